@@ -38,6 +38,7 @@ NOTES = {
     "barbican": "See how-to/keep-certificates.md; further options are keystoneauth's.",
     "vault": "See how-to/keep-certificates.md.",
     "certificates": "See how-to/keep-certificates.md.",
+    "acme": "See how-to/get-certificates.md.",
     "neutron_agent": "See how-to/attach-bigips-to-networks.md.",
     "quotas": "For projects without quotas of their own.",
     "limits": "Above the defaults, a load balancer may not fit an answer to its agent (64 MiB) or a device.",

@@ -81,8 +81,10 @@ RULES = ("agent", "config", "controller", "core", "serving")
 """Rooms of pure rules and of processes' parts: each module is tested by itself."""
 WITH_NEIGHBOURS = {
     "agent/shard_client.py": ("agent/test_shard.py", "what a shard's worker asks and reports"),
+    "controller/acme/readiness.py": ("controller/acme/test_issuing.py", "the first step of an order"),
     "agent/reconciler.py": ("agent/test_shard.py", "the steps of a pass of a shard's worker"),
     "core/tls/certificates.py": ("key_managers/parsing/test_bundles.py", "the values that key managers give"),
+    "core/resources/http_challenges.py": ("devices/haproxy/render/test_challenges.py", "the form of challenges"),
     "core/placement/agents.py": ("core/placement/test_shards.py", "a part of the rule of shards"),
     "core/placement/views.py": ("core/placement/test_shards.py", "what that rule looks at"),
 }

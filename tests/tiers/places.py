@@ -104,6 +104,7 @@ SLOW = {
 """What ``scripts/test --quick`` leaves out, and what makes it slow."""
 
 SERVERS = (
+    "acme_client",
     "api/identity/test_stock_clients.py",
     "api/neutron/test_neutron_bindings.py",
     "api/neutron/test_neutron_shell_v1.py",

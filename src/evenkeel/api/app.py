@@ -16,6 +16,7 @@ from litestar.enums import HttpMethod
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp, HTTPScope, Message
 
+from evenkeel.api.common.acme_requests import AcmeRequests
 from evenkeel.api.common.event_stream import MEDIA_TYPE as EVENT_STREAM
 from evenkeel.api.common.openapi import document_routes
 from evenkeel.api.common.ports import ActivitySource, ChangeSink, NoActivity, NoTraffic, TrafficSource
@@ -124,6 +125,7 @@ def create_app(
     addresses: AddressRules = STRICT_ADDRESSES,
     certificates: CertificateStore | None = None,
     key_manager: KeyManager | None = None,
+    acme: AcmeRequests | None = None,
     tls: TlsRules = ANY_TLS,
     bare_esd_tags: bool = False,
     documentation_url: str = "",
@@ -140,7 +142,8 @@ def create_app(
     ``identity``: authenticates; the default allows everything. ``policy``: authorizes; the default has no files.
     ``origins``: web pages that may write; None: pages of the API's own address. ``addresses``: the addresses that
     tenants may use. ``certificates``: the key manager that operators add to; None: none. ``key_manager``: reads
-    references of listeners and pools; None: references are not read. ``tls``: the allowed versions and ciphers.
+    references of listeners and pools; None: references are not read. ``acme``: requests certificates from an
+    authority; None: such requests are refused. ``tls``: the allowed versions and ciphers.
     ``bare_esd_tags``: whether listeners' tags without prefix choose enhanced services; else they are logged.
     ``documentation_url``: the documentation that callers are told of; empty: none.
     ``broker_problem``: why this process cannot send messages now; empty if it can; any thread may call it. ``traffic``:
@@ -159,6 +162,7 @@ def create_app(
         addresses=addresses,
         certificates=certificates,
         key_manager=key_manager,
+        acme=acme,
         tls=tls,
         bare_esd_tags=bare_esd_tags,
         documentation_url=documentation_url,

@@ -9,7 +9,7 @@ from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand
 from evenkeel.cli.client import API, UsageError, segment
 from evenkeel.cli.columns import Columns, escape_controls, list_table, object_table
 
-LIST_COLUMNS = ("reference", "kind", "subject", "dns_names", "not_after", "sha256")
+LIST_COLUMNS = ("reference", "kind", "subject", "dns_names", "not_after", "sha256", "state", "problem")
 EXPIRING_COLUMNS = ("reference", "project_id", "subject", "not_after", "load_balancers", "problem")
 NARROW = {
     "reference": "name",
@@ -17,6 +17,7 @@ NARROW = {
     "project_id": "project",
     "subject": "subject",
     "not_after": "not_after",
+    "state": "state",
     "problem": "problem",
 }
 EXPIRING_DAYS = 30
@@ -121,6 +122,36 @@ class AddCertificate(ShowCommand):
         for warning in map(escape_controls, added.pop("warnings", None) or ()):
             self.app.stderr.write(f"warning: {warning}\n")
         return object_table(added)
+
+
+class RequestCertificate(ShowCommand):
+    """Request a certificate by names from the controllers' certificate authority (ACME); answers at once."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", metavar="NAME", help="Name, unique in the project.")
+        parser.add_argument("--project", required=True, help="The project whose load balancers may use it.")
+        parser.add_argument(
+            "--names",
+            required=True,
+            metavar="NAME[,NAME…]",
+            help="DNS names; each must have the VIPs of load balancers of the project as its only addresses.",
+        )
+        parser.add_argument(
+            "--self-signed-until-issued",
+            action="store_true",
+            help="Listeners can use a self-signed certificate at once, until the authority has issued one.",
+        )
+        parser.add_argument("--replace", action="store_true", help="Take the place of an existing one with that name.")
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        body = {
+            "name": parsed_args.name,
+            "project_id": parsed_args.project,
+            "names": [name.strip() for name in parsed_args.names.split(",")],
+            "self_signed_until_issued": parsed_args.self_signed_until_issued,
+            "replace": parsed_args.replace,
+        }
+        return object_table(self.client.post(f"{API}/certificates", {"certificate": body})["certificate"])
 
 
 class ShowCertificate(ShowCommand):

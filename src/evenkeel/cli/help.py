@@ -62,6 +62,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "certificate list",
         "certificate show",
         "certificate add",
+        "certificate request",
         "certificate refresh",
         "certificate delete",
     ),

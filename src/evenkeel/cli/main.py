@@ -113,6 +113,7 @@ COMMANDS: dict[str, type[Command]] = {
     "subnet delete": subnets.DeleteSubnet,
     "certificate list": certificates.ListCertificates,
     "certificate add": certificates.AddCertificate,
+    "certificate request": certificates.RequestCertificate,
     "certificate show": certificates.ShowCertificate,
     "certificate refresh": certificates.RefreshCertificates,
     "certificate delete": certificates.DeleteCertificate,

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
+from evenkeel.controller.acme import AcmeIssuing, AcmeParts
 from evenkeel.controller.activity import ActivityRecorder
 from evenkeel.controller.adoptions import Adoptions
 from evenkeel.controller.callbacks import Callbacks
@@ -60,7 +61,8 @@ class Controller:
 
     ``network``: a network service with ports for VIPs; ``key_manager``: source of certificates; ``presence``: heartbeat
     for operators; ``certificates``: reads the end dates of the certificates of this process and its peers;
-    ``notifications``: sends events of load balancers to a message broker. Each is None if there is none.
+    ``notifications``: sends events of load balancers to a message broker; ``acme``: requests certificates from an
+    authority. Each is None if there is none.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class Controller:
         presence: Presence | None = None,
         certificates: ReadCertificates | None = None,
         notifications: Notifications | None = None,
+        acme: AcmeParts | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self._operators = store.operators
@@ -133,6 +136,11 @@ class Controller:
             None if certificates is None else OwnCertificates(store.operators, store.scheduling, certificates, clock)
         )
         self._renewals = None if key_manager is None else Renewals(store.renewals, key_manager, self.driver)
+        self._acme = (
+            None
+            if acme is None
+            else AcmeIssuing(store.acme, store.operators, store.renewals, self.driver, acme, self._rng.uniform)
+        )
 
     async def start(self) -> None:
         """Start all loops and consumers. The store and the bus have been started."""
@@ -167,6 +175,10 @@ class Controller:
         if self._renewals is not None:
             pause = self._pause(lambda: settings.renewal_interval_seconds)
             loops.append(self._repeat(pause, self._renewals.process_due, "certificates read again"))
+        if self._acme is not None:
+            acme_settings = self._acme.settings
+            pause = self._pause(lambda: acme_settings.look_seconds)
+            loops.append(self._repeat(pause, self._acme.process_due, "certificates by ACME"))
         if self._own_certificates is not None:
             pause = self._pause(lambda: settings.own_certificates_seconds)
             loops.append(self._repeat(pause, self._own_certificates.read_end_dates, "own certificates"))

@@ -43,6 +43,13 @@ LOOP_SUCCESS = Gauge(
     "When a background loop last succeeded.",
     ["loop"],
 )
+ACME_RESULTS = Counter(
+    "evenkeel_acme_orders_total",
+    "Results of orders of certificates by ACME at this controller: issued, failed, renewal_begun.",
+    ["result"],
+)
+for _result in ("issued", "failed", "renewal_begun"):
+    ACME_RESULTS.labels(_result)
 NOTIFICATIONS_SENT = Counter(
     "evenkeel_notifications_sent_total",
     "Notifications of load balancers' events that the broker confirmed, repetitions included, by shape (octavia, "

@@ -4,6 +4,7 @@ from random import Random
 
 from sqlalchemy import text
 
+from evenkeel.store.acme.store import SqlAcme
 from evenkeel.store.engine.database import Database, open_database
 from evenkeel.store.imports.store import SqlImports
 from evenkeel.store.lbaas_v1.store import SqlLbaasV1
@@ -54,6 +55,7 @@ class SqlStore:
         self.reports = SqlReports(database, self.histories, options)
         self.scheduling = SqlScheduling(database, options)
         self.renewals = SqlRenewals(database, options)
+        self.acme = SqlAcme(database, options)
         self.claims = SqlClaims(database)
         self.device_ports = SqlClaims(database, schema.device_port)
         self.attachments = SqlAttachments(database, options)

@@ -60,6 +60,10 @@ async def test_a_certificate_is_added_listed_shown_and_forgotten(api: Client) ->
         "key_type": "ecdsa",
         "key_bits": 256,
         "warnings": None,
+        "names": None,
+        "state": None,
+        "problem": None,
+        "next_attempt_at": None,
     }
     whole = (await api.http.get(f"{BASE}/p1/www")).json()["certificate"]
     assert whole == answer.json()["certificate"]

@@ -11,11 +11,19 @@ from weakref import WeakValueDictionary
 import structlog
 
 from evenkeel.core.devices.capabilities import Capabilities
-from evenkeel.core.kit.errors import CertificateError, EvenKeelError, Invalid, KeyManagerUnavailable, NoKeyManager
+from evenkeel.core.kit.errors import (
+    CertificateError,
+    CertificateNotFound,
+    EvenKeelError,
+    Invalid,
+    KeyManagerUnavailable,
+    NoKeyManager,
+)
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import KeyManager
 from evenkeel.core.ports.certificate_contents import read_certificate
 from evenkeel.core.resources.model import Listener, LoadBalancerTree, Pool
+from evenkeel.core.tls.acme.values import ACME_PROJECT
 from evenkeel.core.tls.certificate_references import SIGNED_BY, NamedCertificate, references_of
 from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate
 
@@ -78,6 +86,8 @@ class ReferenceReader:
             return ()
         if self._key_manager is None:
             return _without_key_manager(named, table)
+        if project_id == ACME_PROJECT:  # the controllers' own keys are nobody's certificates
+            raise CertificateNotFound((named or [lists[0].revoked])[0].reference)
         if len(named) > NEW_REFERENCES_MAX:
             raise Invalid(
                 f"Validation failure: {len(named)} certificate references are new. Allowed in one request: "

@@ -8,6 +8,7 @@ from typing import Self
 
 import structlog
 
+from evenkeel.api.common.acme_requests import AcmeRequests
 from evenkeel.api.common.applied_watch import AppliedWatch
 from evenkeel.api.common.event_feed import EventFeed
 from evenkeel.api.common.ports import ActivitySource, ChangeSink, TrafficSource
@@ -54,6 +55,7 @@ class Services:
         addresses: AddressRules = STRICT,
         certificates: CertificateStore | None = None,
         key_manager: KeyManager | None = None,
+        acme: AcmeRequests | None = None,
         tls: TlsRules = ANY_TLS,
         bare_esd_tags: bool = False,
         documentation_url: str = "",
@@ -77,6 +79,8 @@ class Services:
         self.limits = limits
         self.addresses = addresses
         self.certificates = certificates
+        self.acme_store = store.acme
+        self.acme = acme
         self.tls = tls
         self.bare_esd_tags = bare_esd_tags
         self.documentation_url = documentation_url

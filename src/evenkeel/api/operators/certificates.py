@@ -2,25 +2,29 @@
 
 import base64
 import binascii
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
+from evenkeel.api.operators.certificate_requests import check_project, delete_request, request_certificate
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.requests import CertificateNew, CertificateNewBody
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.responses.timestamps import timestamp
-from evenkeel.core.kit.errors import Invalid, Unsupported
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, Unsupported
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.values import Value
 from evenkeel.core.ports import CertificateStore
+from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeCertificate
 from evenkeel.core.tls.certificates import CertificateFacts, CertificateKind, KeptCertificate, NewCertificate, Secret
 
 
 class CertificateView(Value):
-    """A certificate, CA certificates or a revocation list; for the latter only the identity of the content is shown."""
+    """A certificate, CA certificates or a revocation list; for the latter only the identity of the content is shown. A
+    requested certificate that there is nothing of yet has an empty ``sha256``.
+    """
 
     reference: str
     """The reference that listeners and pools use."""
@@ -39,19 +43,38 @@ class CertificateView(Value):
     key_bits: int | None = None
     warnings: list[str] | None = None
     """Oddities of the files that were just added, such as an unrelated certificate."""
+    names: list[str] | None = None
+    """DNS names for which the certificate is requested from an authority; null: it was added by an operator."""
+    state: Literal["waiting", "ordering", "issued", "failed"] | None = None
+    """State of a requested certificate; null for others."""
+    problem: str | None = None
+    """Why a requested certificate waits, or what its last failure was."""
+    next_attempt_at: str | None = None
+    """Time of the next step of a requested certificate; of an issued one, of its renewal."""
 
 
 async def certificates(services: Services, call: Call) -> Answer:
     """Handle GET /certificates: list all certificates, or a project's."""
     options = options_of(call, ("project_id",))
     project_id = ProjectId(options["project_id"]) if "project_id" in options else None
-    rows = await _store(services).kept(project_id)
-    return json_answer({"certificates": [certificate_view(row) for row in rows]})
+    kept = {(row.project_id, row.name): row for row in await _store(services).kept(project_id)}
+    requested = {(row.project_id, row.name): row for row in await services.acme_store.requested(project_id)}
+    places = sorted(place for place in kept.keys() | requested.keys() if place[0] != ACME_PROJECT)
+    views = [_view(services, kept.get(place), requested.get(place)) for place in places]
+    return json_answer({"certificates": views})
 
 
 async def add_certificate(services: Services, call: Call, body: CertificateNewBody) -> Answer:
-    """Handle POST /certificates: add a certificate to the key manager; answers 201."""
+    """Handle POST /certificates: add a certificate to the key manager, or request one by names; answers 201."""
     store, new = _store(services), body.certificate
+    if new.names is not None:
+        return await _request(services, store, new)
+    project_id = ProjectId(new.project_id)
+    check_project(project_id)
+    if new.self_signed_until_issued:
+        raise Invalid("Validation failure: self_signed_until_issued needs names.")
+    if await services.acme_store.find(project_id, new.name) is not None:
+        raise Conflict(f"Certificate {new.name} of project {project_id} is requested from the authority: delete that.")
     row = await store.add(new_certificate(new), replace=new.replace)
     # Recorded afterwards, so that no event reports an act that failed.
     await services.operators.record_act(
@@ -64,18 +87,37 @@ async def add_certificate(services: Services, call: Call, body: CertificateNewBo
 
 async def certificate(services: Services, call: Call) -> Answer:
     """Handle GET /certificates/{project_id}/{name}."""
-    row = await _store(services).show(ProjectId(call.params["project_id"]), call.params["name"])
-    return json_answer({"certificate": certificate_view(row)})
+    project_id, name = ProjectId(call.params["project_id"]), call.params["name"]
+    store = _store(services)
+    check_project(project_id)
+    requested = await services.acme_store.find(project_id, name)
+    try:
+        kept: KeptCertificate | None = await store.show(project_id, name)
+    except NotFound:
+        if requested is None:
+            raise
+        kept = None
+    return json_answer({"certificate": _view(services, kept, requested)})
 
 
 async def delete_certificate(services: Services, call: Call) -> Answer:
     """Handle DELETE /certificates/{project_id}/{name}; answers 204."""
     project_id, name = ProjectId(call.params["project_id"]), call.params["name"]
-    await _store(services).delete(project_id, name)
+    await delete_request(services, _store(services), project_id, name)
     await services.operators.record_act(
         kind="certificate_deleted", done=f"certificate {name} of project {project_id} was deleted"
     )
     return NO_CONTENT
+
+
+async def _request(services: Services, store: CertificateStore, new: CertificateNew) -> Answer:
+    certificate, kept = await request_certificate(services, store, new)
+    await services.operators.record_act(
+        kind="certificate_requested",
+        done=f"certificate {new.name} of project {new.project_id} was requested",
+        details=f": {', '.join(certificate.names)}",
+    )
+    return json_answer({"certificate": _view(services, kept, certificate)}, 201)
 
 
 def new_certificate(body: CertificateNew) -> NewCertificate:
@@ -108,6 +150,31 @@ def certificate_view(row: KeptCertificate) -> CertificateView:
         warnings=list(row.warnings) or None,
     )
     return view if row.facts is None else replace(view, **_shown_facts(row.facts))
+
+
+def _view(services: Services, kept: KeptCertificate | None, requested: AcmeCertificate | None) -> CertificateView:
+    """Show what the key manager has, what was requested, or both of one name."""
+    if kept is not None:
+        view = certificate_view(kept)
+    else:
+        assert requested is not None  # noqa: S101  # one of both is there
+        view = CertificateView(
+            reference=_store(services).reference(requested.project_id, requested.name),
+            project_id=requested.project_id,
+            name=requested.name,
+            kind=CertificateKind.CERTIFICATE.value,
+            sha256="",
+            changed_at=timestamp(requested.created_at),
+        )
+    if requested is None:
+        return view
+    return replace(
+        view,
+        names=list(requested.names),
+        state=requested.progress.state.value,
+        problem=requested.progress.problem or None,
+        next_attempt_at=timestamp(requested.next_attempt_at),
+    )
 
 
 def _shown_facts(facts: CertificateFacts) -> dict[str, Any]:

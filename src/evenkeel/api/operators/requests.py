@@ -245,7 +245,7 @@ CertificateName = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[
 
 class CertificateNew(Request):
     """A certificate to add to the key manager: ``pem``, which may contain key and intermediates, or ``pkcs12`` in
-    base64.
+    base64; or ``names`` for which the controllers request one from the authority (ACME).
     """
 
     project_id: ProjectId
@@ -257,6 +257,10 @@ class CertificateNew(Request):
     intermediates: SecretText | None = None
     passphrase: SecretText | None = None
     replace: bool = False
+    names: list[Annotated[str, Meta(min_length=1, max_length=1000)]] | None = None
+    """DNS names of a certificate to be requested; the first one is its subject."""
+    self_signed_until_issued: bool = False
+    """With ``names``: listeners can use a self-signed certificate at once, until the authority has issued one."""
 
 
 class Refresh(Request):

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from oslo_config import cfg
 
 from evenkeel.cmd.options import (
+    acme_options,
     haproxyd_options,
     identity_options,
     key_manager_options,
@@ -37,6 +38,7 @@ CONTROLLER: OptionGroups = {
     "certificates": key_manager_options.CERTIFICATES,
     "barbican": key_manager_options.BARBICAN,
     "vault": vault_options.VAULT,
+    acme_options.SECTION: acme_options.ACME,
     "quotas": quota_options.QUOTAS,
     "limits": limit_options.LIMITS,
     "series": series_options.SERIES,

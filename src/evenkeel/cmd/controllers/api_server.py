@@ -96,6 +96,7 @@ class ApiServer:
             addresses=parts.addresses,
             certificates=certificates,
             key_manager=key_manager,
+            acme=parts.acme.requests,
             tls=parts.tls,
             bare_esd_tags=conf.bare_esd_tags,
             documentation_url=conf.documentation_url or "",

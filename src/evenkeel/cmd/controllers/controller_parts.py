@@ -11,7 +11,9 @@ from oslo_config import cfg
 from evenkeel.bus.access import ControllerAccess, refusal_of
 from evenkeel.bus.factory import AMQP, open_bus
 from evenkeel.cmd.configuration.nearest import suggestion
+from evenkeel.cmd.controllers.acme_parts import OpenedAcme, open_acme
 from evenkeel.cmd.controllers.admission import Admission, check_exposure, open_admission
+from evenkeel.cmd.controllers.capabilities import load_capabilities
 from evenkeel.cmd.controllers.serving import prefix_of, proxies_of
 from evenkeel.cmd.options import limit_options, quota_options
 from evenkeel.cmd.options.device_drivers import installed_drivers
@@ -44,6 +46,7 @@ class ControllerParts(NamedTuple):
     addresses: AddressRules
     tls: TlsRules
     keys: OpenedKeyManager
+    acme: OpenedAcme
     store: SqlStore
     network: OpenedNetwork
     bus: Bus
@@ -56,6 +59,7 @@ class ControllerParts(NamedTuple):
         await self.metrics.stop()
         # In a thread: sending the last spans blocks.
         await asyncio.to_thread(self.end_traces)
+        self.acme.close()
         self.keys.close()
         self.network.close()
         if self.notifications is not None:
@@ -79,6 +83,7 @@ async def open_parts(conf: cfg.ConfigOpts, *, worker: bool = False) -> Controlle
     problems.collect_from(lambda: proxies_of(conf))
     problems.collect_from(lambda: prefix_of(conf))
     keys = problems.collect_from(lambda: open_key_manager(conf))
+    acme = problems.collect_from(lambda: open_acme(conf, keys, load_capabilities())) if keys else None
     bus = problems.collect_from(lambda: open_controller_bus(conf))
     notifications = problems.collect_from(lambda: open_notifications(conf))
     store = problems.collect_from(lambda: _open_store(conf))
@@ -91,6 +96,8 @@ async def open_parts(conf: cfg.ConfigOpts, *, worker: bool = False) -> Controlle
             end_traces()
         if metrics:
             await metrics.stop()
+        if acme:
+            acme.close()
         if keys:
             keys.close()
         if network:
@@ -105,7 +112,7 @@ async def open_parts(conf: cfg.ConfigOpts, *, worker: bool = False) -> Controlle
         pass  # raises what was found
     assert network is not None  # noqa: S101  # else there was a problem
     return ControllerParts(
-        environments, admission, addresses, tls, keys, store, network, bus, notifications, metrics, end_traces
+        environments, admission, addresses, tls, keys, acme, store, network, bus, notifications, metrics, end_traces
     )
 
 

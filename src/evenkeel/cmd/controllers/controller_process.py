@@ -114,6 +114,7 @@ def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, around: Proces
         settings=settings(conf),
         network=network.network if network.gives_back else None,
         key_manager=parts.keys.key_manager,
+        acme=parts.acme.parts,
         notifications=open_notifier(conf, parts),
         certificates=ShownCertificates(conf, socket.gethostname()),
         presence=Presence(

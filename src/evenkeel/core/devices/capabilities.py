@@ -137,6 +137,8 @@ class Capabilities(Value):
     tls_version_gaps: bool = True
     """True: a version between two enabled TLS versions may be disabled."""
 
+    http_challenges: bool = False
+    """Whether devices answer challenges of a certificate authority (:attr:`ServiceDefinition.challenges`)."""
     standby: Literal["refused", "silent", "listening"] = "refused"
     """Behaviour of devices with a load balancer that another device group serves (:attr:`ServiceDefinition.standby`):
     ``silent``: they hold it and do not answer for its VIPs; ``listening``: they serve what is routed to them, which

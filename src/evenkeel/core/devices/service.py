@@ -105,6 +105,10 @@ class ServiceDefinition(Wire):
     """Additional addresses on which every listener listens."""
     certificates: tuple[ServiceCertificate, ...] = ()
     """Certificates by reference and kind: all that listeners and pools refer to and the controllers have read."""
+    challenges: dict[str, str] = {}
+    """Challenges of a certificate authority that HTTP listeners on port 80 answer before anything else: key
+    authorization by token (:mod:`evenkeel.core.resources.http_challenges`).
+    """
     networks: tuple[ServiceNetwork, ...] = ()
     """Networks of VIPs and members, sorted by id. Empty unless the device group is attached to networks one by one
     (:attr:`NetworkLayout.adjacent`).
@@ -204,6 +208,7 @@ def definition_of(
         additional_vips=root.additional_vips,
         # sorted, so that equal content gives equal definitions
         certificates=tuple(sorted(certificates, key=lambda each: (each.reference, each.kind))),
+        challenges={each.token: each.key_authorization for each in root.challenges},
     )
 
 

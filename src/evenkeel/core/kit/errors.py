@@ -66,6 +66,21 @@ class Unsupported(RequestError):
     code = "unsupported"
 
 
+# -- what a certificate authority does not do ----------
+
+
+class AuthorityRefused(EvenKeelError):
+    """The certificate authority refused an order, or returned another certificate than the ordered one."""
+
+    def __init__(self, text: str, *, retry_after_seconds: float = 0.0) -> None:
+        super().__init__(text)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class OrderUnknown(EvenKeelError):
+    """The certificate authority does not know the order."""
+
+
 # -- what a reference to a key manager names cannot be used ----------
 
 
@@ -184,6 +199,18 @@ class KeyManagerUnavailable(Unavailable):
 
 class CallTimeout(BusUnavailable):
     """A call got no answer in time. It may still be executed."""
+
+
+class AuthorityUnavailable(Unavailable):
+    """The certificate authority is out of reach or failing, or answers otherwise than RFC 8555 prescribes."""
+
+    def __init__(self, text: str, *, retry_after_seconds: float = 0.0) -> None:
+        super().__init__(text)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class ResolverUnavailable(Unavailable):
+    """The name servers are out of reach or failing; so it is unknown whether a name exists."""
 
 
 class DeviceUnavailable(Unavailable):

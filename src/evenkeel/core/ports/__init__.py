@@ -4,6 +4,7 @@ Each port's adapters are in a package of their own; ``evenkeel.cmd`` wires them.
 ``Unavailable`` error; callers decide whether to wait.
 """
 
+from evenkeel.core.ports.acme import AcmeStore, KeyPairMaker, NameResolver, OrderingAuthority
 from evenkeel.core.ports.attachments import AttachmentStore
 from evenkeel.core.ports.bus import Bus, Handler, Subscription, Will
 from evenkeel.core.ports.catalogue import CatalogueStore
@@ -26,6 +27,7 @@ from evenkeel.core.ports.tenants import TenantStore
 from evenkeel.core.ports.vips import ClaimStore, LostPortStore, PortStore
 
 __all__ = [
+    "AcmeStore",
     "Attachable",
     "AttachmentStore",
     "Bus",
@@ -39,15 +41,18 @@ __all__ = [
     "ImportStore",
     "IruleKeeper",
     "KeyManager",
+    "KeyPairMaker",
     "LbaasV1Store",
     "LookUp",
     "LostPortStore",
     "MirrorStore",
+    "NameResolver",
     "Network",
     "NetworkAdopter",
     "NotificationSender",
     "NotificationStore",
     "OperatorStore",
+    "OrderingAuthority",
     "OwnershipStore",
     "PartitionReturner",
     "PortStore",

@@ -38,6 +38,12 @@ class CertificateStore(Protocol):
     :class:`KeyManagerUnavailable`.
     """
 
+    def reference(self, project_id: ProjectId, name: str) -> str:
+        """Return the reference of a certificate, whether or not it exists. Raises :class:`Invalid` naming field and
+        value.
+        """
+        ...
+
     async def add(self, new: NewCertificate, *, replace: bool) -> KeptCertificate:
         """Check and store a certificate. Raises :class:`CertificateError`, :class:`Invalid` naming field and value, and
         :class:`Conflict` for a name that is taken unless ``replace``.

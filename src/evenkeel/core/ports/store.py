@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from evenkeel.core.ports.acme import AcmeStore
 from evenkeel.core.ports.attachments import AttachmentStore
 from evenkeel.core.ports.catalogue import CatalogueStore
 from evenkeel.core.ports.imports import ImportStore
@@ -86,6 +87,11 @@ class Store(Protocol):
     @property
     def renewals(self) -> RenewalStore:
         """Store port for re-reading the references to key managers."""
+        ...
+
+    @property
+    def acme(self) -> AcmeStore:
+        """Store port for certificates that are requested from an authority."""
         ...
 
     @property

@@ -117,6 +117,7 @@ HIDDEN: dict[type[Any], frozenset[str]] = {
             "vip_leaving_revision",
             "held",
             "given_vips",
+            "challenges",
         }
     ),
     Listener: frozenset({"revision", "deleted", "operator_irules"}),

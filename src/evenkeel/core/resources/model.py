@@ -12,6 +12,7 @@ from typing import Literal
 
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.kit.values import Spec, Value, Wire, flattened_struct
+from evenkeel.core.resources.http_challenges import HttpChallenge
 from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 
 ListenerProtocol = Literal["HTTP", "TCP", "HTTPS", "TERMINATED_HTTPS", "UDP", "SCTP", "PROMETHEUS"]
@@ -155,6 +156,8 @@ class LoadBalancer(Value):
     """True: the tenant deleted the load balancer; the row stays until the device has confirmed that."""
     shard_id: ShardId | None = None
     """Id of the shard; None: the load balancer is not placed yet (no eligible device group)."""
+    challenges: tuple[HttpChallenge, ...] = ()
+    """Challenges of a certificate authority that the load balancer answers."""
     created_at: float = 0.0
     updated_at: float | None = None
     listener_ids: tuple[str, ...] = ()

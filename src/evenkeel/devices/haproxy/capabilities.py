@@ -69,6 +69,7 @@ CAPABILITIES = Capabilities(
     tls_versions=("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"),
     # with a gap between versions HAProxy enables only the versions above it
     tls_version_gaps=False,
+    http_challenges=True,
     # listeners are transparent: they answer only what is routed to the host
     standby="listening",
     service_parts=PARTS,

@@ -89,6 +89,10 @@ class DirectoryKeyManager:
         content = await self._read(reference, project_id, CertificateKind.REVOCATION_LIST)
         return await self._calls.run(lambda: read_revocation_list(reference, content.revocation_list.encode()))
 
+    def reference(self, project_id: str, name: str) -> str:
+        """Reference of a certificate of the project."""
+        return checked_place(SCHEME, project_id, name).reference
+
     async def add(self, new: NewCertificate, *, replace: bool) -> KeptCertificate:
         """Check a certificate and write it to the project's file; an existing file is kept unless ``replace``."""
         place = checked_place(SCHEME, new.project_id, new.name)

@@ -665,6 +665,27 @@ certificate_use = Table(  # by listeners and pools that are not marked deleted
     _load_balancer_id(),
 )
 
+acme_certificate = Table(  # certificates requested by names: see store/acme; no private key
+    "acme_certificate",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("project_id", NAME, nullable=False),
+    Column("name", String(100), nullable=False),  # in the project's folder of the key manager
+    Column("names", Text, nullable=False),  # JSON: DNS names
+    Column("step", KEYWORD, nullable=False),
+    Column("state", KEYWORD, nullable=False),
+    Column("problem", Text, nullable=False),
+    Column("order_url", Text, nullable=False),
+    Column("order_until", Double, nullable=False),
+    Column("waits", Integer, nullable=False),
+    Column("failures", Integer, nullable=False),
+    Column("not_after", Double),
+    Column("turn", BigInteger, nullable=False),  # results of an earlier turn are not stored
+    Column("created_at", Double, nullable=False),
+    Column("next_attempt_at", Double, nullable=False, index=True),  # whoever takes the next step moves this first
+    UniqueConstraint("project_id", "name"),
+)
+
 
 def _claims(name: str, *, key: str, holder: str) -> Table:
     """A table of ports that may exist at a network service; a row is stored before its port is created."""

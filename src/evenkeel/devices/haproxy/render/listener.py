@@ -33,10 +33,11 @@ def frontend(
     bind_arguments: tuple[str, ...] = (),
     inserted: frozenset[str] = frozenset(),
     services: ServiceLines = NO_SERVICES,
+    challenges: tuple[str, ...] = (),
 ) -> wire.Frontend:
     """The frontend of a listener whose default backend is ``backend``; without one, clients receive 503 or are
     disconnected. ``inserted``: headers that clients must not forge (:mod:`.headers`). ``services``: what enhanced
-    services add."""
+    services add. ``challenges``: lines that answer challenges of a certificate authority."""
     return wire.Frontend(
         name=object_name("listener", listener.id),
         binds=binds_of(listener, addresses),
@@ -49,6 +50,7 @@ def frontend(
             *_allowed_cidr_lines(listener),
             *services.connection,
             *_inspection(listener),
+            *challenges,
             *hsts_lines(listener),
             *cleaning_lines(listener, inserted),
             *services.first,

@@ -6,6 +6,7 @@ LBaaS               HAProxy                                     name
 listener            frontend                                    listener id
 allowed CIDRs       ACL file                                    ``<listener id>:cidrs``
 certificates        files, see :mod:`.certificates`             ``<listener or pool id>:<kind>.<digits>``
+challenges          lines of listeners, see :mod:`.challenges`  none
 a listener's        ``crt-list`` of these files                 ``<listener id>:crt_list``
 pool                backend                                     pool id
 L7 policies         lines of the frontend, see :mod:`.l7`       ``l7.<n>.<m>`` for ACLs
@@ -34,6 +35,7 @@ from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.note import Note, pack_note
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
+from evenkeel.devices.haproxy.render.challenges import challenge_lines
 from evenkeel.devices.haproxy.render.datagrams import PROTOCOLS, datagram_listener
 from evenkeel.devices.haproxy.render.headers import inserted_headers
 from evenkeel.devices.haproxy.render.l7 import policy_lines, pools_in_use, redirect_pools
@@ -105,6 +107,7 @@ def _load_balancer(
             bind_arguments=bind_arguments(listener, certificates),
             inserted=inserted,
             services=services[listener.id],
+            challenges=challenge_lines(service, listener),
         )
         for listener in carried
     )

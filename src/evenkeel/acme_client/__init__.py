@@ -1,0 +1,11 @@
+"""The controllers' ACME client (RFC 8555) by certbot's library ``acme``, and the resolver of names.
+
+The library blocks, so it runs in threads. The authority is not trusted: times, sizes and addresses are bounded, and
+what it issues is checked before it is stored.
+"""
+
+from evenkeel.acme_client.authority import AcmeAuthority
+from evenkeel.acme_client.key_pairs import KeyPairs
+from evenkeel.acme_client.resolver import DnsResolver
+
+__all__ = ["AcmeAuthority", "DnsResolver", "KeyPairs"]

@@ -1,0 +1,271 @@
+"""The port ``OrderingAuthority``, implemented by certbot's library in threads."""
+
+import threading
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from acme import challenges, errors, messages
+from acme.client import ClientV2
+from josepy.errors import Error as JoseError
+from requests.exceptions import RequestException
+
+from evenkeel.acme_client.bounded_http import BoundedNetwork
+from evenkeel.acme_client.issued import checked_chain
+from evenkeel.acme_client.key_pairs import account_key, request_for
+from evenkeel.core.kit.blocking import BlockingCalls
+from evenkeel.core.kit.errors import AuthorityRefused, AuthorityUnavailable, OrderUnknown
+from evenkeel.core.resources.http_challenges import is_challenge
+from evenkeel.core.tls.acme.values import (
+    AuthorityOrder,
+    Authorization,
+    AuthorizationStatus,
+    IssuedChain,
+    OrderStatus,
+)
+from evenkeel.core.tls.certificates import PrivateKey
+
+T = TypeVar("T")
+
+THREADS = 4
+AUTHORIZATIONS_MAX = 100
+URL_CHARACTERS_MAX = 2000
+TEXT_CHARACTERS_MAX = 500
+_UNKNOWN = (404, 410)
+_WRONG_ANSWERS = (
+    errors.Error,
+    JoseError,
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    AssertionError,
+    RecursionError,
+)
+"""Errors that the library raises for answers that are not as RFC 8555 prescribes."""
+
+
+class AcmeAuthority:
+    """One authority. ``contact``: e-mail address of the account; empty: none. ``ca_file``: CA certificates for its
+    HTTPS server; None: the system's. ``timeout_seconds``: of each request; an operation has three times as long.
+    """
+
+    def __init__(self, directory_url: str, *, contact: str, ca_file: str | None, timeout_seconds: float) -> None:
+        self._directory_url = directory_url
+        self._origin = _origin_of(directory_url)
+        self._contact = contact
+        self._verify: str | bool = ca_file or True
+        self._timeout_seconds = timeout_seconds
+        self._calls = BlockingCalls(
+            "the certificate authority",
+            unavailable=AuthorityUnavailable,
+            timeout_seconds=3 * timeout_seconds,
+            threads=THREADS,
+        )
+        # The library's client is for one thread: it hands out nonces without a lock.
+        self._of_thread = threading.local()
+
+    async def order(self, account: PrivateKey, names: Sequence[str]) -> AuthorityOrder:
+        """Make an order for these names."""
+        return await self._run(account, lambda client: self._order(client, names))
+
+    async def read(self, account: PrivateKey, url: str) -> AuthorityOrder:
+        """Read an order and all of its authorizations."""
+        if _origin_of(url) != self._origin:
+            raise OrderUnknown(f"The order was made at another authority: {url[:TEXT_CHARACTERS_MAX]}")
+        return await self._run(account, lambda client: self._read(client, url), unknown=True)
+
+    async def answer(self, account: PrivateKey, authorization: Authorization) -> None:
+        """Send the response to a challenge, which starts the validation."""
+        response = challenges.HTTP01Response(key_authorization=authorization.key_authorization)
+        url = self._checked(authorization.challenge_url)
+        await self._run(account, lambda client: _post(client, url, response))
+
+    async def finalize(self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]) -> None:
+        """Send the certificate request."""
+        url = self._checked(order.finalize_url)
+
+        def work(client: ClientV2) -> None:
+            _post(client, url, messages.CertificateRequest(csr=request_for(names, key)))
+
+        await self._run(account, work)
+
+    async def download(
+        self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]
+    ) -> IssuedChain:
+        """Read the certificate and check it."""
+        url = self._checked(order.certificate_url)
+
+        def work(client: ClientV2) -> IssuedChain:
+            return checked_chain(_post(client, url, None).content, key, names, datetime.now(UTC))
+
+        return await self._run(account, work)
+
+    def close(self) -> None:
+        """Start no more calls; running ones end by their time-outs."""
+        self._calls.close()
+
+    async def _run(self, account: PrivateKey, work: Callable[[ClientV2], T], *, unknown: bool = False) -> T:
+        """Run ``work`` with the account's client. ``unknown``: an object that does not exist is the order."""
+
+        def call() -> T:
+            network: BoundedNetwork | None = None
+            try:
+                client = self._client(account)
+                network = client.net  # type: ignore[assignment]
+                return work(client)
+            except (AuthorityRefused, OrderUnknown):
+                raise
+            except (RequestException, *_WRONG_ANSWERS) as error:
+                network = network or getattr(self._of_thread, "network", None)
+                # The next call begins with a new client: this one may have a nonce or an account that is not accepted.
+                self._forget()
+                raise _translated(error, network, unknown=unknown) from error
+
+        return await self._calls.run(call)
+
+    def _client(self, account: PrivateKey) -> ClientV2:
+        """The client of this thread, with a registered account."""
+        known = getattr(self._of_thread, "client", None)
+        if known is not None and self._of_thread.account == account:
+            return known  # type: ignore[no-any-return]
+        key, algorithm = account_key(account)
+        network = BoundedNetwork(key, algorithm, verify=self._verify, timeout_seconds=self._timeout_seconds)
+        self._of_thread.network = network
+        client = ClientV2(ClientV2.get_directory(self._directory_url, network), network)
+        for name in ("newNonce", "newAccount", "newOrder"):
+            self._checked(client.directory[name])
+        self._register(client)
+        self._of_thread.client, self._of_thread.account = client, account
+        return client
+
+    def _register(self, client: ClientV2) -> None:
+        if client.external_account_required():
+            raise AuthorityRefused("The authority wants External Account Binding, which is not supported.")
+        new = messages.NewRegistration.from_data(email=self._contact or None, terms_of_service_agreed=True)
+        try:
+            client.new_account(new)
+        except errors.ConflictError as error:  # the account exists, with this key
+            client.net.account = messages.RegistrationResource(body=new, uri=error.location)
+
+    def _forget(self) -> None:
+        network = getattr(self._of_thread, "network", None)
+        if network is not None:
+            network.close()
+        self._of_thread.client = self._of_thread.network = self._of_thread.account = None
+
+    def _order(self, client: ClientV2, names: Sequence[str]) -> AuthorityOrder:
+        identifiers = [messages.Identifier(typ=messages.IDENTIFIER_FQDN, value=name) for name in names]
+        response = _post(client, client.directory["newOrder"], messages.NewOrder(identifiers=identifiers, profile=""))
+        url = self._checked(response.headers["Location"])
+        return self._order_of(url, messages.Order.from_json(response.json()), (), 0.0)
+
+    def _read(self, client: ClientV2, url: str) -> AuthorityOrder:
+        response = _post(client, url, None)
+        wanted = _network_of(client).retry_after_seconds
+        body = messages.Order.from_json(response.json())
+        urls = tuple(body.authorizations or ())
+        if len(urls) > AUTHORIZATIONS_MAX:
+            raise ValueError(f"an order has {len(urls)} authorizations")
+        # Those of a finished order are of no interest, and some authorities do not show them any more.
+        is_open = OrderStatus(body.status.name) in (OrderStatus.PENDING, OrderStatus.INVALID)
+        found = tuple(self._authorization(client, each) for each in urls) if is_open else ()
+        return self._order_of(url, body, found, wanted)
+
+    def _order_of(
+        self, url: str, body: messages.Order, authorizations: tuple[Authorization, ...], wanted_seconds: float
+    ) -> AuthorityOrder:
+        return AuthorityOrder(
+            url=url,
+            status=OrderStatus(body.status.name),
+            finalize_url=self._checked(body.finalize),
+            certificate_url=self._checked(body.certificate) if body.certificate else "",
+            authorizations=authorizations,
+            problem=_text_of(body.error),
+            retry_after_seconds=wanted_seconds,
+        )
+
+    def _authorization(self, client: ClientV2, url: str) -> Authorization:
+        body = messages.Authorization.from_json(_post(client, self._checked(url), None).json())
+        one = next((each for each in body.challenges if isinstance(each.chall, challenges.HTTP01)), None)
+        name = str(body.identifier.value)
+        if one is None:
+            raise AuthorityRefused(f"The authority does not offer http-01 for {name[:TEXT_CHARACTERS_MAX]}.")
+        token, answer = one.chall.encode("token"), one.chall.key_authorization(client.net.key)
+        if not is_challenge(token, answer):
+            raise ValueError("a token has other characters than those of base64url")
+        return Authorization(
+            name=name.lower(),
+            status=_AUTHORIZATIONS.get(body.status.name, AuthorizationStatus.INVALID),
+            challenge_url=self._checked(one.uri),
+            token=token,
+            key_authorization=answer,
+            unanswered=one.status == messages.STATUS_PENDING,
+            problem=_text_of(one.error),
+        )
+
+    def _checked(self, url: str) -> str:
+        """The URL. Raises :class:`AuthorityUnavailable` if it leads to another server than the directory's: it could
+        be any that controllers reach.
+        """
+        try:
+            elsewhere = len(url) > URL_CHARACTERS_MAX or _origin_of(url) != self._origin
+        except ValueError:
+            elsewhere = True
+        if elsewhere:
+            raise AuthorityUnavailable(
+                f"The authority names a URL that is not on its own server: {url[:TEXT_CHARACTERS_MAX]}"
+            )
+        return url
+
+
+_AUTHORIZATIONS = {"pending": AuthorizationStatus.PENDING, "valid": AuthorizationStatus.VALID}
+
+
+def _post(client: ClientV2, url: str, content: Any) -> Any:
+    return client.net.post(url, content, new_nonce_url=client.directory["newNonce"])
+
+
+def _network_of(client: ClientV2) -> BoundedNetwork:
+    assert isinstance(client.net, BoundedNetwork)  # noqa: S101  # made by this module
+    return client.net
+
+
+def _origin_of(url: str) -> tuple[str, str, int]:
+    """Scheme, host and port. Raises :class:`ValueError` for a malformed URL."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
+
+
+def _text_of(error: messages.Error | None) -> str:
+    """A problem document (RFC 7807) in words; empty for None."""
+    if error is None:
+        return ""
+    parts = [error.title, error.detail, *(_text_of(each) for each in list(error.subproblems or ())[:10])]
+    texts = [part for part in parts if isinstance(part, str) and part]
+    return " ".join("; ".join(texts or [str(error.typ)]).split())[:TEXT_CHARACTERS_MAX]
+
+
+def _translated(error: Exception, network: BoundedNetwork | None, *, unknown: bool) -> Exception:
+    status = 0 if network is None else network.status
+    wanted = 0.0 if network is None else network.retry_after_seconds
+    if isinstance(error, messages.Error):
+        text = f"The authority answered: {_text_of(error)}"
+        if unknown and status in _UNKNOWN:
+            return OrderUnknown(text)
+        if status >= 500 or error.code in ("serverInternal", "badNonce"):
+            return AuthorityUnavailable(text, retry_after_seconds=wanted)
+        return AuthorityRefused(text, retry_after_seconds=wanted)
+    if unknown and status in _UNKNOWN:
+        return OrderUnknown("The authority does not know the order any more.")
+    if isinstance(error, RequestException):
+        return AuthorityUnavailable(f"The authority cannot be reached: {_first_line(error)}")
+    return AuthorityUnavailable(
+        f"The authority answered otherwise than RFC 8555 prescribes (HTTP {status}, {type(error).__name__})",
+        retry_after_seconds=wanted,
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:TEXT_CHARACTERS_MAX]

@@ -1,0 +1,69 @@
+"""Checks of what an authority has issued, before it is stored or served."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from evenkeel.acme_client.key_pairs import signing_key
+from evenkeel.core.kit.errors import AuthorityRefused
+from evenkeel.core.tls.acme.values import IssuedChain
+from evenkeel.core.tls.certificates import CERTIFICATE_BYTES_MAX, INTERMEDIATES_MAX, PrivateKey
+
+_CLOCK_SKEW = timedelta(minutes=5)
+
+
+def checked_chain(pem: bytes, key: PrivateKey, names: Sequence[str], now: datetime) -> IssuedChain:
+    """The issued certificate with its intermediates. Raises :class:`AuthorityRefused` if it is not of this key, has
+    other names, is not valid now, or if one of the chain has not signed the one before it.
+    """
+    if len(pem) > CERTIFICATE_BYTES_MAX:
+        raise _refused(f"it has more than {CERTIFICATE_BYTES_MAX} bytes")
+    try:
+        chain = x509.load_pem_x509_certificates(pem)
+        leaf = chain[0]
+        _check_leaf(leaf, key, names, now)
+    except ValueError as error:
+        raise _refused("it is no certificate in PEM") from error
+    if len(chain) > INTERMEDIATES_MAX + 1:
+        raise _refused(f"it has more than {INTERMEDIATES_MAX} intermediates")
+    for one, issuer in pairwise(chain):
+        try:
+            one.verify_directly_issued_by(issuer)
+        except (InvalidSignature, ValueError, TypeError) as error:
+            raise _refused("one certificate of its chain has not signed the one before it") from error
+    return IssuedChain(
+        # Written anew: the text may hold anything beside the certificates.
+        chain=b"".join(one.public_bytes(Encoding.PEM) for one in chain),
+        not_before=leaf.not_valid_before_utc,
+        not_after=leaf.not_valid_after_utc,
+    )
+
+
+def _check_leaf(leaf: x509.Certificate, key: PrivateKey, names: Sequence[str], now: datetime) -> None:
+    ours = signing_key(key).public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    if leaf.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo) != ours:
+        raise _refused("it is of another key than the ordered one")
+    found = _names_of(leaf)
+    if found != set(names):
+        shown = ", ".join(sorted(found))[:200] or "none"
+        raise _refused(f"its names are not the ordered ones: {shown}")
+    if leaf.not_valid_before_utc > now + _CLOCK_SKEW or leaf.not_valid_after_utc <= now:
+        until = leaf.not_valid_after_utc.astimezone(UTC).isoformat()
+        raise _refused(f"it is not valid now: valid from {leaf.not_valid_before_utc.isoformat()} until {until}")
+
+
+def _names_of(leaf: x509.Certificate) -> set[str]:
+    try:
+        names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return set()
+    # Another kind of name, such as an address, was not ordered either.
+    return {name.value.lower() if isinstance(name, x509.DNSName) else str(name.value) for name in names}
+
+
+def _refused(reason: str) -> AuthorityRefused:
+    return AuthorityRefused(f"What the authority issued is refused: {reason}.")

@@ -1,0 +1,52 @@
+"""The port ``NameResolver``, implemented by dnspython."""
+
+import ipaddress
+from collections.abc import Sequence
+
+import dns.asyncresolver
+import dns.exception
+import dns.resolver
+
+from evenkeel.core.kit.errors import ResolverUnavailable
+
+ADDRESSES_MAX = 50
+
+
+class DnsResolver:
+    """Resolves names by these name servers, addresses with an optional port (``192.0.2.1``, ``[2001:db8::1]:5353``);
+    without any by those of the host. Nothing is cached.
+    """
+
+    def __init__(self, name_servers: Sequence[str] = (), *, timeout_seconds: float) -> None:
+        """Raises :class:`ValueError` for a name server that is no address."""
+        self._resolver = dns.asyncresolver.Resolver(configure=not name_servers)
+        if name_servers:
+            pairs = [_address_and_port(each) for each in name_servers]
+            self._resolver.nameservers = [address for address, _ in pairs]
+            self._resolver.nameserver_ports = dict(pairs)
+        self._resolver.lifetime = timeout_seconds
+
+    async def addresses(self, name: str) -> tuple[str, ...]:
+        """Return the A and AAAA records of the name, after CNAMEs."""
+        found: list[str] = []
+        for kind in ("A", "AAAA"):
+            try:
+                answer = await self._resolver.resolve(f"{name}.", kind, search=False)
+            except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
+                continue
+            except (dns.exception.DNSException, OSError) as error:
+                raise ResolverUnavailable(f"{name} cannot be resolved: {error}"[:500]) from error
+            found += [str(ipaddress.ip_address(each.address)) for each in answer]
+        return tuple(sorted(set(found))[:ADDRESSES_MAX])
+
+
+def _address_and_port(text: str) -> tuple[str, int]:
+    bare = text.removeprefix("[").partition("]")[0] if text.startswith("[") else text
+    rest = text.partition("]")[2] if text.startswith("[") else ""
+    if not text.startswith("[") and text.count(":") == 1:
+        bare, _, number = text.partition(":")
+        rest = f":{number}"
+    address, port = str(ipaddress.ip_address(bare)), rest.removeprefix(":") or "53"
+    if not port.isdigit() or not 1 <= int(port) <= 65_535:
+        raise ValueError(f"{text!r}: a port of 1 to 65535 is allowed")
+    return address, int(port)

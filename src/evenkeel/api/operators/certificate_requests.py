@@ -1,0 +1,108 @@
+"""Certificates that are requested by names from an authority (ACME)."""
+
+from typing import NamedTuple
+
+import idna
+
+from evenkeel.api.common.acme_requests import AcmeRequests
+from evenkeel.api.common.services import Services
+from evenkeel.api.operators.requests import CertificateNew
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, Unsupported
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.ports import CertificateStore
+from evenkeel.core.tls.acme.names import RULE, checked_names
+from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeCertificate, NewAcmeCertificate
+from evenkeel.core.tls.certificates import CertificateKind, KeptCertificate, NewCertificate
+
+SELF_SIGNED_DAYS = 365
+_OTHER_FIELDS = ("pem", "pkcs12", "private_key", "intermediates", "passphrase")
+
+
+class Requested(NamedTuple):
+    """A request, and what the key manager has under its name."""
+
+    certificate: AcmeCertificate
+    kept: KeptCertificate | None
+
+
+async def request_certificate(services: Services, store: CertificateStore, body: CertificateNew) -> Requested:
+    """Store the request; the answer does not wait for the authority. Raises :class:`Invalid`, :class:`Conflict` and
+    :class:`Unsupported`.
+    """
+    acme = _acme_of(services)
+    new = _checked(services, acme, body)
+    if await _find(store, new.project_id, new.name) is not None and not body.replace:
+        raise Conflict(f"Project {new.project_id} has a certificate {new.name} already; replace is not set.")
+    certificate = await services.acme_store.request(new)
+    kept = None
+    if body.self_signed_until_issued:
+        # After the request: a refused one must not replace what the key manager has.
+        pair = await acme.maker.self_signed(new.names, days=SELF_SIGNED_DAYS)
+        kept = await store.add(
+            NewCertificate(project_id=new.project_id, name=new.name, kind=CertificateKind.CERTIFICATE, content=pair),
+            replace=True,
+        )
+    return Requested(certificate, kept)
+
+
+async def delete_request(services: Services, store: CertificateStore, project_id: ProjectId, name: str) -> None:
+    """Delete a request, if there is one, and what the key manager has under the name. Raises :class:`NotFound` if there
+    is neither.
+    """
+    check_project(project_id)
+    requested = await services.acme_store.request_removal(project_id, name)
+    try:
+        await store.delete(project_id, name)
+    except NotFound:
+        if not requested:
+            raise
+
+
+def check_project(project_id: ProjectId) -> None:
+    """Raise :class:`Invalid` for the project that has the controllers' own keys."""
+    if project_id == ACME_PROJECT:
+        raise Invalid(
+            f"Invalid input for field/attribute project_id. Value: '{project_id}'. Value should be another project than"
+            " the one that has the controllers' own keys."
+        )
+
+
+def _acme_of(services: Services) -> AcmeRequests:
+    if services.acme is None:
+        raise Unsupported("The controllers request no certificates: the option acme.directory_url is not set.")
+    return services.acme
+
+
+def _checked(services: Services, acme: AcmeRequests, body: CertificateNew) -> NewAcmeCertificate:
+    project_id = ProjectId(body.project_id)
+    check_project(project_id)
+    others = [name for name in _OTHER_FIELDS if getattr(body, name) is not None]
+    if others or body.kind != CertificateKind.CERTIFICATE.value:
+        raise Invalid(f"Validation failure: names cannot be given with {others[0] if others else 'kind ' + body.kind}.")
+    names = checked_names([_ascii(name) for name in body.names or ()], names_max=acme.names_max)
+    return NewAcmeCertificate(
+        id=services.new_id(),
+        project_id=project_id,
+        name=body.name,
+        names=names,
+        per_project_max=acme.per_project_max,
+    )
+
+
+def _ascii(name: str) -> str:
+    """The name in lower case, with labels of other characters encoded (IDNA 2008, UTS 46). Raises :class:`Invalid`."""
+    if name.isascii():
+        return name.lower()
+    try:
+        return idna.encode(name, uts46=True).decode("ascii")
+    except (idna.IDNAError, UnicodeError):
+        raise Invalid(
+            f"Invalid input for field/attribute names. Value: '{name[:100]}'. Value should be {RULE}."
+        ) from None
+
+
+async def _find(store: CertificateStore, project_id: ProjectId, name: str) -> KeptCertificate | None:
+    try:
+        return await store.show(project_id, name)
+    except NotFound:
+        return None

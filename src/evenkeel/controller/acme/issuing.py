@@ -1,0 +1,255 @@
+"""Takes the steps of requested certificates that are due: see :mod:`evenkeel.core.tls.acme.progress`.
+
+All controllers do this concurrently. A certificate is taken for some time; a controller that dies in a step leaves it
+to another one, which repeats the step: every step may be repeated, and the order's URL is stored before anything is
+answered.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import structlog
+
+from evenkeel.controller.acme.keys import AcmeKeys
+from evenkeel.controller.acme.readiness import NameProof
+from evenkeel.controller.driver import Driver
+from evenkeel.controller.loops import for_each
+from evenkeel.core.devices.capabilities import Capabilities
+from evenkeel.core.kit.backoff import Uniform
+from evenkeel.core.kit.errors import (
+    AuthorityRefused,
+    AuthorityUnavailable,
+    OrderUnknown,
+    RequestError,
+    StoreUnavailable,
+    Unavailable,
+)
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.ports import (
+    AcmeStore,
+    CertificateStore,
+    KeyManager,
+    KeyPairMaker,
+    NameResolver,
+    OperatorStore,
+    OrderingAuthority,
+    RenewalStore,
+)
+from evenkeel.core.tls.acme import progress as p
+from evenkeel.core.tls.acme.values import (
+    AcmeCertificate,
+    AcmeStep,
+    AuthorityOrder,
+    Authorization,
+    AuthorizationStatus,
+    OrderStatus,
+    PlacedChallenges,
+)
+from evenkeel.core.tls.certificates import CertificateKind, PrivateKey
+from evenkeel.metrics.controller import ACME_RESULTS
+
+log = structlog.get_logger(__name__)
+
+DUE_PER_LOOK = 20
+STEPS_PER_TURN = 6
+"""Maximum number of steps, each due at once after the one before, for which a certificate stays taken."""
+
+
+class AcmeSettings(Value):
+    """Settings of certificates by ACME."""
+
+    lease_seconds: float = 60.0
+    """Time for which a controller takes a certificate; another one repeats its step afterwards."""
+    look_seconds: float = 0.5
+    """Interval between checks for due steps."""
+    steps_at_once: int = 4
+    orders_max: int = 50
+    """Number of open orders of all controllers above which no more are made."""
+
+
+class AcmeParts(NamedTuple):
+    """Parts that certificates by ACME need beside the store."""
+
+    directory_url: str
+    authority: OrderingAuthority
+    resolver: NameResolver
+    maker: KeyPairMaker
+    certificates: CertificateStore
+    key_manager: KeyManager
+    capabilities: Mapping[str, Capabilities]
+    """Capabilities by device driver."""
+    settings: AcmeSettings
+
+
+class AcmeIssuing:
+    """Takes due steps."""
+
+    def __init__(
+        self,
+        store: AcmeStore,
+        operators: OperatorStore,
+        renewals: RenewalStore,
+        driver: Driver,
+        parts: AcmeParts,
+        uniform: Uniform,
+        *,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._store = store
+        self._renewals = renewals
+        self._driver = driver
+        self._authority = parts.authority
+        self.settings = parts.settings
+        self._readiness = NameProof(store, operators, parts.resolver, parts.capabilities)
+        self._keys = AcmeKeys(parts.certificates, parts.key_manager, parts.maker, parts.directory_url)
+        self._uniform = uniform
+        self._now = now
+
+    async def process_due(self) -> None:
+        """Take all due steps once. Raises :class:`StoreUnavailable`."""
+        due = await self._store.take_due(limit=DUE_PER_LOOK, lease_seconds=self.settings.lease_seconds)
+        await for_each(due, self._take_turn, at_once=self.settings.steps_at_once)
+
+    async def _take_turn(self, certificate: AcmeCertificate) -> None:
+        for _ in range(STEPS_PER_TURN):
+            if certificate.progress.step is AcmeStep.REMOVE:
+                await self._remove(certificate)
+                return
+            result = p.advance(
+                certificate.progress, await self._event(certificate), at=self._now(), uniform=self._uniform
+            )
+            ended = bool(certificate.progress.order_url) and not result.progress.order_url
+            if ended:
+                await self._place(certificate, {})
+            stored = await self._store.note(certificate, result, lease_seconds=self.settings.lease_seconds)
+            if stored is None:
+                log.info("certificate left to another controller", certificate=certificate.name)
+                return
+            if ended:
+                await self._forget_key(certificate)
+            self._tell(certificate, result)
+            if result.delay_seconds:
+                return
+            certificate = stored
+
+    async def _event(self, certificate: AcmeCertificate) -> p.Event:
+        """Take the certificate's step. Raises :class:`StoreUnavailable` only."""
+        try:
+            return await self._step(certificate)
+        except StoreUnavailable:
+            raise
+        except AuthorityRefused as error:
+            return p.OrderRefused(problem=str(error), retry_after_seconds=error.retry_after_seconds)
+        except OrderUnknown as error:
+            return p.OrderLost(reason=str(error))
+        except AuthorityUnavailable as error:
+            return p.StepInterrupted(problem=str(error), retry_after_seconds=error.retry_after_seconds)
+        # The key manager does not take a certificate, or the name servers do not answer.
+        except (Unavailable, RequestError) as error:
+            return p.StepInterrupted(problem=str(error))
+
+    async def _step(self, certificate: AcmeCertificate) -> p.Event:
+        if certificate.progress.step is AcmeStep.CHECK:
+            return await self._check(certificate)
+        account = await self._keys.account()
+        order = await self._authority.read(account, certificate.progress.order_url)
+        if problem := _failure_of(order):
+            return p.OrderRefused(problem=problem, retry_after_seconds=order.retry_after_seconds)
+        match certificate.progress.step:
+            case AcmeStep.PLACE:
+                return await self._place_step(certificate, order)
+            case AcmeStep.ANSWER:
+                for one in _open_authorizations(order):
+                    if one.unanswered:
+                        await self._authority.answer(account, one)
+                return p.Answered()
+            case _:
+                return await self._collect(certificate, account, order)
+
+    async def _check(self, certificate: AcmeCertificate) -> p.Event:
+        targets = await self._readiness.find(certificate)
+        if isinstance(targets, str):
+            return p.NamesUnproven(reason=targets)
+        if await self._store.ordering() >= self.settings.orders_max:
+            return p.NamesUnproven(reason=f"{self.settings.orders_max} other orders are open, which is the most.")
+        account = await self._keys.account()
+        # Before the order, so that a key manager that does not work leaves no order behind.
+        await self._keys.pending(certificate)
+        order = await self._authority.order(account, certificate.names)
+        return p.OrderMade(url=order.url)
+
+    async def _place_step(self, certificate: AcmeCertificate, order: AuthorityOrder) -> p.Event:
+        authorizations = _open_authorizations(order)
+        if not authorizations:
+            return p.ChallengesApplied()
+        targets = await self._readiness.find(certificate)
+        if isinstance(targets, str):
+            return p.NotApplied(reason=targets)
+        wanted: dict[LoadBalancerId, list[Authorization]] = {}
+        for one in authorizations:
+            if one.name not in targets:
+                raise AuthorityRefused(f"The authority wants a validation of {one.name[:253]}, which was not ordered.")
+            for id_ in targets[one.name]:
+                wanted.setdefault(id_, []).append(one)
+        placed = await self._place(certificate, wanted)
+        late = [each for each in placed if not each.applied]
+        if len(placed) == len(wanted) and not late:
+            return p.ChallengesApplied()
+        reasons = [f"{each.load_balancer_id}{f' ({each.reason})' if each.reason else ''}" for each in late]
+        return p.NotApplied(reason=f"Waiting for the devices of load balancer {', '.join(reasons) or 'none'}.")
+
+    async def _collect(self, certificate: AcmeCertificate, account: PrivateKey, order: AuthorityOrder) -> p.Event:
+        if order.status is OrderStatus.READY:
+            key = await self._keys.pending(certificate)
+            await self._authority.finalize(account, order, key, certificate.names)
+        if order.status is not OrderStatus.VALID:
+            return p.OrderOpen(retry_after_seconds=order.retry_after_seconds)
+        key = await self._keys.pending(certificate)
+        issued = await self._authority.download(account, order, key, certificate.names)
+        kept = await self._keys.store(certificate, issued, key)
+        await self._renewals.check_now(certificate.project_id, kept.reference, CertificateKind.CERTIFICATE)
+        return p.Issued(not_before=issued.not_before.timestamp(), not_after=issued.not_after.timestamp())
+
+    async def _place(
+        self, certificate: AcmeCertificate, wanted: Mapping[LoadBalancerId, Sequence[Authorization]]
+    ) -> tuple[PlacedChallenges, ...]:
+        placed, changes = await self._store.place(certificate, wanted)
+        for change in changes:
+            await self._driver.accepted(change)
+        return placed
+
+    async def _remove(self, certificate: AcmeCertificate) -> None:
+        await self._place(certificate, {})
+        await self._forget_key(certificate)
+        await self._store.remove(certificate)
+        log.info("certificate request removed", certificate=certificate.name, project=certificate.project_id)
+
+    async def _forget_key(self, certificate: AcmeCertificate) -> None:
+        try:
+            await self._keys.forget(certificate)
+        except Unavailable as error:  # the next order uses it
+            log.warning("key of a finished order not deleted", certificate=certificate.name, reason=str(error))
+
+    def _tell(self, certificate: AcmeCertificate, result: p.Advance) -> None:
+        about = log.bind(certificate=certificate.name, project=certificate.project_id, names=certificate.names)
+        if result.told is None:
+            about.debug("certificate step taken", step=result.progress.step.value, problem=result.progress.problem)
+            return
+        kind, _ = result.told
+        ACME_RESULTS.labels(kind.removeprefix("certificate_")).inc()
+        about.info("certificate by ACME", kind=kind, problem=result.progress.problem)
+
+
+def _open_authorizations(order: AuthorityOrder) -> list[Authorization]:
+    return [one for one in order.authorizations if one.status is AuthorizationStatus.PENDING]
+
+
+def _failure_of(order: AuthorityOrder) -> str:
+    """Why the order has failed; empty unless it has."""
+    failed = [one for one in order.authorizations if one.status is AuthorizationStatus.INVALID]
+    if order.status is not OrderStatus.INVALID and not failed:
+        return ""
+    texts = [f"{one.name}: {one.problem or 'not validated'}" for one in failed]
+    return "; ".join([*texts, order.problem] if order.problem else texts) or "The authority gives no reason."

@@ -1,0 +1,65 @@
+"""Keys of accounts and of orders under way, and issued certificates, in the key manager.
+
+Whichever controller continues an order finds its key there; the database has none.
+"""
+
+import contextlib
+import hashlib
+
+from evenkeel.core.kit.errors import Conflict, NotFound
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.ports import CertificateStore, KeyManager, KeyPairMaker
+from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeCertificate, IssuedChain
+from evenkeel.core.tls.certificates import CertificateKind, KeptCertificate, NewCertificate, PrivateKey, Secret
+
+ACCOUNT_NAME = "evenkeel-acme-account"
+KEPT_DAYS = 36_500
+"""Lifetime of self-signed certificates that only keep a key: nothing checks it."""
+
+
+class AcmeKeys:
+    """Keys in the key manager. ``directory_url``: the authority, which has an account key of its own."""
+
+    def __init__(
+        self, certificates: CertificateStore, key_manager: KeyManager, maker: KeyPairMaker, directory_url: str
+    ) -> None:
+        self._certificates = certificates
+        self._key_manager = key_manager
+        self._maker = maker
+        self._account_name = f"account-{hashlib.sha256(directory_url.encode()).hexdigest()[:16]}"
+        self._account: PrivateKey | None = None
+
+    async def account(self) -> PrivateKey:
+        """Return the account's key; makes one if there is none. All controllers get the same."""
+        if self._account is None:
+            self._account = await self._key(self._account_name, (ACCOUNT_NAME,))
+        return self._account
+
+    async def pending(self, certificate: AcmeCertificate) -> PrivateKey:
+        """Return the key of the certificate's order under way; makes one if there is none."""
+        return await self._key(certificate.id, certificate.names)
+
+    async def store(self, certificate: AcmeCertificate, issued: IssuedChain, key: PrivateKey) -> KeptCertificate:
+        """Store the issued certificate under the requested name, in place of the former one."""
+        new = _new(certificate.project_id, certificate.name, Secret(issued.chain + key.reveal()))
+        return await self._certificates.add(new, replace=True)
+
+    async def forget(self, certificate: AcmeCertificate) -> None:
+        """Delete the key of the certificate's order, if there is one."""
+        with contextlib.suppress(NotFound):
+            await self._certificates.delete(ACME_PROJECT, certificate.id)
+
+    async def _key(self, name: str, names: tuple[str, ...]) -> PrivateKey:
+        try:
+            kept = await self._certificates.show(ACME_PROJECT, name)
+        except NotFound:
+            pair = await self._maker.self_signed(names, days=KEPT_DAYS)
+            # Another controller may have stored one meanwhile: then its key is the one.
+            with contextlib.suppress(Conflict):
+                await self._certificates.add(_new(ACME_PROJECT, name, pair), replace=False)
+            kept = await self._certificates.show(ACME_PROJECT, name)
+        return (await self._key_manager.certificate(kept.reference, ACME_PROJECT)).private_key
+
+
+def _new(project_id: ProjectId, name: str, content: Secret) -> NewCertificate:
+    return NewCertificate(project_id=project_id, name=name, kind=CertificateKind.CERTIFICATE, content=content)

@@ -1,0 +1,127 @@
+"""Ports of certificates by ACME: the database, the authority, and the resolution of names."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.tls.acme.progress import Advance
+from evenkeel.core.tls.acme.values import (
+    AcmeCertificate,
+    AcmeTarget,
+    AuthorityOrder,
+    Authorization,
+    IssuedChain,
+    NewAcmeCertificate,
+    PlacedChallenges,
+)
+from evenkeel.core.tls.certificates import PrivateKey, Secret
+
+
+class AcmeStore(Protocol):
+    """Store port for requested certificates. Several controllers may use it at the same time."""
+
+    async def request(self, new: NewAcmeCertificate) -> AcmeCertificate:
+        """Store a request; it is due at once. Raises :class:`Conflict` for a name that is taken, or if the project has
+        as many as it may have.
+        """
+        ...
+
+    async def requested(self, project_id: ProjectId | None) -> tuple[AcmeCertificate, ...]:
+        """Return the requested certificates of the project, or of all projects, by project and name."""
+        ...
+
+    async def find(self, project_id: ProjectId, name: str) -> AcmeCertificate | None:
+        """Return one requested certificate; None if there is none."""
+        ...
+
+    async def request_removal(self, project_id: ProjectId, name: str) -> bool:
+        """Let a controller remove a request and its challenges soon; returns whether there was one."""
+        ...
+
+    async def take_due(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
+        """Return due certificates, longest due first; no other controller takes them for ``lease_seconds``."""
+        ...
+
+    async def note(
+        self, certificate: AcmeCertificate, result: Advance, *, lease_seconds: float
+    ) -> AcmeCertificate | None:
+        """Store the progress, with its event. If its step is due at once, the certificate stays taken for another
+        ``lease_seconds``. Returns the certificate as stored; None if its turn is over, and nothing was stored.
+        """
+        ...
+
+    async def remove(self, certificate: AcmeCertificate) -> None:
+        """Remove a request whose step is REMOVE."""
+        ...
+
+    async def ordering(self) -> int:
+        """Return the number of certificates with an order at the authority."""
+        ...
+
+    async def targets(self, project_id: ProjectId, addresses: Sequence[str]) -> tuple[AcmeTarget, ...]:
+        """Return the project's load balancers that have one of the addresses as a VIP."""
+        ...
+
+    async def place(
+        self, certificate: AcmeCertificate, wanted: Mapping[LoadBalancerId, Sequence[Authorization]]
+    ) -> tuple[tuple[PlacedChallenges, ...], tuple[Change, ...]]:
+        """Make the certificate's challenges on the project's load balancers these, and no others: load balancers that
+        differ get a new revision. Returns the state of each in ``wanted`` that exists, and the changes. Does nothing if
+        the certificate's turn is over.
+        """
+        ...
+
+
+class OrderingAuthority(Protocol):
+    """Port to a certificate authority. ``account``: the account's key; the account is registered at the first use.
+
+    Every method raises :class:`AuthorityRefused`, :class:`OrderUnknown`, and :class:`AuthorityUnavailable` also for
+    answers that are not as RFC 8555 prescribes.
+    """
+
+    async def order(self, account: PrivateKey, names: Sequence[str]) -> AuthorityOrder:
+        """Make an order. Only its URL and status are known."""
+        ...
+
+    async def read(self, account: PrivateKey, url: str) -> AuthorityOrder:
+        """Read an order and its authorizations."""
+        ...
+
+    async def answer(self, account: PrivateKey, authorization: Authorization) -> None:
+        """Let the authority validate a challenge."""
+        ...
+
+    async def finalize(self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]) -> None:
+        """Request a certificate of the key from an order that is ready."""
+        ...
+
+    async def download(
+        self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]
+    ) -> IssuedChain:
+        """Read the issued certificate. Raises :class:`AuthorityRefused` if it is not of this key and these names, or
+        not valid now.
+        """
+        ...
+
+    def close(self) -> None:
+        """Refuse calls that start from now on."""
+        ...
+
+
+class KeyPairMaker(Protocol):
+    """Makes key pairs with a certificate that they have signed themselves."""
+
+    async def self_signed(self, names: Sequence[str], *, days: int) -> Secret:
+        """Return a new key and its certificate, PEM."""
+        ...
+
+
+class NameResolver(Protocol):
+    """Port to the DNS as the authority sees it."""
+
+    async def addresses(self, name: str) -> tuple[str, ...]:
+        """Return the addresses of a name in canonical form; none if it does not exist. Raises
+        :class:`ResolverUnavailable`.
+        """
+        ...

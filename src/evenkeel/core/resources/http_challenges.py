@@ -1,0 +1,28 @@
+"""Challenges of a certificate authority that a load balancer answers (ACME's http-01, RFC 8555, 8.3)."""
+
+import re
+
+from evenkeel.core.kit.values import Wire
+
+CHALLENGES_PER_LOAD_BALANCER = 200
+CHALLENGE_PATH = "/.well-known/acme-challenge/"
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,200}")
+_KEY_AUTHORIZATION = re.compile(r"[A-Za-z0-9_-]{1,200}\.[A-Za-z0-9_-]{1,100}")
+
+
+class HttpChallenge(Wire):
+    """One challenge of an order; nothing in it is secret."""
+
+    certificate_id: str
+    """Id of the requested certificate."""
+    token: str
+    """Last part of the path that the authority requests: characters of base64url only."""
+    key_authorization: str
+    """The content of the response."""
+    revision: int
+    """Revision of the load balancer from which on devices answer the challenge."""
+
+
+def is_challenge(token: str, key_authorization: str) -> bool:
+    """Whether both texts have the form that RFC 8555 prescribes, so that they need no quoting anywhere."""
+    return bool(_TOKEN.fullmatch(token) and _KEY_AUTHORIZATION.fullmatch(key_authorization))

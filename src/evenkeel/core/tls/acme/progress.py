@@ -1,0 +1,218 @@
+"""Rules for the next step of a requested certificate. Pure: the time and the randomness are passed in.
+
+=========  ===========================  =======================================
+step       event                        next step
+=========  ===========================  =======================================
+check      :class:`NamesUnproven`       check, later
+check      :class:`OrderMade`           place, at once
+place      :class:`NotApplied`          place, soon
+place      :class:`ChallengesApplied`   answer, at once
+answer     :class:`Answered`            collect
+collect    :class:`OrderOpen`           collect, later
+any        :class:`Issued`              check, after two thirds of the lifetime
+any        :class:`OrderRefused`        check, after a growing delay
+any        :class:`OrderLost`           check, later
+any        :class:`StepInterrupted`     the same, later
+=========  ===========================  =======================================
+
+An order that is open for longer than :data:`ORDER_SECONDS` counts as refused.
+"""
+
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from evenkeel.core.kit.backoff import Backoff, Uniform
+from evenkeel.core.kit.values import Value
+from evenkeel.core.tls.acme.values import AcmeProgress, AcmeState, AcmeStep
+from evenkeel.core.tls.certificates import DAY_SECONDS
+
+ORDER_SECONDS = 3600.0
+"""Time after which an order that is not finished is given up."""
+RETRY_AFTER_SECONDS_MAX = 7 * DAY_SECONDS
+"""Longest delay that an authority may ask for."""
+LEAST_RENEWAL_SECONDS = 60.0
+"""Least time between two orders of a certificate, for lifetimes of minutes."""
+PROBLEM_CHARACTERS_MAX = 1000
+
+_CHECKS = Backoff(initial_seconds=5.0, max_seconds=600.0, jitter=(1.0, 1.25))
+_PLACEMENTS = Backoff(initial_seconds=0.25, max_seconds=5.0, factor=1.5)
+_POLLS = Backoff(initial_seconds=0.5, max_seconds=30.0, factor=1.5)
+_OUTAGES = Backoff(initial_seconds=5.0, max_seconds=3600.0, jitter=(1.0, 1.25))
+# Let's Encrypt allows five failed validations of an account and a name in an hour.
+_FAILURES = Backoff(initial_seconds=300.0, max_seconds=DAY_SECONDS, factor=3.0, jitter=(1.0, 1.25))
+_RENEWAL = 2 / 3
+_SPREAD = 1 / 24
+"""Part of the lifetime over which renewals are spread."""
+
+
+class NamesUnproven(Value):
+    """A name cannot be proven now."""
+
+    reason: str
+
+
+class OrderMade(Value):
+    """The authority has a new order."""
+
+    url: str
+
+
+class NotApplied(Value):
+    """Devices do not have the challenges yet."""
+
+    reason: str
+
+
+class ChallengesApplied(Value):
+    """All devices have the challenges."""
+
+
+class Answered(Value):
+    """The authority knows that it may validate."""
+
+
+class OrderOpen(Value):
+    """The authority is still validating or issuing."""
+
+    retry_after_seconds: float = 0.0
+
+
+class Issued(Value):
+    """The key manager has the new certificate. Times in seconds since the epoch."""
+
+    not_before: float
+    not_after: float
+
+
+class OrderRefused(Value):
+    """The authority refused the order, or what it returned is not what was ordered."""
+
+    problem: str
+    retry_after_seconds: float = 0.0
+
+
+class OrderLost(Value):
+    """The authority does not know the order any more."""
+
+    reason: str
+
+
+class StepInterrupted(Value):
+    """The authority or another service did not answer, or not as it should."""
+
+    problem: str
+    retry_after_seconds: float = 0.0
+
+
+Event = (
+    NamesUnproven
+    | OrderMade
+    | NotApplied
+    | ChallengesApplied
+    | Answered
+    | OrderOpen
+    | Issued
+    | OrderRefused
+    | OrderLost
+    | StepInterrupted
+)
+
+
+class Advance(NamedTuple):
+    """The next progress, the delay in seconds until its step, and an event for operators: kind and text, or None."""
+
+    progress: AcmeProgress
+    delay_seconds: float
+    told: tuple[str, str] | None = None
+
+
+def advance(now: AcmeProgress, event: Event, *, at: float, uniform: Uniform) -> Advance:
+    """Return what follows from an event of the current step. ``at``: the time in seconds since the epoch."""
+    if now.order_url and at > now.order_until and not isinstance(event, Issued | OrderRefused | OrderLost):
+        minutes = round(ORDER_SECONDS / 60)
+        event = OrderRefused(
+            problem=f"The order was not finished within {minutes} minutes. {_reason_of(event)}".rstrip()
+        )
+    match event:
+        case NamesUnproven(reason=reason):
+            return _later(now, reason, _CHECKS, uniform, at=at, state=AcmeState.WAITING)
+        case OrderMade(url=url):
+            made = replace(
+                now,
+                step=AcmeStep.PLACE,
+                state=_kept_state(now, AcmeState.ORDERING, at),
+                problem="",
+                order_url=url,
+                order_until=at + ORDER_SECONDS,
+                waits=0,
+            )
+            renewing = ("certificate_renewal_begun", "is being renewed") if now.not_after is not None else None
+            return Advance(made, 0.0, renewing)
+        case NotApplied(reason=reason):
+            return _later(now, reason, _PLACEMENTS, uniform, at=at, state=AcmeState.ORDERING)
+        case ChallengesApplied():
+            return Advance(replace(now, step=AcmeStep.ANSWER, problem="", waits=0), 0.0)
+        case Answered():
+            return Advance(replace(now, step=AcmeStep.COLLECT, problem="", waits=0), _POLLS.initial_seconds)
+        case OrderOpen(retry_after_seconds=wanted):
+            polled = _later(now, "", _POLLS, uniform, at=at, state=AcmeState.ORDERING)
+            # The order is given up at its end, whatever delay the authority wants.
+            longest = max(now.order_until - at, 0.0) + 1.0
+            return polled._replace(delay_seconds=min(max(polled.delay_seconds, wanted), longest))
+        case Issued():
+            return _issued(now, event, at, uniform)
+        case OrderRefused(problem=problem, retry_after_seconds=wanted):
+            return _refused(now, problem, wanted, at, uniform)
+        case OrderLost(reason=reason):
+            lost = replace(now, step=AcmeStep.CHECK, order_url="", order_until=0.0)
+            return _later(lost, reason, _OUTAGES, uniform, at=at, state=AcmeState.WAITING)
+        case StepInterrupted(problem=problem, retry_after_seconds=wanted):
+            state = AcmeState.ORDERING if now.order_url else AcmeState.WAITING
+            return _later(now, problem, _OUTAGES, uniform, at=at, state=state, wanted_seconds=wanted)
+
+
+def _later(
+    now: AcmeProgress,
+    problem: str,
+    backoff: Backoff,
+    uniform: Uniform,
+    *,
+    at: float,
+    state: AcmeState,
+    wanted_seconds: float = 0.0,
+) -> Advance:
+    waits = now.waits + 1
+    delay = max(backoff.delay_seconds(waits, uniform), min(wanted_seconds, RETRY_AFTER_SECONDS_MAX))
+    later = replace(now, state=_kept_state(now, state, at), problem=problem[:PROBLEM_CHARACTERS_MAX], waits=waits)
+    return Advance(later, delay)
+
+
+def _issued(now: AcmeProgress, event: Issued, at: float, uniform: Uniform) -> Advance:
+    lifetime = max(event.not_after - event.not_before, 0.0)
+    renew_at = event.not_before + lifetime * (_RENEWAL + uniform(0.0, _SPREAD))
+    issued = AcmeProgress(state=AcmeState.ISSUED, not_after=event.not_after)
+    return Advance(issued, max(renew_at - at, LEAST_RENEWAL_SECONDS), ("certificate_issued", "was issued"))
+
+
+def _refused(now: AcmeProgress, problem: str, wanted_seconds: float, at: float, uniform: Uniform) -> Advance:
+    failures, text = now.failures + 1, problem[:PROBLEM_CHARACTERS_MAX]
+    failed = AcmeProgress(
+        state=_kept_state(now, AcmeState.FAILED, at), problem=text, failures=failures, not_after=now.not_after
+    )
+    delay = max(_FAILURES.delay_seconds(failures, uniform), min(wanted_seconds, RETRY_AFTER_SECONDS_MAX))
+    return Advance(failed, delay, ("certificate_failed", f"was not issued: {text}"))
+
+
+def _kept_state(now: AcmeProgress, state: AcmeState, at: float) -> AcmeState:
+    """ISSUED while the key manager has a certificate that is valid; else the state."""
+    return AcmeState.ISSUED if now.not_after is not None and now.not_after > at else state
+
+
+def _reason_of(event: Event) -> str:
+    """Why a step did not succeed; empty if the event does not say it."""
+    match event:
+        case NamesUnproven(reason=text) | NotApplied(reason=text) | StepInterrupted(problem=text):
+            return text
+        case _:
+            return ""

@@ -1,0 +1,171 @@
+"""Values of certificates by ACME: requests, orders at the authority, and load balancers for challenges."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.kit.values import Value
+
+ACME_PROJECT = ProjectId("_evenkeel-acme")
+"""Project of the key manager with account keys and keys of orders under way. Keystone's projects have ids in
+hexadecimal, and no API accepts this one.
+"""
+
+
+class AcmeState(StrEnum):
+    """State of a requested certificate, as operators and tenants see it."""
+
+    WAITING = "waiting"
+    """Nothing was ordered yet, because a name cannot be proven; the problem says why."""
+    ORDERING = "ordering"
+    ISSUED = "issued"
+    """The key manager has the issued certificate, which is renewed in time."""
+    FAILED = "failed"
+    """The authority refused the last order; another attempt follows."""
+
+
+class AcmeStep(StrEnum):
+    """The next thing that a controller does for a requested certificate."""
+
+    CHECK = "check"
+    """Check that all names lead to the project's load balancers, and make an order."""
+    PLACE = "place"
+    """Put the challenges on these load balancers, until their devices have them."""
+    ANSWER = "answer"
+    """Let the authority validate the challenges."""
+    COLLECT = "collect"
+    """Finalize the order once it is ready, and store the certificate."""
+    REMOVE = "remove"
+    """Remove the challenges and then the request itself: it was deleted."""
+
+
+ORDERED_STEPS = (AcmeStep.PLACE, AcmeStep.ANSWER, AcmeStep.COLLECT)
+"""Steps with an order at the authority."""
+
+
+class AcmeProgress(Value):
+    """Progress of one requested certificate."""
+
+    step: AcmeStep = AcmeStep.CHECK
+    state: AcmeState = AcmeState.WAITING
+    problem: str = ""
+    """Why it waits, or what the last failure was; empty if there is none."""
+    order_url: str = ""
+    """URL of the order at the authority; empty unless the step is one of :data:`ORDERED_STEPS`."""
+    order_until: float = 0.0
+    """Time at which the order is given up, in seconds since the epoch."""
+    waits: int = 0
+    """Number of fruitless attempts at this step in a row."""
+    failures: int = 0
+    """Number of failed orders in a row."""
+    not_after: float | None = None
+    """End of the issued certificate, in seconds since the epoch; None: none was issued yet."""
+
+
+class AcmeCertificate(Value):
+    """A certificate that was requested by names."""
+
+    id: str
+    project_id: ProjectId
+    name: str
+    """Name in the project's folder of the key manager."""
+    names: tuple[str, ...]
+    """DNS names of the certificate."""
+    progress: AcmeProgress
+    turn: int
+    """Increases whenever a controller takes the certificate: results of an earlier turn are not stored."""
+    created_at: float
+    next_attempt_at: float
+    """Time of the next step, in seconds since the epoch."""
+
+
+class NewAcmeCertificate(Value):
+    """A request for a certificate by names, already checked."""
+
+    id: str
+    project_id: ProjectId
+    name: str
+    names: tuple[str, ...]
+    per_project_max: int
+    """Limit of requested certificates of the project."""
+
+
+class AuthorizationStatus(StrEnum):
+    """Result of the validation of one name: PENDING, VALID, or INVALID for all others of RFC 8555, 7.1.6."""
+
+    PENDING = "pending"
+    VALID = "valid"
+    INVALID = "invalid"
+
+
+class OrderStatus(StrEnum):
+    """Status of an order (RFC 8555, 7.1.6)."""
+
+    PENDING = "pending"
+    READY = "ready"
+    PROCESSING = "processing"
+    VALID = "valid"
+    INVALID = "invalid"
+
+
+class Authorization(Value):
+    """The authority's validation of one name of an order."""
+
+    name: str
+    status: AuthorizationStatus
+    challenge_url: str
+    """URL of the http-01 challenge."""
+    token: str
+    key_authorization: str
+    """Content that the name's web server has to return for the token. It is public."""
+    unanswered: bool
+    """True: the authority waits for the message that the challenge is in place."""
+    problem: str = ""
+
+
+class AuthorityOrder(Value):
+    """An order at the authority."""
+
+    url: str
+    status: OrderStatus
+    finalize_url: str
+    certificate_url: str
+    """URL of the certificate; empty until the status is VALID."""
+    authorizations: tuple[Authorization, ...]
+    problem: str = ""
+    retry_after_seconds: float = 0.0
+    """Delay that the authority wants before it is asked again; 0: none."""
+
+
+class IssuedChain(Value):
+    """A certificate that the authority has issued, checked to belong to the key and the names of its order."""
+
+    chain: bytes
+    """Certificate and intermediates in PEM."""
+    not_before: datetime
+    not_after: datetime
+
+
+class AcmeTarget(Value):
+    """A load balancer of the project, with what decides whether it can answer challenges."""
+
+    load_balancer_id: LoadBalancerId
+    environment: str
+    addresses: tuple[str, ...]
+    """Addresses of all VIPs in canonical form."""
+    has_http_listener: bool
+    """Whether an enabled listener of protocol HTTP has port 80."""
+    admin_state_up: bool
+    placed: bool
+    mirrored: bool
+    """True: another system alone changes it."""
+
+
+class PlacedChallenges(Value):
+    """Result of putting challenges on load balancers."""
+
+    load_balancer_id: LoadBalancerId
+    applied: bool
+    """Whether its devices have them."""
+    reason: str = ""
+    """Why the load balancer is not ACTIVE; empty otherwise."""

@@ -1,0 +1,1 @@
+"""Certificates requested by names: their progress, and their challenges on load balancers."""

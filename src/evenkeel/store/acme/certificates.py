@@ -1,0 +1,175 @@
+"""Rows of requested certificates: requests, turns and progress."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, delete, func, select, update
+
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.tls.acme.progress import Advance
+from evenkeel.core.tls.acme.values import (
+    ORDERED_STEPS,
+    AcmeCertificate,
+    AcmeProgress,
+    AcmeState,
+    AcmeStep,
+    NewAcmeCertificate,
+)
+from evenkeel.store.engine.clock import db_now, is_past
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.statements import insert_if_absent
+from evenkeel.store.records import schema
+from evenkeel.store.writing.events import record_event
+
+_row = schema.acme_certificate
+# A renewal may be due in months.
+_FAR_SECONDS = 10 * 365 * 86_400.0
+_names = msgspec.json.Decoder(tuple[str, ...])
+
+
+def request(connection: Connection, new: NewAcmeCertificate) -> AcmeCertificate:
+    """Store a request. Raises :class:`Conflict`."""
+    count = select(func.count()).select_from(_row).where(_row.c.project_id == new.project_id)
+    # Counted without a lock: requests at the same time may exceed the limit by their number.
+    if (connection.scalar(count) or 0) >= new.per_project_max:
+        raise Conflict(
+            f"Project {new.project_id} has {new.per_project_max} requested certificates, which is the most:"
+            " see acme.certificates_per_project."
+        )
+    values = {
+        "id": new.id,
+        "project_id": new.project_id,
+        "name": new.name,
+        "names": msgspec.json.encode(new.names).decode(),
+        "turn": 0,
+        "created_at": db_now(),
+        "next_attempt_at": db_now(),
+        **_progress_columns(AcmeProgress()),
+    }
+    if not insert_if_absent(connection, _row, values):
+        raise Conflict(f"Certificate {new.name} of project {new.project_id} was requested already.")
+    return _certificate_of(connection.execute(select(_row).where(_row.c.id == new.id)).one())
+
+
+def read(connection: Connection, project_id: ProjectId | None) -> tuple[AcmeCertificate, ...]:
+    """Requested certificates by project and name, without those being removed."""
+    statement = select(_row).where(_row.c.step != AcmeStep.REMOVE.value).order_by(_row.c.project_id, _row.c.name)
+    if project_id is not None:
+        statement = statement.where(_row.c.project_id == project_id)
+    return tuple(map(_certificate_of, connection.execute(statement)))
+
+
+def find(connection: Connection, project_id: ProjectId, name: str) -> AcmeCertificate | None:
+    """One requested certificate, unless it is being removed."""
+    named = _row.c.project_id == project_id, _row.c.name == name, _row.c.step != AcmeStep.REMOVE.value
+    row = connection.execute(select(_row).where(*named)).first()
+    return None if row is None else _certificate_of(row)
+
+
+def request_removal(connection: Connection, project_id: ProjectId, name: str) -> bool:
+    """Make the removal due, and end the turn of the controller that has taken the certificate."""
+    statement = (
+        update(_row)
+        .where(_row.c.project_id == project_id, _row.c.name == name, _row.c.step != AcmeStep.REMOVE.value)
+        .values(step=AcmeStep.REMOVE.value, turn=_row.c.turn + 1, next_attempt_at=db_now())
+    )
+    return connection.execute(statement).rowcount > 0
+
+
+def read_due(connection: Connection, limit: int) -> list[str]:
+    """Ids of due certificates, longest due first."""
+    statement = select(_row.c.id).where(_is_due()).order_by(_row.c.next_attempt_at).limit(limit)
+    return list(connection.scalars(statement))
+
+
+def take_due(connection: Connection, ids: Sequence[str], lease_seconds: float) -> tuple[AcmeCertificate, ...]:
+    """Take due certificates that no other controller took meanwhile."""
+    values = {"turn": _row.c.turn + 1, "next_attempt_at": db_now() + lease_seconds}
+    taken = [
+        id_
+        for id_ in sorted(ids)
+        if connection.execute(update(_row).where(_row.c.id == id_, _is_due()).values(**values)).rowcount
+    ]
+    rows = connection.execute(select(_row).where(in_list(_row.c.id, taken)).order_by(_row.c.id))
+    return tuple(map(_certificate_of, rows))
+
+
+def note(
+    connection: Connection, certificate: AcmeCertificate, result: Advance, lease_seconds: float
+) -> AcmeCertificate | None:
+    """Store the progress unless the turn is over, with its event."""
+    delay = result.delay_seconds or lease_seconds
+    statement = (
+        update(_row)
+        .where(_row.c.id == certificate.id, _row.c.turn == certificate.turn)
+        .values(**_progress_columns(result.progress), next_attempt_at=db_now() + delay)
+    )
+    if not connection.execute(statement).rowcount:
+        return None
+    if result.told is not None:
+        kind, text = result.told
+        record_event(connection, kind=kind, text=f"{event_title(certificate)} {text}")
+    return _certificate_of(connection.execute(select(_row).where(_row.c.id == certificate.id)).one())
+
+
+def remove(connection: Connection, certificate: AcmeCertificate) -> None:
+    """Remove the row of a certificate whose step is REMOVE."""
+    connection.execute(delete(_row).where(_row.c.id == certificate.id, _row.c.step == AcmeStep.REMOVE.value))
+
+
+def count_ordering(connection: Connection) -> int:
+    """Number of certificates with an order at the authority."""
+    steps = [step.value for step in ORDERED_STEPS]
+    return connection.scalar(select(func.count()).select_from(_row).where(_row.c.step.in_(steps))) or 0
+
+
+def holds_turn(connection: Connection, certificate: AcmeCertificate) -> bool:
+    """Lock the row; False if the certificate's turn is over."""
+    statement = select(_row.c.id).where(_row.c.id == certificate.id, _row.c.turn == certificate.turn)
+    return connection.execute(statement.with_for_update()).first() is not None
+
+
+def event_title(certificate: AcmeCertificate) -> str:
+    """The certificate in event texts."""
+    return f"certificate {certificate.name} of project {certificate.project_id} ({', '.join(certificate.names)})"
+
+
+def _is_due() -> Any:
+    return is_past(_row.c.next_attempt_at, far_seconds=_FAR_SECONDS)
+
+
+def _progress_columns(progress: AcmeProgress) -> dict[str, Any]:
+    return {
+        "step": progress.step.value,
+        "state": progress.state.value,
+        "problem": progress.problem,
+        "order_url": progress.order_url,
+        "order_until": progress.order_until,
+        "waits": progress.waits,
+        "failures": progress.failures,
+        "not_after": progress.not_after,
+    }
+
+
+def _certificate_of(row: Any) -> AcmeCertificate:
+    return AcmeCertificate(
+        id=row.id,
+        project_id=ProjectId(row.project_id),
+        name=row.name,
+        names=_names.decode(row.names),
+        progress=AcmeProgress(
+            step=AcmeStep(row.step),
+            state=AcmeState(row.state),
+            problem=row.problem,
+            order_url=row.order_url,
+            order_until=row.order_until,
+            waits=row.waits,
+            failures=row.failures,
+            not_after=row.not_after,
+        ),
+        turn=row.turn,
+        created_at=row.created_at,
+        next_attempt_at=row.next_attempt_at,
+    )

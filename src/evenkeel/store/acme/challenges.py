@@ -1,0 +1,141 @@
+"""Challenges on load balancers: which ones can have them, and their placement.
+
+Load balancers are locked before rows of certificates, as in tenants' writes.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+from sqlalchemy import Connection, false, or_, select, update
+
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.resources.http_challenges import CHALLENGES_PER_LOAD_BALANCER, HttpChallenge
+from evenkeel.core.resources.statuses import ProvisioningStatus
+from evenkeel.core.tls.acme.values import AcmeCertificate, AcmeTarget, Authorization, PlacedChallenges
+from evenkeel.store.acme.certificates import holds_turn
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import columns_of
+from evenkeel.store.writing.changes import new_change
+from evenkeel.store.writing.revision_lock import changes_of, revision_assignments
+from evenkeel.store.writing.revisions import note_revisions
+
+_root = schema.load_balancer
+_listener = schema.listener
+_address = schema.vip_address
+HTTP_PORT = 80
+_decoder = msgspec.json.Decoder(tuple[HttpChallenge, ...])
+
+
+def read_targets(connection: Connection, project_id: ProjectId, addresses: Sequence[str]) -> tuple[AcmeTarget, ...]:
+    """Load balancers of the project with one of the addresses as a VIP. Three queries."""
+    owned = _root.c.project_id == project_id, _root.c.deleted == false(), _root.c.held == false()
+    with_address = select(_address.c.load_balancer_id).where(in_list(_address.c.address, list(addresses)))
+    roots = connection.execute(
+        select(_root.c.id, _root.c.provider, _root.c.admin_state_up, _root.c.shard_id, _root.c.mirrored)
+        .where(*owned, _root.c.id.in_(with_address))
+        .order_by(_root.c.id)
+    ).all()
+    ids = [row.id for row in roots]
+    of = connection.execute(
+        select(_address.c.load_balancer_id, _address.c.address).where(in_list(_address.c.load_balancer_id, ids))
+    ).all()
+    on_port = _listener.c.protocol == "HTTP", _listener.c.protocol_port == HTTP_PORT
+    listening = set(
+        connection.scalars(
+            select(_listener.c.load_balancer_id).where(
+                in_list(_listener.c.load_balancer_id, ids),
+                *on_port,
+                _listener.c.admin_state_up,
+                _listener.c.deleted == false(),
+            )
+        )
+    )
+    return tuple(
+        AcmeTarget(
+            load_balancer_id=row.id,
+            environment=row.provider,
+            addresses=tuple(sorted(each.address for each in of if each.load_balancer_id == row.id)),
+            has_http_listener=row.id in listening,
+            admin_state_up=row.admin_state_up,
+            placed=row.shard_id is not None,
+            mirrored=row.mirrored,
+        )
+        for row in roots
+    )
+
+
+def place(
+    connection: Connection,
+    certificate: AcmeCertificate,
+    wanted: Mapping[LoadBalancerId, Sequence[Authorization]],
+    options: StoreOptions,
+) -> tuple[tuple[PlacedChallenges, ...], tuple[Change, ...]]:
+    """Make the certificate's challenges these ones. Raises :class:`Conflict` for more than a load balancer can have."""
+    rows = _lock(connection, certificate.project_id, list(wanted))
+    if not holds_turn(connection, certificate):
+        return (), ()
+    stored = {row.id: _decoder.decode(row.challenges) for row in rows}
+    changed = []
+    for row in rows:
+        new = _new_challenges(stored[row.id], certificate.id, wanted.get(row.id, ()), row.revision + 1)
+        if len(new) > CHALLENGES_PER_LOAD_BALANCER:
+            raise Conflict(f"Load balancer {row.id} has {CHALLENGES_PER_LOAD_BALANCER} challenges, which is the most.")
+        if new != stored[row.id]:
+            stored[row.id] = new
+            changed.append(row.id)
+            _change(connection, row.id, new, options)
+    placed = tuple(_placed(row, stored[row.id], certificate.id) for row in rows if row.id in wanted)
+    return placed, changes_of(connection, in_list(_root.c.id, changed)) if changed else ()
+
+
+def _lock(connection: Connection, project_id: ProjectId, ids: Sequence[LoadBalancerId]) -> Sequence[Any]:
+    """Lock load balancers with these ids, and those with any challenges, in the order of their ids."""
+    columns = (_root.c.id, _root.c.challenges, _root.c.revision, _root.c.applied_revision)
+    concerned = or_(in_list(_root.c.id, list(ids)), _root.c.challenges != "[]")
+    statement = (
+        select(*columns, _root.c.provisioning_status, _root.c.status_reason)
+        .where(_root.c.project_id == project_id, _root.c.deleted == false(), concerned)
+        .order_by(_root.c.id)
+    )
+    return connection.execute(statement.with_for_update(key_share=True)).all()
+
+
+def _new_challenges(
+    stored: Sequence[HttpChallenge], certificate_id: str, wanted: Sequence[Authorization], revision: int
+) -> tuple[HttpChallenge, ...]:
+    """Challenges with those of the certificate replaced; unchanged ones keep their revision."""
+    known = {each.token: each for each in stored if each.certificate_id == certificate_id}
+    new = []
+    for one in sorted(wanted, key=lambda each: each.token):
+        made = HttpChallenge(
+            certificate_id=certificate_id, token=one.token, key_authorization=one.key_authorization, revision=revision
+        )
+        former = known.get(one.token)
+        same = former is not None and replace(former, revision=revision) == made
+        new.append(former if former is not None and same else made)
+    return (*(each for each in stored if each.certificate_id != certificate_id), *new)
+
+
+def _change(connection: Connection, id_: str, challenges: tuple[HttpChallenge, ...], options: StoreOptions) -> None:
+    values = {**revision_assignments(), **columns_of({"challenges": challenges})}
+    connection.execute(
+        update(_root).where(_root.c.id == id_).ordered_values(*values.items()),
+        {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change()},
+    )
+    note_revisions(connection, _root.c.id == id_)
+
+
+def _placed(row: Any, challenges: Sequence[HttpChallenge], certificate_id: str) -> PlacedChallenges:
+    needed = max((each.revision for each in challenges if each.certificate_id == certificate_id), default=0)
+    is_active = row.provisioning_status == ProvisioningStatus.ACTIVE.value
+    return PlacedChallenges(
+        load_balancer_id=row.id,
+        applied=row.applied_revision >= needed,
+        reason="" if is_active else row.status_reason,
+    )

@@ -1,0 +1,46 @@
+"""Implements the port of requested certificates: each method is a transaction."""
+
+from collections.abc import Mapping, Sequence
+
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.tls.acme.progress import Advance
+from evenkeel.core.tls.acme.values import AcmeCertificate, Authorization, PlacedChallenges
+from evenkeel.store.acme import certificates, challenges
+from evenkeel.store.engine.base import Database
+from evenkeel.store.engine.operations import querying, read_operation, write_operation
+from evenkeel.store.options import StoreOptions
+
+
+class SqlAcme:
+    """Implements :class:`evenkeel.core.ports.AcmeStore`."""
+
+    def __init__(self, database: Database, options: StoreOptions) -> None:
+        self._db = database
+        self._options = options
+
+    request = write_operation(certificates.request)
+    requested = querying(certificates.read)
+    find = querying(certificates.find)
+    request_removal = write_operation(certificates.request_removal)
+    remove = write_operation(certificates.remove)
+    ordering = querying(certificates.count_ordering)
+    targets = read_operation(challenges.read_targets)
+
+    async def take_due(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
+        ids = await self._db.query(lambda connection: certificates.read_due(connection, limit))
+        if not ids:
+            return ()
+        return await self._db.write(lambda connection: certificates.take_due(connection, ids, lease_seconds))
+
+    async def note(
+        self, certificate: AcmeCertificate, result: Advance, *, lease_seconds: float
+    ) -> AcmeCertificate | None:
+        return await self._db.write(
+            lambda connection: certificates.note(connection, certificate, result, lease_seconds)
+        )
+
+    async def place(
+        self, certificate: AcmeCertificate, wanted: Mapping[LoadBalancerId, Sequence[Authorization]]
+    ) -> tuple[tuple[PlacedChallenges, ...], tuple[Change, ...]]:
+        return await self._db.write(lambda connection: challenges.place(connection, certificate, wanted, self._options))

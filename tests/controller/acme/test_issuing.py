@@ -1,0 +1,186 @@
+"""A requested certificate becomes an issued one, whatever is interrupted, and failures are told in words."""
+
+import asyncio
+
+import pytest
+from msgspec.structs import replace
+
+from evenkeel.controller.acme.keys import AcmeKeys
+from evenkeel.core.kit.errors import (
+    AuthorityRefused,
+    AuthorityUnavailable,
+    OrderUnknown,
+    ResolverUnavailable,
+    StoreUnavailable,
+)
+from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeProgress, AcmeState, AcmeStep
+from tests.controller.acme.world import ADDRESS, LOAD_BALANCER, NOW, Killed, World, target
+
+EFFECTS = 60
+"""More effects than an order has."""
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+async def issue(world: World) -> None:
+    """Let one controller work until the certificate is issued."""
+    controller = world.controller()
+    while world.progress.state is not AcmeState.ISSUED:
+        await controller.process_due()
+
+
+async def test_a_request_becomes_an_issued_certificate_and_nothing_of_the_order_is_left(world: World) -> None:
+    await issue(world)
+    assert world.progress == AcmeProgress(state=AcmeState.ISSUED, not_after=NOW + 90 * 86_400)
+    assert world.stored is not None and world.stored.startswith(b"chain key ")
+    assert world.database.challenges == {} and len(world.authority.orders) == 1
+    assert [project for project, _ in world.keys.contents] == [ACME_PROJECT, "p1"]
+    assert len(world.driver.accepts) == 2 and world.database.told == ["certificate_issued"]
+
+
+@pytest.mark.parametrize("before", [True, False])
+async def test_a_controller_killed_at_any_effect_leaves_an_order_that_another_one_finishes(before: bool) -> None:
+    for number in range(1, EFFECTS):
+        world = World()
+        world.effects.kill_at, world.effects.before = number, before
+        try:
+            await issue(world)
+            assert number > world.effects.done  # nothing was left to interrupt
+            break
+        except Killed:
+            pass
+        lost = (
+            len(world.authority.orders) == 1
+            and not world.progress.order_url
+            and world.progress.state is AcmeState.WAITING
+        )
+        await issue(world)
+        assert world.stored is not None and world.database.told == ["certificate_issued"], number
+        # Only the order whose URL was not stored yet is made a second time.
+        assert len(world.authority.orders) == (2 if lost else 1), number
+        assert world.database.challenges == {} and len(world.authority.accounts) == 1, number
+    else:
+        pytest.fail("an order has more effects than expected")
+
+
+@pytest.mark.parametrize(
+    ("names", "targets", "reason"),
+    [
+        ({}, (target(),), "www.example.org has no address in the DNS."),
+        ({"www.example.org": ("203.0.113.9",)}, (target(),), "203.0.113.9, which is no VIP"),
+        ({"www.example.org": (ADDRESS, "2001:db8::9")}, (target(),), "2001:db8::9, which is no VIP"),
+        ({"www.example.org": (ADDRESS,)}, (), "which is no VIP of a load balancer of the project"),
+        ({"www.example.org": (ADDRESS,)}, (target(environment="f5"),), "(bigip) do not answer challenges"),
+        ({"www.example.org": (ADDRESS,)}, (target(environment="gone"),), "do not answer challenges"),
+        ({"www.example.org": (ADDRESS,)}, (target(has_http_listener=False),), "no enabled listener of protocol HTTP"),
+        ({"www.example.org": (ADDRESS,)}, (target(admin_state_up=False),), "which is disabled"),
+        ({"www.example.org": (ADDRESS,)}, (target(placed=False),), "not on a device yet"),
+        ({"www.example.org": (ADDRESS,)}, (target(mirrored=True),), "only another system changes"),
+    ],
+)
+async def test_a_name_that_cannot_be_proven_waits_with_the_reason_and_nothing_is_ordered(
+    world: World, names: dict[str, tuple[str, ...]], targets: tuple[object, ...], reason: str
+) -> None:
+    world.resolver.found = names
+    world.database.targets_found = targets  # type: ignore[assignment]
+    await world.controller().process_due()
+    assert world.progress.state is AcmeState.WAITING and reason in world.progress.problem
+    assert world.authority.orders == [] and world.keys.contents == {}
+
+
+async def test_no_order_is_made_while_as_many_as_allowed_are_open(world: World) -> None:
+    world.database.open_orders = 50
+    await world.controller().process_due()
+    assert "50 other orders are open" in world.progress.problem and world.authority.orders == []
+
+
+async def test_challenges_are_answered_only_once_devices_have_them(world: World) -> None:
+    world.database.applied = False
+    controller = world.controller()
+    await controller.process_due()
+    await controller.process_due()
+    assert world.progress.step is AcmeStep.PLACE and LOAD_BALANCER in world.progress.problem
+    assert world.authority.orders[0].authorizations[0].unanswered
+    world.database.applied = True
+    await issue(world)
+
+
+async def test_a_refused_validation_is_told_in_words_and_cleaned_up(world: World) -> None:
+    controller = world.controller()
+    world.database.applied = False
+    await controller.process_due()
+    world.authority.refuse("404")
+    await controller.process_due()
+    assert (world.progress.state, world.progress.problem) == (AcmeState.FAILED, "www.example.org: 404")
+    assert world.database.challenges == {} and world.database.told == ["certificate_failed"]
+
+
+async def test_a_strangers_certificate_is_not_stored_and_the_old_one_stays(world: World) -> None:
+    world.keys.contents["p1", "www"] = b"old"
+    world.authority.download_failure = AuthorityRefused("it is of another key", retry_after_seconds=9.0)
+    controller = world.controller()
+    while world.progress.state is not AcmeState.FAILED:
+        await controller.process_due()
+    assert world.stored == b"old" and "another key" in world.progress.problem
+    assert world.database.challenges == {}
+
+
+async def test_a_name_that_was_not_ordered_is_not_validated(world: World) -> None:
+    world.authority.asks_for = "stranger.example.org"
+    await world.controller().process_due()
+    assert "stranger.example.org, which was not ordered" in world.progress.problem
+    assert world.progress.state is AcmeState.FAILED and world.driver.accepts == []
+
+
+@pytest.mark.parametrize("error", [AuthorityUnavailable("it is away"), ResolverUnavailable("it is away")])
+async def test_an_outage_changes_nothing_and_is_shown(world: World, error: Exception) -> None:
+    if isinstance(error, ResolverUnavailable):
+        world.resolver.failure = error
+    else:
+        world.authority.failure = error
+    await world.controller().process_due()
+    assert (world.progress.state, world.progress.problem) == (AcmeState.WAITING, "it is away")
+    world.authority.failure = world.resolver.failure = None
+    await issue(world)
+
+
+async def test_an_unknown_order_is_made_again(world: World) -> None:
+    world.database.applied = False
+    controller = world.controller()
+    await controller.process_due()
+    world.authority.failure = OrderUnknown("not known")
+    await controller.process_due()
+    assert world.progress.step is AcmeStep.CHECK and world.database.challenges == {}
+    world.authority.failure, world.database.applied = None, True
+    await issue(world)
+    assert len(world.authority.orders) == 2
+
+
+async def test_an_unreachable_database_ends_the_round(world: World) -> None:
+    world.authority.failure = StoreUnavailable("away")
+    with pytest.raises(StoreUnavailable):
+        await world.controller().process_due()
+
+
+async def test_a_deleted_request_leaves_neither_challenges_nor_keys(world: World) -> None:
+    world.database.applied = False
+    controller = world.controller()
+    await controller.process_due()
+    assert world.database.challenges and world.database.certificate is not None
+    leaving = AcmeProgress(step=AcmeStep.REMOVE)
+    world.database.certificate = replace(world.database.certificate, progress=leaving)
+    await controller.process_due()
+    assert world.database.certificate is None and world.database.challenges == {}
+    assert ("_evenkeel-acme", "c-1") not in world.keys.contents
+
+
+def keys_of(world: World) -> AcmeKeys:
+    return AcmeKeys(world.keys, world.keys, world.keys, "https://ca.example/directory")  # type: ignore[arg-type]
+
+
+async def test_controllers_that_make_an_account_key_at_once_end_with_one(world: World) -> None:
+    found = await asyncio.gather(*(keys_of(world).account() for _ in range(5)))
+    assert len({key.reveal() for key in found}) == 1

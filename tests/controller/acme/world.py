@@ -1,0 +1,336 @@
+"""An authority, a database and a key manager in memory, and controllers that may be killed at each effect."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from msgspec.structs import replace
+
+from evenkeel.controller.acme import AcmeIssuing, AcmeParts, AcmeSettings
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.control.writes import Change
+from evenkeel.core.devices.capabilities import Capabilities
+from evenkeel.core.kit.errors import AuthorityRefused, Conflict, NotFound
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.tls.acme.progress import Advance
+from evenkeel.core.tls.acme.values import (
+    AcmeCertificate,
+    AcmeProgress,
+    AcmeTarget,
+    AuthorityOrder,
+    Authorization,
+    AuthorizationStatus,
+    IssuedChain,
+    OrderStatus,
+    PlacedChallenges,
+)
+from evenkeel.core.tls.certificates import CertificateBundle, CertificateFacts, KeptCertificate, PrivateKey, Secret
+
+NOW = 1_700_000_000.0
+ADDRESS = "192.0.2.1"
+LOAD_BALANCER = LoadBalancerId("lb-1")
+FACTS: Any = CertificateFacts(
+    subject="",
+    issuer="",
+    common_name=None,
+    dns_names=(),
+    addresses=(),
+    not_before=datetime.fromtimestamp(NOW, UTC),
+    not_after=datetime.fromtimestamp(NOW, UTC),
+    key_type="ecdsa",
+    key_bits=256,
+)
+
+
+class Killed(BaseException):
+    """The controller's process ended here."""
+
+
+class Effects:
+    """Counts effects; the controller is killed after the one of that number, or before it if ``before``."""
+
+    def __init__(self) -> None:
+        self.done = 0
+        self.kill_at = -1
+        self.before = False
+
+    def of(self, target: Any, *names: str) -> Any:
+        """The target, whose methods of these names are effects."""
+        return _Counted(target, self, names)
+
+
+class _Counted:
+    def __init__(self, target: Any, effects: Effects, names: Sequence[str]) -> None:
+        self._target, self._effects, self._names = target, effects, names
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._target, name)
+        if name not in self._names:
+            return method
+
+        async def counted(*args: Any, **named: Any) -> Any:
+            effects = self._effects
+            effects.done += 1
+            if effects.done == effects.kill_at and effects.before:
+                raise Killed
+            result = await method(*args, **named)
+            if effects.done == effects.kill_at:
+                raise Killed
+            return result
+
+        return counted
+
+
+class Database:
+    """One requested certificate and one load balancer."""
+
+    def __init__(self) -> None:
+        self.certificate: AcmeCertificate | None = AcmeCertificate(
+            id="c-1",
+            project_id=ProjectId("p1"),
+            name="www",
+            names=("www.example.org",),
+            progress=AcmeProgress(),
+            turn=0,
+            created_at=NOW,
+            next_attempt_at=NOW,
+        )
+        self.targets_found: tuple[AcmeTarget, ...] = (target(),)
+        self.challenges: dict[LoadBalancerId, tuple[str, ...]] = {}
+        self.applied = True
+        self.told: list[str] = []
+        self.open_orders = 0
+
+    async def take_due(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
+        if self.certificate is None:
+            return ()
+        self.certificate = replace(self.certificate, turn=self.certificate.turn + 1)
+        return (self.certificate,)
+
+    async def note(self, taken: AcmeCertificate, result: Advance, *, lease_seconds: float) -> AcmeCertificate | None:
+        if self.certificate is None or self.certificate.turn != taken.turn:
+            return None
+        self.told += [result.told[0]] if result.told else []
+        self.certificate = replace(self.certificate, progress=result.progress)
+        return self.certificate
+
+    async def remove(self, certificate: AcmeCertificate) -> None:
+        self.certificate = None
+
+    async def ordering(self) -> int:
+        return self.open_orders
+
+    async def targets(self, project_id: ProjectId, addresses: Sequence[str]) -> tuple[AcmeTarget, ...]:
+        return tuple(one for one in self.targets_found if set(one.addresses) & set(addresses))
+
+    async def place(
+        self, certificate: AcmeCertificate, wanted: Mapping[LoadBalancerId, Sequence[Authorization]]
+    ) -> tuple[tuple[PlacedChallenges, ...], tuple[Change, ...]]:
+        tokens = {id_: tuple(one.token for one in each) for id_, each in wanted.items()}
+        changed = tokens != self.challenges
+        self.challenges = tokens
+        change = Change(load_balancer_id=LOAD_BALANCER, revision=2, environment="e", owner=None, placed=True)
+        placed = tuple(PlacedChallenges(load_balancer_id=id_, applied=self.applied) for id_ in wanted)
+        return placed, (change,) if changed else ()
+
+    async def environments(self) -> list[Environment]:
+        return [Environment(name="e", device_driver="haproxy"), Environment(name="f5", device_driver="bigip")]
+
+    async def check_now(self, *_: Any) -> None:
+        """Nothing refers to the certificate here."""
+
+
+def target(**changes: Any) -> AcmeTarget:
+    usual: dict[str, Any] = {
+        "load_balancer_id": LOAD_BALANCER,
+        "environment": "e",
+        "addresses": (ADDRESS,),
+        "has_http_listener": True,
+        "admin_state_up": True,
+        "placed": True,
+        "mirrored": False,
+    }
+    return AcmeTarget(**{**usual, **changes})
+
+
+class Authority:
+    """Validates by a look at the load balancer's challenges, and issues certificates that name their key."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.orders: list[AuthorityOrder] = []
+        self.accounts: set[bytes] = set()
+        self.failure: Exception | None = None
+        self.download_failure: Exception | None = None
+        self.asks_for = "www.example.org"
+
+    async def order(self, account: PrivateKey, names: Sequence[str]) -> AuthorityOrder:
+        self._use(account)
+        number = len(self.orders)
+        one = Authorization(
+            name=self.asks_for,
+            status=AuthorizationStatus.PENDING,
+            challenge_url=f"https://ca.example/challenge/{number}",
+            token=f"token-{number}",
+            key_authorization=f"token-{number}.print",
+            unanswered=True,
+        )
+        url = f"https://ca.example/order/{number}"
+        self.orders.append(
+            AuthorityOrder(
+                url=url, status=OrderStatus.PENDING, finalize_url="f", certificate_url="", authorizations=(one,)
+            )
+        )
+        return self.orders[-1]
+
+    async def read(self, account: PrivateKey, url: str) -> AuthorityOrder:
+        self._use(account)
+        return self.orders[self._number(url)]
+
+    async def answer(self, account: PrivateKey, authorization: Authorization) -> None:
+        self._use(account)
+        number = int(authorization.challenge_url.rpartition("/")[2])
+        served = any(authorization.token in tokens for tokens in self._database.challenges.values())
+        status = AuthorizationStatus.VALID if served and self._database.applied else AuthorizationStatus.INVALID
+        done = replace(authorization, status=status, unanswered=False, problem="" if served else "404 of www")
+        self._change(number, authorizations=(done,), status=OrderStatus.READY if served else OrderStatus.INVALID)
+
+    async def finalize(self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]) -> None:
+        self._use(account)
+        self._change(self._number(order.url), status=OrderStatus.VALID, certificate_url=f"of {key.reveal()!r}")
+
+    async def download(
+        self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]
+    ) -> IssuedChain:
+        self._use(account)
+        if self.download_failure is not None:
+            raise self.download_failure
+        if order.certificate_url != f"of {key.reveal()!r}":
+            raise AuthorityRefused("of another key")
+        start = datetime.fromtimestamp(NOW, UTC)
+        return IssuedChain(chain=b"chain ", not_before=start, not_after=start + timedelta(days=90))
+
+    def refuse(self, problem: str) -> None:
+        """The validation of the first order has failed."""
+        one = self.orders[0].authorizations[0]
+        failed = replace(one, status=AuthorizationStatus.INVALID, unanswered=False, problem=problem)
+        self._change(0, authorizations=(failed,), status=OrderStatus.INVALID)
+
+    def _use(self, account: PrivateKey) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self.accounts.add(account.reveal())
+
+    def _number(self, url: str) -> int:
+        return int(url.rpartition("/")[2])
+
+    def _change(self, number: int, **changes: Any) -> None:
+        self.orders[number] = replace(self.orders[number], **changes)
+
+
+class KeyManager:
+    """Certificates by project and name."""
+
+    def __init__(self) -> None:
+        self.contents: dict[tuple[str, str], bytes] = {}
+        self.made = 0
+
+    async def add(self, new: Any, *, replace: bool) -> KeptCertificate:
+        place = (new.project_id, new.name)
+        if place in self.contents and not replace:
+            raise Conflict("it is there")
+        self.contents[place] = new.content.reveal()
+        return self._kept(*place)
+
+    async def show(self, project_id: str, name: str) -> KeptCertificate:
+        if (project_id, name) not in self.contents:
+            raise NotFound("Certificate", name)
+        return self._kept(project_id, name)
+
+    async def delete(self, project_id: str, name: str) -> None:
+        if self.contents.pop((project_id, name), None) is None:
+            raise NotFound("Certificate", name)
+
+    async def certificate(self, reference: str, project_id: str) -> CertificateBundle:
+        content = self.contents[project_id, reference.rpartition("/")[2]]
+        return CertificateBundle(
+            certificate="", intermediates=(), private_key=PrivateKey(content), facts=FACTS, sha256=""
+        )
+
+    async def self_signed(self, names: Sequence[str], *, days: int) -> Secret:
+        self.made += 1
+        return Secret(f"key {self.made}".encode())
+
+    def _kept(self, project_id: str, name: str) -> KeptCertificate:
+        return KeptCertificate(
+            reference=f"directory://{project_id}/{name}",
+            project_id=ProjectId(project_id),
+            name=name,
+            kind="certificate",  # type: ignore[arg-type]
+            facts=None,
+            sha256="",
+            changed_at=datetime.fromtimestamp(NOW, UTC),
+        )
+
+
+class Resolver:
+    """Addresses by name."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, tuple[str, ...]] = {"www.example.org": (ADDRESS,)}
+        self.failure: Exception | None = None
+
+    async def addresses(self, name: str) -> tuple[str, ...]:
+        if self.failure is not None:
+            raise self.failure
+        return self.found.get(name, ())
+
+
+class Driver:
+    """Takes note of what is announced."""
+
+    def __init__(self) -> None:
+        self.accepts: list[Change] = []
+
+    async def accepted(self, change: Change) -> None:
+        self.accepts.append(change)
+
+
+class World:
+    """All of them, and controllers."""
+
+    def __init__(self) -> None:
+        self.database = Database()
+        self.authority = Authority(self.database)
+        self.keys = KeyManager()
+        self.resolver = Resolver()
+        self.driver = Driver()
+        self.effects = Effects()
+
+    def controller(self) -> AcmeIssuing:
+        """A controller that has just started."""
+        effects = self.effects
+        keys = effects.of(self.keys, "add", "delete", "self_signed")
+        database: Any = effects.of(self.database, "take_due", "note", "place", "remove", "check_now")
+        parts = AcmeParts(
+            directory_url="https://ca.example/directory",
+            authority=effects.of(self.authority, "order", "read", "answer", "finalize", "download"),
+            resolver=self.resolver,
+            maker=keys,
+            certificates=keys,
+            key_manager=keys,
+            capabilities={"haproxy": Capabilities(http_challenges=True), "bigip": Capabilities()},
+            settings=AcmeSettings(),
+        )
+        driver: Any = effects.of(self.driver, "accepted")
+        return AcmeIssuing(database, database, database, driver, parts, lambda low, _high: low, now=lambda: NOW)
+
+    @property
+    def progress(self) -> AcmeProgress:
+        assert self.database.certificate is not None
+        return self.database.certificate.progress
+
+    @property
+    def stored(self) -> bytes | None:
+        """What the key manager has under the requested name."""
+        return self.keys.contents.get(("p1", "www"))

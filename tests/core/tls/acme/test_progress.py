@@ -1,0 +1,141 @@
+"""What follows from each step of a requested certificate, in any order of events."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from evenkeel.core.tls.acme import progress as p
+from evenkeel.core.tls.acme.values import ORDERED_STEPS, AcmeProgress, AcmeState, AcmeStep
+from evenkeel.core.tls.certificates import DAY_SECONDS
+
+AT = 1_700_000_000.0
+URL = "https://ca.example/order/1"
+ISSUED = p.Issued(not_before=AT, not_after=AT + 90 * DAY_SECONDS)
+
+
+def lowest(low: float, _high: float) -> float:
+    return low
+
+
+def after(*events: p.Event, at: float = AT, now: AcmeProgress | None = None) -> p.Advance:
+    result = p.Advance(now or AcmeProgress(), 0.0)
+    for event in events:
+        result = p.advance(result.progress, event, at=at, uniform=lowest)
+    return result
+
+
+def test_an_order_goes_through_all_steps_and_is_renewed_after_two_thirds_of_the_lifetime() -> None:
+    steps = [p.OrderMade(url=URL), p.ChallengesApplied(), p.Answered(), p.OrderOpen(), ISSUED]
+    seen = [after(*steps[: number + 1]) for number in range(len(steps))]
+    assert [each.progress.step for each in seen] == [
+        AcmeStep.PLACE,
+        AcmeStep.ANSWER,
+        AcmeStep.COLLECT,
+        AcmeStep.COLLECT,
+        AcmeStep.CHECK,
+    ]
+    assert [each.delay_seconds for each in seen[:2]] == [0.0, 0.0]
+    assert seen[-1].progress == AcmeProgress(state=AcmeState.ISSUED, not_after=ISSUED.not_after)
+    assert seen[-1].delay_seconds == pytest.approx(60 * DAY_SECONDS)
+    assert seen[-1].told == ("certificate_issued", "was issued")
+
+
+def test_a_name_that_cannot_be_proven_makes_no_order_and_waits_ever_longer() -> None:
+    delays = [after(*[p.NamesUnproven(reason="no address")] * number).delay_seconds for number in range(1, 12)]
+    assert delays == sorted(delays) and delays[0] == 5.0 and delays[-1] == 600.0
+    waiting = after(p.NamesUnproven(reason="no address")).progress
+    assert (waiting.state, waiting.problem, waiting.order_url) == (AcmeState.WAITING, "no address", "")
+
+
+def test_failures_are_told_and_delay_the_next_order_ever_longer() -> None:
+    refusals = [p.OrderMade(url=URL), p.OrderRefused(problem="no")]
+    delays = [after(*refusals * number).delay_seconds for number in range(1, 9)]
+    assert delays == sorted(delays) and delays[0] == 300.0 and delays[-1] == DAY_SECONDS
+    failed = after(*refusals)
+    assert failed.progress.state is AcmeState.FAILED and failed.progress.order_url == ""
+    assert failed.told == ("certificate_failed", "was not issued: no")
+
+
+def test_the_delay_that_an_authority_wants_is_respected_up_to_a_week() -> None:
+    assert after(p.OrderRefused(problem="slow down", retry_after_seconds=90_000.0)).delay_seconds == 90_000.0
+    assert after(p.OrderRefused(problem="never", retry_after_seconds=1e9)).delay_seconds == p.RETRY_AFTER_SECONDS_MAX
+    assert after(p.StepInterrupted(problem="busy", retry_after_seconds=77.0)).delay_seconds == 77.0
+
+
+def test_a_failed_renewal_leaves_the_certificate_issued_until_its_end() -> None:
+    issued = after(ISSUED).progress
+    renewing = after(p.OrderMade(url=URL), now=issued)
+    assert renewing.told == ("certificate_renewal_begun", "is being renewed")
+    failed = after(p.OrderRefused(problem="no"), now=renewing.progress).progress
+    assert (failed.state, failed.problem, failed.not_after) == (AcmeState.ISSUED, "no", ISSUED.not_after)
+    ended = after(p.OrderRefused(problem="no"), now=failed, at=ISSUED.not_after + 1).progress
+    assert ended.state is AcmeState.FAILED
+
+
+def test_an_order_that_is_never_finished_is_given_up_with_the_last_reason() -> None:
+    ordering = after(p.OrderMade(url=URL)).progress
+    late = after(p.NotApplied(reason="the host is away"), now=ordering, at=AT + p.ORDER_SECONDS + 1)
+    assert late.progress.state is AcmeState.FAILED and late.progress.order_url == ""
+    assert "the host is away" in late.progress.problem
+
+
+def test_an_order_that_the_authority_does_not_know_is_made_again() -> None:
+    ordering = after(p.OrderMade(url=URL), p.ChallengesApplied()).progress
+    lost = after(p.OrderLost(reason="unknown"), now=ordering)
+    assert (lost.progress.step, lost.progress.order_url, lost.delay_seconds) == (AcmeStep.CHECK, "", 5.0)
+
+
+def test_an_outage_repeats_the_step() -> None:
+    ordering = after(p.OrderMade(url=URL), p.ChallengesApplied(), p.Answered()).progress
+    out = after(p.StepInterrupted(problem="down"), now=ordering)
+    assert replace(out.progress, problem="", waits=0) == ordering and out.delay_seconds == 5.0
+
+
+TEXTS = st.sampled_from(["", "a reason", "x" * 5000])
+SECONDS = st.floats(0, 1e12)
+EVENTS: st.SearchStrategy[p.Event] = st.one_of(
+    st.builds(p.NamesUnproven, reason=TEXTS),
+    st.builds(p.OrderMade, url=st.just(URL)),
+    st.builds(p.NotApplied, reason=TEXTS),
+    st.builds(p.ChallengesApplied),
+    st.builds(p.Answered),
+    st.builds(p.OrderOpen, retry_after_seconds=SECONDS),
+    st.builds(p.Issued, not_before=SECONDS, not_after=SECONDS),
+    st.builds(p.OrderRefused, problem=TEXTS, retry_after_seconds=SECONDS),
+    st.builds(p.OrderLost, reason=TEXTS),
+    st.builds(p.StepInterrupted, problem=TEXTS, retry_after_seconds=SECONDS),
+)
+POSSIBLE: dict[AcmeStep, tuple[type[Any], ...]] = {
+    AcmeStep.CHECK: (p.NamesUnproven, p.OrderMade, p.OrderRefused, p.StepInterrupted),
+    AcmeStep.PLACE: (p.NotApplied, p.ChallengesApplied, p.OrderRefused, p.OrderLost, p.StepInterrupted),
+    AcmeStep.ANSWER: (p.Answered, p.OrderRefused, p.OrderLost, p.StepInterrupted),
+    AcmeStep.COLLECT: (p.OrderOpen, p.Issued, p.OrderRefused, p.OrderLost, p.StepInterrupted),
+}
+"""Kinds of events of each step."""
+
+
+@given(st.lists(st.tuples(EVENTS, st.floats(0, 100 * DAY_SECONDS)), max_size=30), st.floats(0, 1))
+def test_any_history_keeps_the_order_with_its_steps_and_ends_in_a_bounded_delay(
+    history: list[tuple[p.Event, float]], share: float
+) -> None:
+    now, at = AcmeProgress(), AT
+    for event, passed in history:
+        if not isinstance(event, POSSIBLE[now.step]):
+            continue
+        at += passed
+        result = p.advance(now, event, at=at, uniform=lambda low, high: low + share * (high - low))
+        was, now = now, result.progress
+        assert bool(now.order_url) == (now.step in ORDERED_STEPS) == bool(now.order_until)
+        assert len(now.problem) <= p.PROBLEM_CHARACTERS_MAX and result.delay_seconds >= 0
+        if not isinstance(event, p.Issued):
+            assert result.delay_seconds <= p.RETRY_AFTER_SECONDS_MAX
+        if result.delay_seconds == 0:
+            assert now.step is not was.step
+        if now.not_after is not None and now.not_after > at:
+            assert now.state is AcmeState.ISSUED
+        # At an end of an order nothing of it is left, and every failure is told.
+        if isinstance(event, p.OrderRefused):
+            assert now.failures == was.failures + 1 and result.told is not None

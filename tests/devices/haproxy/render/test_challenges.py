@@ -1,0 +1,47 @@
+"""Challenges of a certificate authority in HAProxy's configuration."""
+
+import pytest
+
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.devices.haproxy.render.load_balancer import render
+from evenkeel.haproxyd import wire
+from tests.devices.services import listener, policy, rule, service
+
+TOKEN, ANSWER = "a-Token_1", "a-Token_1.thumb-Print"
+LINE = (
+    f"http-request return status 200 content-type application/octet-stream string {ANSWER}"
+    f" if {{ path /.well-known/acme-challenge/{TOKEN} }}"
+)
+
+
+def rendered(definition: ServiceDefinition) -> tuple[wire.Frontend, ...]:
+    made = render(definition)
+    assert made.load_balancer is not None, made.problem
+    return made.load_balancer.frontends
+
+
+def test_a_challenge_is_answered_before_l7_policies_judge() -> None:
+    redirecting = listener(l7policies=(policy(1, rule(), action="REDIRECT_TO_URL", redirect_url="https://a.example/"),))
+    (frontend,) = rendered(service(listeners=(redirecting,), challenges={TOKEN: ANSWER}))
+    judging = [number for number, line in enumerate(frontend.lines) if line.startswith("http-request")]
+    assert frontend.lines[judging[0]] == LINE and len(judging) > 1
+
+
+def test_only_http_listeners_on_port_80_answer_challenges() -> None:
+    listeners = (listener(1, protocol_port=8080), listener(2, protocol="TCP", protocol_port=80))
+    assert not any(
+        "acme" in line
+        for each in rendered(service(listeners=listeners, challenges={TOKEN: ANSWER}))
+        for line in each.lines
+    )
+
+
+def test_challenges_are_rendered_in_the_same_order_whatever_theirs_is() -> None:
+    one, other = {TOKEN: ANSWER, "b": "b.c"}, {"b": "b.c", TOKEN: ANSWER}
+    assert rendered(service(challenges=one)) == rendered(service(challenges=other))
+
+
+@pytest.mark.parametrize("token", ["", "a b", "../x", "a'b", "a\n", "ü", "x" * 201])
+def test_a_text_that_is_no_challenge_is_the_load_balancers_problem(token: str) -> None:
+    assert "RFC 8555" in render(service(challenges={token: ANSWER})).problem
+    assert "RFC 8555" in render(service(challenges={TOKEN: token})).problem

@@ -1,0 +1,103 @@
+"""Requested certificates: one controller at a time takes a step, and results of an earlier turn are not stored."""
+
+import asyncio
+
+import pytest
+
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.tls.acme.progress import Advance
+from evenkeel.core.tls.acme.values import AcmeCertificate, AcmeProgress, AcmeState, AcmeStep, NewAcmeCertificate
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.records import schema
+from tests.store.ownership_world import World, world_fixture
+
+__all__ = ["world_fixture"]
+
+PROJECT = ProjectId("p1")
+ORDERED = AcmeProgress(
+    step=AcmeStep.PLACE, state=AcmeState.ORDERING, order_url="https://ca.example/order/1", order_until=2e9
+)
+
+
+def new(name: str = "www", *, project_id: str = "p1", per_project_max: int = 100) -> NewAcmeCertificate:
+    return NewAcmeCertificate(
+        id=f"{project_id}-{name}",
+        project_id=ProjectId(project_id),
+        name=name,
+        names=(f"{name}.example.org", "example.org"),
+        per_project_max=per_project_max,
+    )
+
+
+async def taken(world: World, lease_seconds: float = 60.0) -> AcmeCertificate:
+    (one,) = await world.store.acme.take_due(limit=10, lease_seconds=lease_seconds)
+    return one
+
+
+async def test_a_request_is_due_at_once_and_taken_by_one_controller(world: World) -> None:
+    for number in range(10):
+        await world.store.acme.request(new(f"n{number}"))
+    others = [world.another_controller() for _ in range(3)]
+    found = await asyncio.gather(*(other.acme.take_due(limit=10, lease_seconds=60.0) for other in others))
+    assert sorted(one.name for some in found for one in some) == [f"n{number}" for number in range(10)]
+    assert await world.store.acme.take_due(limit=10, lease_seconds=60.0) == ()
+
+
+async def test_a_request_is_returned_as_it_was_made(world: World) -> None:
+    made = await world.store.acme.request(new())
+    assert (made.names, made.progress) == (("www.example.org", "example.org"), AcmeProgress())
+    assert await world.store.acme.find(PROJECT, "www") == made
+    await world.store.acme.request(new(project_id="p2"))
+    assert await world.store.acme.requested(PROJECT) == (made,)
+    assert [one.project_id for one in await world.store.acme.requested(None)] == ["p1", "p2"]
+
+
+async def test_a_taken_name_and_more_than_the_projects_limit_are_refused(world: World) -> None:
+    await world.store.acme.request(new())
+    with pytest.raises(Conflict, match="requested already"):
+        await world.store.acme.request(new())
+    with pytest.raises(Conflict, match="certificates_per_project"):
+        await world.store.acme.request(new("other", per_project_max=1))
+
+
+async def test_progress_is_stored_with_its_event_and_keeps_the_turn_while_it_is_due_at_once(world: World) -> None:
+    await world.store.acme.request(new())
+    one = await taken(world)
+    next_one = await world.store.acme.note(one, Advance(ORDERED, 0.0, ("certificate_x", "was x")), lease_seconds=60.0)
+    assert next_one is not None and next_one.progress == ORDERED and next_one.turn == one.turn
+    assert await world.store.acme.take_due(limit=10, lease_seconds=60.0) == ()
+    assert await world.store.acme.ordering() == 1
+    told = [event.text for event in await world.events("certificate_x")]
+    assert told == ["certificate www of project p1 (www.example.org, example.org) was x"]
+
+
+async def test_results_of_a_controller_whose_turn_is_over_are_not_stored(world: World) -> None:
+    await world.store.acme.request(new())
+    slow = await taken(world)
+    await world.change(schema.acme_certificate, slow.id, next_attempt_at=db_now() - 1.0)
+    quick = await taken(world)
+    assert await world.store.acme.note(slow, Advance(ORDERED, 5.0, ("certificate_x", "x")), lease_seconds=60.0) is None
+    assert await world.store.acme.note(quick, Advance(AcmeProgress(waits=1), 5.0), lease_seconds=60.0) is not None
+    assert await world.events("certificate_x") == []
+
+
+async def test_a_renewal_that_is_due_in_months_is_not_taken(world: World) -> None:
+    await world.store.acme.request(new())
+    issued = AcmeProgress(state=AcmeState.ISSUED, not_after=2e9)
+    await world.store.acme.note(await taken(world), Advance(issued, 60 * 86_400.0), lease_seconds=60.0)
+    assert await world.store.acme.take_due(limit=10, lease_seconds=60.0) == ()
+
+
+async def test_a_deleted_request_is_removed_by_the_next_step_and_hidden_before(world: World) -> None:
+    await world.store.acme.request(new())
+    busy = await taken(world)
+    assert await world.store.acme.request_removal(PROJECT, "www")
+    assert not await world.store.acme.request_removal(PROJECT, "www")
+    assert await world.store.acme.find(PROJECT, "www") is None
+    assert await world.store.acme.requested(None) == ()
+    assert await world.store.acme.note(busy, Advance(ORDERED, 5.0), lease_seconds=60.0) is None
+    leaving = await taken(world)
+    assert leaving.progress.step is AcmeStep.REMOVE
+    await world.store.acme.remove(leaving)
+    assert (await world.store.acme.request(new())).progress == AcmeProgress()
