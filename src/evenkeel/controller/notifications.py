@@ -58,9 +58,11 @@ class Notifications:
     async def send_pending(self) -> None:
         """Send all entries, if it is this controller's turn. Raises :class:`Unavailable`."""
         while await self._take_turn():
+            # Before the batch is read, so that no entry is both dropped and sent.
             await self._enforce_limit()
             batch = await self._outbox.oldest(BATCH)
             sent, failure = await self._send_batch(batch)
+            # Only after the broker's confirmation: a death in between repeats entries, and loses none.
             await self._outbox.remove(sent)
             if failure is not None:
                 raise failure
@@ -103,6 +105,7 @@ class Notifications:
         of_each: dict[str, list[PendingNotification]] = {}
         for entry in batch:
             of_each.setdefault(entry.load_balancer_id, []).append(entry)
+        # Only events of one load balancer have an order.
         results = await asyncio.gather(*(self._send_in_order(entries) for entries in of_each.values()))
         sent = [id_ for ids, _ in results for id_ in ids]
         return sent, next((failure for _, failure in results if failure is not None), None)
@@ -116,6 +119,7 @@ class Notifications:
                     await self._sender.send(notification_of(entry, shape, self._settings.host))
                     NOTIFICATIONS_SENT.labels(shape, entry.event.value).inc()
             except BusUnavailable as failure:
+                # Its later events wait, too, so that consumers get them in order.
                 return sent, failure
             sent.append(entry.id)
         return sent, None

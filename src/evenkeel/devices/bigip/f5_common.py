@@ -88,6 +88,7 @@ def used_by_f5(
         for key in theirs.keys() - found:
             if _refers(one, key):
                 found.add(key)
+                # What it refers to is used as well, such as a profile's certificate.
                 waiting.append(theirs[key])
     return frozenset(found)
 
@@ -104,6 +105,7 @@ def removable(recorded: Iterable[Key], users: Iterable[ReferringObject]) -> list
             own = kind, _path(key)
             if not any(_refers(user, key) for place, user in left.items() if place != own):
                 gone.append(key)
+                # It keeps no longer what it refers to, and that is of a later type.
                 left.pop(own, None)
     return gone
 

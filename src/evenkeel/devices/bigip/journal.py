@@ -110,6 +110,7 @@ class SyncJournal:
         try:
             await self._device.write("POST", f"/mgmt/tm/{DATA_GROUP}", body)
         except Exists:
+            # The answer to an earlier attempt was lost.
             return
 
     def _path(self, name: str) -> str:

@@ -121,4 +121,5 @@ def _sorted_if_set(value: object) -> object:
 
 
 def _hash(texts: Iterable[str]) -> str:
+    # Sorted, because the order in which a device lists objects means nothing.
     return hashlib.blake2b("\n".join(sorted(texts)).encode(), digest_size=12).hexdigest()

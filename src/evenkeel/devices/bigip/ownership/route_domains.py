@@ -63,6 +63,7 @@ def _connected_networks(
         if not mine:
             continue
         ids = {each.id for each in mine}
+        # Sets that it connects become one, because a load balancer's networks are in one route domain.
         touched = [one for one in sets if ids & one[0].keys()]
         sets = [one for one in sets if not ids & one[0].keys()]
         networks = {id_: each for some, _ in touched for id_, each in some.items()}

@@ -50,6 +50,7 @@ def with_files(
     files: Files = {}
     lacking = []
     try:
+        # To the end, even if one is lacking: the agent requests all of them at once.
         for need in rendered.needs:
             found = _files_of(need, observed, contents.get(need.sha256), names)
             files.update(found)

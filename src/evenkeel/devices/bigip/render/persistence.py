@@ -155,6 +155,7 @@ def _source_settings(service: ServiceDefinition, pool: ServicePool) -> dict[str,
         }
     if pool.lb_algorithm != "SOURCE_IP":
         return {}
+    # The CARP hash knows no weights: members of different weights need a table of clients.
     weighted = different_weights(pool)
     return {
         "timeout": str(TABLE_SECONDS) if weighted else "180",

@@ -47,6 +47,7 @@ class SyncUnit:
     """The named devices of one sync-failover group."""
 
     def __init__(self, devices: Sequence[BigIpDevice], options: BigIpOptions, now: Callable[[], datetime]) -> None:
+        # The same order in every agent, whatever its configuration says: elections have to agree.
         self.devices = tuple(sorted(devices, key=lambda device: device.host))
         self._options = options
         self._now = now
@@ -98,6 +99,7 @@ class SyncUnit:
         """
         writer = await self._writable_device()
         outcome = await writer.run_watched(writer.apply(batch, rendered))
+        # A pass without writes pushes, too, what an earlier one could not.
         if not self._membership(writer).group or not (outcome.writes or self.pending):
             return outcome, []
         return outcome, list(await self._push_configuration(writer, batch))

@@ -47,11 +47,13 @@ def frontend(
             quote_line("mode", mode_of(listener)),
             quote_line("timeout", "client", duration(listener, "timeout_client_data")),
             *services.settings,
+            # First, so that refused clients do not count in a service's limits of connections.
             *_allowed_cidr_lines(listener),
             *services.connection,
             *_inspection(listener),
             *challenges,
             *hsts_lines(listener),
+            # Before every rule that reads headers: a client's forged ones must not decide anything.
             *cleaning_lines(listener, inserted),
             *services.first,
             *policies.judging,  # they evaluate the headers as received

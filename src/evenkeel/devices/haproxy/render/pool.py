@@ -37,8 +37,9 @@ PROXY_WITH_TLS = {"PROXYV2": ("send-proxy-v2-ssl-cn",)}
 """Server arguments by pool protocol where clients use TLS.
 
 Version 2 of the PROXY protocol carries TLS version, whether a client certificate was shown, and its CN."""
-WEIGHT_MAX = 256
+WEIGHT_MAX = 256  # HAProxy's own limit
 RETRIES = 3
+# Has the API's default time-outs, for a pool that no listener uses yet.
 _NO_LISTENER = ServiceListener(id="", protocol="TCP", protocol_port=1)
 
 

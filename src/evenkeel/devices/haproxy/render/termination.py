@@ -75,6 +75,7 @@ def _certificates(listener: ServiceListener, files: ReferencedFiles) -> list[str
     """Names of the certificate files, the default certificate first."""
     name = object_name("listener", listener.id)
     default = listener.default_tls_container_ref
+    # HAProxy presents the first of the list to clients whose SNI matches none.
     references = {default: "default_tls_container_ref"} if default else {}
     references |= {one: "sni_container_refs" for one in listener.sni_container_refs if one not in references}
     if not references:
