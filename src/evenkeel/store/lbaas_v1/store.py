@@ -1,8 +1,6 @@
 """Implements :class:`evenkeel.core.ports.LbaasV1Store`: each method is a transaction."""
 
-from collections.abc import Mapping
 from random import Random
-from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 
@@ -12,7 +10,6 @@ from evenkeel.core.kit.ids import AgentId, ProjectId
 from evenkeel.core.networking.chaining import ChainQuery
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import Listener, SessionPersistence
-from evenkeel.core.resources.pool_rooted import SharedMonitor
 from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.operations import querying, read_operation, write_operation
 from evenkeel.store.lbaas_v1 import reads, shared_monitors, vips
@@ -20,7 +17,7 @@ from evenkeel.store.options import StoreOptions
 from evenkeel.store.tenants.chaining import refusing
 from evenkeel.store.vips.selection import normal_plan, write_with_vip
 from evenkeel.store.writing.conflicts import child_conflict, duplicate_listener, duplicate_monitor
-from evenkeel.store.writing.tenant_writes import TenantWrites
+from evenkeel.store.writing.tenant_writes import TenantWrites, tenant_write
 
 
 class SqlLbaasV1:
@@ -51,20 +48,9 @@ class SqlLbaasV1:
             lambda error: child_conflict(error, duplicate_listener(row.protocol, row.protocol_port)),
         )
 
-    async def update_vip(
-        self,
-        listener_id: str,
-        changes: Mapping[str, Any],
-        persistence: SessionPersistence | None,
-        *,
-        project_id: ProjectId | None,
-    ) -> Change:
-        return await self._db.write(
-            vips.update_vip(self._writes, listener_id, changes, persistence, project_id=project_id)
-        )
+    update_vip = tenant_write(vips.update_vip)
 
-    async def delete_rooted_pool(self, pool_id: str, *, project_id: ProjectId | None) -> Change:
-        return await self._db.write(vips.delete_rooted_pool(self._writes, pool_id, project_id=project_id))
+    delete_rooted_pool = tenant_write(vips.delete_rooted_pool)
 
     async def vips(self, query: ListQuery) -> Page:
         return await self._db.read(reads.list_vips(query))
@@ -78,19 +64,11 @@ class SqlLbaasV1:
 
     providers_of_monitor = querying(reads.read_providers_of_monitor)
 
-    async def add_shared_monitor(self, row: SharedMonitor) -> SharedMonitor:
-        return await self._db.write(shared_monitors.add_shared_monitor(self._writes, row))
+    add_shared_monitor = tenant_write(shared_monitors.add_shared_monitor)
 
-    async def update_shared_monitor(
-        self, monitor_id: str, changes: Mapping[str, Any], *, project_id: ProjectId | None
-    ) -> tuple[Change, ...]:
-        return await self._db.write(
-            shared_monitors.update_shared_monitor(self._writes, monitor_id, changes, project_id=project_id)
-        )
+    update_shared_monitor = tenant_write(shared_monitors.update_shared_monitor)
 
     delete_shared_monitor = write_operation(shared_monitors.delete_shared_monitor)
-
-    shared_monitors = read_operation(reads.list_shared_monitors)
 
     async def associate_monitor(
         self, pool_id: str, monitor_id: str, *, new_id: str, project_id: ProjectId | None
@@ -104,17 +82,7 @@ class SqlLbaasV1:
         except IntegrityError as error:
             raise child_conflict(error, duplicate_monitor()) from error
 
-    async def set_pool_monitor(
-        self,
-        pool_id: str,
-        monitor_id: str | None,
-        changes: Mapping[str, Any],
-        *,
-        new_id: str,
-        project_id: ProjectId | None,
-    ) -> Change:
-        return await self._db.write(
-            shared_monitors.set_pool_monitor(
-                self._writes, pool_id, monitor_id, changes, new_id=new_id, project_id=project_id
-            )
-        )
+    set_pool_monitor = tenant_write(shared_monitors.set_pool_monitor)
+
+    # last, because the name hides the module from declarations that follow
+    shared_monitors = read_operation(reads.list_shared_monitors)

@@ -1,6 +1,6 @@
 """Implements :class:`evenkeel.core.ports.TenantStore`: each method is a transaction."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -11,12 +11,10 @@ from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import NotFound, RequestError
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.networking.chaining import Chained, ChainQuery
+from evenkeel.core.networking.chaining import ChainQuery
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.networking.vip_room import first_with_room
-from evenkeel.core.protocol.messages import KeepIrules
 from evenkeel.core.resources.model import (
-    Child,
     HealthMonitor,
     L7Policy,
     L7Rule,
@@ -28,7 +26,7 @@ from evenkeel.core.resources.model import (
 )
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.database import Database, Op
-from evenkeel.store.engine.operations import read_operation
+from evenkeel.store.engine.operations import querying, read_operation
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records.child_ids import build, whole_columns
 from evenkeel.store.records.loading import load_trees
@@ -45,7 +43,7 @@ from evenkeel.store.writing.conflicts import (
     members_taken,
 )
 from evenkeel.store.writing.revision_lock import Target, read_any
-from evenkeel.store.writing.tenant_writes import TenantWrites
+from evenkeel.store.writing.tenant_writes import TenantWrites, tenant_write
 
 
 class SqlTenants:
@@ -86,19 +84,7 @@ class SqlTenants:
             return await write(None)
         return await first_with_room((normal_plan(vip), *vip.elsewhere), write)
 
-    async def update_load_balancer(
-        self,
-        load_balancer_id: LoadBalancerId,
-        changes: Mapping[str, Any],
-        *,
-        project_id: ProjectId | None,
-        tell_network: bool = False,
-    ) -> Change:
-        return await self._db.write(
-            load_balancers.update_load_balancer(
-                self._writes, load_balancer_id, changes, project_id=project_id, tell_network=tell_network
-            )
-        )
+    update_load_balancer = tenant_write(load_balancers.update_load_balancer)
 
     async def resize_load_balancer(
         self,
@@ -120,19 +106,9 @@ class SqlTenants:
         except IntegrityError as error:
             raise gone_reference(error, flavor_id=flavor_id) or error from error
 
-    async def fail_over_load_balancer(
-        self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None
-    ) -> Change:
-        return await self._db.write(
-            load_balancers.fail_over_load_balancer(self._writes, load_balancer_id, project_id=project_id)
-        )
+    fail_over_load_balancer = tenant_write(load_balancers.fail_over_load_balancer)
 
-    async def delete_load_balancer(
-        self, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: ProjectId | None
-    ) -> Change:
-        return await self._db.write(
-            load_balancers.delete_load_balancer(self._writes, load_balancer_id, cascade=cascade, project_id=project_id)
-        )
+    delete_load_balancer = tenant_write(load_balancers.delete_load_balancer)
 
     # -- children
 
@@ -230,45 +206,11 @@ class SqlTenants:
         )
         return await self._add(chaining.refusing(unchained, op))
 
-    async def update_child(
-        self,
-        kind: type[Child],
-        child_id: str,
-        changes: Mapping[str, Any],
-        *,
-        parent_id: str | None = None,
-        certificates: Sequence[CheckedCertificate] = (),
-        project_id: ProjectId | None,
-    ) -> Change:
-        return await self._db.write(
-            updates.update_child(
-                self._writes,
-                kind,
-                child_id,
-                changes,
-                parent_id=parent_id,
-                certificates=certificates,
-                project_id=project_id,
-            )
-        )
+    update_child = tenant_write(updates.update_child)
 
-    async def keep_irules(self, call: KeepIrules) -> tuple[Change, ...]:
-        return await self._db.write(operator_irules.keep_irules(self._writes, call))
+    keep_irules = tenant_write(operator_irules.keep_irules)
 
-    async def delete_child(
-        self,
-        kind: type[Child],
-        child_id: str,
-        *,
-        parent_id: str | None = None,
-        restrict: bool = False,
-        project_id: ProjectId | None,
-    ) -> Change:
-        return await self._db.write(
-            updates.delete_child(
-                self._writes, kind, child_id, parent_id=parent_id, restrict=restrict, project_id=project_id
-            )
-        )
+    delete_child = tenant_write(updates.delete_child)
 
     # -- reading
 
@@ -301,10 +243,8 @@ class SqlTenants:
             raise NotFound(LOAD_BALANCER.title, load_balancer_id)
         return tree
 
-    async def chained(self, query: ChainQuery) -> Chained:
-        return await self._db.read(lambda connection: chaining.read_chained(connection, query))
+    chained = read_operation(chaining.read_chained)
 
-    async def pending(self, load_balancer_ids: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
-        return await self._db.query(lambda connection: reads.read_pending(connection, load_balancer_ids))
+    pending = querying(reads.read_pending)
 
     statistics = read_operation(reads.read_statistics)

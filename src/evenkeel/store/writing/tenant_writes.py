@@ -1,16 +1,21 @@
 """Locks and quota checks of every tenant's write, by the store's options."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
 
 from evenkeel.core.resources.model import Child
+from evenkeel.store.engine.base import Op
+from evenkeel.store.engine.operations import Method
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.writing import quota_check, revision_lock
 from evenkeel.store.writing.conflicts import held, mirrored
 from evenkeel.store.writing.quota_check import Holder, count_new_objects
 from evenkeel.store.writing.revision_lock import AcceptedStatuses, Locked, Mutable, Target, refuse
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class TenantWrites:
@@ -83,3 +88,16 @@ class TenantWrites:
             has_quota=locked.has_quota,
             holder=Holder(locked.id, self.options.load_balancer_limits),
         )
+
+
+def tenant_write(function: Callable[Concatenate[TenantWrites, P], Op[T]]) -> Method[P, T]:
+    """Return a store's method that runs the operation of a tenant's write in a write transaction.
+
+    The method has the function's parameters after ``writes``, which is the store's own. The contract is the port's.
+    """
+
+    async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        result: T = await self._db.write(function(self._writes, *args, **kwargs))
+        return result
+
+    return method
