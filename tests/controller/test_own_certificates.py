@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from evenkeel.controller.own_certificates import OwnCertificates, of_devices
+from evenkeel.controller.own_certificates import OwnCertificates, device_certificates
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.devices.device import DeviceState
 from evenkeel.core.kit.ids import AgentId
@@ -51,4 +51,4 @@ def test_certificates_of_devices_are_those_that_live_agents_report() -> None:
     device = DeviceState(name="bigip-1", reachable=True, certificate_ends_at=5.0)
     unknown = DeviceState(name="bigip-2", reachable=True)
     agents = [agent(alive=True, devices=(device, unknown)), agent(alive=False, devices=(device,))]
-    assert list(of_devices(agents)) == [OwnCertificate(name="device bigip-1 of prod/1", ends_at=5.0)]
+    assert list(device_certificates(agents)) == [OwnCertificate(name="device bigip-1 of prod/1", ends_at=5.0)]

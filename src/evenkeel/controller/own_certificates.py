@@ -32,7 +32,7 @@ class OwnCertificates:
 
         Raises :class:`~evenkeel.core.kit.errors.StoreUnavailable`.
         """
-        found = [*await self._seen(), *of_devices(await self._operators.agents())]
+        found = [*await self._seen(), *device_certificates(await self._operators.agents())]
         # two agents of a group see the certificate of the same device
         unique = {one.name: one for one in found}
         now = self._clock.monotonic()
@@ -42,7 +42,7 @@ class OwnCertificates:
         self._noted, self._due_at_seconds = unique, now + LOOK_SECONDS
 
 
-def of_devices(agents: Iterable[Agent]) -> Iterator[OwnCertificate]:
+def device_certificates(agents: Iterable[Agent]) -> Iterator[OwnCertificate]:
     """The certificates of devices that live agents reported."""
     for agent in agents:
         for device in agent.devices if agent.alive else ():

@@ -259,7 +259,7 @@ def _shards() -> Select[Any]:
     """Query of the shards of reports, locked, with the columns that decide whether a report counts."""
     agent = schema.agent
 
-    def of_owner(column: Any) -> Any:
+    def owner_column(column: Any) -> Any:
         return select(column).where(agent.c.id == _shard.c.acting_agent_id).scalar_subquery()
 
     return (
@@ -274,8 +274,8 @@ def _shards() -> Select[Any]:
             is_limited(_shard.c.environment, _shard.c.group_number).label("limited"),
             is_moving(_shard.c.id).label("moving"),
             history_id().label("history"),
-            of_owner(agent.c.host).label("host"),
-            of_owner(agent.c.session_id).label("session_id"),
+            owner_column(agent.c.host).label("host"),
+            owner_column(agent.c.session_id).label("session_id"),
         )
         .where(in_bound_list(_shard.c.id, "b_ids"))
         .order_by(_shard.c.id)

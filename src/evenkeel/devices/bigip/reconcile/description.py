@@ -77,8 +77,9 @@ def _foreign_objects(observed: Observed, wanted: Collection[Key], partition: str
 
 
 def _advice(key: Key, partition: str, later: Container[Key]) -> str:
-    """Advice for the virtual address of a load balancer that F5's agent serves and the database does not have, and what
-    becomes of SNAT addresses, and of what attaches devices to their networks, that are removed ``later``.
+    """Return what an operator is advised about an object that stays; empty: nothing.
+
+    That a later pass removes it, or that the load balancer of a virtual address has to be imported first.
     """
     if key in later:
         return " (replaced: a later pass removes it, when requests with it are over)"
