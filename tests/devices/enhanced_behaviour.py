@@ -186,8 +186,8 @@ class EnhancedServiceBehaviour:
 
     async def test_connections_of_one_source_beyond_the_limit_are_refused(self, clients: EnhancedClients) -> None:
         kept = Keeping("member-1-1")
-        await kept.start()
         await clients.offer(web={"connection_limit_per_source": 2})
+        await kept.start()
         await clients.serve((kept,), "web", protocol="TCP")
         held = [await asyncio.open_connection(*clients.site.place(VIP, 80)) for _ in range(2)]
         try:
@@ -328,9 +328,9 @@ class EnhancedServiceBehaviour:
             "timeouts": {"tunnel": 3600, "keep_alive": 6},
             "member_connection_limit": {"connections": 2},
         }
+        await clients.offer(ws={name: part for name, part in every.items() if name in clients.site.table.service_parts})
         echo = Echo("member-1-1")
         await echo.start()
-        await clients.offer(ws={name: part for name, part in every.items() if name in clients.site.table.service_parts})
         await clients.serve((echo,), "ws")
         reader, writer = await asyncio.open_connection(*clients.site.place(VIP, 80))
         try:
@@ -349,8 +349,8 @@ class EnhancedServiceBehaviour:
 
     async def test_requests_of_one_connection_are_counted_each(self, clients: EnhancedClients) -> None:
         kept = Keeping("member-1-1")
-        await kept.start()
         await clients.offer(api={"rate_limit": {"requests": 2, "interval": 3600}})
+        await kept.start()
         await clients.serve((kept,), "api")
         reader, writer = await asyncio.open_connection(*clients.site.place(VIP, 80))
         found = []
@@ -367,8 +367,8 @@ class EnhancedServiceBehaviour:
         self, clients: EnhancedClients
     ) -> None:
         slow = Holding("member-1-1")
-        await slow.start()
         await clients.offer(web={"member_connection_limit": {"connections": 2, "queue": 3, "wait": 600}})
+        await slow.start()
         await clients.serve((slow,), "web")
         asking = [asyncio.create_task(clients.ask()) for _ in range(12)]
         try:
@@ -384,8 +384,8 @@ class EnhancedServiceBehaviour:
 
     async def test_request_waits_no_longer_for_a_member_than_it_may(self, clients: EnhancedClients) -> None:
         slow = Holding("member-1-1")
-        await slow.start()
         await clients.offer(web={"member_connection_limit": {"connections": 1, "wait": 1}})
+        await slow.start()
         await clients.serve((slow,), "web")
         asking = [asyncio.create_task(clients.ask()) for _ in range(2)]
         try:
@@ -445,17 +445,30 @@ async def _ask_over_http2(where: tuple[str, int], context: ssl.SSLContext, heade
 class Echo(Server):
     """Upgrades a connection, and then returns every byte."""
 
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._open = 0
+
+    async def stop(self) -> None:
+        """Stop once all connections have ended."""
+        await super().stop()
+        await eventually(lambda: not self._open)
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.heard.append(await reader.readuntil(b"\r\n\r\n"))
+        self._open += 1
         # HAProxy checks the answer to the key (RFC 6455, 1.3)
         accepted = b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
         head = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n%s\r\n\r\n"
-        writer.write(head % accepted)
         with contextlib.suppress(OSError):
+            self.heard.append(await reader.readuntil(b"\r\n\r\n"))
+            writer.write(head % accepted)
             while data := await reader.read(65_536):
                 writer.write(data)
                 await writer.drain()
         writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+        self._open -= 1
 
 
 class Texts(Server):
