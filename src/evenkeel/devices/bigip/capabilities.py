@@ -78,6 +78,7 @@ CAPABILITIES = Capabilities(
         "request_headers",
         "response_headers",
         "security_headers",
+        "error_pages",
         "access_log",
     ),
     service_tags=True,

@@ -131,7 +131,7 @@ def _listener_objects(
 ) -> list[WantedObject]:
     """The virtual server's auxiliary objects, except client-ssl profiles. ``parts``: of its enhanced services."""
     listener, l7 = routes.listener, render_l7(service, routes, names)
-    groups, rule_parts = service_objects(service, listener, parts, names)
+    groups, rule_parts = service_objects(service, listener, parts, names, l7.parts)
     return [
         *(cipher_objects(service, listener, names) if listener.protocol == TLS_PROTOCOL else ()),
         *http_profile(service, listener, names),
@@ -140,5 +140,5 @@ def _listener_objects(
         *admitted_networks(service, listener, names),
         *l7.objects,
         *groups,
-        *listener_rules(service, routes, (*l7.parts, *rule_parts), names),
+        *listener_rules(service, routes, rule_parts, names),
     ]

@@ -79,6 +79,31 @@ def test_access_log_has_a_pool_in_the_route_domain_of_members_and_counts_by_list
     assert "HSL::open -proto UDP -pool $service_log_pool" in text
 
 
-@pytest.mark.parametrize("part", ["compression", "error_pages", "timeouts"])
+@pytest.mark.parametrize("part", ["compression", "timeouts", "member_connection_limit"])
 def test_parts_that_need_profiles_are_not_among_a_bigips(part: str) -> None:
     assert part not in CAPABILITIES.service_parts
+
+
+def test_pages_and_security_headers_are_in_all_responses_of_the_listeners_rule() -> None:
+    pages = {status: {"body": f"page {status}"} for status in ("403", "429", "503")}
+    service_parts = parts(error_pages=pages, rate_limit={"requests": 1}, security_headers="basic")
+    known = {"web": Definition(name="web", file="a.json", parts=service_parts)}
+    wanted = listener(enhanced_services=("web",), l7policies=(policy(1, action="REJECT", rules=(rule(1),)),))
+    rendered = render(service(listeners=(wanted,), pools=(pool(),)), NAMES, enhanced=known)
+    assert rendered.problem == ""
+    (text,) = (str(one.attributes["apiAnonymous"]) for one in rendered.objects if one.key.type == "ltm/rule")
+    answers = [line.strip() for line in text.splitlines() if "HTTP::respond" in line]
+    for status in ("403", "429", "503"):
+        found = [line for line in answers if line.startswith(f"HTTP::respond {status} ")]
+        assert found and all("content [URI::decode [class lookup" in line for line in found)
+    assert "Forbidden" not in text and "when LB_FAILED {" in text
+    (records,) = (one.attributes["records"] for one in rendered.objects if one.key.name == "dev_services_listener-1")
+    frame = next(record["name"] for record in records if record["data"] == "X-Frame-Options")
+    assert all(f'[class lookup "{frame}" ' in line for line in answers)
+
+
+def test_maintenance_keeps_its_own_page() -> None:
+    pages = {"503": {"body": "other"}}
+    text = code(error_pages=pages, maintenance={"body": "back at noon"})
+    plain = code(maintenance={"body": "back at noon"})
+    assert text.startswith(plain) and text.count("HTTP::respond 503") == 2

@@ -11,13 +11,15 @@ maintenance        ``HTTP::respond 503``
 https_redirect     ``HTTP::respond`` with ``Location``, on listeners without TLS
 request_headers    ``HTTP::header``, after the L7 policies
 access_log         ``HSL::send`` at ``HTTP_RESPONSE``, see :mod:`.access_log`
-response_headers,  ``HTTP::header`` at ``HTTP_RESPONSE``: in responses of members, not in those that the device makes
-security_headers   itself
+error_pages        ``HTTP::respond`` with the page, also at ``LB_FAILED``, see :mod:`.responses`
+response_headers   ``HTTP::header`` at ``HTTP_RESPONSE``: in responses of members, not in those that the device makes
+                   itself
+security_headers   the same, and in responses that the iRule makes
 =================  ===================================================================================================
 """
 
 import ipaddress
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from evenkeel.config.esd.parts import SECURITY_HEADERS, HeaderChanges, Parts, RequestRate
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
@@ -28,6 +30,7 @@ from evenkeel.devices.bigip.render.admission import refusal_part
 from evenkeel.devices.bigip.render.data_groups import data_group, data_group_path, network_group
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 from evenkeel.devices.bigip.render.services.access_log import log_parts, log_pool
+from evenkeel.devices.bigip.render.services.responses import with_own_responses
 from evenkeel.devices.bigip.render.services.texts import Texts
 
 TEXTS = "services"
@@ -41,19 +44,28 @@ _UUID = (
 
 
 def service_objects(
-    service: ServiceDefinition, listener: ServiceListener, parts: Parts, names: BigIpNames
+    service: ServiceDefinition,
+    listener: ServiceListener,
+    parts: Parts,
+    names: BigIpNames,
+    others: Sequence[RulePart] = (),
 ) -> tuple[list[WantedObject], list[RulePart]]:
-    """Data groups and parts of the iRule for a listener's parts of enhanced services."""
+    """Data groups for a listener's parts of enhanced services, and the parts of the iRule with theirs.
+
+    ``others``: the parts of the listener's L7 policies, which come first.
+    """
     if not parts.names:
-        return [], []
+        return [], list(others)
     texts = Texts(data_group_path(service, TEXTS, listener.id, names), over_tls=listener.protocol == TLS_PROTOCOL)
     log = parts.access_log
     rule = [
+        *others,
         *(log_parts(service, listener, log, names) if log is not None else ()),
         *_admission(service, listener, parts, names),
         *_connection_limit(listener, parts),
         *_of_requests(listener, parts, texts),
     ]
+    rule = list(with_own_responses(rule, parts, texts))
     objects = [
         network_group(service, kind, listener.id, _canonical(networks), names)
         for kind in NETWORKS
