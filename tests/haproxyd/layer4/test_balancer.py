@@ -65,6 +65,34 @@ async def test_a_kernel_without_modules_is_named(tmp_path: Path, monkeypatch: py
     )
 
 
+class Counting(Refusing):
+    """A kernel that lacks a module, and counts how often it is tried."""
+
+    tried = 0
+
+    def transact(self, messages: Iterable[Message], *, dry_run: bool = False) -> None:
+        type(self).tried += 1
+        super().transact(messages, dry_run=dry_run)
+
+
+@pytest.mark.usefixtures("possible")
+async def test_a_kernel_that_lacks_something_is_tried_again_only_where_a_load_balancer_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "Netfilter", Counting)
+    monkeypatch.setattr(Counting, "tried", 0)
+    found = made(tmp_path)
+    await found.start({})
+    for _ in range(3):
+        await found.verify()
+    assert Counting.tried == 1
+    assert "No such file or directory" in found.problem_of(UDP)
+    monkeypatch.setattr(kernel, "Netfilter", Netfilter)  # the module is there now
+    await found.verify()
+    assert found.problem_of(UDP) == ""
+    await found.close()
+
+
 async def test_other_changes_of_a_partition_go_on_where_its_datagrams_cannot_be_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

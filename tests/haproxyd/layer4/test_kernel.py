@@ -211,6 +211,18 @@ async def test_only_allowed_networks_are_served(lab: Lab, host: Host, members: l
     assert (await lab.ask(), await lab.ask(source="10.90.0.9")) == ("m1", "refused")
 
 
+async def test_flows_of_clients_that_are_no_longer_allowed_end_and_others_go_on(
+    lab: Lab, host: Host, members: list[Member]
+) -> None:
+    ip("-n", lab.client, "address", "add", "10.90.0.9/24", "dev", "eth0")
+    host.serve(balancer(*members))
+    stays, ends = lab.open_client(), lab.open_client(source="10.90.0.9")
+    mine = await stays.ask()
+    assert await ends.ask() != "refused"
+    host.serve(balancer(*members, listener={"allowed_cidrs": ("10.90.0.0/29",)}))
+    assert (await stays.ask(), await ends.ask()) == (mine, "refused")
+
+
 async def test_flows_beyond_the_limit_are_refused_and_others_go_on(lab: Lab, host: Host, members: list[Member]) -> None:
     host.serve(balancer(*members, listener={"flows_max": 3}))
     clients = [lab.open_client() for _ in range(3)]

@@ -185,12 +185,14 @@ def test_tenants_share_no_object(one: Content, others: tuple[wire.LoadBalancerCo
 
 @few
 @given(CONTENTS, CONTENTS)
-def test_flows_end_where_their_server_is_gone(old: Content, new: Content) -> None:
-    ended = {each.service: each.kept for each in ended_by(old, new)}
+def test_flows_end_where_their_server_is_gone_or_their_client_may_be_disallowed(old: Content, new: Content) -> None:
+    ended = {each.service: each for each in ended_by(old, new)}
     for service, targets in old.flows.items():
         kept = new.flows.get(service, frozenset())
-        assert (service in ended) == (service not in new.flows or not targets <= kept)
-        assert ended.get(service, kept) == kept
+        narrowed = service in new.clients and new.clients[service] != old.clients.get(service)
+        assert (service in ended) == (service not in new.flows or not targets <= kept or narrowed)
+    for service, one in ended.items():
+        assert one == Ended(service=service, kept=new.flows.get(service, frozenset()), clients=new.clients.get(service))
     assert ended.keys() >= new.flows.keys() - old.flows.keys()
 
 

@@ -53,6 +53,8 @@ class DatagramBalancer:
         """Held from the moment a partition's content is made until the kernel has it, so that none is overtaken."""
         self._task: asyncio.Task[None] | None = None
         self._uncertain_until = 0.0
+        self._needed = False
+        """Whether a load balancer was refused since the kernel was last tried."""
         self.problem = "the daemon has not started"
         """Reason why datagrams are not forwarded on this host; empty if they are."""
 
@@ -85,7 +87,8 @@ class DatagramBalancer:
 
     async def _open(self) -> None:
         try:
-            await asyncio.to_thread(self._kernel.open)
+            needed, self._needed = bool(self._held) or self._needed, False
+            await asyncio.to_thread(self._kernel.open, needed=needed)
             contents = {name: self._content(name, each) for name, each in self._held.items()}
             if not await asyncio.to_thread(self._kernel.adopt, contents):
                 log.warning("nftables table differs from what is held", table=self._settings.nftables_table)
@@ -105,6 +108,7 @@ class DatagramBalancer:
         families = {family_of(bind.address) for listener in one.datagram_listeners for bind in listener.binds}
         # of a demonstration, clients and members are on this host
         forwards = self._settings.addresses.allow_loopback
+        self._needed = self._needed or bool(self.problem)
         problem = self.problem or ("" if forwards else self._forwarding(families))
         return (
             f"listener {one.datagram_listeners[0].name}: datagrams are not forwarded here: {problem}" if problem else ""
@@ -222,6 +226,7 @@ class DatagramBalancer:
     async def verify(self) -> None:
         """Compare the kernel's table and restore it if another program changed it. Called with each observation."""
         if self.problem:
+            # A host that was repaired is noticed with the observation after a tenant needed it, at the latest.
             await self._open()
             return
         if not self._kernel.certain and asyncio.get_running_loop().time() < self._uncertain_until:

@@ -28,10 +28,12 @@ _PROTOCOL_NAMES = {number: name for name, number in PROTOCOLS.items()}
 
 
 class Ended(Value):
-    """Flows to remove: those of a service whose server is not among ``kept``."""
+    """Flows to remove: those of a service whose server is not among ``kept``, or whose client is in none of the
+    networks ``clients``; None: all clients are allowed."""
 
     service: Service
     kept: frozenset[FlowTarget]
+    clients: tuple[str, ...] | None = None
 
 
 def ended_by(old: Content, new: Content) -> tuple[Ended, ...]:
@@ -40,10 +42,11 @@ def ended_by(old: Content, new: Content) -> tuple[Ended, ...]:
     A new service is among them: until it was there, datagrams to it may have left flows that are not translated.
     """
     return tuple(
-        Ended(service=service, kept=new.flows.get(service, frozenset()))
+        Ended(service=service, kept=new.flows.get(service, frozenset()), clients=new.clients.get(service))
         for service in sorted(old.flows.keys() | new.flows.keys(), key=lambda one: (one.address, one.port))
         if service not in old.flows
         or old.flows[service] - new.flows.get(service, frozenset())
+        or new.clients.get(service) not in (None, old.clients.get(service))
         # a service that is gone had flows even if it had no server any more
         or service not in new.flows
     )
@@ -68,9 +71,7 @@ def _remove(netfilter: Netfilter, family: int, selection: bytes, ended: Mapping[
     found = [
         flow
         for flow in netfilter.dump(CONNTRACK, _GET, family=family, payload=selection)
-        if (service := _service_of(flow)) is not None
-        and service in ended
-        and _target_of(flow) not in ended[service].kept
+        if (service := _service_of(flow)) is not None and service in ended and _is_ended(flow, ended[service])
     ]
     count = 0
     for flow in found:
@@ -81,6 +82,16 @@ def _remove(netfilter: Netfilter, family: int, selection: bytes, ended: Mapping[
             netfilter.do(CONNTRACK, _DELETE, family=family, payload=b"".join(parts))
             count += 1
     return count
+
+
+def _is_ended(flow: Attributes, ended: Ended) -> bool:
+    return _target_of(flow) not in ended.kept or not (ended.clients is None or _client_is_among(flow, ended.clients))
+
+
+def _client_is_among(flow: Attributes, networks: Iterable[str]) -> bool:
+    _, addresses = _tuple(flow, _ORIGINAL)
+    address = ipaddress.ip_address(next(_present(addresses, (_SOURCE4, _SOURCE6)), b"\0\0\0\0"))
+    return any(address in ipaddress.ip_network(network) for network in networks)
 
 
 def _family(service: Service) -> int:

@@ -42,25 +42,41 @@ class KernelTable:
         """Whether the table holds ``_contents``."""
         self._generation = -1
         """Generation in which the table was last certain; -1: none."""
+        self._lacking = ""
+        """The reason why the kernel refused the table when it was last tried."""
         self._pending: list[Ended] = []
         """Flows whose removal failed."""
 
-    def open(self) -> None:
-        """Check permission and kernel, and take the table for this process.
+    def open(self, *, needed: bool = True) -> None:
+        """Check permission and kernel, and take the table for this process. May be repeated.
 
-        Raises :class:`KernelRefused`; may be repeated.
+        Raises :class:`KernelRefused`. A kernel that lacked something is not tried again while nobody needs it
+        (``needed`` False); permission and the other daemon are.
         """
         with self._lock:
             try:
                 with Netfilter() as netfilter:
-                    # the kernel names what it lacks, and nothing changes
-                    self._transact(netfilter, whole(()), dry_run=True)
-                if not self._table_lock.take():
-                    raise KernelRefused(
-                        f"another daemon in this network namespace has the nftables table {self._table}"
-                    )
+                    generation(netfilter)
+                    if not self._table_lock.take():
+                        raise KernelRefused(
+                            f"another daemon in this network namespace has the nftables table {self._table}"
+                        )
+                    if self._lacking and not needed:
+                        raise KernelRefused(self._lacking)
+                    self._try(netfilter)
             except OSError as error:
                 raise KernelRefused(f"nftables: {error.strerror or error}") from error
+
+    def _try(self, netfilter: Netfilter) -> None:
+        """Have the kernel name what it lacks, without a change."""
+        try:
+            self._transact(netfilter, whole(()), dry_run=True)
+        except TransactionRefused as error:
+            # a daemon that cannot use the table leaves it to another one
+            self._table_lock.release()
+            self._lacking = f"nftables: {error}"
+            raise KernelRefused(self._lacking) from error
+        self._lacking = ""
 
     def adopt(self, contents: Contents) -> bool:
         """Take over the table of an earlier daemon, with the contents that it should have. False: it has others, and
@@ -219,7 +235,7 @@ class KernelTable:
 def _all_ended(contents: Contents) -> tuple[Ended, ...]:
     """Flows of any service to servers that it does not have."""
     return tuple(
-        Ended(service=service, kept=targets)
+        Ended(service=service, kept=targets, clients=content.clients.get(service))
         for content in contents.values()
         for service, targets in content.flows.items()
     )

@@ -52,13 +52,15 @@ ServerKey = tuple[str, str]
 
 class Content(Value):
     """Objects of the table, by name. ``elements``: of the maps and sets that all partitions share, by map and key.
-    ``flows``: servers whose flows may go on, by service. ``binds_clients``: whether a pool does so."""
+    ``flows``: servers whose flows may go on, by service. ``clients``: networks of the clients whose flows may go on, of
+    services that have such. ``binds_clients``: whether a pool does so."""
 
     counters: frozenset[str] = frozenset()
     sets: Mapping[str, SetDeclaration] = {}
     chains: Mapping[str, tuple[Rule, ...]] = {}
     elements: Mapping[tuple[str, ElementKey], Data] = {}
     flows: Mapping[Service, frozenset[FlowTarget]] = {}
+    clients: Mapping[Service, tuple[str, ...]] = {}
     binds_clients: bool = False
 
 
@@ -96,6 +98,7 @@ class _Made:
         self._chains: dict[str, tuple[Rule, ...]] = {}
         self._elements: dict[tuple[str, ElementKey], Data] = {}
         self._flows: dict[Service, frozenset[FlowTarget]] = {}
+        self._clients: dict[Service, tuple[str, ...]] = {}
 
     def content(self) -> Content:
         if not self._counters:
@@ -107,6 +110,7 @@ class _Made:
             chains=self._chains,
             elements=self._elements,
             flows=self._flows,
+            clients=self._clients,
             binds_clients=any(name.startswith("bonds") for name, _ in self._elements),
         )
 
@@ -140,7 +144,8 @@ class _Made:
     def _add_listener(self, listener: wire.DatagramListener, pool: "_Pool | None") -> None:
         received, sent, flows = listener_counters(self._partition, listener.name)
         self._counters.update((received, sent, flows))
-        chain = self._add_chain(listener, pool, flows)
+        allowed = self._allowed(listener)
+        chain = self._add_chain(listener, pool, flows, allowed)
         for bind in listener.binds:
             address = str(ipaddress.ip_address(bind.address))
             family = family_of(address)
@@ -153,13 +158,17 @@ class _Made:
                 self._elements[f"services{family}", key] = chain
             if pool is not None:
                 self._elements |= pool.elements(service, family)
+            if family in allowed:
+                self._clients[service] = self._sets[allowed[family]].networks
             self._flows[service] = pool.live_targets(family) if pool is not None else frozenset()
 
-    def _add_chain(self, listener: wire.DatagramListener, pool: "_Pool | None", flows: str) -> str:
+    def _add_chain(
+        self, listener: wire.DatagramListener, pool: "_Pool | None", flows: str, allowed: Mapping[Family, str]
+    ) -> str:
         """Name of the listener's chain; empty if it needs none. The chain sees the first packet of a flow only."""
         rules: list[Rule] = [
             (OfFamily(family), Among((source(family),), name, inverted=True), REJECT)
-            for family, name in self._allowed(listener).items()
+            for family, name in allowed.items()
         ]
         if listener.flows_max is not None:
             # The rule is replaced only with the limit, and not with servers, so that the kernel's list of flows stays.
