@@ -130,7 +130,8 @@ def _passthrough(number: int, certificate: str) -> Body:
 
 
 def _sctp(number: int, certificate: str) -> Body:
-    pool = {**_pool("SCTP", 1, number), "healthmonitor": _monitor("SCTP")}
+    # an algorithm that HAProxy hosts do not have for SCTP
+    pool = {**_pool("SCTP", 1, number, lb_algorithm="LEAST_CONNECTIONS"), "healthmonitor": _monitor("SCTP")}
     return {"listeners": [_listener("SCTP", 5060, default_pool=pool)]}
 
 

@@ -97,10 +97,10 @@ def test_objects_that_a_change_does_not_touch_keep_their_time_of_change(world: W
 def test_option_that_the_device_type_does_not_have_is_refused_with_our_words(world: World) -> None:
     id = world.create(name="strict")["id"]
     assert world.settled(id) == "ACTIVE"
-    sctp = {"loadbalancer_id": id, "protocol": "SCTP", "protocol_port": 18082}
-    status, answer = world.octavia.request("POST", "/listeners", {"listener": sctp})
-    assert status == 501 and "SCTP" in answer["faultstring"]
-    assert world.ask("GET", f"/listeners?loadbalancer_id={id}")["listeners"] == [] and world.status(id) == "ACTIVE"
+    pool = {"loadbalancer_id": id, "protocol": "UDP", "lb_algorithm": "LEAST_CONNECTIONS"}
+    status, answer = world.octavia.request("POST", "/pools", {"pool": pool})
+    assert status == 501 and "LEAST_CONNECTIONS" in answer["faultstring"]
+    assert world.ask("GET", f"/pools?loadbalancer_id={id}")["pools"] == [] and world.status(id) == "ACTIVE"
     world.ask("DELETE", f"/loadbalancers/{id}")
     assert world.settled(id) == "DELETED"
 

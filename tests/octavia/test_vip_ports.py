@@ -155,8 +155,8 @@ def test_address_and_subnet_that_the_project_can_not_have_are_refused_and_leave_
 
 def test_port_of_a_refused_create_is_given_back_at_once(world: PortsWorld) -> None:
     before = set(world.ports())
-    sctp = {"protocol": "SCTP", "protocol_port": 18082}
-    body = {"provider": "evenkeel", "vip_subnet_id": world.subnet_id, "listeners": [sctp]}
+    pool = {"name": "refused", "protocol": "UDP", "lb_algorithm": "LEAST_CONNECTIONS"}
+    body = {"provider": "evenkeel", "vip_subnet_id": world.subnet_id, "pools": [pool]}
     status, answer = world.octavia.request("POST", "/loadbalancers", {"loadbalancer": body})
     assert status == 501, answer
     until(lambda: set(world.ports()) == before)

@@ -99,21 +99,24 @@ class BackendServer(Wire):
 
 
 class Ping(Wire):
-    """The daemon checks the servers of a backend itself, by ICMP echo or by a datagram. ``delay`` and ``timeout`` in
-    seconds; no answer is waited for longer than 10 s. ``rise``, ``fall``: consecutive results.
+    """The daemon checks the servers of a backend itself, by ICMP echo, a datagram, or SCTP's INIT.
+
+    ``delay`` and ``timeout`` in seconds; no answer is waited for longer than 10 s. ``rise``, ``fall``: consecutive
+    results.
 
     ``protocol`` ``udp``: an empty datagram to the server's port; the server is down if the port or the address is
-    reported as unreachable, and up if it answers or stays silent.
+    reported as unreachable, and up if it answers or stays silent. ``sctp``: an INIT to the server's port; the server is
+    up only if it accepts the association.
     """
 
     delay: int
     timeout: int
     rise: int
     fall: int
-    protocol: Literal["icmp", "udp"] = "icmp"
+    protocol: Literal["icmp", "udp", "sctp"] = "icmp"
 
 
-DatagramProtocol = Literal["udp"]
+DatagramProtocol = Literal["udp", "sctp"]
 
 
 class DatagramBalance(Wire):

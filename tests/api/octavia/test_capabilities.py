@@ -291,11 +291,14 @@ async def test_haproxy_hosts_take_udp_and_refuse_by_name_what_their_kernel_canno
     timeout = {"listener": {"timeout_client_data": 7}}
     assert "of protocol UDP" in (await api.put(f"/listeners/{listener['id']}", timeout, 501))["faultstring"]
     times = {"pool_id": pool["id"], "delay": 5, "timeout": 3, "max_retries": 2}
-    sctp = {"healthmonitor": times | {"type": "SCTP"}}
-    assert "type SCTP" in (await api.post("/healthmonitors", sctp, 501))["faultstring"]
     await api.post("/healthmonitors", {"healthmonitor": times | {"type": "UDP-CONNECT"}})
-    body = {"loadbalancer_id": root, "protocol": "SCTP", "protocol_port": 53}
-    assert "protocol SCTP" in (await api.post("/listeners", {"listener": body}, 501))["faultstring"]
+    sctp = await api.listener(root, protocol="SCTP", protocol_port=53)
+    body = {"protocol": "SCTP", "listener_id": sctp["id"]}
+    refused = "lb_algorithm LEAST_CONNECTIONS in a pool of protocol SCTP"
+    found = await api.post("/pools", {"pool": body | {"lb_algorithm": "LEAST_CONNECTIONS"}}, 501)
+    assert refused in found["faultstring"]
+    accepted = await api.pool(root, **body)
+    await api.post("/healthmonitors", {"healthmonitor": times | {"type": "SCTP", "pool_id": accepted["id"]}})
     # a pool of another protocol may have the algorithm
     tcp = await api.pool(root, protocol="TCP")
     await api.put(f"/pools/{tcp['id']}", change)
@@ -393,9 +396,9 @@ OF_NOOP: dict[str, Case] = {
 }
 
 
-OF_EVERY_DEVICE = {"TERMINATED_HTTPS", "UDP", "UDP pool", "tls_enabled", "ca_tls_container_ref", "tls_versions"}
+OF_EVERY_DEVICE = {"TERMINATED_HTTPS", "UDP", "SCTP", "UDP pool", "tls_enabled", "ca_tls_container_ref", "tls_versions"}
 """What all of them can do."""
-OF_ONE = {("hap", "PROMETHEUS"), ("big", "SCTP")}
+OF_ONE = {("hap", "PROMETHEUS")}
 """What the other one cannot do."""
 
 

@@ -98,10 +98,10 @@ async def test_to_another_environment_problems_are_named_and_nothing_is_begun(
     await environment(api, join, "strange", "other")
     lb = (await api.load_balancer(project_id="p1"))["id"]
     assert await store.scheduling.place(lb, "dev", "p1", 1, "a-1") is not None
-    await api.listener(lb, protocol="SCTP")
+    await api.listener(lb, connection_limit=0)
     found = await plan(api, load_balancer_id=lb, to_environment="proxies")
-    assert "SCTP" in str(found["loadbalancers"][0]["problems"])
-    assert "SCTP" in str(await plan(api, 409, load_balancer_id=lb, to_environment="proxies", apply=True))
+    assert "connection_limit 0" in str(found["loadbalancers"][0]["problems"])
+    assert "connection_limit 0" in str(await plan(api, 409, load_balancer_id=lb, to_environment="proxies", apply=True))
     found = await plan(api, load_balancer_id=lb, to_environment="strange")
     assert found["problems"] == ["devices of driver other cannot hold a load balancer that others serve"]
     assert (await api.get(f"{BASE}/moves"))["moves"] == []

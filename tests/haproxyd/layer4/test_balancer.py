@@ -35,7 +35,7 @@ def made(directory: Path, problem: str = "") -> DatagramBalancer:
     settings = DaemonSettings(
         name="host-1", state_dir=directory, run_dir=directory, nftables_table=f"evenkeel_test_{os.getpid()}"
     )
-    return DatagramBalancer(settings, on_event=lambda event: None, forwarding=lambda families: problem)
+    return DatagramBalancer(settings, on_event=lambda event: None, forwarding=lambda families, protocols: problem)
 
 
 @pytest.mark.usefixtures("possible")
@@ -118,8 +118,8 @@ def test_forwarding_is_needed_for_the_families_of_the_vips(tmp_path: Path) -> No
         path = tmp_path / SYSCTL[family]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(value)
-    assert forwarding_problem({4}, tmp_path) == ""
-    assert "net.ipv6.conf.all.forwarding = 1" in forwarding_problem({4, 6}, tmp_path)
+    assert forwarding_problem({4}, proc=tmp_path) == ""
+    assert "net.ipv6.conf.all.forwarding = 1" in forwarding_problem({4, 6}, proc=tmp_path)
 
 
 async def test_health_of_servers_without_datagrams_is_ignored(tmp_path: Path) -> None:

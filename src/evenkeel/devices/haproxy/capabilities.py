@@ -1,4 +1,4 @@
-"""The HAProxy renderer's support for the API's features. UDP is forwarded by the kernel of the daemon's host."""
+"""The HAProxy renderer's support for the API's features. The kernel of the daemon's host forwards UDP and SCTP."""
 
 from evenkeel.config.esd.parts import PARTS
 from evenkeel.core.devices.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
@@ -11,19 +11,20 @@ CAPABILITIES = Capabilities(
         "HTTPS": ("HTTPS", "PROXY", "PROXYV2", "TCP"),
         "TERMINATED_HTTPS": ("HTTP", "PROXY", "PROXYV2"),
         "UDP": ("UDP",),
+        "SCTP": ("SCTP",),
         "PROMETHEUS": (),
     },
     lb_algorithms=("ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"),
     # the kernel does not know how many flows a member has
-    pool_algorithms={"UDP": ("ROUND_ROBIN", "SOURCE_IP", "SOURCE_IP_PORT")},
+    pool_algorithms=dict.fromkeys(("UDP", "SCTP"), ("ROUND_ROBIN", "SOURCE_IP", "SOURCE_IP_PORT")),
     # HAProxy reads and inserts cookies in mode http only
     session_persistence={
-        "SOURCE_IP": ("HTTP", "TCP", "HTTPS", "TERMINATED_HTTPS", "UDP"),
+        "SOURCE_IP": ("HTTP", "TCP", "HTTPS", "TERMINATED_HTTPS", "UDP", "SCTP"),
         "HTTP_COOKIE": ("HTTP", "TERMINATED_HTTPS"),
         "APP_COOKIE": ("HTTP", "TERMINATED_HTTPS"),
     },
     cookie_pools=("HTTP",),
-    health_monitor_types=("HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING", "UDP-CONNECT"),
+    health_monitor_types=("HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING", "UDP-CONNECT", "SCTP"),
     insert_headers=(*INSERT_HEADERS, *TLS_INSERT_HEADERS),
     options=(
         ADDITIONAL_VIPS,
@@ -58,9 +59,10 @@ CAPABILITIES = Capabilities(
         "session_persistence.persistence_timeout",
     ),
     # flows have the kernel's time-outs
-    fixed_attributes={
-        "UDP": ("timeout_client_data", "timeout_member_connect", "timeout_member_data", "timeout_tcp_inspect")
-    },
+    fixed_attributes=dict.fromkeys(
+        ("UDP", "SCTP"),
+        ("timeout_client_data", "timeout_member_connect", "timeout_member_data", "timeout_tcp_inspect"),
+    ),
     health_monitor_ranges={"delay": (1, 86_400), "timeout": (1, 86_400)},
     # in HAProxy a limit of 0 means the process's own limit
     refused_values={"listener.connection_limit": (0,)},

@@ -1,4 +1,4 @@
-"""Checks by ICMP and UDP: HAProxy has none, so the daemon pings servers and sets the result in HAProxy.
+"""Checks by ICMP, UDP and SCTP: HAProxy has none, so the daemon pings servers and sets the result in HAProxy.
 
 Health is set by ``set server … health up|down``, which HAProxy logs as any other change. It is set again in every new
 worker and whenever a server leaves maintenance, because HAProxy then assumes that it is up. While the daemon does not
@@ -27,6 +27,7 @@ from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE, server
 from evenkeel.haproxyd.health.health_state import HealthState
 from evenkeel.haproxyd.health.icmp import IcmpPing, PingImpossible, PingNotPermitted, SendPing
 from evenkeel.haproxyd.health.observed_partition import ObservedPartition, ObservedPartitions
+from evenkeel.haproxyd.health.sctp_probe import SctpProbe
 from evenkeel.haproxyd.health.udp_probe import SendProbe, UdpProbe
 
 log = structlog.get_logger(__name__)
@@ -58,7 +59,7 @@ class PingTarget(Value):
     address: str
     ping: wire.Ping
     port: int = 0
-    """Port of checks over UDP; 0 for others, so that they do not begin anew with another port."""
+    """Port of checks over UDP and SCTP; 0 for others, so that they do not begin anew with another port."""
 
     @property
     def key(self) -> ServerOf:
@@ -75,6 +76,7 @@ class PingChecks:
         self._partitions = partitions
         self._send = send or IcmpPing()
         self._probe = probe or UdpProbe()
+        self._probe_sctp = SctpProbe()
         self._checks: dict[PingTarget, asyncio.Task[None]] = {}
         self._ending: dict[asyncio.Task[None], ServerOf] = {}
         """Cancelled checks that may still have a command in progress."""
@@ -230,8 +232,9 @@ class PingChecks:
         async with self._slots_of[target.partition], self._slots:
             try:
                 timeout_seconds = min(target.ping.timeout, ANSWER_SECONDS_MAX)
-                if target.ping.protocol == "udp":
-                    return await self._probe(target.address, target.port, timeout_seconds)
+                if target.ping.protocol != "icmp":
+                    probe = self._probe if target.ping.protocol == "udp" else self._probe_sctp
+                    return await probe(target.address, target.port, timeout_seconds)
                 return await self._send(target.address, timeout_seconds)
             except PingImpossible as error:
                 self._permitted = not isinstance(error, PingNotPermitted)
@@ -318,5 +321,5 @@ def _targets_of(partition: ObservedPartition) -> Iterator[PingTarget]:
                         server=server.name,
                         address=server.ping_address or server.address,
                         ping=backend.ping,
-                        port=(server.ping_port or server.port) if backend.ping.protocol == "udp" else 0,
+                        port=(server.ping_port or server.port) if backend.ping.protocol != "icmp" else 0,
                     )

@@ -35,7 +35,7 @@ class DatagramBalancer:
         settings: DaemonSettings,
         *,
         on_event: OnEvent,
-        forwarding: Callable[[Iterable[Family]], str] = forwarding_problem,
+        forwarding: Callable[[Iterable[Family], Iterable[str]], str] = forwarding_problem,
     ) -> None:
         self._settings = settings
         self._on_event = on_event
@@ -106,10 +106,11 @@ class DatagramBalancer:
         if not one.datagram_listeners:
             return ""
         families = {family_of(bind.address) for listener in one.datagram_listeners for bind in listener.binds}
+        protocols = {listener.protocol for listener in one.datagram_listeners}
         # of a demonstration, clients and members are on this host
         forwards = self._settings.addresses.allow_loopback
         self._needed = self._needed or bool(self.problem)
-        problem = self.problem or ("" if forwards else self._forwarding(families))
+        problem = self.problem or ("" if forwards else self._forwarding(families, protocols))
         return (
             f"listener {one.datagram_listeners[0].name}: datagrams are not forwarded here: {problem}" if problem else ""
         )

@@ -59,7 +59,7 @@ HOOKS: Mapping[str, Hook] = {
     "count-out": Hook("filter", *_POSTROUTING, 150),
 }
 """Base chains."""
-PROTOCOLS = ("udp",)
+PROTOCOLS = ("udp", "sctp")
 """Protocols of listeners."""
 
 

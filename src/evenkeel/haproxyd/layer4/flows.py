@@ -14,6 +14,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.layer4.elements import FlowTarget, Service, family_of
 from evenkeel.haproxyd.layer4.netlink import CONNTRACK, Attributes, Netfilter, attribute, attributes, nested
 from evenkeel.haproxyd.layer4.ruleset import Content
+from evenkeel.haproxyd.layer4.statements import PROTOCOL_NUMBERS
 
 _GET, _DELETE = 1, 2
 _ORIGINAL, _REPLY, _ID, _FILTER = 1, 2, 12, 25
@@ -23,8 +24,7 @@ _NUMBER, _SOURCE_PORT, _DESTINATION_PORT = 1, 2, 3
 _FILTER_ORIGINAL = 1
 _BY_ADDRESS, _BY_PROTOCOL, _BY_PORT = 1 << 1, 1 << 3, 1 << 5
 """Parts of a flow by which the kernel selects: destination address, protocol and destination port."""
-PROTOCOLS = {"udp": socket.IPPROTO_UDP}
-_PROTOCOL_NAMES = {number: name for name, number in PROTOCOLS.items()}
+_PROTOCOL_NAMES = {number: name for name, number in PROTOCOL_NUMBERS.items()}
 
 
 class Ended(Value):
@@ -102,7 +102,7 @@ def _selection(service: Service) -> bytes:
     """Has the kernel (5.8 and later) select the service's flows; an earlier one dumps all of the family."""
     address = ipaddress.ip_address(service.address)
     ip = attribute(_DESTINATION6 if address.version == 6 else _DESTINATION4, address.packed)
-    protocol = attribute(_NUMBER, bytes([PROTOCOLS[service.protocol]]))
+    protocol = attribute(_NUMBER, bytes([PROTOCOL_NUMBERS[service.protocol]]))
     port = attribute(_DESTINATION_PORT, struct.pack("!H", service.port))
     chosen = struct.pack("=I", _BY_ADDRESS | _BY_PROTOCOL | _BY_PORT)
     return nested(_ORIGINAL, nested(_TUPLE_IP, ip), nested(_TUPLE_PROTOCOL, protocol, port)) + nested(

@@ -12,8 +12,14 @@ SYSCTL = {4: "net/ipv4/ip_forward", 6: "net/ipv6/conf/all/forwarding"}
 PROC = Path("/proc/sys")
 
 
-def forwarding_problem(families: Iterable[Family], proc: Path = PROC) -> str:
-    """Reason why this host forwards nothing of one of the families; empty if it forwards all."""
+SCTP_SYSCTL = "net/netfilter/nf_conntrack_sctp_timeout_established"
+"""A setting of kernels whose connection tracking knows SCTP (CONFIG_NF_CT_PROTO_SCTP)."""
+
+
+def forwarding_problem(families: Iterable[Family], protocols: Iterable[str] = (), proc: Path = PROC) -> str:
+    """Reason why this host forwards nothing of one of the families or protocols; empty if it forwards all."""
+    if "sctp" in protocols and not (proc / SCTP_SYSCTL).exists():
+        return "this host's kernel does not track SCTP (CONFIG_NF_CT_PROTO_SCTP)"
     for family in sorted(families):
         try:
             is_on = (proc / SYSCTL[family]).read_text().strip() not in ("", "0")

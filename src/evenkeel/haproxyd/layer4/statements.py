@@ -27,7 +27,7 @@ _EXPRESSION, _EXPRESSION_NAME, _EXPRESSION_DATA = 1, 1, 2
 _NETWORK, _TRANSPORT = 1, 2
 _DATA_VALUE, _DATA_VERDICT, _VERDICT_CODE, _VERDICT_CHAIN = 1, 2, 1, 2
 _JUMP, _GOTO, _DROP = -3, -4, 0
-PROTOCOL_NUMBERS = {"tcp": 6, "udp": 17, "sctp": 132}
+PROTOCOL_NUMBERS = {"udp": 17, "sctp": 132}
 
 
 class Statement(Protocol):

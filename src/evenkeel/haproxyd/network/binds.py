@@ -23,7 +23,7 @@ ANY = (ANY_IPV4, "::")
 
 BindAddress = tuple[str, int]
 """An address in the notation of :mod:`ipaddress`, and a port."""
-Protocol = Literal["tcp", "udp"]
+Protocol = Literal["tcp", "udp", "sctp"]
 Place = tuple[Protocol, BindAddress]
 """Each protocol has ports of its own."""
 

@@ -36,7 +36,8 @@ def on_monitor(**changes: Any) -> ServiceDefinition:
     [
         (service(vip=Vip(address="x", subnet_id="s", network_id="n", port_id="p")), "vip_address 'x'"),
         (service(load_balancer_id="a b"), "load balancer: id 'a b'"),
-        (on_listener(protocol="SCTP"), "listener listener-1: protocol SCTP"),
+        (on_listener(protocol="SCTP"), "listener listener-1: protocol SCTP is not possible with pools of HTTP"),
+        (on_listener(protocol="QUIC"), "listener listener-1: protocol QUIC is not possible on HAProxy"),
         (on_listener(protocol="UDP"), "listener listener-1: protocol UDP is not possible with pools of HTTP"),
         (on_listener(protocol_port=0), "protocol_port 0"),
         (on_listener(connection_limit=0), "connection_limit 0 is not possible"),
@@ -65,7 +66,7 @@ def on_monitor(**changes: Any) -> ServiceDefinition:
             on_pool(members=(member(monitor_address="x"),), monitor=monitor(type="PING")),
             "member member-1-1: monitor_address 'x'",
         ),
-        (on_monitor(type="SCTP"), "type SCTP"),
+        (on_monitor(type="QUIC"), "type QUIC"),
         (on_monitor(delay=0), "delay 0: 1 to 86400"),
         (on_monitor(http_method="get"), "http_method 'get'"),
         (on_monitor(url_path="x"), "url_path 'x' must begin with '/'"),

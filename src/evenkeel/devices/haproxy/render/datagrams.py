@@ -1,4 +1,4 @@
-"""UDP listeners and pools, which the kernel of the daemon's host serves beside HAProxy. Pure.
+"""UDP and SCTP listeners and pools, which the kernel of the daemon's host serves beside HAProxy. Pure.
 
 ==========================  =================================================================================
 Octavia                     the daemon
@@ -22,7 +22,7 @@ from evenkeel.devices.haproxy.render.listener import binds_of, connection_limit
 from evenkeel.devices.listeners import allowed_networks
 from evenkeel.haproxyd import wire
 
-PROTOCOLS: dict[str, wire.DatagramProtocol] = {"UDP": "udp"}
+PROTOCOLS: dict[str, wire.DatagramProtocol] = {"UDP": "udp", "SCTP": "sctp"}
 """The daemon's protocol by protocol of listeners and pools."""
 DATAGRAM_POOLS = frozenset(PROTOCOLS)
 Choice = Literal["weight", "source", "source_port"]

@@ -18,6 +18,7 @@ MODES = {
     "PROMETHEUS": "http",
     # HAProxy only checks the members of these, in the mode that takes any check
     "UDP": "tcp",
+    "SCTP": "tcp",
 }
 """HAProxy's mode by listener protocol."""
 

@@ -10,6 +10,7 @@ TCP         a connection
 TLS-HELLO   a TLS handshake, by ``check-ssl`` alone: ``ssl-hello-chk`` sends an SSLv3 hello, accepts any answer
 PING        by the daemon: HAProxy's ``external-check`` would have to fork a ``ping`` program
 UDP-CONNECT by the daemon: HAProxy has no UDP
+SCTP        by the daemon: HAProxy has no SCTP
 delay       ``inter``; ``timeout`` is ``timeout check``; PING: at most 10 seconds
 retries     ``max_retries`` is ``rise``, ``max_retries_down`` is ``fall``
 =========== ===================================================================================
@@ -26,8 +27,8 @@ from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.render.quoting import log_format_literal, percent_encode_path, quote_line
 from evenkeel.haproxyd import wire
 
-TYPES = frozenset({"HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING", "UDP-CONNECT"})
-BY_DAEMON: dict[str, Literal["icmp", "udp"]] = {"PING": "icmp", "UDP-CONNECT": "udp"}
+TYPES = frozenset({"HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING", "UDP-CONNECT", "SCTP"})
+BY_DAEMON: dict[str, Literal["icmp", "udp", "sctp"]] = {"PING": "icmp", "UDP-CONNECT": "udp", "SCTP": "sctp"}
 """Protocol of checks that the daemon makes, by type."""
 METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
 SECONDS_MAX = 86_400

@@ -146,7 +146,7 @@ def _server(pool: ServicePool, member: ServiceMember, how: Checks, connection: t
         admin_up=pool.admin_state_up and member.admin_state_up,
         backup=member.backup,
         ping_address=_pinged_at(member) if how.ping is not None else None,
-        ping_port=member.monitor_port if how.ping is not None and how.ping.protocol == "udp" else None,
+        ping_port=member.monitor_port if how.ping is not None and how.ping.protocol != "icmp" else None,
         arguments=(
             *connection,
             *cookie_arguments(pool, member),

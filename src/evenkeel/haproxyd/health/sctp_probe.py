@@ -1,0 +1,110 @@
+"""One SCTP check: an INIT over a raw socket, and what comes back; the host's kernel needs no SCTP of its own.
+
+An INIT ACK is up, and is answered with an ABORT, so that the server keeps nothing. An ABORT, "unreachable", or silence
+is down (RFC 9260). The kernel fills in addresses; the checksum is computed here.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import socket
+import struct
+
+from evenkeel.haproxyd.health.icmp import LOCAL_ERRORS, PingImpossible, PingNotPermitted
+
+PROTOCOL = 132
+PACKET_BYTES_MAX = 2048
+EPHEMERAL_PORTS = range(49_152, 65_536)
+INIT_AGAIN_SECONDS = 1.0
+_HEADER = struct.Struct("!HHII")
+_CHUNK = struct.Struct("!BBH")
+_INIT = struct.Struct("!IIHHI")
+_WINDOW_BYTES = 65_536
+INIT, INIT_ACK, ABORT = 1, 2, 6
+_POLYNOMIAL = 0x82F63B78
+
+
+def _table_entry(byte: int) -> int:
+    for _ in range(8):
+        byte = byte >> 1 ^ (_POLYNOMIAL if byte & 1 else 0)
+    return byte
+
+
+_TABLE = tuple(map(_table_entry, range(256)))
+
+
+def crc32c(data: bytes) -> int:
+    """The checksum of SCTP (Castagnoli)."""
+    value = 0xFFFFFFFF
+    for byte in data:
+        value = value >> 8 ^ _TABLE[(value ^ byte) & 0xFF]
+    return value ^ 0xFFFFFFFF
+
+
+def packet(source: int, destination: int, tag: int, kind: int, value: bytes = b"") -> bytes:
+    """A packet with one chunk."""
+    chunk = _CHUNK.pack(kind, 0, _CHUNK.size + len(value)) + value
+    checksum = crc32c(_HEADER.pack(source, destination, tag, 0) + chunk)
+    # the only field in the byte order of small machines
+    return _HEADER.pack(source, destination, tag, 0)[:8] + struct.pack("<I", checksum) + chunk
+
+
+def init_packet(source: int, destination: int, own_tag: int) -> bytes:
+    """The first packet of an association, with one stream in each direction."""
+    return packet(source, destination, 0, INIT, _INIT.pack(own_tag, _WINDOW_BYTES, 1, 1, own_tag))
+
+
+class SctpProbe:
+    """Sends probes."""
+
+    async def __call__(self, address: str, port: int, timeout_seconds: float) -> bool:
+        """Whether the server is up. Raises :class:`PingImpossible`."""
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        try:
+            with contextlib.closing(socket.socket(family, socket.SOCK_RAW, PROTOCOL)) as probe:
+                probe.setblocking(False)
+                # only packets and errors of this server arrive
+                probe.connect((address, 0))
+                async with asyncio.timeout(timeout_seconds):
+                    return await _associates(probe, port, has_ip_header=family == socket.AF_INET)
+        except TimeoutError:
+            return False
+        except PermissionError as error:
+            raise PingNotPermitted("SCTP checks need the capability CAP_NET_RAW") from error
+        except OSError as error:
+            if error.errno in LOCAL_ERRORS:
+                raise PingImpossible(error.strerror or "no socket") from error
+            return False
+
+
+async def _associates(probe: socket.socket, port: int, *, has_ip_header: bool) -> bool:
+    """Whether the server accepts an association; waits for as long as it is silent."""
+    source, tag = secrets.choice(EPHEMERAL_PORTS), secrets.randbits(32) or 1
+    first = init_packet(source, port, tag)
+    loop = asyncio.get_running_loop()
+    while True:
+        probe.send(first)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(INIT_AGAIN_SECONDS):
+                while True:
+                    found = await loop.sock_recv(probe, PACKET_BYTES_MAX)
+                    kind, peer_tag = answer_to(found, source, port, tag, has_ip_header=has_ip_header)
+                    if kind == INIT_ACK:
+                        probe.send(packet(source, port, peer_tag, ABORT))
+                    if kind in (INIT_ACK, ABORT):
+                        return kind == INIT_ACK
+
+
+def answer_to(data: bytes, source: int, port: int, tag: int, *, has_ip_header: bool) -> tuple[int, int]:
+    """Kind of the first chunk, and the server's tag if it is an INIT ACK; kind 0: not an answer to this check."""
+    begin = (data[0] & 0xF) * 4 if has_ip_header and data else 0
+    data = data[begin:]
+    if len(data) < _HEADER.size + _CHUNK.size:
+        return 0, 0
+    their_port, our_port, our_tag, _ = _HEADER.unpack_from(data)
+    if (their_port, our_port, our_tag) != (port, source, tag):
+        return 0, 0
+    kind = data[_HEADER.size]
+    if kind == INIT_ACK and len(data) >= _HEADER.size + _CHUNK.size + 4:
+        return kind, int.from_bytes(data[_HEADER.size + _CHUNK.size :][:4], "big")
+    return (kind, 0) if kind == ABORT else (0, 0)
