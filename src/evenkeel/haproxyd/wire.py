@@ -357,13 +357,18 @@ class FrontendStatus(Wire):
 
 
 class PartitionStatus(Wire):
-    """One partition's health. If its HAProxy does not run, there are no frontends and backends, but a ``problem``."""
+    """One partition's health.
+
+    If its HAProxy does not run there is a ``problem``, and frontends and backends are those of load balancers that the
+    kernel serves alone; with any such, ``haproxy_down`` is True.
+    """
 
     name: str
     load_balancer_ids: tuple[str, ...] = ()
     frontends: tuple[FrontendStatus, ...] = ()
     backends: tuple[BackendStatus, ...] = ()
     problem: str = ""
+    haproxy_down: bool = False
     notes: dict[str, str] = {}
     """:attr:`LoadBalancerConfig.note` of load balancers that have one, by id; also while HAProxy does not run."""
     digests: dict[str, str] = {}

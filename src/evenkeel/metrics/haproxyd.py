@@ -25,3 +25,9 @@ OLD_WORKERS_ENDED = Counter(
     "Old workers ended with their connections, by the exceeded limit: memory, or count of one project.",
     ["limit"],
 )
+FLOWS = Gauge("evenkeel_haproxyd_flows", "Flows in the kernel's connection table, of all programs of the host.")
+FLOWS_MAX = Gauge("evenkeel_haproxyd_flows_max", "Flows that the connection table can hold.")
+FLOWS_DROPPED = Gauge(
+    "evenkeel_haproxyd_flows_dropped",
+    "New flows that the kernel dropped since the host started, for lack of a free port or of a place in the table.",
+)

@@ -137,6 +137,9 @@ class Datagrams:
     def observe(self, partition: str, states: Mapping[tuple[str, str], bool]) -> None:
         self.states[partition] = states
 
+    def down_of(self, partition: str) -> frozenset[tuple[str, str]]:
+        return frozenset({("be_u", "u2")})
+
     async def collect_totals(self) -> None:
         """Totals never change here."""
 
@@ -288,6 +291,28 @@ async def test_datagram_listeners_are_observed_with_their_totals_and_servers() -
     assert ("be_1", "s1") in world.datagrams.states["p1"]
     world.datagrams.problem = "no permission"
     assert not next(each for each in (await world.observe())["p1"].frontends if each.name == "udp_1").listening
+
+
+async def test_load_balancers_that_the_kernel_serves_alone_are_observed_while_haproxy_does_not_run() -> None:
+    world = World("p1")
+    listener = wire.DatagramListener(name="udp_1", binds=(wire.Bind(address="192.0.2.1", port=53),), backend="be_u")
+    servers = tuple(wire.BackendServer(name=name, address="192.0.2.9", port=1) for name in ("u1", "u2"))
+    pool = wire.Backend(name="be_u", servers=servers, datagrams=wire.DatagramBalance())
+    alone = wire.LoadBalancerConfig(id="lb-udp", revision=1, datagram_listeners=(listener,), backends=(pool,))
+    both = msgspec.structs.replace(BALANCER, id="lb-both", datagram_listeners=(listener,))
+    keeper = world.keepers["p1"]
+    keeper.held = {one.id: one for one in (BALANCER, alone, both)}
+    keeper.worker_pid = None
+    seen = (await world.observe())["p1"]
+    assert (seen.problem, seen.haproxy_down) == ("HAProxy does not run", True)
+    assert [(one.load_balancer_id, one.listening, one.bytes_in) for one in seen.frontends] == [("lb-udp", True, 5)]
+    assert [(one.name, one.up, one.checked) for backend in seen.backends for one in backend.servers] == [
+        ("u1", True, False),
+        ("u2", False, True),
+    ]
+    world.datagrams.problem = "no permission"
+    seen = (await world.observe())["p1"]
+    assert (seen.frontends, seen.backends, seen.haproxy_down) == ((), (), False)
 
 
 async def test_an_observation_for_an_event_reads_its_partition_and_those_that_changed_or_are_due() -> None:

@@ -141,6 +141,7 @@ class Lab:
         number = f"{os.getpid()}x{next(_NUMBERS)}"
         self.client, self.host, self.servers = (f"ek{kind}{number}" for kind in ("c", "h", "m"))
         self._members: list[Member] = []
+        self._more_hosts: list[str] = []
         self._clients: list[Client] = []
 
     def start(self) -> None:
@@ -171,8 +172,34 @@ class Lab:
             client.close()
         for member in self._members:
             member.stop()
-        for name in (self.client, self.host, self.servers):
+        for name in (self.client, self.host, self.servers, *self._more_hosts):
             remove_namespace(name)
+
+    def add_host(self) -> str:
+        """One more host between the clients' and the members' networks, as the other one of a pair; its namespace."""
+        name = f"{self.host}b"
+        ip("netns", "add", name)
+        self._more_hosts.append(name)
+        links = (
+            (self.client, "10.92.0.2/24", "10.92.0.1/24"),
+            (self.servers, "10.93.0.2/24", "10.93.0.1/24"),
+        )
+        for number, (where, theirs, ours) in enumerate(links):
+            ip("-n", where, "link", "add", "eth1", "type", "veth", "peer", "name", f"eth{number}", "netns", name)
+            ip("-n", where, "address", "add", theirs, "dev", "eth1")
+            ip("-n", name, "address", "add", ours, "dev", f"eth{number}")
+            ip("-n", where, "link", "set", "eth1", "up")
+            ip("-n", name, "link", "set", f"eth{number}", "up")
+        in_namespace(name, functools.partial(Path("/proc/sys/net/ipv4/ip_forward").write_text, "1"))
+        ip("-n", name, "route", "add", "10.91.0.0/24", "via", "10.93.0.2")
+        ip("-n", name, "route", "add", "10.90.0.0/24", "via", "10.92.0.2")
+        return name
+
+    def move_vip(self, to: str) -> None:
+        """Move the VIP to the other host, as VRRP does: the address goes, and the clients' network sends it there."""
+        ip("-n", self.host, "address", "del", VIP, "dev", "eth0")
+        ip("-n", to, "address", "add", VIP, "dev", "eth0")
+        ip("-n", self.client, "route", "replace", VIP, "via", "10.92.0.1")
 
     async def member(self, number: int, *, six: bool = False, port: int = MEMBER_PORT) -> Member:
         """One more member, which answers."""

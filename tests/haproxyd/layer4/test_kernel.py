@@ -21,26 +21,26 @@ FLOWS = 10_000
 class Host:
     """A kernel's table on the lab's host."""
 
-    def __init__(self, lab: Lab) -> None:
-        self.lab = lab
+    def __init__(self, lab: Lab, namespace: str = "") -> None:
+        self.namespace = namespace or lab.host
         self.table = KernelTable("evenkeel")
-        in_namespace(lab.host, self.table.open)
-        assert in_namespace(lab.host, lambda: self.table.adopt({}))
+        in_namespace(self.namespace, self.table.open)
+        assert in_namespace(self.namespace, lambda: self.table.adopt({}))
 
     def serve(
         self, *balancers: wire.LoadBalancerConfig, down: tuple[ServerKey, ...] = (), partition: str = "p"
     ) -> bool:
         content = content_of(partition, balancers, frozenset(down))
-        return in_namespace(self.lab.host, lambda: self.table.apply(partition, content))
+        return in_namespace(self.namespace, lambda: self.table.apply(partition, content))
 
     def nft(self, words: str) -> str:
-        return in_namespace(self.lab.host, lambda: Libnftables().run(words))
+        return in_namespace(self.namespace, lambda: Libnftables().run(words))
 
     def restore(self) -> bool:
-        return in_namespace(self.lab.host, self.table.restore)
+        return in_namespace(self.namespace, self.table.restore)
 
     def counters(self) -> dict[str, Any]:
-        return in_namespace(self.lab.host, self.table.counters)
+        return in_namespace(self.namespace, self.table.counters)
 
 
 @pytest.fixture
@@ -182,6 +182,28 @@ async def test_hashed_clients_keep_their_member_when_another_one_leaves(
     assert await answers() == before
     host.serve(balancer(*members[:2], choice=choice))
     assert [(old, new) for old, new in zip(before, await answers(), strict=True) if old not in (new, "m3")] == []
+
+
+async def test_a_switch_to_the_other_host_of_a_pair_keeps_hashed_clients_at_their_members(
+    lab: Lab, host: Host, members: list[Member]
+) -> None:
+    for number in range(3, 23):
+        ip("-n", lab.client, "address", "add", f"10.90.0.{number}/24", "dev", "eth0")
+    sources = [f"10.90.0.{number}" for number in range(3, 23)]
+    standby = Host(lab, lab.add_host())
+    config = balancer(*members, choice="source")
+    for each in (host, standby):
+        each.serve(config)
+    flow = lab.open_client(source=sources[0])
+    mine = await flow.ask()
+    before = [await lab.ask(source=source) for source in sources]
+    assert set(before) == {"m1", "m2", "m3"}
+    lab.move_vip(standby.namespace)
+    assert [await lab.ask(source=source) for source in sources] == before
+    # a flow that lives is made anew there, with the same member
+    assert await flow.ask() == mine
+    assert standby.counters()["in-p/lb1_f"].packets == len(sources) + 1
+    standby.table.close()
 
 
 async def test_bound_clients_stay_with_their_member(lab: Lab, host: Host, members: list[Member]) -> None:

@@ -7,7 +7,7 @@ problem. Concurrent requests share one observation.
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple, Protocol
 
 import structlog
@@ -52,6 +52,10 @@ class ObservedDatagrams(Protocol):
 
     def observe(self, partition: str, states: Mapping[ServerKey, bool]) -> None:
         """Take note of whether servers are up."""
+        ...
+
+    def down_of(self, partition: str) -> Collection[ServerKey]:
+        """Servers of the partition that checks found down."""
         ...
 
     async def collect_totals(self) -> None:
@@ -170,18 +174,27 @@ class Observer:
                 self._last[name] = _Observed(*began, status)
                 return status
             except HaproxyDown as error:
-                return status_without_haproxy(partition, partition.problem or str(error))
+                return self._without_haproxy(partition, partition.problem or str(error))
             except (ValueError, KeyError) as error:
                 log.error("haproxy answer not understood", partition=name, exc_info=error)
-                return status_without_haproxy(partition, "HAProxy reports a state that this daemon does not understand")
+                return self._without_haproxy(partition, "HAProxy reports a state that this daemon does not understand")
             except TimeoutError:
-                return status_without_haproxy(partition, f"HAProxy did not answer in {PARTITION_SECONDS:g} s")
+                return self._without_haproxy(partition, f"HAProxy did not answer in {PARTITION_SECONDS:g} s")
+
+    def _without_haproxy(self, partition: ObservedPartition, problem: str) -> wire.PartitionStatus:
+        return status_without_haproxy(
+            partition,
+            problem,
+            totals=self._datagrams.totals_of(partition.name),
+            down=self._datagrams.down_of(partition.name),
+            serving=not self._datagrams.problem,
+        )
 
     async def _status(self, partition: ObservedPartition) -> wire.PartitionStatus:
         held, digests, pid = dict(partition.held), dict(partition.digests), partition.worker_pid
         if pid is None:
             absent = "HAProxy does not run" if held else ""
-            return status_without_haproxy(partition, partition.problem or absent)
+            return self._without_haproxy(partition, partition.problem or absent)
         settled = partition.settled
         names = tuple(frontend.name for balancer in held.values() for frontend in balancer.frontends)
         totals, (answer, connections) = await self._totals[partition.name].collect(

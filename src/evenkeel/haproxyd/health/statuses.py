@@ -113,11 +113,27 @@ def datagram_statuses(
             )
 
 
-def status_without_haproxy(partition: ObservedPartition, problem: str) -> wire.PartitionStatus:
+def status_without_haproxy(
+    partition: ObservedPartition,
+    problem: str,
+    *,
+    totals: Mapping[str, DatagramTotals],
+    down: Container[ServerKey] = frozenset(),
+    serving: bool,
+) -> wire.PartitionStatus:
+    """A partition whose HAProxy does not answer. Load balancers that the kernel serves alone go on.
+
+    ``down``: servers that checks found down before; nothing checks the others now. ``serving``: whether the kernel
+    forwards.
+    """
     held = dict(partition.held)
+    forwarded = [one for one in held.values() if serving and one.datagram_listeners and not one.frontends]
     return wire.PartitionStatus(
         name=partition.name,
         load_balancer_ids=tuple(held),
+        frontends=tuple(datagram_statuses(forwarded, totals, serving=serving)),
+        backends=tuple(_unchecked_backends(forwarded, down)),
+        haproxy_down=bool(forwarded),
         problem=problem,
         notes=notes_of(held),
         digests=dict(partition.digests),
@@ -126,3 +142,21 @@ def status_without_haproxy(partition: ObservedPartition, problem: str) -> wire.P
 
 def notes_of(held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, str]:
     return {name: balancer.note for name, balancer in held.items() if balancer.note}
+
+
+def _unchecked_backends(
+    balancers: Iterable[wire.LoadBalancerConfig], down: Container[ServerKey]
+) -> Iterable[wire.BackendStatus]:
+    for balancer in balancers:
+        for backend in balancer.backends:
+            servers = tuple(
+                wire.ServerStatus(
+                    name=one.name,
+                    up=one.admin_up and (backend.name, one.name) not in down,
+                    checked=(backend.name, one.name) in down,
+                    admin_up=one.admin_up,
+                    weight=one.weight,
+                )
+                for one in backend.servers
+            )
+            yield wire.BackendStatus(name=backend.name, load_balancer_id=balancer.id, servers=servers)

@@ -13,6 +13,7 @@ import structlog
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import PartitionFailed
 from evenkeel.haproxyd.layer4.elements import family_of
+from evenkeel.haproxyd.layer4.flow_table import FlowWatch
 from evenkeel.haproxyd.layer4.forwarding import forwarding_problem
 from evenkeel.haproxyd.layer4.health_file import HealthFile
 from evenkeel.haproxyd.layer4.kernel import KernelRefused, KernelTable
@@ -21,6 +22,7 @@ from evenkeel.haproxyd.layer4.statements import Family
 from evenkeel.haproxyd.layer4.totals import DatagramTotals, PartitionTotals
 from evenkeel.haproxyd.ports import OnEvent, PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
+from evenkeel.metrics.haproxyd import FLOWS, FLOWS_DROPPED, FLOWS_MAX
 
 log = structlog.get_logger(__name__)
 
@@ -53,6 +55,7 @@ class DatagramBalancer:
         """Held from the moment a partition's content is made until the kernel has it, so that none is overtaken."""
         self._task: asyncio.Task[None] | None = None
         self._uncertain_until = 0.0
+        self._flow_watch = FlowWatch()
         self._needed = False
         """Whether a load balancer was refused since the kernel was last tried."""
         self.problem = "the daemon has not started"
@@ -164,6 +167,10 @@ class DatagramBalancer:
             self._set_down(partition, found)
             self._apply_soon([partition])
 
+    def down_of(self, partition: str) -> frozenset[ServerKey]:
+        """Servers of the partition that get datagrams and that checks found down."""
+        return self._down.get(partition, frozenset())
+
     def _apply_soon(self, partitions: Iterable[str]) -> None:
         self._dirty.update(partitions)
         if self._dirty and (self._task is None or self._task.done()):
@@ -243,6 +250,24 @@ class DatagramBalancer:
             log.error("nftables table not verified; retrying", reason=str(error))
         failed, self._failed = self._failed, set()
         self._apply_soon(failed)
+        await self._watch_flows()
+
+    async def _watch_flows(self) -> None:
+        """Report a connection table that is nearly full, and flows that were dropped."""
+        if not self._held:
+            return
+        try:
+            found = await asyncio.to_thread(self._kernel.flow_table)
+        except KernelRefused as error:
+            log.debug("connection table not read", reason=str(error))
+            return
+        FLOWS.set(found.count)
+        FLOWS_MAX.set(found.maximum)
+        FLOWS_DROPPED.set(found.failed)
+        for text in self._flow_watch.news(found):
+            log.warning("flows are dropped or will be", reason=text)
+            for name in self._held:
+                self._on_event(PartitionEvent(partition=name, text=text))
 
 
 def _of_datagrams(load_balancers: LoadBalancers) -> dict[str, wire.LoadBalancerConfig]:

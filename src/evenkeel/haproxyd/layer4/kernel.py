@@ -11,6 +11,7 @@ import structlog
 
 from evenkeel.core.kit.errors import EvenKeelError
 from evenkeel.haproxyd.layer4.commands import DeleteTable, TableCommand
+from evenkeel.haproxyd.layer4.flow_table import FlowTable, read_flow_table
 from evenkeel.haproxyd.layer4.flows import Ended, ended_by, remove
 from evenkeel.haproxyd.layer4.forwarding import TableLock
 from evenkeel.haproxyd.layer4.kernel_table import CounterValue, generation, outline_of, read_counters, read_table
@@ -160,6 +161,14 @@ class KernelTable:
                 return read_counters(netfilter, self._table)
         except OSError as error:
             raise KernelRefused(f"nftables: {error.strerror or error}") from error
+
+    def flow_table(self) -> FlowTable:
+        """State of the kernel's connection table. Raises :class:`KernelRefused`."""
+        try:
+            with Netfilter() as netfilter:
+                return read_flow_table(netfilter)
+        except (OSError, ValueError) as error:
+            raise KernelRefused(f"connection table: {error}") from error
 
     def retry_flows(self) -> None:
         """Remove flows whose removal has failed before."""

@@ -142,6 +142,14 @@ def test_where_haproxy_does_not_run_its_load_balancers_are_in_error() -> None:
     assert statuses(seen) == {"lb": "ERROR"} and reasons(seen) == {"lb": "device a: does not start"}
 
 
+def test_where_haproxy_does_not_run_load_balancers_of_the_kernel_are_degraded_with_the_reason() -> None:
+    parts = (frontend(), backend(server(checked=False)))
+    ids = ("lb", "tcp")
+    seen = together(partition(*parts, load_balancer_ids=ids, haproxy_down=True, problem="does not start"))
+    assert statuses(seen) == {"lb": "DEGRADED", "tcp": "ERROR", "l1": "ONLINE", "p1": "ONLINE", "m1": "NO_MONITOR"}
+    assert reasons(seen) == dict.fromkeys(ids, "device a: does not start")
+
+
 def test_where_it_runs_on_one_device_only_they_are_degraded() -> None:
     well, gone = partition(frontend(), backend(server())), partition(problem="does not start")
     for seen, host in ((together(well, gone), "b"), (together(gone, well), "a")):

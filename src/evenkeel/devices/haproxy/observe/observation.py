@@ -80,14 +80,21 @@ def is_running(partition: wire.PartitionStatus) -> bool:
     return bool(partition.frontends or partition.backends) or not partition.problem
 
 
+def running_load_balancers(partition: wire.PartitionStatus) -> tuple[str, ...]:
+    """Load balancers that are served: all, or those that the kernel serves while HAProxy does not run."""
+    if partition.haproxy_down:
+        return tuple(dict.fromkeys(frontend.load_balancer_id for frontend in partition.frontends))
+    return partition.load_balancer_ids if is_running(partition) else ()
+
+
 def _statuses(host: str, seen: wire.DaemonObservation, names: HaproxyNames) -> Iterator[ObservedStatus]:
     for partition in own_partitions(seen, names):
-        if is_running(partition):
-            yield from _of_partition(host, partition)
+        yield from _of_partition(host, partition)
 
 
 def _of_partition(host: str, partition: wire.PartitionStatus) -> Iterator[ObservedStatus]:
-    notes = {LoadBalancerId(each): unpack_note(partition.notes.get(each, "")) for each in partition.load_balancer_ids}
+    running = running_load_balancers(partition)
+    notes = {LoadBalancerId(each): unpack_note(partition.notes.get(each, "")) for each in running}
     below: dict[LoadBalancerId, list[OperatingStatus]] = {each: [] for each in notes}
     for owner, status in _part_statuses(partition, notes):
         # Members count through their pools.
@@ -152,13 +159,17 @@ def _not_running(
     """
     for host, reading in readings.items():
         for partition in own_partitions(reading.seen, names):
-            if not is_running(partition):
-                reason = f"device {host}: {partition.problem}"
-                for each in partition.load_balancer_ids:
-                    if ("loadbalancer", each) in running:
-                        yield degraded_status(LoadBalancerId(each), reason)
-                    else:
-                        yield ObservedStatus(kind="loadbalancer", id=each, status=S.ERROR, reason=reason)
+            reason = f"device {host}: {partition.problem}"
+            for each in _not_running_of(partition):
+                if ("loadbalancer", each) in running:
+                    yield degraded_status(LoadBalancerId(each), reason)
+                else:
+                    yield ObservedStatus(kind="loadbalancer", id=each, status=S.ERROR, reason=reason)
+
+
+def _not_running_of(partition: wire.PartitionStatus) -> list[str]:
+    running = set(running_load_balancers(partition))
+    return [each for each in partition.load_balancer_ids if each not in running]
 
 
 def find_absences(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> frozenset[Absence]:
@@ -179,8 +190,8 @@ def find_absences(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -
 
 def _held_parts(seen: wire.DaemonObservation, names: HaproxyNames) -> dict[LoadBalancerId, set[Key]]:
     found: dict[LoadBalancerId, set[Key]] = {}
-    for partition in filter(is_running, own_partitions(seen, names)):
-        for each in partition.load_balancer_ids:
+    for partition in own_partitions(seen, names):
+        for each in running_load_balancers(partition):
             # A note that differs shows another configuration, although all objects are there.
             found[LoadBalancerId(each)] = {("note", partition.notes.get(each, ""))}
         for frontend in partition.frontends:
@@ -194,8 +205,7 @@ def _held_parts(seen: wire.DaemonObservation, names: HaproxyNames) -> dict[LoadB
 
 def _without_status(reading: HaproxyReading, names: HaproxyNames) -> set[str]:
     """Load balancers without a status from the device, because their HAProxy does not run."""
-    gone = (partition for partition in own_partitions(reading.seen, names) if not is_running(partition))
-    return {each for partition in gone for each in partition.load_balancer_ids}
+    return {each for partition in own_partitions(reading.seen, names) for each in _not_running_of(partition)}
 
 
 # -- configuration digests

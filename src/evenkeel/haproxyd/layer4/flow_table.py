@@ -1,0 +1,55 @@
+"""The kernel's connection table: how full it is, and flows for which it had no place or no port.
+
+Both are silent for clients and members: the kernel drops the first packet of a new flow.
+"""
+
+from pathlib import Path
+
+from evenkeel.core.kit.values import Value
+from evenkeel.haproxyd.layer4.forwarding import PROC
+from evenkeel.haproxyd.layer4.netlink import CONNTRACK, Netfilter
+
+COUNT, MAXIMUM = "net/netfilter/nf_conntrack_count", "net/netfilter/nf_conntrack_max"
+FULL_PERCENT, RELIEVED_PERCENT = 90, 80
+_GET_CPU_STATISTICS = 4
+_INSERT_FAILED, _DROPPED = 9, 10
+
+
+class FlowTable(Value):
+    """State of the table. ``failed``: new flows that found no free port, or no place, since the host started."""
+
+    count: int
+    maximum: int
+    failed: int
+
+
+def read_flow_table(netfilter: Netfilter, proc: Path = PROC) -> FlowTable:
+    """Read the table's state. Blocks. Raises :class:`OSError` or :class:`ValueError`."""
+    count, maximum = (int((proc / name).read_text()) for name in (COUNT, MAXIMUM))
+    failed = sum(
+        int.from_bytes(processor.get(number, b""), "big")
+        for processor in netfilter.dump(CONNTRACK, _GET_CPU_STATISTICS)
+        for number in (_INSERT_FAILED, _DROPPED)
+    )
+    return FlowTable(count=count, maximum=maximum, failed=failed)
+
+
+class FlowWatch:
+    """Decides which states of the table are worth a report: once when a limit is reached, and again after relief."""
+
+    def __init__(self) -> None:
+        self._failed: int | None = None
+        self._is_full = False
+
+    def news(self, now: FlowTable) -> tuple[str, ...]:
+        """Texts about what is new since the last state."""
+        percent = now.count * 100 // max(now.maximum, 1)
+        texts: list[str] = []
+        if percent >= FULL_PERCENT and not self._is_full:
+            texts.append(f"the connection table has {now.count} of {now.maximum} flows; further ones will be dropped")
+        self._is_full = percent >= (RELIEVED_PERCENT if self._is_full else FULL_PERCENT)
+        if self._failed is not None and now.failed > self._failed:
+            number = now.failed - self._failed
+            texts.append(f"{number} new flows were dropped: no free port towards a member, or no place in the table")
+        self._failed = now.failed
+        return tuple(texts)
