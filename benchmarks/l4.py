@@ -5,15 +5,22 @@
 Client, host and member are network namespaces of this machine, so it needs root, iproute2 and libnftables1. CPU per
 round trip is that of one process with client and member, which the kernel charges for forwarding, too: plain routing
 is the floor, and a hand-written rule does the same work without a table around it. The ways take turns; the best round
-of each counts. Prints markdown; compare ratios between machines, not figures.
+of each counts. With nginx and its module (Debian: libnginx-mod-stream; ``--nginx-module`` if it is elsewhere) a proxy
+in user space is measured, too, with the CPU of its process. Prints markdown; compare ratios between machines, not
+figures.
 """
 
 import argparse
 import asyncio
+import contextlib
 import os
+import shutil
+import signal
 import socket
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.kernel import KernelTable
@@ -42,6 +49,7 @@ def main() -> None:
     parser.add_argument("--round-trips", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--load-balancers", type=int, default=5000)
+    parser.add_argument("--nginx-module", type=Path, default=Path("/usr/lib/nginx/modules/ngx_stream_module.so"))
     options = parser.parse_args()
     if reason := obstacle():
         raise SystemExit(reason)
@@ -51,9 +59,9 @@ def main() -> None:
 async def measure(options: argparse.Namespace) -> None:
     """All measurements, each way with hosts of its own."""
     few, many = 1, options.load_balancers
-    async with lab() as plain, lab() as hand, lab() as one, lab() as full:
+    async with lab() as plain, lab() as hand, lab() as proxied, lab() as one, lab() as full:
         tables = {}
-        for where in (plain, hand, one, full):
+        for where in (plain, hand, proxied, one, full):
             ip("-n", where.servers, "address", "add", f"{MEMBER}/24", "dev", "eth0")
         ip("-n", plain.client, "route", "add", "10.91.0.0/24", "via", "10.90.0.1")
         ip("-n", plain.servers, "route", "add", "10.90.0.0/24", "via", "10.91.0.1")
@@ -66,10 +74,15 @@ async def measure(options: argparse.Namespace) -> None:
             f"{few} load balancer": (one, VIP, PORT),
             f"{many} load balancers": (full, VIP, PORT),
         }
-        best = dict.fromkeys(ways, float("inf"))
-        for _ in range(options.rounds):
-            for name, (where, address, port) in ways.items():
-                best[name] = min(best[name], round_trip_cpu_seconds(where, address, port, options.round_trips))
+        with nginx(proxied, options.nginx_module) as worker:
+            if worker:
+                ways["nginx's stream proxy"] = (proxied, VIP, PORT)
+            best = dict.fromkeys(ways, float("inf"))
+            for _ in range(options.rounds):
+                for name, (where, address, port) in ways.items():
+                    others = (worker,) if where is proxied else ()
+                    seconds = round_trip_cpu_seconds(where, address, port, options.round_trips, others)
+                    best[name] = min(best[name], seconds)
         print(f"load average {os.getloadavg()[0]:.1f}\n\n| way | CPU of a round trip, µs |\n|---|---|")
         for name, seconds in best.items():
             print(f"| {name} | {seconds * 1e6:.1f} |")
@@ -113,7 +126,35 @@ def numbered(number: int, members: int = 2) -> wire.LoadBalancerConfig:
     return balancer(*servers, name=f"lb{number}", vips=(vip,))
 
 
-def round_trip_cpu_seconds(where: Lab, address: str, port: int, count: int) -> float:
+@contextlib.contextmanager
+def nginx(where: Lab, module: Path) -> Iterator[int]:
+    """Process id of the worker of an nginx on the lab's host that forwards to the member; 0: there is none."""
+    program = shutil.which("nginx")
+    if program is None or not module.exists():
+        yield 0
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        pids = Path(folder) / "pid"
+        config = (
+            f"load_module {module}; user root; worker_processes 1; pid {pids}; error_log /dev/null; events {{}} "
+            f"stream {{ server {{ listen {VIP}:{PORT} udp; proxy_pass {MEMBER}:{MEMBER_PORT}; }} }}"
+        )
+        (Path(folder) / "conf").write_text(config)
+        ip("netns", "exec", where.host, program, "-p", folder, "-c", f"{folder}/conf")
+        master = int(pids.read_text())
+        try:
+            yield int(Path(f"/proc/{master}/task/{master}/children").read_text().split()[0])
+        finally:
+            os.kill(master, signal.SIGTERM)
+
+
+def cpu_seconds(processes: Iterable[int]) -> float:
+    """CPU of this process and of others."""
+    ticks = sum(sum(map(int, Path(f"/proc/{pid}/stat").read_text().split()[13:15])) for pid in processes)
+    return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def round_trip_cpu_seconds(where: Lab, address: str, port: int, count: int, others: Collection[int] = ()) -> float:
     """CPU of one datagram and its answer: client, member, and all forwarding between them."""
     member = in_namespace(where.servers, lambda: bound(MEMBER, MEMBER_PORT))
     client = in_namespace(where.client, lambda: bound("", 0))
@@ -121,12 +162,12 @@ def round_trip_cpu_seconds(where: Lab, address: str, port: int, count: int) -> f
         client.connect((address, port))
         for number in range(count + 100):
             if number == 100:  # neighbours are known, and the flow is established
-                began = time.process_time()
+                began = cpu_seconds(others)
             client.send(b"ping")
             data, sender = member.recvfrom(64)
             member.sendto(data, sender)
             client.recv(64)
-        return (time.process_time() - began) / count
+        return (cpu_seconds(others) - began) / count
 
 
 def bound(address: str, port: int) -> socket.socket:
