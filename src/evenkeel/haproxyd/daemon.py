@@ -153,6 +153,7 @@ class HaproxyDaemon:
             owners=dict(self.partitions.owners),
             note=self.partitions.note,
             datagrams=self.partitions.datagrams.problem,
+            sctp=self.partitions.datagrams.sctp_problem,
         )
 
     async def set_gauges(self) -> None:

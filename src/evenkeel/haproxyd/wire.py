@@ -292,6 +292,8 @@ class About(Wire):
     note: str = ""
     datagrams: str = ""
     """Reason why load balancers with listeners for datagrams are refused on this host; empty if they are accepted."""
+    sctp: str = ""
+    """Reason why those with SCTP listeners are refused besides; empty if they are accepted where others are."""
 
 
 class PartitionSummary(Wire):

@@ -293,6 +293,8 @@ async def test_a_flushed_ruleset_is_found_and_live_flows_go_on(lab: Lab, host: H
     [
         "flush chain inet evenkeel dispatch",
         "delete element inet evenkeel owned4 { 192.0.2.10 . udp . 5353 }",
+        "delete element inet evenkeel out4 { 192.0.2.10 . udp . 5353 }; "
+        'add element inet evenkeel out4 { 192.0.2.11 . udp . 5353 : "out-p/lb1_f" }',
         "insert rule inet evenkeel deal accept",
         "flush chain inet evenkeel source",
         "delete table inet evenkeel",

@@ -118,6 +118,11 @@ class DatagramBalancer:
             f"listener {one.datagram_listeners[0].name}: datagrams are not forwarded here: {problem}" if problem else ""
         )
 
+    @property
+    def sctp_problem(self) -> str:
+        """Reason why this host does not forward SCTP, which other datagrams do not have; empty if there is none."""
+        return self._forwarding((), ("sctp",))
+
     async def serve(self, partition: str, load_balancers: LoadBalancers) -> bool:
         """Have the kernel forward exactly the datagrams of these load balancers of the partition.
 

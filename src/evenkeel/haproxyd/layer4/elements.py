@@ -88,6 +88,11 @@ def data_text(data: Data) -> str:
     return data
 
 
+def packed_data(data: Data) -> bytes:
+    """Data as bytes, without their kind."""
+    return data.encode() if isinstance(data, str) else packed_target(data)
+
+
 def packed_address(address: str) -> bytes:
     """The address's bytes."""
     return ipaddress.ip_address(address).packed

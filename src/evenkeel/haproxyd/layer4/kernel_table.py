@@ -5,13 +5,12 @@ Names and numbers are of the kernel's ``nf_tables.h``.
 
 import struct
 import sys
-from collections import Counter
 from collections.abc import Mapping
 
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.layer4.base import fixed_rules
 from evenkeel.haproxyd.layer4.commands import digest_of
-from evenkeel.haproxyd.layer4.elements import SHARED_NAMES
+from evenkeel.haproxyd.layer4.elements import SHARED_NAMES, packed_data
 from evenkeel.haproxyd.layer4.netlink import NFTABLES, Netfilter, all_attributes, attribute, attributes
 from evenkeel.haproxyd.layer4.ruleset import Content
 
@@ -21,6 +20,8 @@ _TABLE, _NAME = 1, 2
 """Attributes of chains, rules, sets and objects; a chain's name is its attribute 3."""
 _CHAIN_NAME, _RULE_USER_DATA = 3, 7
 _ELEMENTS = 3
+_ELEMENT_KEY, _ELEMENT_DATA, _ELEMENT_OBJECT = 1, 2, 9
+_VALUE, _VERDICT, _VERDICT_CHAIN = 1, 2, 2
 _OBJECT_TYPE, _OBJECT_DATA, _COUNTER = 3, 4, 1
 _COUNTER_BYTES, _COUNTER_PACKETS = 1, 2
 _BETWEEN_BYTES = 8 + 12 + 8
@@ -34,26 +35,27 @@ _USER_DATA_HEADER = 2
 
 class Outline(Value):
     """A comparable view of the table. ``rules``: marks of the rules by chain, empty for a rule of another program;
-    ``sets``: names; ``elements``: number of elements of each shared set and map; ``counters``: names."""
+    ``sets``: names; ``elements``: keys and data of each shared set and map, as bytes; ``counters``: names."""
 
     rules: Mapping[str, tuple[bytes, ...]] = {}
     sets: frozenset[str] = frozenset()
-    elements: Mapping[str, int] = {}
+    elements: Mapping[str, frozenset[tuple[bytes, bytes]]] = {}
     counters: frozenset[str] = frozenset()
 
 
 def outline_of(contents: Mapping[str, Content]) -> Outline:
     """The outline of a table with these contents."""
-    elements: Counter[str] = Counter()
+    elements: dict[str, set[tuple[bytes, bytes]]] = {name: set() for name in SHARED_NAMES}
     fixed = fixed_rules(binds_clients=any(content.binds_clients for content in contents.values()))
     rules = {name: tuple(map(digest_of, each)) for name, each in fixed.items()}
     for content in contents.values():
-        elements.update(name for name, _ in content.elements)
+        for (name, key), data in content.elements.items():
+            elements[name].add((key.packed(), packed_data(data)))
         rules |= {name: tuple(map(digest_of, each)) for name, each in content.chains.items()}
     return Outline(
         rules=rules,
         sets=frozenset((*SHARED_NAMES, *(name for content in contents.values() for name in content.sets))),
-        elements={name: elements[name] for name in SHARED_NAMES},
+        elements={name: frozenset(found) for name, found in elements.items()},
         counters=frozenset(name for content in contents.values() for name in content.counters),
     )
 
@@ -87,7 +89,7 @@ def read_table(netfilter: Netfilter, table: str) -> Outline:
     return Outline(
         rules={name: tuple(marks) for name, marks in rules.items()},
         sets=frozenset(sets),
-        elements={name: _element_count(netfilter, table, name) for name in SHARED_NAMES if name in sets},
+        elements={name: _elements(netfilter, table, name) for name in SHARED_NAMES if name in sets},
         counters=frozenset(read_counters(netfilter, table)),
     )
 
@@ -122,10 +124,22 @@ def counter_of(content: bytes, name_at: int) -> tuple[str, CounterValue]:
     )
 
 
-def _element_count(netfilter: Netfilter, table: str, name: str) -> int:
+def _elements(netfilter: Netfilter, table: str, name: str) -> frozenset[tuple[bytes, bytes]]:
     payload = attribute(_TABLE, table.encode() + b"\0") + attribute(_NAME, name.encode() + b"\0")
     found = netfilter.dump(NFTABLES, _GET_ELEMENTS, family=_INET, payload=payload)
-    return sum(len(list(_list_of(each))) for each in found)
+    return frozenset(_element(each) for part in found for each in _list_of(part))
+
+
+def _element(content: bytes) -> tuple[bytes, bytes]:
+    """Key and data of an element; the data of a verdict are its chain, and of a counter its name."""
+    parts = attributes(content)
+    key = attributes(parts[_ELEMENT_KEY])[_VALUE]
+    if _ELEMENT_OBJECT in parts:
+        return key, parts[_ELEMENT_OBJECT].rstrip(b"\0")
+    data = attributes(parts.get(_ELEMENT_DATA, b""))
+    if _VERDICT in data:
+        return key, attributes(data[_VERDICT]).get(_VERDICT_CHAIN, b"").rstrip(b"\0")
+    return key, data.get(_VALUE, b"")
 
 
 def _mark_of(rule: Mapping[int, bytes]) -> bytes:
