@@ -24,7 +24,7 @@ from evenkeel.haproxyd.haproxy.old_workers import OldWorkers
 from evenkeel.haproxyd.haproxy.output_log import OutputLog
 from evenkeel.haproxyd.haproxy.processes import parent_pid, start_ticks, terminate
 from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli, Processes
-from evenkeel.haproxyd.haproxy.worker_users import privileges_of
+from evenkeel.haproxyd.haproxy.worker_users import Privileges, privileges_of
 from evenkeel.haproxyd.ports import OnEvent
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -64,6 +64,7 @@ class HaproxyProcess:
         self._on_exit = on_exit
         self._pidfd: int | None = None
         self._privileges = privileges_of(os.getpid())
+        self._master_privileges: tuple[int, Privileges] | None = None
         self._starting = False
         self._transitions = 0
         """Starts and reloads in progress: the process may not have its sockets yet."""
@@ -270,11 +271,19 @@ class HaproxyProcess:
         if not self._master_socket.exists():
             return "HAProxy's socket is gone"
         with contextlib.suppress(OSError):  # it has just ended
-            if privileges_of(pid) != self._privileges:
+            if self._privileges_of_master(pid) != self._privileges:
                 return "HAProxy was started by a daemon of another user or with other capabilities"
-            if Path(f"/proc/{pid:d}/cwd").readlink() != self._directory.resolve():
+            if not _is_directory(f"/proc/{pid:d}/cwd", self._directory):
                 return "HAProxy's working directory is gone, or is that of a daemon of another version"
         return ""
+
+    def _privileges_of_master(self, pid: int) -> Privileges:
+        """Privileges of the master, which keeps them. Raises :class:`OSError` if it does not exist."""
+        known = self._master_privileges
+        if known is None or known[0] != pid:
+            # one assignment: this may run in several threads
+            known = self._master_privileges = (pid, privileges_of(pid))
+        return known[1]
 
     async def replace(self) -> None:
         """Start another HAProxy in place of one that cannot be reloaded.
@@ -334,6 +343,7 @@ class HaproxyProcess:
         """Watch a process for its end. Raises :class:`ProcessLookupError` if it does not exist."""
         self._pidfd = os.pidfd_open(pid)
         self.master_pid = pid
+        self._master_privileges = None  # the kernel reuses pids
         asyncio.get_running_loop().add_reader(self._pidfd, self._on_master_exit)
 
     def _on_master_exit(self) -> None:
@@ -343,3 +353,11 @@ class HaproxyProcess:
             return  # the caller that starts it detects this and reports the cause
         self._log.warning("haproxy exited", master=self.master_pid, last_alert=self.last_alert())
         self._on_exit()
+
+
+def _is_directory(link: str, directory: Path) -> bool:
+    """Whether a link leads to the directory that has this path now. Raises :class:`OSError` if there is no link."""
+    seen = Path(link).stat()
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(seen, directory.stat())
+    return False

@@ -110,7 +110,7 @@ class Reloader:
         raise HaproxyDown("HAProxy does not take its configuration, for a reason that cannot be determined")
 
     async def repair_servers(self) -> tuple[Finding, ...]:
-        """Repair servers after a reload or manual changes; returns what was repaired. Raises :class:`NeedsReload`,
+        """Repair servers after a reload; returns what was repaired. Raises :class:`NeedsReload`,
         :class:`HaproxyDown`."""
         findings, to_delete = await self._commands.repair_servers(self._state.config)
         self._state.servers_to_delete |= to_delete

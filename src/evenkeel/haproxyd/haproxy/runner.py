@@ -335,8 +335,7 @@ class HaproxyRunner:
         files = await self._repair_files()
         findings: list[Finding] = []
         try:
-            findings.extend(await self._reloader.repair_servers())
-            findings.extend(await self._commands.repair_frontends(running))
+            findings.extend(await self._repair_servers_and_frontends(running))
             findings.extend(await self._commands.repair_acls(running))
             findings.extend(await self._commands.repair_certificates(running))
         except NeedsReload as reason:
@@ -349,6 +348,14 @@ class HaproxyRunner:
             )
         how: wire.How = "runtime" if files or findings else "nothing"
         return how, _repairs_by_load_balancer([*files, *_texts(findings)])
+
+    async def _repair_servers_and_frontends(self, running: HaproxyConfig) -> tuple[Finding, ...]:
+        worker_pid = self.process.worker_pid
+        if worker_pid is None:
+            raise HaproxyDown("HAProxy has no worker")
+        findings, to_delete = await self._commands.repair_servers_and_frontends(running, worker_pid)
+        self._state.servers_to_delete |= to_delete
+        return findings
 
     async def _repair_files(self) -> list[tuple[str, str]]:
         """Write files again that were changed from outside. Returns findings by load balancer id.

@@ -47,9 +47,15 @@ class RuntimeCommands:
         drift = server_drift(running, server_states(await self._cli.command(SERVERS_STATE)))
         return await self._repair(drift.findings), drift.to_delete
 
-    async def repair_frontends(self, running: HaproxyConfig) -> tuple[Finding, ...]:
-        """Restore frontends that were changed manually, and return the repairs."""
-        return await self._repair(frontend_drift(running, await self._cli.command(FRONTENDS)))
+    async def repair_servers_and_frontends(
+        self, running: HaproxyConfig, worker_pid: int
+    ) -> tuple[tuple[Finding, ...], ServersToDelete]:
+        """Restore servers and frontends that were changed manually, as :meth:`repair_servers`, after one query to the
+        current worker."""
+        servers, frontends = await self._cli.query(worker_pid, SERVERS_STATE, FRONTENDS)
+        drift = server_drift(running, server_states(servers))
+        repaired = await self._repair(drift.findings)
+        return (*repaired, *await self._repair(frontend_drift(running, frontends))), drift.to_delete
 
     async def repair_acls(self, running: HaproxyConfig) -> tuple[Finding, ...]:
         """Restore lists that were changed manually, and return the repairs."""
