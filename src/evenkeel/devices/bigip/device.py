@@ -111,6 +111,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._capacity = BigIpCapacity(self.icontrol)
         self.cluster = ClusterView()
         """The device's cluster, as read last; empty: not read yet."""
+        self._last_reading: observation.BigIpReading | None = None
         self.journal = SyncJournal(self.icontrol, names, options.agent_host)
         self._folder = LOCAL_FOLDER if options.sync_mode is SyncMode.SYNC else ""
         """Folder of the claim. In sync mode a local one, because the claim must not be synchronised."""
@@ -136,7 +137,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         async with self.required_reachable():
             # a partition with a pass in progress changes during the read, so its cache cannot be judged by it
             before = {name: view.observed for name, view in self._views.items() if not self._busy(name)}
-            reading = await observation.read(self.icontrol)
+            reading = self._last_reading = await observation.read(self.icontrol, self._last_reading)
             self.cluster = reading.cluster
             self._invalidate_views(before, reading)
             if self._guest is not None:
@@ -650,7 +651,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             for name, observed in before.items()
             if observed and (view := self._views.get(name)) and view.observed is observed and not self._busy(name)
         }
-        found = digest.places(reading.addresses, reading.virtuals, reading.pools, steady.keys())
+        found = reading.judged.result(digest.places, reading.addresses, reading.virtuals, reading.pools)
         for name, observed in steady.items():
             if any(place not in found for place in digest.expected_places(observed, name)):
                 log.warning("objects are missing; reading everything next time", device=self.host, partition=name)

@@ -5,6 +5,7 @@ from typing import Any
 from evenkeel.core.devices.device import DeviceState
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.observe.judged import Judged
 from evenkeel.devices.bigip.observe.observation import BigIpReading, connections, statuses
 from evenkeel.devices.bigip.render.load_balancer import render
 from tests.devices.services import listener, service, vip
@@ -27,6 +28,7 @@ def reading(*changes: dict[str, Any], counts: tuple[int, ...] = ()) -> BigIpRead
         virtuals=tuple(virtuals),
         pools=(),
         state=DeviceState(name="a", reachable=True),
+        judged=Judged(),
         statistics={f"entry-{place}": entry(virtuals[place]["fullPath"], count) for place, count in enumerate(counts)},
     )
 

@@ -5,12 +5,15 @@ that exist. Only a 404 of the configuration itself, with an error number, means 
 clear refusal means that the device is unavailable for now.
 """
 
+import hashlib
 import json
 from typing import Any
 
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, EvenKeelError
 
 REASON_CHARACTERS_MAX = 500
+REMEMBERED_MAX = 200
+"""Documents of one device that are remembered: pages of the reads of an observation."""
 BUSY = 503
 RESTARTING = "wait for /available"
 """Text in the 404 response of a REST daemon that is starting, and so has not carried out the request."""
@@ -48,6 +51,23 @@ def document(body: bytes) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+class RememberedDocuments:
+    """The last document of each target, so that equal bytes are decoded once."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[bytes, dict[str, Any]]] = {}
+
+    def document(self, target: str, body: bytes) -> dict[str, Any]:
+        """As :func:`document`; the same object if the last body of this target was equal."""
+        mark = hashlib.blake2b(body, digest_size=16).digest()
+        last = self._last.get(target)
+        if last is None or last[0] != mark:
+            if len(self._last) >= REMEMBERED_MAX:
+                self._last.clear()
+            last = self._last[target] = mark, document(body)
+        return last[1]
 
 
 _ECHO_CHARACTERS = 16

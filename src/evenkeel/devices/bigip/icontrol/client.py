@@ -20,7 +20,14 @@ from yarl import URL
 
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import DeviceUnavailable
-from evenkeel.devices.bigip.icontrol.answers import Absent, Busy, LoginLost, document, failure
+from evenkeel.devices.bigip.icontrol.answers import (
+    Absent,
+    Busy,
+    LoginLost,
+    RememberedDocuments,
+    document,
+    failure,
+)
 from evenkeel.devices.bigip.icontrol.login import DeviceLogin
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.errors import NoAnswer, NotSent
@@ -56,6 +63,7 @@ class IControl:
         self._options = options
         self._https = https or HttpsTransport(host, options, tls, requests_max=options.connections_max, now=now)
         self._login = DeviceLogin(host, options, self._https, now)
+        self._remembered = RememberedDocuments()
 
     # -- public methods
 
@@ -71,16 +79,40 @@ class IControl:
         """Read one document; retries while the device is busy or the connection breaks."""
         return await self._with_retries(lambda: self.send("GET", path, query=query), _read_again)
 
+    async def observed(self, path: str) -> dict[str, Any]:
+        """Read one document as :meth:`get`. An answer equal to the last one is the same object, which must not be
+        changed."""
+        return await self._read_remembered(path)
+
     async def collection(self, path: str, *, partition: str = "", expand: bool = False, **query: str) -> list[Any]:
         """The items of a collection, of all its pages. A partition that does not exist in the configuration has
         none. ``expand``: with their subcollections, in pages of :data:`EXPANDED_ITEMS_MAX`."""
+        return await self._collection(self.get, path, partition, query, expand=expand)
+
+    async def observed_collection(self, path: str, *, expand: bool = False) -> list[Any]:
+        """The items of a collection, as :meth:`collection`. The items of a page equal to the last one are the same
+        objects, which must not be changed."""
+        return await self._collection(self._read_remembered, path, "", {}, expand=expand)
+
+    async def _read_remembered(self, path: str, **query: str) -> dict[str, Any]:
+        return await self._with_retries(lambda: self.send("GET", path, query=query, remember=True), _read_again)
+
+    async def _collection(
+        self,
+        read: Callable[..., Awaitable[dict[str, Any]]],
+        path: str,
+        partition: str,
+        query: dict[str, str],
+        *,
+        expand: bool,
+    ) -> list[Any]:
         if partition:
             query["$filter"] = f"partition eq {partition}"
         if expand:
             query |= {"expandSubcollections": "true", "$top": str(EXPANDED_ITEMS_MAX)}
         found: list[Any] = []
         try:
-            answer = await self.get(f"/mgmt/tm/{path}", **query)
+            answer = await read(f"/mgmt/tm/{path}", **query)
         except Absent:
             if partition:
                 return []
@@ -94,7 +126,8 @@ class IControl:
             if not answer.get("nextLink"):
                 return found
             # Only the query of the link is used: its host is localhost, as the device sees itself.
-            answer = await self.get(f"/mgmt/tm/{path}", **query | dict(URL(str(answer["nextLink"])).query))
+            page = query | dict(URL(str(answer["nextLink"])).query)
+            answer = await read(f"/mgmt/tm/{path}", **page)
         raise DeviceUnavailable(self.host, f"collection {path} has more than {PAGES_MAX} pages")
 
     async def write(
@@ -137,6 +170,7 @@ class IControl:
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         timeout_seconds: float | None = None,
+        remember: bool = False,
     ) -> dict[str, Any]:
         """Send one authenticated request; retried once with a new token if the old one is refused.
 
@@ -160,7 +194,7 @@ class IControl:
             if attempt == 2:
                 break
         if status in (200, 202):
-            return document(answer)
+            return self._remembered.document(target, answer) if remember else document(answer)
         raise failure(self.host, status, answer, uploaded=content or b"")
 
     async def probe(self, timeout_seconds: float) -> None:

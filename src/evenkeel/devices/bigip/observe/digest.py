@@ -62,15 +62,13 @@ def combine_digests(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]
     return found
 
 
-def places(
-    addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item], partitions: Collection[str]
-) -> set[Place]:
-    """The objects that exist in these partitions."""
+def places(addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item]) -> set[Place]:
+    """The objects that exist, of all partitions."""
     found: set[Place] = set()
     for kind, items in ((VIRTUAL_ADDRESS, addresses), (VIRTUAL, virtuals), (POOL, pools)):
         for item in items:
             partition, name = str(item.get("partition")), str(item.get("name"))
-            if partition in partitions and not item.get("subPath"):
+            if not item.get("subPath"):
                 found.add((kind, partition, "", name))
                 if kind == POOL:
                     members = subcollection(item, "members")

@@ -23,12 +23,14 @@ from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import POOL, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe import digest
 from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
+from evenkeel.devices.bigip.observe.judged import Judged, kept_if_same
 from evenkeel.devices.bigip.observe.nested import check_statistics, description, number, statistics_entries
 from evenkeel.devices.bigip.observe.partition_reads import subcollection
 from evenkeel.devices.bigip.observe.requirements import device_state
 from evenkeel.devices.waiting import gather_all
 
 Item = Mapping[str, Any]
+Items = tuple[Item, ...]
 
 
 class BigIpReading(Value):
@@ -39,31 +41,40 @@ class BigIpReading(Value):
     statistics: Item
     pools: tuple[Item, ...]
     state: DeviceState
+    judged: Judged
+    """Results for these parts, which the next reading takes over."""
     cluster: ClusterView = ClusterView()
 
 
-async def read(device: IControl) -> BigIpReading:
-    """Read one device. Raises :class:`DeviceUnavailable`."""
+_NOTHING: Item = {}
+
+
+async def read(device: IControl, before: BigIpReading | None = None) -> BigIpReading:
+    """Read one device. ``before``: its last reading, of which equal parts are kept. Raises
+    :class:`DeviceUnavailable`."""
+    judged = before.judged if before else Judged()
     addresses, virtuals, pools, statistics = await gather_all(
-        device.collection(VIRTUAL_ADDRESS),
-        device.collection(VIRTUAL),
-        device.collection(POOL, expand=True),
-        _statistics(device),
+        device.observed_collection(VIRTUAL_ADDRESS),
+        device.observed_collection(VIRTUAL),
+        device.observed_collection(POOL, expand=True),
+        _statistics(device, judged),
     )
     cluster = await read_cluster(device)
     return BigIpReading(
-        addresses=tuple(addresses),
-        virtuals=tuple(virtuals),
-        pools=tuple(pools),
+        addresses=kept_if_same(before.addresses if before else (), addresses),
+        virtuals=kept_if_same(before.virtuals if before else (), virtuals),
+        pools=kept_if_same(before.pools if before else (), pools),
         statistics=statistics[0],
         state=device_state(device.host, cluster),
         cluster=cluster,
+        judged=judged,
     )
 
 
-async def _statistics(device: IControl) -> list[Any]:
-    answer = check_statistics(device.host, f"{VIRTUAL}/stats", await device.get(f"/mgmt/tm/{VIRTUAL}/stats"))
-    return [answer.get("entries", {})]
+async def _statistics(device: IControl, judged: Judged) -> list[Any]:
+    path = f"{VIRTUAL}/stats"
+    answer = await device.observed(f"/mgmt/tm/{path}")
+    return [judged.result(check_statistics, device.host, path, answer).get("entries", _NOTHING)]
 
 
 def merge(
@@ -98,12 +109,20 @@ def merge(
 
 def configurations(readings: Iterable[BigIpReading], names: BigIpNames) -> dict[str, str]:
     """Digest of each load balancer's objects on all devices, by load balancer id."""
-    return digest.combine_digests([digest.digests(one.addresses, one.virtuals, one.pools, names) for one in readings])
+    return digest.combine_digests(
+        [one.judged.result(digest.digests, one.addresses, one.virtuals, one.pools, names) for one in readings]
+    )
 
 
 def find_absences(readings: Mapping[str, BigIpReading], names: BigIpNames) -> frozenset[Absence]:
     """Objects that a device lacks and another device has."""
-    held = {host: frozenset(_held_objects(reading, names)) for host, reading in readings.items()}
+    held = {
+        host: one.judged.result(_held_objects, one.addresses, one.virtuals, one.pools, names)
+        for host, one in readings.items()
+    }
+    # The usual case: one device, or a pair that holds the same.
+    if len(set(held.values())) <= 1:
+        return frozenset()
     everything = frozenset().union(*held.values())
     return frozenset(
         Absence(device=host, load_balancer_id=load_balancer_id, kind=kind, object_id=object_id)
@@ -112,13 +131,15 @@ def find_absences(readings: Mapping[str, BigIpReading], names: BigIpNames) -> fr
     )
 
 
-def _held_objects(reading: BigIpReading, names: BigIpNames) -> Iterator[tuple[LoadBalancerId, str, str]]:
+def _held_objects(
+    addresses: Items, virtuals: Items, pools: Items, names: BigIpNames
+) -> frozenset[tuple[LoadBalancerId, str, str]]:
     """Load balancer, kind and id of each object, for marks of any version."""
-    members = (member for pool in reading.pools for member in subcollection(pool, "members"))
-    for item in (*reading.addresses, *reading.virtuals, *reading.pools, *members):
-        mark = names.own_mark(item.get("description"))
-        if mark and mark.load_balancer_id:
-            yield mark.load_balancer_id, mark.kind, mark.object_id
+    members = (member for pool in pools for member in subcollection(pool, "members"))
+    marks = (names.own_mark(item.get("description")) for item in (*addresses, *virtuals, *pools, *members))
+    return frozenset(
+        (mark.load_balancer_id, mark.kind, mark.object_id) for mark in marks if mark and mark.load_balancer_id
+    )
 
 
 def with_out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absence]) -> tuple[ObservedStatus, ...]:
@@ -134,26 +155,49 @@ def with_out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absen
 
 def statuses(reading: BigIpReading, names: BigIpNames) -> tuple[ObservedStatus, ...]:
     """Operating statuses of members, pools, listeners and load balancers."""
-    live = {scalar(item.get("pool")) for item in reading.virtuals if _own_mark(item, "listener", names)}
-    counted = _listener_counters(reading, names)
+    return reading.judged.result(
+        _statuses, reading.addresses, reading.virtuals, reading.pools, reading.statistics, reading.judged, names
+    )
+
+
+def _statuses(
+    addresses: Items, virtuals: Items, pools: Items, statistics: Item, judged: Judged, names: BigIpNames
+) -> tuple[ObservedStatus, ...]:
+    found, below = judged.result(_pool_statuses, virtuals, pools, names)
+    below = {owner: list(states) for owner, states in below.items()}
+    listeners: list[ObservedStatus] = []
+    counted = judged.result(_listener_counters, virtuals, statistics, judged, names)
+    for listener_id, own in judged.result(_by_object, virtuals, "listener", names).items():
+        status = _listener([(one, counted.get(scalar(one.get("fullPath")), ListenerStatistics())) for one in own])
+        below.setdefault(_owner_of(own, names), []).append(status)
+        listeners.append(ObservedStatus(kind="listener", id=listener_id, status=status))
+    balancers = tuple(_balancer_statuses(addresses, below, names))
+    return (*found, *listeners, *balancers)
+
+
+def _balancer_statuses(
+    addresses: Items, below: Mapping[str, list[OperatingStatus]], names: BigIpNames
+) -> Iterator[ObservedStatus]:
+    for load_balancer_id, own in _by_object(addresses, "loadbalancer", names).items():
+        enabled = any(scalar(address.get("enabled")) != "no" for address in own)
+        status = health.load_balancer_status(below.get(load_balancer_id, ()), enabled=enabled)
+        yield ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=status)
+
+
+def _pool_statuses(
+    virtuals: Items, pools: Items, names: BigIpNames
+) -> tuple[tuple[ObservedStatus, ...], Mapping[str, list[OperatingStatus]]]:
+    """Statuses of members and pools, and those of pools by load balancer."""
+    live = {scalar(item.get("pool")) for item in virtuals if _own_mark(item, "listener", names)}
     found: list[ObservedStatus] = []
     below: dict[str, list[OperatingStatus]] = {}
-    for pool in reading.pools:
+    for pool in pools:
         if mark := _own_mark(pool, "pool", names):
             members = _members(pool, names)
             status = health.pool_status([one.status for one in members], in_use=scalar(pool.get("fullPath")) in live)
             below.setdefault(mark.load_balancer_id, []).append(status)
             found += [*members, ObservedStatus(kind="pool", id=mark.object_id, status=status)]
-    for listener_id, virtuals in _by_object(reading.virtuals, "listener", names).items():
-        status = _listener([(one, counted.get(scalar(one.get("fullPath")), ListenerStatistics())) for one in virtuals])
-        below.setdefault(_owner_of(virtuals, names), []).append(status)
-        found.append(ObservedStatus(kind="listener", id=listener_id, status=status))
-    for load_balancer_id, addresses in _by_object(reading.addresses, "loadbalancer", names).items():
-        parts = below.get(load_balancer_id, ())
-        enabled = any(scalar(address.get("enabled")) != "no" for address in addresses)
-        status = health.load_balancer_status(parts, enabled=enabled)
-        found.append(ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=status))
-    return tuple(found)
+    return tuple(found), below
 
 
 def _own_mark(item: Item, kind: str, names: BigIpNames) -> Any:
@@ -210,27 +254,40 @@ def _listener(virtuals: Iterable[tuple[Item, ListenerStatistics]]) -> OperatingS
 # -- statistics
 
 
-def connections(reading: BigIpReading, names: BigIpNames) -> dict[str, ListenerStatistics]:
+def connections(reading: BigIpReading, names: BigIpNames) -> Mapping[str, ListenerStatistics]:
     """This device's totals by listener id, summed over its VIPs."""
-    counted = _listener_counters(reading, names)
+    return reading.judged.result(_connections, reading.virtuals, reading.statistics, reading.judged, names)
+
+
+def _connections(
+    virtuals: Items, statistics: Item, judged: Judged, names: BigIpNames
+) -> Mapping[str, ListenerStatistics]:
+    counted = judged.result(_listener_counters, virtuals, statistics, judged, names)
     return {
         listener_id: reduce(
             ListenerStatistics.plus,
-            (counted[path] for one in virtuals if (path := scalar(one.get("fullPath"))) in counted),
+            (counted[path] for one in own if (path := scalar(one.get("fullPath"))) in counted),
         )
-        for listener_id, virtuals in _by_object(reading.virtuals, "listener", names).items()
-        if any(scalar(one.get("fullPath")) in counted for one in virtuals)
+        for listener_id, own in judged.result(_by_object, virtuals, "listener", names).items()
+        if any(scalar(one.get("fullPath")) in counted for one in own)
     }
 
 
-def _listener_counters(reading: BigIpReading, names: BigIpNames) -> dict[str, ListenerStatistics]:
+def _listener_counters(
+    virtuals: Items, statistics: Item, judged: Judged, names: BigIpNames
+) -> dict[str, ListenerStatistics]:
     """The counters of our virtual servers by path."""
-    ours = {scalar(item.get("fullPath")) for item in reading.virtuals if _own_mark(item, "listener", names)}
+    ours = judged.result(_own_listeners, virtuals, names)
     found = {}
-    for address, values in statistics_entries({"entries": reading.statistics}):
+    for address, values in statistics_entries({"entries": statistics}):
         if (path := _path(address, values)) in ours:
             found[path] = _counters(values)
     return found
+
+
+def _own_listeners(virtuals: Items, names: BigIpNames) -> frozenset[str]:
+    """Paths of our virtual servers."""
+    return frozenset(scalar(item.get("fullPath")) for item in virtuals if _own_mark(item, "listener", names))
 
 
 def _path(address: str, values: Item) -> str:
