@@ -184,3 +184,27 @@ def test_totals_are_what_was_served_whatever_comes_between_looks(steps: list[tup
         elif what == "daemon":
             totals = CounterTotals(msgspec.json.decode(msgspec.json.encode(totals.state_to_save()), type=Saved))
         assert totals.total_of("f").connections == served
+
+
+async def test_equal_totals_are_written_once_and_again_if_the_file_was_removed(
+    tmp_path: Path, haproxy: FakeHaproxy
+) -> None:
+    now = 0.0
+    counters = PartitionCounters("p", tmp_path, monotonic=lambda: now)
+    file = tmp_path / module.FILE
+
+    async def save() -> int:
+        nonlocal now
+        now += module.SAVE_EVERY_SECONDS
+        await counters.collect(haproxy, 100, ("f",))
+        return file.stat().st_ino
+
+    haproxy.serve(1)
+    first = await save()
+    assert await save() == first
+    file.unlink()
+    assert await save()
+    haproxy.serve(1)
+    before = file.read_bytes()
+    await save()
+    assert file.read_bytes() != before

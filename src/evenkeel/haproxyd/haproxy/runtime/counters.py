@@ -117,6 +117,8 @@ class PartitionCounters:
         self._monotonic = monotonic
         self._saved_at_seconds = monotonic()
         self._totals = CounterTotals(_read(self._file, name))
+        self._saved = b""
+        """What was written last: at rest nothing is written."""
         self._lock = asyncio.Lock()
         self._followed: dict[str, asyncio.Task[None]] = {}
         """Tasks that keep old workers from ending before they are counted, by worker key."""
@@ -239,8 +241,11 @@ class PartitionCounters:
         # Set also if the write fails, so that a full disk is not tried again at each observation.
         self._saved_at_seconds = self._monotonic()
         content = msgspec.json.encode(self._totals.state_to_save())
+        if content == self._saved and self._file.exists():
+            return
         try:
             await asyncio.to_thread(_write, self._file, content)
+            self._saved = content
         except OSError as error:
             log.warning("counters not saved", partition=self._name, reason=error.strerror)
 
