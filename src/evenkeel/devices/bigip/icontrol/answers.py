@@ -60,7 +60,7 @@ class RememberedDocuments:
         self._last: dict[str, tuple[bytes, dict[str, Any]]] = {}
 
     def document(self, target: str, body: bytes) -> dict[str, Any]:
-        """As :func:`document`; the same object if the last body of this target was equal."""
+        """Decode a body as :func:`document` does; the same object if the last body of this target was equal."""
         mark = hashlib.blake2b(body, digest_size=16).digest()
         last = self._last.get(target)
         if last is None or last[0] != mark:

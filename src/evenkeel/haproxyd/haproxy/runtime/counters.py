@@ -118,7 +118,7 @@ class PartitionCounters:
         self._saved_at_seconds = monotonic()
         self._totals = CounterTotals(_read(self._file, name))
         self._saved = b""
-        """What was written last: at rest nothing is written."""
+        """Content of the last write; equal content is not written again."""
         self._lock = asyncio.Lock()
         self._followed: dict[str, asyncio.Task[None]] = {}
         """Tasks that keep old workers from ending before they are counted, by worker key."""
