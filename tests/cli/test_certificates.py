@@ -94,3 +94,12 @@ def test_references_are_read_again(stub: Stub, evenkeel: Run) -> None:
         {"refresh": {}},
         {"refresh": {"reference": "directory://p1/www"}},
     ]
+
+
+def test_list_shows_states_only_where_a_certificate_was_requested(stub: Stub, evenkeel: Run) -> None:
+    requested = SHOWN | {"state": "waiting", "problem": "www.example.org has no address"}
+    stub.on("GET", "/certificates", {"certificates": [SHOWN]})
+    assert "state" not in evenkeel("certificate", "list").out
+    stub.on("GET", "/certificates", {"certificates": [SHOWN, requested]})
+    out = evenkeel("certificate", "list").out
+    assert "state" in out and "waiting" in out and "www.example.org has no address" in out

@@ -74,6 +74,8 @@ class ListCommand(ApiCommand, Lister):
 
     narrow: ClassVar[Mapping[str, str]] = {}
     """Columns of a table that fits a terminal of 80 columns, with their titles; empty: all columns."""
+    optional: ClassVar[frozenset[str]] = frozenset()
+    """Columns that narrow tables leave out while no row has a value there."""
     short_ids: ClassVar[frozenset[str]] = frozenset()
     """Columns whose UUIDs are cut to eight characters in narrow tables; commands accept these beginnings."""
     last_segments: ClassVar[frozenset[str]] = frozenset()
@@ -94,7 +96,7 @@ class ListCommand(ApiCommand, Lister):
         rows = [format_values(row, parsed_args.formatter) for row in data]
         parsed_args.columns = known_columns(parsed_args.columns, column_names, self.narrow)
         if self.narrow and parsed_args.formatter == "table" and not (parsed_args.long or parsed_args.columns):
-            narrow = {name: title for name, title in self.narrow.items() if name in column_names}
+            narrow = {name: title for name, title in self.narrow.items() if self._is_shown(name, column_names, rows)}
             rows = [
                 tuple(values_of_columns(row, column_names, narrow, self.short_ids, last_segments=self.last_segments))
                 for row in rows
@@ -102,6 +104,12 @@ class ListCommand(ApiCommand, Lister):
             column_names = tuple(narrow.values())
         result: int = super().produce_output(parsed_args, column_names, rows)
         return result
+
+    def _is_shown(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
+        if name not in columns:
+            return False
+        at = columns.index(name)
+        return name not in self.optional or any(row[at] not in (None, "") for row in rows)
 
 
 class ShowCommand(ApiCommand, ShowOne):

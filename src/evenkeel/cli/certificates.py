@@ -30,6 +30,7 @@ class ListCertificates(ListCommand):
     """List certificates, CA certificates and revocation lists."""
 
     narrow = NARROW
+    optional = frozenset({"state", "problem"})
     short_ids = frozenset({"reference", "project_id"})
     last_segments = frozenset({"reference"})
 
