@@ -15,8 +15,9 @@ from tests.tiers import durations
 DURATIONS = Path(__file__).parents[1] / "durations.json"
 LONG_SECONDS = 10.0
 """Files that took less stay in their order."""
-FOLDER_SECONDS = 10.0
-"""What a worker's first file of a folder may cost more, for fixtures that all files of the folder use."""
+FOLDER_SECONDS = 30.0
+"""Seconds by which a worker may have more to do, so that files of a folder, which may share costly fixtures, stay
+together."""
 
 
 @pytest.hookimpl(trylast=True)  # after -m has left tests out
@@ -43,7 +44,7 @@ def ordered(files: Sequence[str], seconds: Mapping[str, float], workers: int) ->
             share = min(fitting, key=lambda share: share.cost_with(file))
             share.add(file, tests.pop(file), seconds[file])
     rest = iter(sorted(index for each in tests.values() for index in each))
-    return [index for share in shares for index in (*share.tests, *islice(rest, share.room))]
+    return [index for share in shares for index in (*share.tests(), *islice(rest, share.room))]
 
 
 def _size(tests: int, workers: int, number: int) -> int:
@@ -58,25 +59,24 @@ class _Share:
     """Tests that one worker has at first."""
 
     def __init__(self, size: int) -> None:
-        self.size = size
-        self.tests: list[int] = []
-        self._seconds = 0.0
-        self._folders: set[str] = set()
-
-    @property
-    def room(self) -> int:
+        self.room = size
         """Number of tests that may be added."""
-        return self.size - len(self.tests)
+        self._seconds = 0.0
+        self._by_folder: dict[str, list[int]] = {}
 
     def cost_with(self, file: str) -> float:
-        """Seconds that pass before a further file begins, and what its folder's fixtures cost."""
-        return self._seconds + (0.0 if _folder(file) in self._folders else FOLDER_SECONDS)
+        """Seconds that pass before a further file begins, and what a further folder costs."""
+        return self._seconds + (0.0 if _folder(file) in self._by_folder else FOLDER_SECONDS)
 
     def add(self, file: str, tests: Sequence[int], seconds: float) -> None:
         """Add all tests of a file."""
-        self.tests += tests
+        self._by_folder.setdefault(_folder(file), []).extend(tests)
         self._seconds += seconds
-        self._folders.add(_folder(file))
+        self.room -= len(tests)
+
+    def tests(self) -> list[int]:
+        """All added tests, one folder after the other."""
+        return [test for each in self._by_folder.values() for test in each]
 
 
 def _folder(file: str) -> str:
