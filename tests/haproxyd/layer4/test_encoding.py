@@ -1,5 +1,6 @@
 """Messages to the kernel, as ``nft`` lists what they have made."""
 
+import os
 import re
 from collections.abc import Iterator
 
@@ -24,8 +25,7 @@ _ELEMENTS = re.compile(r"elements = \{(.*?)\}", re.DOTALL)
 
 @pytest.fixture(scope="module")
 def namespace(possible: None) -> Iterator[str]:
-    name = "ekencoding"
-    remove_namespace(name)
+    name = f"eke{os.getpid()}"
     ip("netns", "add", name)
     yield name
     remove_namespace(name)
