@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.network.neutron_server.server import REQUIREMENTS, VERSION
-from tests.services import barbican, keystone, openbao
+from tests.services import acme2certifier, barbican, keystone, openbao
 from tests.services.installation import NotInstallable, environment
 
 INSTALLERS: Mapping[str, Callable[[], object]] = {
@@ -14,6 +14,7 @@ INSTALLERS: Mapping[str, Callable[[], object]] = {
     "keystone": keystone.installed,
     "barbican": barbican.installed,
     "openbao": openbao.program,
+    "acme2certifier": acme2certifier.installed,
 }
 AT_ONCE = 2
 

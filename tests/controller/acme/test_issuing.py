@@ -13,7 +13,7 @@ from evenkeel.core.kit.errors import (
     ResolverUnavailable,
     StoreUnavailable,
 )
-from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeProgress, AcmeState, AcmeStep
+from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeProgress, AcmeState, AcmeStep, OrderStatus
 from tests.controller.acme.world import ADDRESS, LOAD_BALANCER, NOW, Killed, World, target
 
 EFFECTS = 60
@@ -184,3 +184,15 @@ def keys_of(world: World) -> AcmeKeys:
 async def test_controllers_that_make_an_account_key_at_once_end_with_one(world: World) -> None:
     found = await asyncio.gather(*(keys_of(world).account() for _ in range(5)))
     assert len({key.reveal() for key in found}) == 1
+
+
+async def test_an_order_that_became_invalid_by_a_failed_request_is_told_with_that_reason(world: World) -> None:
+    controller = world.controller()
+    world.database.applied = False
+    await controller.process_due()
+    world.authority.failure = AuthorityUnavailable("enrollment failed")
+    await controller.process_due()
+    world.authority.failure = None
+    world.authority.orders[0] = replace(world.authority.orders[0], status=OrderStatus.INVALID)
+    await controller.process_due()
+    assert (world.progress.state, world.progress.problem) == (AcmeState.FAILED, "enrollment failed")

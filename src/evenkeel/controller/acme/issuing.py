@@ -155,7 +155,8 @@ class AcmeIssuing:
             return await self._check(certificate)
         account = await self._keys.account()
         order = await self._authority.read(account, certificate.progress.order_url)
-        if problem := _failure_of(order):
+        # An order may have become invalid by a request that failed: only its answer gave the reason.
+        if problem := _failure_of(order, certificate.progress.problem):
             return p.OrderRefused(problem=problem, retry_after_seconds=order.retry_after_seconds)
         match certificate.progress.step:
             case AcmeStep.PLACE:
@@ -246,10 +247,14 @@ def _open_authorizations(order: AuthorityOrder) -> list[Authorization]:
     return [one for one in order.authorizations if one.status is AuthorizationStatus.PENDING]
 
 
-def _failure_of(order: AuthorityOrder) -> str:
-    """Why the order has failed; empty unless it has."""
+def _failure_of(order: AuthorityOrder, last_problem: str) -> str:
+    """Why the order has failed; empty unless it has. ``last_problem``: that of the step before."""
     failed = [one for one in order.authorizations if one.status is AuthorizationStatus.INVALID]
     if order.status is not OrderStatus.INVALID and not failed:
         return ""
     texts = [f"{one.name}: {one.problem or 'not validated'}" for one in failed]
-    return "; ".join([*texts, order.problem] if order.problem else texts) or "The authority gives no reason."
+    return (
+        "; ".join([*texts, order.problem] if order.problem else texts)
+        or last_problem
+        or "The authority gives no reason."
+    )

@@ -1,0 +1,179 @@
+"""A certificate by ACME, from its request to clients: a real ACME server, controllers, an agent and HAProxy."""
+
+import asyncio
+import base64
+import os
+import random
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenkeel.cli.client import API
+from evenkeel.demo.addresses import VipPlace, choose_place, is_free
+from evenkeel.demo.cluster import Cluster, agent_name, controller_name
+from tests.acceptance.tenant import LIMIT_SECONDS, Tenant, session, settled
+from tests.acceptance.websites import create
+from tests.services import acme2certifier
+from tests.services.acme2certifier import Acme2Certifier
+from tests.services.installation import NotInstallable
+from tests.services.name_server import NameServer
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(900)]
+
+NAME = "www.example.org"
+PROJECT = "acme-project"
+CERTIFICATE = f"{API}/certificates/{PROJECT}/www"
+REFERENCE = f"directory://{PROJECT}/www"
+
+
+@pytest.fixture
+def place() -> VipPlace:
+    """A VIP whose port 80 can be bound, as the authority connects to no other."""
+    found = choose_place(random.Random())
+    if not is_free(found.address, 80) or not is_free(_name_server_of(found), 53):
+        pytest.skip("ports 53 and 80 of loopback addresses cannot be bound")
+    return found
+
+
+def _name_server_of(place: VipPlace) -> str:
+    return f"{place.address.rpartition('.')[0]}.53"
+
+
+@pytest.fixture
+async def names(place: VipPlace) -> AsyncIterator[NameServer]:
+    async with NameServer({NAME: (place.address,)}, host=_name_server_of(place), port=53) as server:
+        yield server
+
+
+@pytest.fixture
+async def authority(place: VipPlace, names: NameServer) -> AsyncIterator[Acme2Certifier]:
+    try:
+        venv = await asyncio.to_thread(acme2certifier.installed)
+    except NotInstallable as error:
+        pytest.skip(str(error))
+    server = Acme2Certifier(venv, _name_server_of(place))
+    await asyncio.to_thread(server.start)
+    yield server
+    await asyncio.to_thread(server.close)
+
+
+@pytest.fixture
+async def cluster(tmp_path: Path, authority: Acme2Certifier, names: NameServer) -> AsyncIterator[Cluster]:
+    key_file = tmp_path / "certificates.key"
+    key_file.touch(0o600)
+    key_file.write_bytes(base64.b64encode(os.urandom(32)))
+    options = {
+        "certificates": {
+            "key_manager": "directory",
+            "directory": tmp_path / "certificates",
+            "directory_key_file": key_file,
+        },
+        "acme": {
+            "directory_url": authority.directory_url,
+            "contact": "operators@example.org",
+            "ssl_ca_crt_file": authority.ca_file,
+            "name_servers": names.address,
+            "step_timeout": 5,
+        },
+    }
+    made = Cluster(tmp_path, environment="acme", device="haproxy", controller_options=options)
+    try:
+        await made.start_devices()
+        await made.start_controller(1)
+        await asyncio.gather(made.start_agent("host-1"), made.start_backend(1))
+        yield made
+    finally:
+        await asyncio.to_thread(made.close)
+
+
+async def request_certificate(cluster: Cluster) -> None:
+    body = {"name": "www", "project_id": PROJECT, "names": [NAME], "self_signed_until_issued": True}
+    await asyncio.to_thread(cluster.client().post, f"{API}/certificates", {"certificate": body})
+
+
+async def website(cluster: Cluster, place: VipPlace, tenant: Tenant, *, secure: bool = True) -> None:
+    """A load balancer that redirects HTTP to HTTPS; if ``secure``, with a listener for the requested certificate."""
+    body = {"subnet": {"name": "vips", "cidr": place.cidr}}
+    subnet = (await asyncio.to_thread(cluster.client().post, f"{API}/subnets", body))["subnet"]
+    redirect = {
+        "action": "REDIRECT_PREFIX",
+        "redirect_prefix": f"https://{NAME}",
+        "rules": [{"type": "PATH", "compare_type": "STARTS_WITH", "value": "/"}],
+    }
+    pool = {
+        "name": "web",
+        "protocol": "HTTP",
+        "lb_algorithm": "ROUND_ROBIN",
+        "members": [{"address": "127.0.0.1", "protocol_port": cluster.backend_ports[0]}],
+    }
+    https = {
+        "protocol": "TERMINATED_HTTPS",
+        "protocol_port": place.https_port,
+        "default_tls_container_ref": REFERENCE,
+        "default_pool": pool,
+    }
+    plain = {"protocol": "HTTP", "protocol_port": 80, "default_pool": {**pool, "name": "p"}, "l7policies": [redirect]}
+    fields = {
+        "vip_subnet_id": subnet["id"],
+        "vip_address": place.address,
+        "listeners": [https, plain] if secure else [plain],
+    }
+    await create(tenant, fields)
+    await settled(tenant)
+
+
+async def shown(cluster: Cluster) -> dict[str, Any]:
+    found: dict[str, Any] = (await cluster.ask(CERTIFICATE.removeprefix(API)))["certificate"]
+    return found
+
+
+async def is_in_state(cluster: Cluster, state: str) -> bool:
+    """Whether a controller that answers shows the certificate in that state."""
+    return bool((await shown(cluster))["state"] == state)
+
+
+async def is_verified(place: VipPlace, context: ssl.SSLContext) -> bool:
+    """Whether a strict client, who trusts the authority alone, gets an answer."""
+    try:
+        reader, writer = await asyncio.open_connection(
+            place.address, place.https_port, ssl=context, server_hostname=NAME
+        )
+    except ssl.SSLCertVerificationError:
+        return False
+    writer.write(b"GET / HTTP/1.1\r\nHost: www.example.org\r\nConnection: close\r\n\r\n")
+    answer = await reader.read()
+    writer.close()
+    return answer.startswith(b"HTTP/1.1 200 ")
+
+
+async def test_a_requested_certificate_is_served_to_strict_clients(
+    cluster: Cluster, place: VipPlace, authority: Acme2Certifier
+) -> None:
+    await request_certificate(cluster)
+    async with session() as http:
+        await website(cluster, place, Tenant(http, cluster.controllers, PROJECT))
+    context = authority.client_context()
+    await eventually(lambda: is_verified(place, context), within_seconds=LIMIT_SECONDS, every_seconds=0.2)
+    found = await shown(cluster)
+    assert (found["state"], found["problem"], found["dns_names"]) == ("issued", None, [NAME])
+    assert authority.orders() == ["valid"]
+
+
+async def test_an_order_whose_controller_is_killed_is_finished_by_another_one(
+    cluster: Cluster, place: VipPlace, authority: Acme2Certifier
+) -> None:
+    async with session() as http:
+        await website(cluster, place, Tenant(http, cluster.controllers, PROJECT), secure=False)
+    # Without its agent the load balancer does not get the challenge, so that the order stays open.
+    cluster.kill(agent_name("host-1"))
+    await request_certificate(cluster)
+    await eventually(lambda: is_in_state(cluster, "ordering"), within_seconds=LIMIT_SECONDS, every_seconds=0.1)
+    cluster.kill(controller_name(1))
+    await cluster.start_controller(2)
+    await cluster.start_again(agent_name("host-1"))
+    await eventually(lambda: is_in_state(cluster, "issued"), within_seconds=LIMIT_SECONDS, every_seconds=0.1)
+    assert authority.orders() == ["valid"]
