@@ -175,5 +175,8 @@ async def test_an_order_whose_controller_is_killed_is_finished_by_another_one(
     cluster.kill(controller_name(1))
     await cluster.start_controller(2)
     await cluster.start_again(agent_name("host-1"))
-    await eventually(lambda: is_in_state(cluster, "issued"), within_seconds=LIMIT_SECONDS, every_seconds=0.1)
-    assert authority.orders() == ["valid"]
+
+    async def orders_once_issued() -> list[str]:
+        return authority.orders() if await is_in_state(cluster, "issued") else []
+
+    assert await eventually(orders_once_issued, within_seconds=LIMIT_SECONDS, every_seconds=0.1) == ["valid"]

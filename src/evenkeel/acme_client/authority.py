@@ -145,9 +145,11 @@ class AcmeAuthority:
             raise AuthorityRefused("The authority wants External Account Binding, which is not supported.")
         new = messages.NewRegistration.from_data(email=self._contact or None, terms_of_service_agreed=True)
         try:
-            client.new_account(new)
+            account = client.new_account(new)
         except errors.ConflictError as error:  # the account exists, with this key
-            client.net.account = messages.RegistrationResource(body=new, uri=error.location)
+            account = client.net.account = messages.RegistrationResource(body=new, uri=error.location)
+        # The library takes an account without a URL, and signs with it.
+        self._checked(str(account.uri or ""))
 
     def _forget(self) -> None:
         network = getattr(self._of_thread, "network", None)

@@ -1,0 +1,159 @@
+"""The client of an authority that is slow, wrong or hostile: bounded, and told in words."""
+
+import contextlib
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import pytest
+
+from evenkeel.acme_client.authority import AcmeAuthority
+from evenkeel.core.kit.errors import AuthorityRefused, AuthorityUnavailable, OrderUnknown
+from evenkeel.core.tls.acme.values import AuthorizationStatus, OrderStatus
+from evenkeel.core.tls.certificates import PrivateKey
+from tests.acme_client.authority_server import TOKEN, AuthorityServer, Response
+from tests.acme_client.test_key_pairs import private
+from tests.key_managers.authority import ec_key
+
+NAMES = ("www.example.org",)
+ACCOUNT = private(ec_key())
+
+
+@pytest.fixture
+def server() -> Iterator[AuthorityServer]:
+    made = AuthorityServer()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def authority(server: AuthorityServer) -> Iterator[AcmeAuthority]:
+    made = AcmeAuthority(f"{server.root}/directory", contact="a@example.org", ca_file=None, timeout_seconds=2.0)
+    yield made
+    made.close()
+
+
+async def test_an_order_is_made_read_and_answered(authority: AcmeAuthority, server: AuthorityServer) -> None:
+    made = await authority.order(ACCOUNT, NAMES)
+    assert (made.url, made.status) == (f"{server.root}/order/1", OrderStatus.PENDING)
+    read = await authority.read(ACCOUNT, made.url)
+    (one,) = read.authorizations
+    assert (one.name, one.token, one.status, one.unanswered) == (
+        "www.example.org",
+        TOKEN,
+        AuthorizationStatus.PENDING,
+        True,
+    )
+    assert one.key_authorization.startswith(f"{TOKEN}.") and len(one.key_authorization) == len(TOKEN) + 44
+    await authority.answer(ACCOUNT, one)
+    await authority.finalize(ACCOUNT, read, private(ec_key()), NAMES)
+    assert server.requests[-2:] == ["POST /challenge", "POST /finalize"]
+
+
+async def test_an_account_that_exists_is_used(authority: AcmeAuthority, server: AuthorityServer) -> None:
+    server.responses["/account"] = Response({}, 200, (("Location", f"{server.root}/account/1"),))
+    assert (await authority.order(ACCOUNT, NAMES)).url
+
+
+async def test_an_order_of_another_authority_is_unknown_and_not_asked_for(
+    authority: AcmeAuthority, server: AuthorityServer
+) -> None:
+    with pytest.raises(OrderUnknown):
+        await authority.read(ACCOUNT, "https://other.example/order/1")
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("status", [404, 410])
+async def test_an_order_that_is_gone_is_unknown(authority: AcmeAuthority, server: AuthorityServer, status: int) -> None:
+    server.responses["/order/1"] = Response({"type": "urn:ietf:params:acme:error:malformed", "detail": "gone"}, status)
+    with pytest.raises(OrderUnknown):
+        await authority.read(ACCOUNT, f"{server.root}/order/1")
+
+
+async def test_a_rate_limit_is_told_with_the_delay_that_the_authority_wants(
+    authority: AcmeAuthority, server: AuthorityServer
+) -> None:
+    problem = {"type": "urn:ietf:params:acme:error:rateLimited", "detail": "too many orders"}
+    server.responses["/new-order"] = Response(problem, 429, (("Retry-After", "120"),))
+    with pytest.raises(AuthorityRefused, match="too many orders") as refused:
+        await authority.order(ACCOUNT, NAMES)
+    assert refused.value.retry_after_seconds == 120.0
+
+
+async def test_external_account_binding_is_refused(authority: AcmeAuthority, server: AuthorityServer) -> None:
+    usual = dict.fromkeys(("newNonce", "newAccount", "newOrder"), f"{server.root}/x")
+    server.responses["/directory"] = Response({**usual, "meta": {"externalAccountRequired": True}})
+    with pytest.raises(AuthorityRefused, match="External Account Binding"):
+        await authority.order(ACCOUNT, NAMES)
+
+
+@pytest.mark.parametrize(
+    ("path", "response"),
+    [
+        ("/directory", Response(b"not JSON")),
+        ("/directory", Response([])),
+        ("/directory", Response({})),
+        ("/directory", Response({"newNonce": 1, "newAccount": [], "newOrder": None})),
+        ("/directory", Response(dict.fromkeys(("newNonce", "newAccount", "newOrder"), "https://other.example/"))),
+        ("/directory", Response({}, 302, (("Location", "http://169.254.169.254/"),))),
+        ("/directory", Response(b" " * 600_000)),
+        ("/nonce", Response({}, 500)),
+        ("/account", Response({}, 201)),
+        ("/account", Response({"type": "urn:ietf:params:acme:error:serverInternal", "detail": "down"}, 500)),
+        ("/order/1", Response(b"")),
+        ("/order/1", Response([[]])),
+        ("/order/1", Response({"status": "surprising"})),
+        ("/order/1", Response({"status": "pending", "authorizations": "x", "finalize": "x"})),
+        ("/order/1", Response(b"[" * 200_000)),
+        ("/authorization", Response({"status": "pending"})),
+        ("/authorization", Response({"status": "pending", "identifier": 7, "challenges": 7})),
+    ],
+)
+async def test_a_wrong_answer_counts_as_an_outage(
+    authority: AcmeAuthority, server: AuthorityServer, path: str, response: Response
+) -> None:
+    server.responses[path] = response
+    with pytest.raises(AuthorityUnavailable):
+        await authority.read(ACCOUNT, f"{server.root}/order/1")
+    server.responses.clear()
+    assert (await authority.read(ACCOUNT, f"{server.root}/order/1")).authorizations
+
+
+@pytest.mark.parametrize("token", ["../../etc/passwd", "a b", "a'b", "ü", ""])
+async def test_a_token_with_other_characters_is_refused(
+    authority: AcmeAuthority, server: AuthorityServer, token: str
+) -> None:
+    challenge: dict[str, Any] = {"type": "http-01", "url": f"{server.root}/challenge", "status": "pending"}
+    server.responses["/authorization"] = Response(
+        {**server.authorization, "challenges": [{**challenge, "token": token}]}
+    )
+    with pytest.raises((AuthorityUnavailable, AuthorityRefused)):
+        await authority.read(ACCOUNT, f"{server.root}/order/1")
+
+
+def drip(handler: BaseHTTPRequestHandler) -> None:
+    """A body that never ends, a byte at a time."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000000")
+    handler.end_headers()
+    with contextlib.suppress(OSError):
+        while True:
+            handler.wfile.write(b" " * 9000)
+            handler.wfile.flush()
+            handler.connection.settimeout(1.0)
+            with contextlib.suppress(TimeoutError):
+                if not handler.connection.recv(1):
+                    return
+
+
+async def test_an_answer_that_does_not_end_is_given_up(authority: AcmeAuthority, server: AuthorityServer) -> None:
+    server.responses["/directory"] = drip
+    with pytest.raises(AuthorityUnavailable):
+        await authority.order(ACCOUNT, NAMES)
+
+
+async def test_an_authority_that_nobody_runs_is_unavailable() -> None:
+    gone = AcmeAuthority("http://127.0.0.1:1/directory", contact="", ca_file=None, timeout_seconds=2.0)
+    with pytest.raises(AuthorityUnavailable, match="cannot be reached"):
+        await gone.order(PrivateKey(ACCOUNT.reveal()), NAMES)
+    gone.close()
