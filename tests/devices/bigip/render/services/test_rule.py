@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parts import Parts
+from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.render.load_balancer import render
@@ -107,3 +108,16 @@ def test_maintenance_keeps_its_own_page() -> None:
     text = code(error_pages=pages, maintenance={"body": "back at noon"})
     plain = code(maintenance={"body": "back at noon"})
     assert text.startswith(plain) and text.count("HTTP::respond 503") == 2
+
+
+@pytest.mark.parametrize("hostile", ['a"[exit]', "a$static::b", "a}\nwhen RULE_INIT {", "a\\", "a b;exit"])
+def test_no_id_of_a_definition_becomes_code(hostile: str) -> None:
+    every = parts(
+        connection_limit_per_source=5,
+        access_log={"target": "192.0.2.1:514"},
+        deny=["192.0.2.0/24"],
+        security_headers="basic",
+    )
+    definition = service(load_balancer_id=LoadBalancerId(hostile))
+    _, rule_parts = service_objects(definition, listener(id=hostile), every, NAMES)
+    assert not [line for part in rule_parts for line in part.lines if hostile in line]

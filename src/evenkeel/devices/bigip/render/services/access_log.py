@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from evenkeel.config.esd.parts import AccessLog
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from evenkeel.core.resources.model import TLS_PROTOCOL
-from evenkeel.devices.bigip.naming import BigIpNames, endpoint
+from evenkeel.devices.bigip.naming import BigIpNames, endpoint, plain_or_digest
 from evenkeel.devices.bigip.objects import MEMBER, POOL, Key, WantedObject
 from evenkeel.devices.bigip.render.network.addresses import in_domain_of_members
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
@@ -91,8 +91,8 @@ def _sent(service: ServiceDefinition, listener: ServiceListener, log: AccessLog,
     over_tls = listener.protocol == TLS_PROTOCOL
     fields = (
         ("time", "[clock seconds]"),
-        ("load_balancer", _quoted(service.load_balancer_id)),
-        ("listener", _quoted(listener.id)),
+        ("load_balancer", _quoted(plain_or_digest(service.load_balancer_id))),
+        ("listener", _quoted(plain_or_digest(listener.id))),
         # without its route domain
         ("client_address", _quoted("[getfield [IP::client_addr] % 1]")),
         ("client_port", "[TCP::client_port]"),
@@ -104,7 +104,7 @@ def _sent(service: ServiceDefinition, listener: ServiceListener, log: AccessLog,
         ("member", _quoted("[getfield [LB::server addr] % 1]:[LB::server port]")),
     )
     line = ",".join(f"{_quoted(field)}:{value}" for field, value in fields)
-    yield f'    set service_log_key "log:{listener.id}"'
+    yield f'    set service_log_key "log:{plain_or_digest(listener.id)}"'
     yield "    table add $service_log_key 0 indefinite 1"
     yield f"    if {{ [table incr -notouch $service_log_key] <= {log.lines_per_second} }} {{"
     yield f'        HSL::send $service_log "<141>1 {_SECOND} - {partition} - - - \\{{{line}\\}}\\n"'

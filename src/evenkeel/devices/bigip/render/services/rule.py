@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from evenkeel.config.esd.parts import SECURITY_HEADERS, HeaderChanges, Parts, RequestRate
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from evenkeel.core.resources.model import TLS_PROTOCOL
-from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.naming import BigIpNames, plain_or_digest
 from evenkeel.devices.bigip.objects import WantedObject
 from evenkeel.devices.bigip.render.admission import refusal_part
 from evenkeel.devices.bigip.render.data_groups import data_group, data_group_path, network_group
@@ -95,7 +95,7 @@ def _connection_limit(listener: ServiceListener, parts: Parts) -> Iterator[RuleP
     if parts.connection_limit_per_source is None:
         return
     accepted = (
-        f'    set service_source "connections:{listener.id}:[IP::client_addr]"',
+        f'    set service_source "connections:{plain_or_digest(listener.id)}:[IP::client_addr]"',
         # touched by each connection: without one for so long, a count that was not lowered is forgotten
         f"    table add $service_source 0 {COUNTED_SECONDS}",
         f"    if {{ [table incr $service_source] > {parts.connection_limit_per_source} }} {{",
