@@ -25,6 +25,8 @@ from evenkeel.core.resources.model import (
     L7RuleType,
     LbAlgorithm,
     PersistenceType,
+    RateLimitAction,
+    RateLimitMetric,
     TlsVersion,
 )
 
@@ -166,6 +168,17 @@ def enhanced_services() -> Iterable[tuple[str, Cell]]:
         yield f"`{part}`", lambda table, part=part: yes(part in table.service_parts)
 
 
+def rate_limits() -> Iterable[tuple[str, Cell]]:
+    """Listeners, metrics and actions of rate limit policies; the most different counters of one listener."""
+    for protocol in POOL_PROTOCOLS_OF_LISTENER:
+        yield f"listener {protocol}", lambda table, name=protocol: yes(name in table.rate_limits.protocols)
+    for metric in get_args(RateLimitMetric):
+        yield f"`metric` {metric}", lambda table, name=metric: yes(name in table.rate_limits.metrics)
+    for action in get_args(RateLimitAction):
+        yield f"`action` {action}", lambda table, name=action: yes(name in table.rate_limits.actions)
+    yield "different counters of a listener", lambda table: str(table.rate_limits.counters_max or "any number")
+
+
 SECTIONS: list[tuple[str, str, Callable[[], Iterable[tuple[str, Cell]]]]] = [
     ("Protocols", "listener → pool", pairs),
     (
@@ -188,6 +201,7 @@ SECTIONS: list[tuple[str, str, Callable[[], Iterable[tuple[str, Cell]]]]] = [
         "`type`",
         l7_rules,
     ),
+    ("Rate limits", "of `ratelimitpolicies`", rate_limits),
     ("TLS versions", "`tls_versions`", tls_versions),
     ("Attributes", "attribute", options),
     (

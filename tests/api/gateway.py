@@ -75,7 +75,16 @@ async def made(client: Client, project_id: str = PROJECT, **attributes: Any) -> 
     rule = {"type": "PATH", "compare_type": "STARTS_WITH", "value": "/private"}
     judged = {"listener_id": root["listeners"][0]["id"], "action": "REJECT", "rules": [rule]}
     policy = (await client.post("/l7policies", {"l7policy": judged}, headers=ADMIN.headers))["l7policy"]
+    limited = {"listener_id": root["listeners"][0]["id"], "action": "DENY"}
+    limit = (await client.post("/ratelimitpolicies", {"ratelimitpolicy": limited}, headers=ADMIN.headers))[
+        "ratelimitpolicy"
+    ]
+    counted = {"metric": "REQUESTS", "threshold": 50}
+    rules = f"/ratelimitpolicies/{limit['id']}/rules"
+    rate = (await client.post(rules, {"rule": counted}, headers=ADMIN.headers))["rule"]
     return Known(
+        rate_limit_policy=limit["id"],
+        rate_limit_rule=rate["id"],
         load_balancer=root["id"],
         listener=root["listeners"][0]["id"],
         pool=pool["id"],

@@ -42,6 +42,8 @@ class Known(NamedTuple):
     zone_profile: str = "no-profile"
     l7policy: str = "no-policy"
     l7rule: str = "no-rule"
+    rate_limit_policy: str = "no-policy"
+    rate_limit_rule: str = "no-rule"
     extension: str = "lbaasv2"
     enhanced_service: str = "no-service"
     network: str = "no-network"
@@ -64,6 +66,7 @@ _BY_SEGMENT = {
     "vips": "listener",
     "l7policies": "l7policy",
     "rules": "l7rule",
+    "ratelimitpolicies": "rate_limit_policy",
     "extensions": "extension",
     "agents": "agent",
     "environments": "environment",
@@ -86,7 +89,9 @@ def path_of(route: Route, known: Known) -> str:
     parts = route.path.split("/")
     for at, part in enumerate(parts):
         if part.startswith("{"):
-            parts[at] = getattr(known, _BY_SEGMENT.get(parts[at - 1], "agent"))
+            of_limit = parts[at - 1] == "rules" and "ratelimitpolicies" in parts
+            name = "rate_limit_rule" if of_limit else _BY_SEGMENT.get(parts[at - 1], "agent")
+            parts[at] = getattr(known, name)
     return "/".join(parts) + _query_of(route)
 
 
@@ -130,6 +135,10 @@ def _bodies(known: Known) -> Mapping[str, Any]:
         "L7PolicyChangeBody": {"l7policy": {"name": "changed"}},
         "L7RuleNewBody": {"rule": {"type": "PATH", "compare_type": "EQUAL_TO", "value": "/"}},
         "L7RuleChangeBody": {"rule": {"value": "/changed"}},
+        "RateLimitPolicyNewBody": {"ratelimitpolicy": {"listener_id": known.listener, "action": "DENY"}},
+        "RateLimitPolicyChangeBody": {"ratelimitpolicy": {"name": "changed"}},
+        "RateLimitRuleNewBody": {"rule": {"metric": "REQUESTS", "threshold": 50}},
+        "RateLimitRuleChangeBody": {"rule": {"threshold": 60}},
         "IrulesBody": {"irules": []},
         "MoveBody": {"move": {"load_balancer_id": known.load_balancer, "to_group": 1}},
         "AdoptionBody": {"adoption": {"apply": True}},

@@ -16,9 +16,19 @@ from evenkeel.api.neutron.v2 import change_requests as v2_changes
 from evenkeel.api.neutron.v2 import requests as v2
 from evenkeel.api.neutron.v2 import views as v2_views
 from evenkeel.api.octavia import views
-from evenkeel.api.usecases import change_requests, l7_requests, requests
+from evenkeel.api.usecases import change_requests, l7_requests, rate_limit_requests, requests
 from evenkeel.core.resources.attributes import CHANGEABLE, HIDDEN, LINKS, fields_of
-from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
+from evenkeel.core.resources.model import (
+    HealthMonitor,
+    L7Policy,
+    L7Rule,
+    Listener,
+    LoadBalancer,
+    Member,
+    Pool,
+    RateLimitPolicy,
+    RateLimitRule,
+)
 from evenkeel.store.lbaas_v1.shared_monitors import SHARED_MONITOR_CHANGES
 
 OWNER = {"project_id", "tenant_id"}
@@ -31,6 +41,8 @@ NEW: list[tuple[Any, Any, set[str]]] = [
     (requests.HealthMonitorNew, HealthMonitor, set()),
     (l7_requests.L7PolicyNew, L7Policy, {"redirect_pool", "rules"}),
     (l7_requests.L7RuleNew, L7Rule, set()),
+    (rate_limit_requests.RateLimitPolicyNew, RateLimitPolicy, set()),
+    (rate_limit_requests.RateLimitRuleNew, RateLimitRule, set()),
 ]
 """Create request, its value class, and what the request calls otherwise than the class or has for other objects."""
 CHANGES: list[tuple[Any, Any]] = [
@@ -41,6 +53,8 @@ CHANGES: list[tuple[Any, Any]] = [
     (change_requests.HealthMonitorChange, HealthMonitor),
     (l7_requests.L7PolicyChange, L7Policy),
     (l7_requests.L7RuleChange, L7Rule),
+    (rate_limit_requests.RateLimitPolicyChange, RateLimitPolicy),
+    (rate_limit_requests.RateLimitRuleChange, RateLimitRule),
 ]
 VIEWS: list[tuple[Any, Any, set[str]]] = [
     (views.LoadBalancerView, LoadBalancer, {"vip"}),
@@ -50,6 +64,8 @@ VIEWS: list[tuple[Any, Any, set[str]]] = [
     (views.HealthMonitorView, HealthMonitor, {"load_balancer_id", "pool_id"}),
     (views.L7PolicyView, L7Policy, {"load_balancer_id"}),
     (views.L7RuleView, L7Rule, {"load_balancer_id", "l7policy_id"}),
+    (views.RateLimitPolicyView, RateLimitPolicy, {"load_balancer_id"}),
+    (views.RateLimitRuleView, RateLimitRule, {"load_balancer_id", "rate_limit_policy_id"}),
 ]
 """View, its value class, and what is shown by another name or told by the path."""
 V2: list[tuple[Any, Any, set[str]]] = [

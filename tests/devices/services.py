@@ -13,6 +13,8 @@ from evenkeel.core.devices.service import (
     ServiceMember,
     ServiceMonitor,
     ServicePool,
+    ServiceRateLimit,
+    ServiceRateLimitRule,
 )
 from evenkeel.core.resources.model import Vip
 from evenkeel.core.tls.certificates import CertificateContent
@@ -74,6 +76,18 @@ def policy(place: int = 1, *rules: ServiceL7Rule, **changes: Any) -> ServiceL7Po
     """An L7 policy that rejects, with a rule if none is given."""
     fields: dict[str, Any] = {"id": f"policy-{place}", "action": "REJECT", "rules": rules or (rule(),)}
     return ServiceL7Policy(**{**fields, **changes})
+
+
+def rate_limit(*rules: ServiceRateLimitRule, number: int = 1, **changes: Any) -> ServiceRateLimit:
+    """A rate limit policy with these rules."""
+    fields: dict[str, Any] = {"id": f"limit-{number}", "action": "DENY", "rules": rules or (rate_rule(),)}
+    return ServiceRateLimit(**{**fields, **changes})
+
+
+def rate_rule(number: int = 1, **changes: Any) -> ServiceRateLimitRule:
+    """A limit of requests in ten minutes."""
+    fields: dict[str, Any] = {"id": f"rate-rule-{number}", "metric": "REQUESTS", "threshold": 3, "interval": 600}
+    return ServiceRateLimitRule(**{**fields, **changes})
 
 
 def rule(number: int = 1, **changes: Any) -> ServiceL7Rule:

@@ -19,6 +19,8 @@ from evenkeel.core.resources.model import (
     LoadBalancerTree,
     Member,
     Pool,
+    RateLimitPolicy,
+    RateLimitRule,
     Vip,
 )
 from evenkeel.core.tls.certificates import CertificateFacts
@@ -112,6 +114,29 @@ def l7policy(**values: Any) -> L7Policy:
         "action": "REJECT",
     }
     return L7Policy(**defaults | values)
+
+
+def rate_limit_policy(**values: Any) -> RateLimitPolicy:
+    fields: dict[str, Any] = {
+        "id": new_id(),
+        "listener_id": "",
+        "load_balancer_id": "",
+        "project_id": PROJECT,
+        "action": "DENY",
+    }
+    return RateLimitPolicy(**{**fields, **values})
+
+
+def rate_limit_rule(**values: Any) -> RateLimitRule:
+    fields: dict[str, Any] = {
+        "id": new_id(),
+        "rate_limit_policy_id": "",
+        "load_balancer_id": "",
+        "project_id": PROJECT,
+        "metric": "REQUESTS",
+        "threshold": 50,
+    }
+    return RateLimitRule(**{**fields, **values})
 
 
 def l7rule(number: int = 1, **values: Any) -> L7Rule:

@@ -33,6 +33,8 @@ from tests.store.builders import (
     new_id,
     placed,
     pool,
+    rate_limit_policy,
+    rate_limit_rule,
     tree,
     vip,
     with_policies,
@@ -93,7 +95,7 @@ CASES: dict[str, Case] = {
         lambda store, it: store.tenants.update_load_balancer(it.load_balancer.id, {"name": "x"}, project_id=None), 4
     ),
     "delete": Case(
-        lambda store, it: store.tenants.delete_load_balancer(it.load_balancer.id, cascade=True, project_id=None), 10
+        lambda store, it: store.tenants.delete_load_balancer(it.load_balancer.id, cascade=True, project_id=None), 12
     ),
     "add listener": Case(
         lambda store, it: store.tenants.add_listener(
@@ -142,7 +144,7 @@ CASES: dict[str, Case] = {
         7,
     ),
     "delete listener": Case(
-        lambda store, it: store.tenants.delete_child(Listener, it.listeners[0].id, project_id=None), 9
+        lambda store, it: store.tenants.delete_child(Listener, it.listeners[0].id, project_id=None), 11
     ),
     "add L7 policy": Case(
         lambda store, it: store.tenants.add_l7policy(
@@ -169,6 +171,13 @@ CASES: dict[str, Case] = {
         lambda store, it: store.tenants.add_l7rule(l7rule(l7policy_id=it.l7policies[0].id), project_id=None), 8
     ),
     "delete L7 rule": Case(lambda store, it: store.tenants.delete_child(L7Rule, it.l7rules[0].id, project_id=None), 8),
+    "add rate limit policy": Case(
+        lambda store, it: store.tenants.add_rate_limit_policy(
+            rate_limit_policy(listener_id=it.listeners[0].id), project_id=None
+        ),
+        7,
+    ),
+    "add rate limit rule": Case(lambda store, it: limited(store, it), 15),
     "get L7 policy": Case(lambda store, it: store.tenants.get(L7Policy, it.l7policies[0].id, project_id=None), 1),
     "list L7 policies": Case(lambda store, it: store.tenants.list(L7Policy, ListQuery()), 1),
     "list L7 rules": Case(lambda store, it: store.tenants.list(L7Rule, ListQuery(), parent_id=it.l7policies[0].id), 1),
@@ -180,7 +189,7 @@ CASES: dict[str, Case] = {
     "get pool": Case(lambda store, it: store.tenants.get(Pool, it.pools[0].id, project_id=None), 2),
     "get listener": Case(lambda store, it: store.tenants.get(Listener, it.listeners[0].id, project_id=None), 1),
     "served by": Case(lambda store, it: store.tenants.served_by(Member, it.members[0].id, project_id=None), 1),
-    "tree": Case(lambda store, it: store.tenants.tree(it.load_balancer.id, project_id=None), 6),
+    "tree": Case(lambda store, it: store.tenants.tree(it.load_balancer.id, project_id=None), 7),
     "list load balancers": Case(lambda store, it: store.tenants.list(LoadBalancer, ListQuery()), 2),
     "list from a marker": Case(
         lambda store, it: store.tenants.list(LoadBalancer, ListQuery(limit=1, marker=it.load_balancer.id)), 3
@@ -200,6 +209,12 @@ CASES: dict[str, Case] = {
     "summary": Case(lambda store, it: store.operators.summary(), 4),
     "shard counts": Case(lambda store, it: store.operators.shard_counts(), 1),
 }
+
+
+async def limited(store: SqlStore, it: LoadBalancerTree) -> None:
+    policy = rate_limit_policy(listener_id=it.listeners[0].id)
+    await store.tenants.add_rate_limit_policy(policy, project_id=None)
+    await store.tenants.add_rate_limit_rule(rate_limit_rule(rate_limit_policy_id=policy.id), project_id=None)
 
 
 async def monitor_and_pool(store: SqlStore, it: LoadBalancerTree) -> None:

@@ -40,6 +40,7 @@ CHOSEN = "198.0.2.5"
 """The VIP address that Octavia's no-op driver always chooses."""
 EXTRAS = {
     **dict.fromkeys(("loadbalancer", "loadbalancers"), frozenset({"status_reason"})),
+    **dict.fromkeys(("listener", "listeners"), frozenset({"rate_limit_policies"})),
     **dict.fromkeys(("pool", "pools"), frozenset({"healthmonitor_id"})),
 }
 """What only we have, as ``docs/reference/differences.md`` says."""

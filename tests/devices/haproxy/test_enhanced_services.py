@@ -84,6 +84,9 @@ class TestHaproxy28AccessLogs(AccessLogBehaviour):
         return newer
 
 
+RATES = "show table listener-1:rates.client.3600"
+
+
 async def refused_at(box: Box) -> bool:
     head, _ = await ask(box.moved(VIP, 80), "/")
     return head.startswith("HTTP/1.1 429")
@@ -107,14 +110,14 @@ async def test_a_pair_shares_its_rates_and_they_hold_over_reloads(
     await clients.statuses_of(21)
 
     async def shared() -> bool:
-        return "::ffff:127.0.0.1" in await second.tell("show table listener-1")
+        return "::ffff:127.0.0.1" in await second.tell(RATES)
 
     await eventually(shared)
     assert await refused_at(second)  # settled: the entry came with its rate
     await clients.serve((server,), "api", timeout_client_data=33_000)
 
     async def taught() -> bool:
-        return "::ffff:127.0.0.1" in await first.tell("show table listener-1")
+        return "::ffff:127.0.0.1" in await first.tell(RATES)
 
     await eventually(taught)
     assert await refused_at(first)  # settled: the entry came with its rate
@@ -156,7 +159,8 @@ async def test_connections_to_another_process_or_host_are_not_counted(
         writer.write(b"GET / HTTP/1.1\r\nHost: test\r\n\r\n")
 
         async def shared() -> bool:
-            return "http_req_rate(3600000)=1" in await second.tell("show table listener-1")
+            rates, connections = [await second.tell(each) for each in (RATES, "show table listener-1")]
+            return "http_req_rate(3600000)=1" in rates and "::ffff:127.0.0.1" in connections
 
         await eventually(shared)
         # settled: the entry came with everything that is shared

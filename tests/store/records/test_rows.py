@@ -15,6 +15,7 @@ from evenkeel.core.resources.model import (
     LoadBalancer,
     Member,
     Pool,
+    RateLimitPolicy,
     SessionPersistence,
     Subnet,
 )
@@ -23,9 +24,10 @@ from tests.store.builders import l7policy, l7rule, listener, load_balancer, memb
 
 DERIVED = {
     LoadBalancer: {"vip", "listener_ids", "pool_ids"},
-    Listener: {"l7policy_ids"},
+    Listener: {"l7policy_ids", "rate_limit_policy_ids"},
     Pool: {"listener_ids", "l7_listener_ids", "member_ids", "health_monitor_id"},
     L7Policy: {"rule_ids"},
+    RateLimitPolicy: {"rule_ids"},
     Agent: {
         "alive",
         "acting_shards",
@@ -116,6 +118,6 @@ def test_no_two_attributes_are_mixed_up() -> None:
 
         built = msgspec.structs.asdict(kind.build([row[column.name] for column in kind.columns]))
 
-        below = ("l7policy_ids", "rule_ids", "listener_ids", "l7_listener_ids", "member_ids")
+        below = ("l7policy_ids", "rate_limit_policy_ids", "rule_ids", "listener_ids", "l7_listener_ids", "member_ids")
         given = row | dict.fromkeys((*lists, *below), ()) | {"insert_headers": {}}
         assert {name: built[name] for name in built} == {name: given[name] for name in built}

@@ -21,11 +21,21 @@ from evenkeel.api.http.lists import (
     select_fields,
 )
 from evenkeel.api.http.routing import Handler
-from evenkeel.api.octavia import l7_showing, showing
+from evenkeel.api.octavia import l7_showing, rate_limit_showing, showing
 from evenkeel.api.octavia.attributes import filters_of
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.usecases.writes import remove
-from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
+from evenkeel.core.resources.model import (
+    HealthMonitor,
+    L7Policy,
+    L7Rule,
+    Listener,
+    LoadBalancer,
+    Member,
+    Pool,
+    RateLimitPolicy,
+    RateLimitRule,
+)
 
 _LOAD_BALANCER_NAME = {"loadbalancer_id": "load_balancer_id"}
 
@@ -125,7 +135,39 @@ L7RULES = TenantResource(
 )
 
 
-TENANT_RESOURCES = (LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, HEALTH_MONITORS, L7POLICIES, L7RULES)
+RATE_LIMIT_POLICIES = TenantResource(
+    kind=RateLimitPolicy,
+    title="Rate Limit Policy",
+    name="ratelimitpolicy",
+    plural="ratelimitpolicies",
+    filters=filters_of(RateLimitPolicy, aliases=_LOAD_BALANCER_NAME),
+    view=rate_limit_showing.rate_limit_policy_view,
+)
+
+
+RATE_LIMIT_RULES = TenantResource(
+    kind=RateLimitRule,
+    title="Rate Limit Rule",
+    name="rule",
+    plural="rules",
+    filters=filters_of(RateLimitRule, without=frozenset({"load_balancer_id", "rate_limit_policy_id"})),
+    view=rate_limit_showing.rate_limit_rule_view,
+    rule="ratelimitrule",
+    parent=RATE_LIMIT_POLICIES,
+)
+
+
+TENANT_RESOURCES = (
+    LOAD_BALANCERS,
+    LISTENERS,
+    POOLS,
+    MEMBERS,
+    HEALTH_MONITORS,
+    L7POLICIES,
+    L7RULES,
+    RATE_LIMIT_POLICIES,
+    RATE_LIMIT_RULES,
+)
 """All resources of tenants."""
 
 

@@ -23,16 +23,24 @@ from evenkeel.api.octavia.resources import (
     MEMBERS,
     OCTAVIA,
     POOLS,
+    RATE_LIMIT_POLICIES,
+    RATE_LIMIT_RULES,
 )
 from evenkeel.api.octavia.trees import graph_view
 from evenkeel.api.policy.names import octavia_rule, own_rule
 from evenkeel.api.responses.answers import Answer
-from evenkeel.api.usecases import change_requests, l7_requests, requests
+from evenkeel.api.usecases import change_requests, l7_requests, rate_limit_requests, requests
 from evenkeel.api.usecases.l7policies import change_l7policy, change_l7rule, make_l7policy, make_l7rule
 from evenkeel.api.usecases.listeners import change_listener, make_listener
 from evenkeel.api.usecases.load_balancers import change_load_balancer, make_load_balancer
 from evenkeel.api.usecases.members import change_member, make_member
 from evenkeel.api.usecases.pools import change_health_monitor, change_pool, make_health_monitor, make_pool
+from evenkeel.api.usecases.rate_limits import (
+    change_rate_limit_policy,
+    change_rate_limit_rule,
+    make_rate_limit_policy,
+    make_rate_limit_rule,
+)
 from evenkeel.core.kit.errors import Invalid
 
 CASCADE = Parameter(name="cascade", description="Delete listeners and pools with it", type=bool)
@@ -93,6 +101,20 @@ _L7RULES = Declared(
     view=views.L7RuleView,
     create=Write(l7_requests.L7RuleNewBody, make_l7rule, "Add a rule to an L7 policy"),
     change=Write(l7_requests.L7RuleChangeBody, change_l7rule, "Change an L7 rule"),
+)
+_RATE_LIMIT_POLICIES = Declared(
+    api=OCTAVIA,
+    resource=RATE_LIMIT_POLICIES,
+    view=views.RateLimitPolicyView,
+    create=Write(rate_limit_requests.RateLimitPolicyNewBody, make_rate_limit_policy, "Create a rate limit policy"),
+    change=Write(rate_limit_requests.RateLimitPolicyChangeBody, change_rate_limit_policy, "Change a rate limit policy"),
+)
+_RATE_LIMIT_RULES = Declared(
+    api=OCTAVIA,
+    resource=RATE_LIMIT_RULES,
+    view=views.RateLimitRuleView,
+    create=Write(rate_limit_requests.RateLimitRuleNewBody, make_rate_limit_rule, "Add a rule to a rate limit policy"),
+    change=Write(rate_limit_requests.RateLimitRuleChangeBody, change_rate_limit_rule, "Change a rate limit rule"),
 )
 
 _TENANTS = (
@@ -159,6 +181,8 @@ _TENANTS = (
     *_HEALTH_MONITORS.operations,
     *_L7POLICIES.operations,
     *_L7RULES.operations,
+    *_RATE_LIMIT_POLICIES.operations,
+    *_RATE_LIMIT_RULES.operations,
 )
 
 PROVIDER_ROUTES = (

@@ -93,6 +93,7 @@ def _listener_attributes(row: Listener) -> dict[str, Any]:
         "created_at": timestamp(row.created_at),
         "updated_at": timestamp_or_none(row.updated_at),
         "allowed_cidrs": row.allowed_cidrs or None,
+        "rate_limit_policies": row.rate_limit_policy_ids or None,
         **_tls_lists(row),
     }
 
@@ -107,7 +108,7 @@ def _parent(row: Listener | Pool) -> list[IdRef]:
 
 
 def listener_view(row: Listener) -> ListenerView:
-    """A listener, with the ids of its L7 policies."""
+    """A listener, with the ids of its L7 policies and rate limit policies."""
     own = {"loadbalancers": _parent(row), "l7policies": refs(row.l7policy_ids)}
     return _listener(row, **_listener_attributes(row), **own)
 

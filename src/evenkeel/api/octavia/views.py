@@ -2,7 +2,17 @@
 
 from evenkeel.api.common.views import IdRef, View
 from evenkeel.api.octavia.attributes import shows_attributes_of
-from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
+from evenkeel.core.resources.model import (
+    HealthMonitor,
+    L7Policy,
+    L7Rule,
+    Listener,
+    LoadBalancer,
+    Member,
+    Pool,
+    RateLimitPolicy,
+    RateLimitRule,
+)
 
 
 class AdditionalVipView(View, kw_only=True):
@@ -48,6 +58,8 @@ class ListenerAttributes(View, kw_only=True):
     allowed_cidrs: tuple[str, ...] | None
     tls_versions: tuple[str, ...] | None
     alpn_protocols: tuple[str, ...] | None
+    rate_limit_policies: tuple[str, ...] | None
+    """Ids of the listener's rate limit policies; null: none."""
 
 
 class ListenerView(ListenerAttributes, kw_only=True):
@@ -133,6 +145,25 @@ class L7PolicyView(L7PolicyAttributes, kw_only=True):
     """An L7 policy, with the ids of its rules."""
 
     rules: list[IdRef]
+
+
+@shows_attributes_of(RateLimitPolicy, without=frozenset({"load_balancer_id"}))
+class RateLimitPolicyView(View, kw_only=True):
+    """A rate limit policy, with the ids of its rules."""
+
+    tenant_id: str
+    created_at: str
+    updated_at: str | None
+    rules: list[IdRef]
+
+
+@shows_attributes_of(RateLimitRule, without=frozenset({"load_balancer_id", "rate_limit_policy_id"}))
+class RateLimitRuleView(View, kw_only=True):
+    """A rate limit rule: a threshold of one metric."""
+
+    tenant_id: str
+    created_at: str
+    updated_at: str | None
 
 
 class StatisticsView(View, kw_only=True):

@@ -66,6 +66,8 @@ _TENANT_KINDS = {
     "healthmonitor": "health monitors",
     "l7policy": "L7 policies",
     "l7rule": "L7 rules",
+    "ratelimitpolicy": "rate limit policies",
+    "ratelimitrule": "rate limit rules",
 }
 _CATALOGUE_KINDS = {"flavor": "flavors", "availability-zone": "availability zones"}
 _PROFILE_KINDS = {"flavor-profile": "flavor profiles", "availability-zone-profile": "availability zone profiles"}

@@ -15,6 +15,8 @@ from evenkeel.core.resources.model import (
     LoadBalancerTree,
     Member,
     Pool,
+    RateLimitPolicy,
+    RateLimitRule,
     Vip,
 )
 from evenkeel.core.resources.tree_changes import FIXED, children_of, tree_changes
@@ -34,6 +36,8 @@ _TITLES: dict[type[Child], str] = {
     HealthMonitor: "health monitor",
     L7Policy: "L7 policy",
     L7Rule: "L7 rule",
+    RateLimitPolicy: "rate limit policy",
+    RateLimitRule: "rate limit rule",
 }
 _ADDRESSES = ("vip", "additional_vips")
 _OF_CATALOGUE = ("flavor_id", "availability_zone")

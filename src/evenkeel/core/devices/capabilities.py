@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 from msgspec import field
 from msgspec.structs import asdict
 
+from evenkeel.core.devices.rate_limits import EVERY_RATE_LIMIT, RateLimitSupport, rate_limit_problems
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import Unsupported
 from evenkeel.core.kit.values import Value
@@ -152,6 +153,8 @@ class Capabilities(Value):
     """Parts of enhanced services that the device type renders (:mod:`evenkeel.config.esd.parts`)."""
     service_tags: bool = False
     """True if enhanced services may have F5's tags, which name objects on the devices."""
+    rate_limits: RateLimitSupport = RateLimitSupport()
+    """Supported rate limit policies; by default none, so that a driver lists them once it renders them."""
     flavor_metadata: dict[str, str] | None = None
     """Keys allowed in the data of flavor profiles: name -> description. None: any key."""
     availability_zone_metadata: dict[str, str] | None = None
@@ -173,7 +176,7 @@ class Capabilities(Value):
         return tuple(sorted({protocol for pools in self.protocol_pairs.values() for protocol in pools}))
 
 
-EVERYTHING = Capabilities(carries_traffic=False)
+EVERYTHING = Capabilities(carries_traffic=False, rate_limits=EVERY_RATE_LIMIT)
 """Capabilities of a driver without a table: the renderer of such a driver refuses what it does not support."""
 
 
@@ -345,6 +348,8 @@ def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iter
         yield from (f"listener {listener.id}: {problem}" for problem in listener_problems(table, asdict(listener)))
         if listener.enhanced_services and not table.offers_services:
             yield f"listener {listener.id}: enhanced services {', '.join(listener.enhanced_services)}. Allowed: none."
+        limits = rate_limit_problems(table.rate_limits, listener.protocol, listener.rate_limits)
+        yield from (f"listener {listener.id}: {problem}" for problem in limits)
         for policy in listener.l7policies:
             found = [*l7policy_problems(table, asdict(policy))]
             for rule in policy.rules:

@@ -24,6 +24,10 @@ from evenkeel.core.resources.model import (
     MemberSpec,
     Pool,
     PoolSpec,
+    RateLimitPolicy,
+    RateLimitPolicySpec,
+    RateLimitRule,
+    RateLimitRuleSpec,
     Vip,
 )
 from evenkeel.core.tls.certificate_references import references_of
@@ -57,6 +61,16 @@ class ServiceL7Policy(Wire, L7PolicySpec):
     rules: tuple[ServiceL7Rule, ...] = ()
 
 
+class ServiceRateLimitRule(Wire, RateLimitRuleSpec):
+    """A rate limit rule, as sent to the device."""
+
+
+class ServiceRateLimit(Wire, RateLimitPolicySpec):
+    """A rate limit policy, as sent to the device: its action applies to clients that exceed all of its rules."""
+
+    rules: tuple[ServiceRateLimitRule, ...] = ()
+
+
 class ServiceListener(Wire, ListenerSpec):
     """A listener, as sent to the device; its pool is named by id."""
 
@@ -66,6 +80,8 @@ class ServiceListener(Wire, ListenerSpec):
     """Names of the enhanced services of the listener, the first one with precedence: see
     :mod:`evenkeel.core.resources.enhanced_services`.
     """
+    rate_limits: tuple[ServiceRateLimit, ...] = ()
+    """Enabled rate limit policies that have rules."""
 
 
 class ServiceCertificate(Wire):
@@ -190,7 +206,7 @@ def definition_of(
             deleted=True,
         )
     live_pools = {pool.id for pool in tree.pools if not pool.deleted}
-    policies = _policies_of(tree)
+    policies, limits = _policies_of(tree), rate_limits_of(tree)
     return ServiceDefinition(
         load_balancer_id=root.id,
         project_id=root.project_id,
@@ -200,7 +216,13 @@ def definition_of(
         name=root.name,
         admin_state_up=root.admin_state_up,
         listeners=tuple(
-            _listener_of(row, policies.get(row.id, ()), live_pools, _enhanced_services_of(tree, row, bare=bare_tags))
+            _listener_of(
+                row,
+                policies.get(row.id, ()),
+                live_pools,
+                _enhanced_services_of(tree, row, bare=bare_tags),
+                limits.get(row.id, ()),
+            )
             for row in tree.listeners
             if not row.deleted
         ),
@@ -236,12 +258,18 @@ _member = _converter(MemberSpec, ServiceMember)
 _monitor = _converter(HealthMonitorSpec, ServiceMonitor)
 _policy = _converter(L7PolicySpec, ServiceL7Policy)
 _rule = _converter(L7RuleSpec, ServiceL7Rule)
+_rate_limit = _converter(RateLimitPolicySpec, ServiceRateLimit)
+_rate_limit_rule = _converter(RateLimitRuleSpec, ServiceRateLimitRule)
 
 
 def _listener_of(
-    row: Listener, policies: Iterable[ServiceL7Policy], live_pools: set[str], enhanced_services: tuple[str, ...]
+    row: Listener,
+    policies: Iterable[ServiceL7Policy],
+    live_pools: set[str],
+    enhanced_services: tuple[str, ...],
+    rate_limits: Iterable[ServiceRateLimit],
 ) -> ServiceListener:
-    made = _without_idle_references(_listener(row, tuple(policies), enhanced_services))
+    made = _without_idle_references(_listener(row, tuple(policies), enhanced_services, tuple(rate_limits)))
     # pools marked deleted are not part of the definition, so the listener must not name one
     if made.default_pool_id is None or made.default_pool_id in live_pools:
         return made
@@ -276,6 +304,24 @@ def _policies_of(tree: LoadBalancerTree) -> dict[str, list[ServiceL7Policy]]:
                 _without_idle_targets(_policy(row, tuple(rules.get(row.id, ()))))
             )
     return policies
+
+
+def rate_limits_of(tree: LoadBalancerTree) -> dict[str, list[ServiceRateLimit]]:
+    """Return the rate limits by listener id, in order of creation; those without effect are left out."""
+    rules: dict[str, list[RateLimitRule]] = {}
+    for rule in tree.rate_limit_rules:
+        if not rule.deleted:
+            rules.setdefault(rule.rate_limit_policy_id, []).append(rule)
+    limits: dict[str, list[ServiceRateLimit]] = {}
+    for row in tree.rate_limit_policies:
+        if not row.deleted and row.enabled and row.id in rules:
+            limits.setdefault(row.listener_id, []).append(rate_limit(row, rules[row.id]))
+    return limits
+
+
+def rate_limit(policy: RateLimitPolicy, rules: Iterable[RateLimitRule]) -> ServiceRateLimit:
+    """Return a rate limit policy with these rules as it is sent to devices; paths are sorted."""
+    return _rate_limit(policy, tuple(replace(_rate_limit_rule(rule), urls=tuple(sorted(rule.urls))) for rule in rules))
 
 
 def _enhanced_services_of(tree: LoadBalancerTree, listener: Listener, *, bare: bool) -> tuple[str, ...]:

@@ -21,6 +21,8 @@ from evenkeel.core.resources.model import (
     Member,
     NewPool,
     Pool,
+    RateLimitPolicy,
+    RateLimitRule,
 )
 from evenkeel.core.tls.certificates import CheckedCertificate
 
@@ -127,6 +129,16 @@ class TenantStore(Protocol):
 
     async def add_l7rule(self, row: L7Rule, *, project_id: ProjectId | None) -> Change:
         """Add a rule to the policy ``row.l7policy_id``. More rules than allowed: :class:`Conflict`."""
+        ...
+
+    async def add_rate_limit_policy(self, row: RateLimitPolicy, *, project_id: ProjectId | None) -> Change:
+        """Add a rate limit policy without rules to the listener ``row.listener_id``. More policies than allowed:
+        :class:`Conflict`.
+        """
+        ...
+
+    async def add_rate_limit_rule(self, row: RateLimitRule, *, project_id: ProjectId | None) -> Change:
+        """Add a rule to the policy ``row.rate_limit_policy_id``. More rules than allowed: :class:`Conflict`."""
         ...
 
     async def add_pool(

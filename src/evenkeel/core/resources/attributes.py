@@ -8,7 +8,17 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import inspect
 
-from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
+from evenkeel.core.resources.model import (
+    HealthMonitor,
+    L7Policy,
+    L7Rule,
+    Listener,
+    LoadBalancer,
+    Member,
+    Pool,
+    RateLimitPolicy,
+    RateLimitRule,
+)
 
 _SYSTEM = frozenset(
     {
@@ -28,12 +38,14 @@ _OPERATORS = frozenset({"operator_irules"})
 """Attributes that only operators set, and no request of a tenant."""
 LINKS: dict[type[Any], tuple[str, ...]] = {
     LoadBalancer: ("listener_ids", "pool_ids"),
-    Listener: ("l7policy_ids",),
+    Listener: ("l7policy_ids", "rate_limit_policy_ids"),
     Pool: ("listener_ids", "l7_listener_ids", "member_ids", "health_monitor_id"),
     Member: (),
     HealthMonitor: (),
     L7Policy: ("rule_ids",),
     L7Rule: (),
+    RateLimitPolicy: ("rule_ids",),
+    RateLimitRule: (),
 }
 """Attributes with ids of related objects, by class; they are stored with the related objects and stand last in their
 class.
@@ -47,6 +59,8 @@ _FIXED: dict[type[Any], frozenset[str]] = {
     HealthMonitor: frozenset({"pool_id", "type", "shared_monitor_id"}),
     L7Policy: frozenset({"listener_id", "enhanced_service"}),
     L7Rule: frozenset({"l7policy_id"}),
+    RateLimitPolicy: frozenset({"listener_id"}),
+    RateLimitRule: frozenset({"rate_limit_policy_id"}),
 }
 """Attributes that are fixed when the object is created, by class."""
 
@@ -122,6 +136,8 @@ HIDDEN: dict[type[Any], frozenset[str]] = {
     ),
     Listener: frozenset({"revision", "deleted", "operator_irules"}),
     L7Rule: frozenset({"revision", "deleted"}),
+    RateLimitPolicy: frozenset({"revision", "deleted"}),
+    RateLimitRule: frozenset({"revision", "deleted"}),
     Member: frozenset({"revision", "deleted", "given_address", "given_monitor_address"}),
     L7Policy: frozenset({"revision", "deleted", "enhanced_service"}),
     Pool: frozenset({"revision", "deleted", "subnet_id"}),

@@ -17,6 +17,8 @@ CALLED: dict[str, str] = {
     "member": "members",
     "l7policy": "L7 policies",
     "l7rule": "L7 rules",
+    "ratelimitpolicy": "rate limit policies",
+    "ratelimitrule": "rate limit rules",
     "certificate": "certificates",
 }
 """Plural by limited kind. A pool has at most one health monitor, and lists in listeners have limits of their own."""
@@ -30,6 +32,8 @@ class LoadBalancerLimits(Value):
     member: int = 10_000
     l7policy: int = 1_000
     l7rule: int = 2_000
+    ratelimitpolicy: int = 500
+    ratelimitrule: int = 1_000
     certificate: int = 1_500
     """Number of references in all listeners and pools together: certificates, CA certificates and revocation lists."""
 

@@ -30,6 +30,14 @@ ClientAuthentication = Literal["NONE", "OPTIONAL", "MANDATORY"]
 TlsVersion = Literal["SSLv3", "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"]
 AlpnProtocol = Literal["http/1.0", "http/1.1", "h2"]
 L7RuleCompareType = Literal["REGEX", "STARTS_WITH", "ENDS_WITH", "CONTAINS", "EQUAL_TO"]
+RateLimitAction = Literal["DENY", "REJECT", "SILENT_DROP", "QUEUE"]
+"""``DENY``: response 429; ``REJECT``: the connection is closed without a response; ``SILENT_DROP``: the client is not
+informed of that; ``QUEUE``: requests are delayed.
+"""
+RateLimitMetric = Literal["REQUESTS", "REQUESTS_PER_URL", "KBYTES", "PACKETS"]
+"""What a rate limit counts for each client. ``REQUESTS_PER_URL``: requests of each of the rule's paths by itself;
+``KBYTES``: units of 1024 bytes in both directions.
+"""
 
 POOL_PROTOCOLS_OF_LISTENER: dict[str, frozenset[str]] = {
     "HTTP": frozenset({"HTTP", "PROXY", "PROXYV2"}),
@@ -66,6 +74,12 @@ L7_POSITION_MAX = 2_147_483_647
 """Largest position of an L7 policy; in a request it means "the last one"."""
 L7_RULES_MAX = 50
 """Most rules of one policy, like in Octavia."""
+RATE_LIMIT_POLICIES_MAX = 16
+"""Most rate limit policies of one listener."""
+RATE_LIMIT_RULES_MAX = 8
+"""Most rules of one rate limit policy."""
+RATE_LIMIT_URLS_MAX = 32
+"""Most paths of one rate limit rule."""
 
 
 def port_space(protocol: str) -> str:
@@ -224,6 +238,8 @@ class Listener(Value, ListenerSpec, kw_only=True):
     updated_at: float | None = None
     l7policy_ids: tuple[str, ...] = ()
     """Ids of the listener's L7 policies, in order of their positions."""
+    rate_limit_policy_ids: tuple[str, ...] = ()
+    """Ids of the listener's rate limit policies, in order of creation."""
 
 
 class PoolSpec(Spec):
@@ -413,6 +429,66 @@ class L7Rule(Value, L7RuleSpec, kw_only=True):
     updated_at: float | None = None
 
 
+class RateLimitPolicySpec(Spec):
+    """The attributes of a rate limit policy that are sent to the device."""
+
+    id: str
+    action: RateLimitAction
+    enabled: bool = True
+
+
+@flattened_struct
+class RateLimitPolicy(Value, RateLimitPolicySpec, kw_only=True):
+    """An action of a listener for clients that exceed all of the policy's rules; several policies apply independently.
+    A policy without rules limits nothing. Attributes are those of Octavia's specification of rate limits.
+    """
+
+    listener_id: str
+    load_balancer_id: LoadBalancerId
+    project_id: ProjectId
+    name: str = ""
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
+    operating_status: OperatingStatus = OperatingStatus.OFFLINE
+    revision: int = 1
+    deleted: bool = False
+    created_at: float = 0.0
+    updated_at: float | None = None
+    rule_ids: tuple[str, ...] = ()
+    """Ids of the policy's rules, in order of creation."""
+
+
+class RateLimitRuleSpec(Spec):
+    """A rate limit rule, a threshold of one metric: the attributes sent to the device."""
+
+    id: str
+    metric: RateLimitMetric
+    threshold: int
+    """Amount of the metric that a client may have in the interval; more exceeds the rule."""
+    interval: int = 30
+    """Interval in seconds over which the metric is measured for each client."""
+    urls: tuple[str, ...] = ()
+    """Paths to which REQUESTS_PER_URL applies; without effect for other metrics."""
+
+
+@flattened_struct
+class RateLimitRule(Value, RateLimitRuleSpec, kw_only=True):
+    """A rate limit rule: a threshold of one metric."""
+
+    rate_limit_policy_id: str
+    load_balancer_id: LoadBalancerId
+    project_id: ProjectId
+    name: str = ""
+    tags: tuple[str, ...] = ()
+    provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
+    operating_status: OperatingStatus = OperatingStatus.OFFLINE
+    revision: int = 1
+    deleted: bool = False
+    created_at: float = 0.0
+    updated_at: float | None = None
+
+
 class NewPool(Value):
     """A pool created together with the listener or L7 policy that refers to it."""
 
@@ -426,7 +502,7 @@ class NewPool(Value):
         return (self.pool, *self.members, *(() if self.monitor is None else (self.monitor,)))
 
 
-Child = Listener | Pool | Member | HealthMonitor | L7Policy | L7Rule
+Child = Listener | Pool | Member | HealthMonitor | L7Policy | L7Rule | RateLimitPolicy | RateLimitRule
 Resource = LoadBalancer | Child
 
 
@@ -441,6 +517,8 @@ class LoadBalancerTree(Value):
     l7policies: tuple[L7Policy, ...] = ()
     """L7 policies, sorted by position."""
     l7rules: tuple[L7Rule, ...] = ()
+    rate_limit_policies: tuple[RateLimitPolicy, ...] = ()
+    rate_limit_rules: tuple[RateLimitRule, ...] = ()
 
 
 class ListenerStatistics(Wire):

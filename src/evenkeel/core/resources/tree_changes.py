@@ -21,6 +21,8 @@ from evenkeel.core.resources.model import (
     LoadBalancerTree,
     Member,
     Pool,
+    RateLimitPolicy,
+    RateLimitRule,
 )
 
 ChildKind = type[Child]
@@ -43,6 +45,8 @@ _PLACES: dict[ChildKind, tuple[str, ...]] = {
     Listener: ("protocol", "protocol_port"),
     L7Policy: ("listener_id",),
     L7Rule: ("l7policy_id",),
+    RateLimitPolicy: ("listener_id",),
+    RateLimitRule: ("rate_limit_policy_id",),
 }
 """Attributes by which an object occupies something that only one live object may have, or belongs to its parent. Kinds
 are in the order in which objects come: parents first, pools before the objects that send to them.
@@ -58,6 +62,8 @@ class _Parent(NamedTuple):
 _PARENTS: dict[ChildKind, _Parent] = {
     L7Policy: _Parent(Listener, "listener_id"),
     L7Rule: _Parent(L7Policy, "l7policy_id"),
+    RateLimitPolicy: _Parent(Listener, "listener_id"),
+    RateLimitRule: _Parent(RateLimitPolicy, "rate_limit_policy_id"),
 }
 """Parents of kinds whose parents may be removed for a moment."""
 
@@ -132,6 +138,8 @@ def children_of(tree: LoadBalancerTree) -> dict[ChildKind, tuple[Child, ...]]:
         Listener: tree.listeners,
         L7Policy: tree.l7policies,
         L7Rule: tree.l7rules,
+        RateLimitPolicy: tree.rate_limit_policies,
+        RateLimitRule: tree.rate_limit_rules,
     }
 
 
@@ -221,10 +229,18 @@ def _touched_parents(compared: Mapping[ChildKind, _Compared], wanted: LoadBalanc
     policies = {row.l7policy_id for row in compared[L7Rule].differing}  # type: ignore[union-attr]
     listeners = {row.listener_id for row in compared[L7Policy].differing}  # type: ignore[union-attr]
     listeners |= {row.listener_id for row in wanted.l7policies if row.id in policies}
+    limits = {row.rate_limit_policy_id for row in compared[RateLimitRule].differing}  # type: ignore[union-attr]
+    listeners |= {row.listener_id for row in compared[RateLimitPolicy].differing}  # type: ignore[union-attr]
+    listeners |= {row.listener_id for row in wanted.rate_limit_policies if row.id in limits}
     changed_pools = pools | {row.id for row in compared[Pool].differing}
     listeners |= {row.id for row in wanted.listeners if row.default_pool_id in changed_pools}
     listeners |= {row.listener_id for row in wanted.l7policies if row.redirect_pool_id in changed_pools}
-    ids: dict[ChildKind, set[str]] = {Pool: pools, Listener: listeners, L7Policy: policies}
+    ids: dict[ChildKind, set[str]] = {
+        Pool: pools,
+        Listener: listeners,
+        L7Policy: policies,
+        RateLimitPolicy: limits,
+    }
     for kind, touched in ids.items():
         there = {row.id for row in children_of(wanted)[kind]}
         if found := tuple(sorted((touched & there) - written)):

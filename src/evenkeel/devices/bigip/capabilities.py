@@ -1,6 +1,7 @@
 """The BIG-IP renderer's support for the API's features; the reasons are in the modules of ``render/``."""
 
 from evenkeel.core.devices.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
+from evenkeel.core.devices.rate_limits import RateLimitSupport
 from evenkeel.core.resources.enhanced_services import FLAVOR_KEY
 from evenkeel.core.resources.patterns import PatternLimits
 
@@ -82,6 +83,15 @@ CAPABILITIES = Capabilities(
         "access_log",
     ),
     service_tags=True,
+    rate_limits=RateLimitSupport(
+        protocols=("HTTP", "TERMINATED_HTTPS"),
+        metrics=("REQUESTS", "REQUESTS_PER_URL", "KBYTES"),
+        actions=("DENY", "REJECT", "SILENT_DROP"),
+        refusals={
+            "PACKETS": "the iRule judges requests, and packets of a connection come between them",
+            "QUEUE": "the iRule answers or passes a request on, and does not delay it",
+        },
+    ),
     standby="silent",
     # a device does not send to addresses that it answers for itself
     chaining=False,

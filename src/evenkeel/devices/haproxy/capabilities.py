@@ -2,6 +2,7 @@
 
 from evenkeel.config.esd.parts import PARTS
 from evenkeel.core.devices.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
+from evenkeel.core.devices.rate_limits import RateLimitSupport
 from evenkeel.core.resources.enhanced_services import FLAVOR_KEY
 
 CAPABILITIES = Capabilities(
@@ -75,6 +76,17 @@ CAPABILITIES = Capabilities(
     # listeners are transparent: they answer only what is routed to the host
     standby="listening",
     service_parts=PARTS,
+    rate_limits=RateLimitSupport(
+        protocols=("HTTP", "TERMINATED_HTTPS"),
+        metrics=("REQUESTS", "REQUESTS_PER_URL", "KBYTES"),
+        actions=("DENY", "REJECT", "SILENT_DROP"),
+        refusals={
+            "PACKETS": "HAProxy forwards streams and sees no packets",
+            "QUEUE": "HAProxy cannot delay single requests",
+        },
+        # HAProxy 2.6 is built with three counters for each stream
+        counters_max=3,
+    ),
     flavor_metadata={FLAVOR_KEY: "A list of names of enhanced services, which all listeners of a load balancer get."},
     availability_zone_metadata={},
 )

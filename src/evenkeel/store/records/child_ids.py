@@ -15,7 +15,16 @@ from sqlalchemy import Column, ColumnElement, Connection, Select, and_, bindpara
 from evenkeel.core.resources.model import L7Policy, L7Rule, LoadBalancer, Pool
 from evenkeel.store.engine.variants import group_concat, join_values, mariadb_variant
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import L7POLICY, LISTENER, LOAD_BALANCER, POOL, Kind, load_balancer_of, pool_of
+from evenkeel.store.records.rows import (
+    L7POLICY,
+    LISTENER,
+    LOAD_BALANCER,
+    POOL,
+    RATE_LIMIT_POLICY,
+    Kind,
+    load_balancer_of,
+    pool_of,
+)
 
 _POLICY = schema.l7policy.c
 
@@ -34,8 +43,9 @@ def _children(parent: Column[Any]) -> _Link:
 
 _LINKS: dict[Kind, tuple[_Link, ...]] = {
     LOAD_BALANCER: (_children(schema.listener.c.load_balancer_id), _children(schema.pool.c.load_balancer_id)),
-    LISTENER: (_children(_POLICY.listener_id),),
+    LISTENER: (_children(_POLICY.listener_id), _children(schema.rate_limit_policy.c.listener_id)),
     L7POLICY: (_children(schema.l7rule.c.l7policy_id),),
+    RATE_LIMIT_POLICY: (_children(schema.rate_limit_rule.c.rate_limit_policy_id),),
     POOL: (
         _children(schema.listener.c.default_pool_id),
         _Link(
@@ -59,10 +69,10 @@ def build(kind: Kind, row: Any) -> Any:
     """The value of a row of :func:`whole_columns`."""
     if kind is LOAD_BALANCER:
         return _load_balancer(row)
-    if kind in (LISTENER, L7POLICY):
-        *own, child_ids = row
-        return kind.build(own, _split(child_ids))
-    return _pool(row) if kind is POOL else kind.build(row)
+    if kind is POOL:
+        return _pool(row)
+    own = len(kind.columns)
+    return kind.build(row[:own], *map(_split, row[own:]))
 
 
 def build_one(connection: Connection, kind: Kind, row: Any) -> Any:

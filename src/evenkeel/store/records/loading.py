@@ -1,13 +1,23 @@
 """Reads whole trees with a constant number of queries."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, CursorResult, Select, literal_column, select
 
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
+from evenkeel.core.resources.model import (
+    HealthMonitor,
+    L7Policy,
+    L7Rule,
+    Listener,
+    LoadBalancerTree,
+    Member,
+    Pool,
+    RateLimitPolicy,
+    RateLimitRule,
+)
 from evenkeel.store.engine.in_list import in_bound_list
 from evenkeel.store.records.child_ids import listeners_by_policies
 from evenkeel.store.records.rows import (
@@ -18,6 +28,8 @@ from evenkeel.store.records.rows import (
     LOAD_BALANCER,
     MEMBER,
     POOL,
+    RATE_LIMIT_POLICY,
+    RATE_LIMIT_RULE,
     Kind,
     health_monitor_of,
     l7policy_of,
@@ -26,6 +38,8 @@ from evenkeel.store.records.rows import (
     load_balancer_of,
     member_of,
     pool_of,
+    rate_limit_policy_of,
+    rate_limit_rule_of,
 )
 
 
@@ -38,12 +52,14 @@ class _Below(NamedTuple):
     monitors: list[HealthMonitor]
     policy_rows: dict[str, Any]
     rules: list[L7Rule]
+    limit_rows: dict[str, Any]
+    limit_rules: list[RateLimitRule]
 
 
 def load_trees(
     connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], *, brief: bool = False
 ) -> dict[str, LoadBalancerTree]:
-    """Read the trees of existing load balancers, by id in the given order; six queries.
+    """Read the trees of existing load balancers, by id in the given order; seven queries.
 
     ``brief``: children without tags and descriptions, which may have kilobytes each. Rows marked deleted are included:
     they have to be removed from the device. Children are in order of creation. Load balancers are read first, so a
@@ -54,7 +70,7 @@ def load_trees(
     # Without repetitions, but in the caller's order.
     wanted = list(dict.fromkeys(load_balancer_ids))
     roots = {row[0]: row for row in connection.execute(_ROOTS, {"wanted": wanted})}
-    below = {id_: _Below([], [], [], [], {}, []) for id_ in roots}
+    below = {id_: _Below([], [], [], [], {}, [], {}, []) for id_ in roots}
     for row in _children(connection, LISTENER, wanted, brief):
         below[row.load_balancer_id].listener_rows.append(row)
     for row in _children(connection, POOL, wanted, brief):
@@ -66,6 +82,7 @@ def load_trees(
         monitor = health_monitor_of(row)
         below[monitor.load_balancer_id].monitors.append(monitor)
     _add_policies(connection, wanted, below, brief)
+    _add_rate_limits(connection, wanted, below, brief)
     return {id_: _tree(roots[id_], below[id_]) for id_ in wanted if id_ in roots}
 
 
@@ -109,24 +126,49 @@ def _add_policies(
             into.rules.append(l7rule_of(rule))
 
 
+def _add_rate_limits(
+    connection: Connection, load_balancer_ids: list[LoadBalancerId], below: dict[str, _Below], brief: bool
+) -> None:
+    """Read rate limit policies and their rules by one query, as :func:`_add_policies` does."""
+    for row in connection.execute(_limits_with_rules(brief), {"wanted": load_balancer_ids}):
+        policy, rule = row[:_LIMIT_COLUMNS], row[_LIMIT_COLUMNS:]
+        into = below[row.load_balancer_id]
+        into.limit_rows[policy[0]] = policy
+        if rule[0] is not None:
+            into.limit_rules.append(rate_limit_rule_of(rule))
+
+
 _POLICY_COLUMNS = len(L7POLICY.columns)
+_LIMIT_COLUMNS = len(RATE_LIMIT_POLICY.columns)
 
 
 @cache
 def _policies_with_rules(brief: bool) -> Select[Any]:
-    policies, rules = L7POLICY.table, L7RULE.table
-    of_rules = (column.label(f"rule_{column.name}") for column in _selected_columns(L7RULE, brief))
+    return _with_rules(L7POLICY, L7RULE, "l7policy_id", brief, L7POLICY.table.c.position)
+
+
+@cache
+def _limits_with_rules(brief: bool) -> Select[Any]:
+    return _with_rules(RATE_LIMIT_POLICY, RATE_LIMIT_RULE, "rate_limit_policy_id", brief)
+
+
+def _with_rules(policy: Kind, rule: Kind, parent: str, brief: bool, *first: ColumnElement[Any]) -> Select[Any]:
+    """Query of policies, each repeated for each of its rules; ordered by ``first``, then by creation. ``parent``:
+    column of a rule with the id of its policy.
+    """
+    policies, rules = policy.table, rule.table
+    of_rules = (column.label(f"rule_{column.name}") for column in _selected_columns(rule, brief))
     return (
-        select(*_selected_columns(L7POLICY, brief), *of_rules)
-        .select_from(policies.outerjoin(rules, rules.c.l7policy_id == policies.c.id))
+        select(*_selected_columns(policy, brief), *of_rules)
+        .select_from(policies.outerjoin(rules, rules.c[parent] == policies.c.id))
         .where(in_bound_list(policies.c.load_balancer_id, "wanted"))
-        .order_by(policies.c.position, policies.c.created_at, policies.c.id, rules.c.created_at, rules.c.id)
+        .order_by(*first, policies.c.created_at, policies.c.id, rules.c.created_at, rules.c.id)
     )
 
 
 def _tree(root: Any, below: _Below) -> LoadBalancerTree:
-    policies = _policies(below)
-    listeners = _listeners(below, policies)
+    policies, limits = _policies(below), _rate_limits(below)
+    listeners = _listeners(below, policies, limits)
     pools = _pools(below, listeners, policies)
     return LoadBalancerTree(
         load_balancer=load_balancer_of(
@@ -138,6 +180,8 @@ def _tree(root: Any, below: _Below) -> LoadBalancerTree:
         health_monitors=tuple(below.monitors),
         l7policies=policies,
         l7rules=tuple(below.rules),
+        rate_limit_policies=limits,
+        rate_limit_rules=tuple(below.limit_rules),
     )
 
 
@@ -148,11 +192,27 @@ def _policies(below: _Below) -> tuple[L7Policy, ...]:
     return tuple(l7policy_of(row, tuple(rules.get(id_, ()))) for id_, row in below.policy_rows.items())
 
 
-def _listeners(below: _Below, policies: tuple[L7Policy, ...]) -> tuple[Listener, ...]:
+def _rate_limits(below: _Below) -> tuple[RateLimitPolicy, ...]:
+    rules: dict[str, list[str]] = {}
+    for rule in below.limit_rules:
+        rules.setdefault(rule.rate_limit_policy_id, []).append(rule.id)
+    return tuple(rate_limit_policy_of(row, tuple(rules.get(id_, ()))) for id_, row in below.limit_rows.items())
+
+
+def _listeners(
+    below: _Below, policies: tuple[L7Policy, ...], limits: tuple[RateLimitPolicy, ...]
+) -> tuple[Listener, ...]:
+    own, of_limits = _by_listener(policies), _by_listener(limits)
+    return tuple(
+        listener_of(row, tuple(own.get(row.id, ())), tuple(of_limits.get(row.id, ()))) for row in below.listener_rows
+    )
+
+
+def _by_listener(policies: Iterable[L7Policy | RateLimitPolicy]) -> dict[str, list[str]]:
     ids: dict[str, list[str]] = {}
     for policy in policies:
         ids.setdefault(policy.listener_id, []).append(policy.id)
-    return tuple(listener_of(row, tuple(ids.get(row.id, ()))) for row in below.listener_rows)
+    return ids
 
 
 def _pools(below: _Below, senders: tuple[Listener, ...], policies: tuple[L7Policy, ...]) -> tuple[Pool, ...]:

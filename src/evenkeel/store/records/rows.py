@@ -30,6 +30,8 @@ from evenkeel.core.resources.model import (
     LoadBalancer,
     Member,
     Pool,
+    RateLimitPolicy,
+    RateLimitRule,
     Resource,
     Subnet,
     Vip,
@@ -129,7 +131,7 @@ def _builder(cls: type[T]) -> Callable[..., T]:
 
 
 listener_of = _builder(Listener)
-"""The listener of a row and the ids of its L7 policies."""
+"""The listener of a row and the ids of its L7 policies and rate limit policies."""
 pool_of = _builder(Pool)
 """The pool of a row, the ids of the listeners that send to it (by default, by L7 policies) and of its members, and that
 of its monitor.
@@ -139,6 +141,9 @@ health_monitor_of = _builder(HealthMonitor)
 l7policy_of = _builder(L7Policy)
 """The L7 policy of a row and the ids of its rules."""
 l7rule_of = _builder(L7Rule)
+rate_limit_policy_of = _builder(RateLimitPolicy)
+"""The rate limit policy of a row and the ids of its rules."""
+rate_limit_rule_of = _builder(RateLimitRule)
 _with_vip = _builder(LoadBalancer)
 _VIP_AT = _own_fields(LoadBalancer).index("vip")
 
@@ -206,6 +211,14 @@ MEMBER = _kind(Member, "Member", schema.member, member_of, schema.member.c.pool_
 HEALTH_MONITOR = _kind(HealthMonitor, "Health Monitor", schema.health_monitor, health_monitor_of)
 L7POLICY = _kind(L7Policy, "L7 Policy", schema.l7policy, l7policy_of)
 L7RULE = _kind(L7Rule, "L7 Rule", schema.l7rule, l7rule_of, schema.l7rule.c.l7policy_id)
+RATE_LIMIT_POLICY = _kind(RateLimitPolicy, "Rate Limit Policy", schema.rate_limit_policy, rate_limit_policy_of)
+RATE_LIMIT_RULE = _kind(
+    RateLimitRule,
+    "Rate Limit Rule",
+    schema.rate_limit_rule,
+    rate_limit_rule_of,
+    schema.rate_limit_rule.c.rate_limit_policy_id,
+)
 
 KINDS: dict[type[Any], Kind] = {
     LoadBalancer: LOAD_BALANCER,
@@ -215,6 +228,8 @@ KINDS: dict[type[Any], Kind] = {
     HealthMonitor: HEALTH_MONITOR,
     L7Policy: L7POLICY,
     L7Rule: L7RULE,
+    RateLimitPolicy: RATE_LIMIT_POLICY,
+    RateLimitRule: RATE_LIMIT_RULE,
 }
 
 

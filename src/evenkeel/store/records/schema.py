@@ -26,7 +26,17 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.mysql import MEDIUMTEXT
 
-from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
+from evenkeel.core.resources.model import (
+    HealthMonitor,
+    L7Policy,
+    L7Rule,
+    Listener,
+    LoadBalancer,
+    Member,
+    Pool,
+    RateLimitPolicy,
+    RateLimitRule,
+)
 from evenkeel.store.records.columns import ID, KEYWORD, NAME, columns_for
 
 metadata = MetaData(
@@ -624,6 +634,43 @@ l7rule = Table(
         Column("invert", Boolean, nullable=False),
     ),
     Index("ix_l7rule_project_created", "project_id", "created_at", "id"),
+)
+
+
+def _stateless_columns() -> list[Column[object]]:
+    """Columns of every object below a load balancer, without an administrative state."""
+    return [column for column in _child_columns() if column.name != "admin_state_up"]
+
+
+rate_limit_policy = Table(
+    "rate_limit_policy",
+    metadata,
+    *columns_for(
+        RateLimitPolicy,
+        *_stateless_columns(),
+        Column("listener_id", ID, ForeignKey("listener.id", ondelete="CASCADE"), nullable=False, index=True),
+        Column("action", KEYWORD, nullable=False),
+    ),
+    Index("ix_rate_limit_policy_project_created", "project_id", "created_at", "id"),
+)
+
+rate_limit_rule = Table(
+    "rate_limit_rule",
+    metadata,
+    *columns_for(
+        RateLimitRule,
+        *_stateless_columns(),
+        Column(
+            "rate_limit_policy_id",
+            ID,
+            ForeignKey("rate_limit_policy.id", ondelete="CASCADE"),
+            nullable=False,
+            index=True,
+        ),
+        Column("metric", KEYWORD, nullable=False),
+        Column("threshold", Integer, nullable=False),
+    ),
+    Index("ix_rate_limit_rule_project_created", "project_id", "created_at", "id"),
 )
 
 listener_statistics = Table(

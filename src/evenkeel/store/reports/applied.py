@@ -62,6 +62,8 @@ _shard = schema.shard
 _root = schema.load_balancer
 
 CHILD_TABLES: tuple[Table, ...] = (
+    schema.rate_limit_rule,
+    schema.rate_limit_policy,
     schema.l7rule,
     schema.l7policy,
     schema.listener,
@@ -72,7 +74,13 @@ CHILD_TABLES: tuple[Table, ...] = (
 """Tables of children in the order in which rows are written and removed: children of a policy, listener or pool go
 before it.
 """
-UNOBSERVED = (schema.health_monitor, schema.l7policy, schema.l7rule)
+UNOBSERVED = (
+    schema.health_monitor,
+    schema.l7policy,
+    schema.l7rule,
+    schema.rate_limit_policy,
+    schema.rate_limit_rule,
+)
 """Tables without observed statuses: rows become ONLINE as soon as the device has the object."""
 PENDING_STATUSES = tuple(sorted(status.value for status in PENDING))
 ACTIVE = ProvisioningStatus.ACTIVE.value
@@ -400,7 +408,7 @@ def write_status_changes(
     carries_traffic: bool = True,
     applied_by: Sequence[AppliedBy] = (),
 ) -> bool:
-    """Write the new states of locked load balancers: at most 34 statements for any number.
+    """Write the new states of locked load balancers: at most 42 statements for any number.
 
     ``applied_by``: the agent that applied each of them, if there is one. Returns whether members were removed from load
     balancers that remain.
@@ -414,7 +422,7 @@ def write_status_changes(
     # Before the rows go: from then on only this record distinguishes a removed load balancer from a lost one.
     note_removed(connection, removed)
     free_vips(connection, [each.was.id for each in changes if each.vip_left])
-    # One query that saves up to eighteen statements: most reports confirm a change of few children.
+    # One query that saves up to 24 statements: most reports confirm a change of few children.
     unconfirmed = _unconfirmed_children(connection, [each.was.id for each in kept])
     roots = (
         Run(_REMOVE, [{"id": id_} for id_ in removed]),
@@ -509,9 +517,15 @@ def _one_of(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[
     return or_(*(column == value for value in values))
 
 
+def _enabled(table: Table) -> ColumnElement[bool]:
+    """Condition that an object is not switched off; rules of rate limits have no switch."""
+    switch = next((name for name in ("admin_state_up", "enabled") if name in table.c), None)
+    return true() if switch is None else table.c[switch]
+
+
 def _first_operating_status(table: Table, carries_traffic: bool) -> ColumnElement[str]:
     """Operating status of a child when its device confirms it: the SQL of :mod:`evenkeel.core.status.operating`."""
-    status, enabled = table.c.operating_status, table.c.admin_state_up
+    status, enabled = table.c.operating_status, _enabled(table)
     if table in UNOBSERVED:
         return case((enabled, ONLINE), else_=OFFLINE)
     new = _one_of(table.c.provisioning_status, (ProvisioningStatus.PENDING_CREATE.value, ERROR))

@@ -123,7 +123,8 @@ def _create(
 
 def _child_rows(stored: LoadBalancerTree) -> Iterator[Rows]:
     children: tuple[tuple[Child, ...], ...] = (stored.listeners, stored.pools, stored.members, stored.health_monitors)
-    for values in (*children, stored.l7policies, stored.l7rules):
+    limits: tuple[tuple[Child, ...], ...] = (stored.rate_limit_policies, stored.rate_limit_rules)
+    for values in (*children, stored.l7policies, stored.l7rules, *limits):
         if values:
             yield Rows(KINDS[type(values[0])].table, [row_of(value) for value in values])
 

@@ -64,7 +64,7 @@ def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: ProjectId | Non
 
     def op(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
-        touch_policy(connection, row.l7policy_id, locked)
+        touch_policy(connection, L7POLICY, row.l7policy_id, locked)
         _check_room(connection, row.l7policy_id)
         writes.check_quota(connection, locked, row)
         rule = as_new(row, locked)

@@ -14,7 +14,17 @@ from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import in_list, storable_text
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
-from evenkeel.store.records.rows import L7POLICY, L7RULE, LOAD_BALANCER, POOL, Kind, vips_of
+from evenkeel.store.records.rows import (
+    L7POLICY,
+    L7RULE,
+    LOAD_BALANCER,
+    MEMBER,
+    POOL,
+    RATE_LIMIT_POLICY,
+    RATE_LIMIT_RULE,
+    Kind,
+    vips_of,
+)
 from evenkeel.store.reports.applied import PENDING_STATUSES
 from evenkeel.store.writing.revision_lock import Target, read_any
 
@@ -64,6 +74,10 @@ def read_pending(connection: Connection, load_balancer_ids: Collection[LoadBalan
     return frozenset(LoadBalancerId(row.id) for row in connection.execute(statement))
 
 
+_PARENTS = {MEMBER: POOL, L7RULE: L7POLICY, RATE_LIMIT_RULE: RATE_LIMIT_POLICY}
+"""Kind of the parent in paths, by kind."""
+
+
 def list_objects(kind: Kind, query: ListQuery, parent_id: str | None) -> Op[Page]:
     """A page of objects; ``parent_id`` is the pool of members or the policy of rules. The operation is one query if
     there is neither a parent nor a marker.
@@ -77,7 +91,7 @@ def list_objects(kind: Kind, query: ListQuery, parent_id: str | None) -> Op[Page
             conditions.append(kind.parent == storable_text(parent_id))
         page = list_page(connection, kind, query, conditions)
         if parent_id is not None and not page.items:
-            read_any(connection, Target(L7POLICY if kind is L7RULE else POOL, parent_id, query.project_id))
+            read_any(connection, Target(_PARENTS[kind], parent_id, query.project_id))
         return page
 
     return op

@@ -23,6 +23,8 @@ from evenkeel.core.resources.model import (
     Member,
     NewPool,
     Pool,
+    RateLimitPolicy,
+    RateLimitRule,
 )
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.database import Database, Op
@@ -31,7 +33,17 @@ from evenkeel.store.options import StoreOptions
 from evenkeel.store.records.child_ids import build, whole_columns
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.records.rows import KINDS, LOAD_BALANCER
-from evenkeel.store.tenants import chaining, children, create, l7, load_balancers, operator_irules, reads, updates
+from evenkeel.store.tenants import (
+    chaining,
+    children,
+    create,
+    l7,
+    load_balancers,
+    operator_irules,
+    rate_limits,
+    reads,
+    updates,
+)
 from evenkeel.store.tenants import members as member_sets
 from evenkeel.store.vips.selection import normal_plan, write_with_vip
 from evenkeel.store.writing.conflicts import (
@@ -151,6 +163,12 @@ class SqlTenants:
 
     async def add_l7rule(self, row: L7Rule, *, project_id: ProjectId | None) -> Change:
         return await self._add(l7.add_l7rule(self._writes, row, project_id=project_id))
+
+    async def add_rate_limit_policy(self, row: RateLimitPolicy, *, project_id: ProjectId | None) -> Change:
+        return await self._add(rate_limits.add_rate_limit_policy(self._writes, row, project_id=project_id))
+
+    async def add_rate_limit_rule(self, row: RateLimitRule, *, project_id: ProjectId | None) -> Change:
+        return await self._add(rate_limits.add_rate_limit_rule(self._writes, row, project_id=project_id))
 
     async def add_pool(
         self,

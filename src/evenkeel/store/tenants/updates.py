@@ -25,6 +25,8 @@ from evenkeel.store.records.rows import (
     LOAD_BALANCER,
     MEMBER,
     POOL,
+    RATE_LIMIT_POLICY,
+    RATE_LIMIT_RULE,
     Kind,
     columns_of,
 )
@@ -200,10 +202,12 @@ def _touch_parents(connection: Connection, kind: Kind, row: Any, locked: Locked,
         touch_listeners(connection, row.id, locked)
     elif kind in (MEMBER, HEALTH_MONITOR):
         touch_pool(connection, row.pool_id, locked)
-    elif kind is L7POLICY:
+    elif kind in (L7POLICY, RATE_LIMIT_POLICY):
         touch_listener(connection, row.listener_id, locked)
     elif kind is L7RULE:
-        touch_policy(connection, row.l7policy_id, locked)
+        touch_policy(connection, L7POLICY, row.l7policy_id, locked)
+    elif kind is RATE_LIMIT_RULE:
+        touch_policy(connection, RATE_LIMIT_POLICY, row.rate_limit_policy_id, locked)
 
 
 def _remove_what_is_below(connection: Connection, kind: Kind, row: Any, locked: Locked) -> None:
@@ -212,10 +216,16 @@ def _remove_what_is_below(connection: Connection, kind: Kind, row: Any, locked: 
     elif kind is L7POLICY:
         mark_deleted(connection, L7RULE, locked, L7RULE.table.c.l7policy_id == row.id)
         close_gap(connection, row.listener_id, row.position)
+    elif kind is RATE_LIMIT_POLICY:
+        mark_deleted(connection, RATE_LIMIT_RULE, locked, RATE_LIMIT_RULE.table.c.rate_limit_policy_id == row.id)
     elif kind is LISTENER:
-        policies = select(L7POLICY.table.c.id).where(L7POLICY.table.c.listener_id == row.id)
-        mark_deleted(connection, L7RULE, locked, L7RULE.table.c.l7policy_id.in_(policies))
-        mark_deleted(connection, L7POLICY, locked, L7POLICY.table.c.listener_id == row.id)
+        for policy, rule, parent in (
+            (L7POLICY, L7RULE, L7RULE.table.c.l7policy_id),
+            (RATE_LIMIT_POLICY, RATE_LIMIT_RULE, RATE_LIMIT_RULE.table.c.rate_limit_policy_id),
+        ):
+            policies = select(policy.table.c.id).where(policy.table.c.listener_id == row.id)
+            mark_deleted(connection, rule, locked, parent.in_(policies))
+            mark_deleted(connection, policy, locked, policy.table.c.listener_id == row.id)
 
 
 def empty_pool(connection: Connection, pool_id: str, locked: Locked) -> None:

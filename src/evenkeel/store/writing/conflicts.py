@@ -11,6 +11,8 @@ from evenkeel.core.resources.model import (
     CHILDLESS_PROTOCOL,
     L7_RULES_MAX,
     POOL_PROTOCOLS_OF_LISTENER,
+    RATE_LIMIT_POLICIES_MAX,
+    RATE_LIMIT_RULES_MAX,
     Listener,
     LoadBalancerTree,
     Member,
@@ -105,6 +107,18 @@ def in_use(title: str, object_id: str, by_title: str, by_id: str) -> Conflict:
 def too_many_rules(policy_id: str) -> Conflict:
     """Error for a policy with too many rules."""
     return Conflict(f"Too many rules on L7 policy {policy_id}. At most {L7_RULES_MAX} are allowed.")
+
+
+def too_many_rate_limit_policies(listener_id: str) -> Conflict:
+    """Error for a listener with too many rate limit policies."""
+    return Conflict(
+        f"Too many rate limit policies on listener {listener_id}. At most {RATE_LIMIT_POLICIES_MAX} are allowed."
+    )
+
+
+def too_many_rate_limit_rules(policy_id: str) -> Conflict:
+    """Error for a rate limit policy with too many rules."""
+    return Conflict(f"Too many rules on rate limit policy {policy_id}. At most {RATE_LIMIT_RULES_MAX} are allowed.")
 
 
 def check_rule_count(policy_id: str, count: int) -> None:

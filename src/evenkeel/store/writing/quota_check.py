@@ -20,7 +20,17 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, bindparam, exis
 from evenkeel.core.kit.errors import QuotaMet
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.limits import LoadBalancerLimits, check_limits, growing_kinds
-from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
+from evenkeel.core.resources.model import (
+    HealthMonitor,
+    L7Policy,
+    L7Rule,
+    Listener,
+    LoadBalancer,
+    Member,
+    Pool,
+    RateLimitPolicy,
+    RateLimitRule,
+)
 from evenkeel.core.resources.quota import TITLES, Quotas, exceeded_quotas
 from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.engine.statements import insert_if_absent
@@ -36,7 +46,10 @@ COUNTED: dict[str, Table] = {
     "healthmonitor": schema.health_monitor,
     "l7policy": schema.l7policy,
     "l7rule": schema.l7rule,
+    "ratelimitpolicy": schema.rate_limit_policy,
+    "ratelimitrule": schema.rate_limit_rule,
 }
+"""Table by kind of objects that a quota or a load balancer's limit counts."""
 QUOTA_OF: dict[type[Any], str] = {
     LoadBalancer: "loadbalancer",
     Listener: "listener",
@@ -45,8 +58,12 @@ QUOTA_OF: dict[type[Any], str] = {
     HealthMonitor: "healthmonitor",
     L7Policy: "l7policy",
     L7Rule: "l7rule",
+    RateLimitPolicy: "ratelimitpolicy",
+    RateLimitRule: "ratelimitrule",
 }
-"""Name of the quota by class of the created object."""
+"""Name of the quota or limit by class of the created object. Rate limits have no quota of their own, as in Octavia's
+specification; the load balancer limits them.
+"""
 
 _IS_IT = _quota.c.project_id == bindparam("quota_project_id")
 _LOCK = update_returning(

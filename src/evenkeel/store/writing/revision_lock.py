@@ -16,6 +16,7 @@ from sqlalchemy import (
     Double,
     Select,
     String,
+    Update,
     bindparam,
     case,
     false,
@@ -36,7 +37,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.engine.returning import UpdateReturning, update_returning
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import L7POLICY, LISTENER, LOAD_BALANCER, POOL, Kind
+from evenkeel.store.records.rows import L7POLICY, LISTENER, LOAD_BALANCER, POOL, RATE_LIMIT_POLICY, Kind
 from evenkeel.store.writing.changes import change_assignments, new_change
 from evenkeel.store.writing.quota_check import has_quota
 from evenkeel.store.writing.revisions import note_revision
@@ -298,17 +299,27 @@ _TOUCH_LISTENER = (
     .where(schema.listener.c.id == bindparam("touched_id"), schema.listener.c.deleted == false())
     .values(provisioning_status=pending_status(LISTENER), revision=bindparam("new_revision"), updated_at=db_now())
 )
-_TOUCH_POLICY = (
-    update(schema.l7policy)
-    .where(schema.l7policy.c.id == bindparam("touched_id"), schema.l7policy.c.deleted == false())
-    .values(provisioning_status=pending_status(L7POLICY), revision=bindparam("new_revision"), updated_at=db_now())
-)
-_policys_listener = select(schema.l7policy.c.listener_id).where(schema.l7policy.c.id == bindparam("touched_id"))
-_TOUCH_POLICYS_LISTENER = (
-    update(schema.listener)
-    .where(schema.listener.c.id == _policys_listener.scalar_subquery(), schema.listener.c.deleted == false())
-    .values(provisioning_status=pending_status(LISTENER), revision=bindparam("new_revision"), updated_at=db_now())
-)
+
+
+def _touch_policy(kind: Kind) -> Update:
+    table = kind.table
+    return (
+        update(table)
+        .where(table.c.id == bindparam("touched_id"), table.c.deleted == false())
+        .values(provisioning_status=pending_status(kind), revision=bindparam("new_revision"), updated_at=db_now())
+    )
+
+
+def _touch_policys_listener(kind: Kind) -> Update:
+    owner = select(kind.table.c.listener_id).where(kind.table.c.id == bindparam("touched_id"))
+    return (
+        update(schema.listener)
+        .where(schema.listener.c.id == owner.scalar_subquery(), schema.listener.c.deleted == false())
+        .values(provisioning_status=pending_status(LISTENER), revision=bindparam("new_revision"), updated_at=db_now())
+    )
+
+
+_TOUCH_POLICY = {kind: (_touch_policy(kind), _touch_policys_listener(kind)) for kind in (L7POLICY, RATE_LIMIT_POLICY)}
 
 
 def touch_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
@@ -329,7 +340,7 @@ def touch_listeners(connection: Connection, pool_id: str, locked: Locked) -> Non
 
 
 def touch_listener(connection: Connection, listener_id: str, locked: Locked) -> None:
-    """Mark the listener PENDING_UPDATE after a change of its L7 policies.
+    """Mark the listener PENDING_UPDATE after a change of its policies.
 
     Raises :class:`Conflict` if it was deleted before the lock was taken.
     """
@@ -338,15 +349,16 @@ def touch_listener(connection: Connection, listener_id: str, locked: Locked) -> 
         raise immutable(LISTENER, listener_id)
 
 
-def touch_policy(connection: Connection, policy_id: str, locked: Locked) -> None:
-    """Mark the L7 policy and its listener PENDING_UPDATE after a change of its rules.
+def touch_policy(connection: Connection, kind: Kind, policy_id: str, locked: Locked) -> None:
+    """Mark the L7 policy or rate limit policy and its listener PENDING_UPDATE after a change of its rules.
 
     Raises :class:`Conflict` like :func:`touch_listener`.
     """
-    touched = connection.execute(_TOUCH_POLICY, {"touched_id": policy_id, "new_revision": locked.revision})
+    policy, listener = _TOUCH_POLICY[kind]
+    touched = connection.execute(policy, {"touched_id": policy_id, "new_revision": locked.revision})
     if touched.rowcount == 0:
-        raise immutable(L7POLICY, policy_id)
-    connection.execute(_TOUCH_POLICYS_LISTENER, {"touched_id": policy_id, "new_revision": locked.revision})
+        raise immutable(kind, policy_id)
+    connection.execute(listener, {"touched_id": policy_id, "new_revision": locked.revision})
 
 
 # -- results

@@ -7,14 +7,25 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, false, update
 
 from evenkeel.core.kit.errors import Invalid
-from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, Member, Pool
+from evenkeel.core.resources.model import (
+    HealthMonitor,
+    L7Policy,
+    L7Rule,
+    Listener,
+    Member,
+    Pool,
+    RateLimitPolicy,
+    RateLimitRule,
+)
 from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.records.rows import KINDS, Kind
 from evenkeel.store.writing.revision_lock import PENDING_DELETE, Locked
 
-AnyChild = TypeVar("AnyChild", Listener, Pool, Member, HealthMonitor, L7Policy, L7Rule)
+AnyChild = TypeVar("AnyChild", Listener, Pool, Member, HealthMonitor, L7Policy, L7Rule, RateLimitPolicy, RateLimitRule)
 
-CHILD_KINDS: tuple[Kind, ...] = tuple(KINDS[kind] for kind in (Listener, Pool, Member, HealthMonitor, L7Policy, L7Rule))
+CHILD_KINDS: tuple[Kind, ...] = tuple(
+    KINDS[kind] for kind in (Listener, Pool, Member, HealthMonitor, L7Policy, L7Rule, RateLimitPolicy, RateLimitRule)
+)
 
 
 def check_changes(changes: Mapping[str, Any], allowed: frozenset[str]) -> None:

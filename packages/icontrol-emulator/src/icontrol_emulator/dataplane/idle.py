@@ -66,14 +66,21 @@ class ClientSide:
     def __init__(self, counters: Counters, limit: IdleLimit) -> None:
         self._counters = counters
         self._limit = limit
+        self._own = Counters()
 
     def took_in(self, count: int) -> None:
         self._limit.touch()
         self._counters.took_in(count)
+        self._own.took_in(count)
 
     def gave_out(self, count: int) -> None:
         self._limit.touch()
         self._counters.gave_out(count)
+        self._own.gave_out(count)
+
+    def carried_bytes(self, direction: str) -> int:
+        """The bytes of this connection, `in` or `out`."""
+        return self._own.bytes_in if direction == "in" else self._own.bytes_out
 
     def request(self) -> None:
         self._counters.requests += 1

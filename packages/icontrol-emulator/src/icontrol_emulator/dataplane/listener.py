@@ -25,7 +25,7 @@ from icontrol_emulator.dataplane.limits import RateLimits
 from icontrol_emulator.dataplane.networks import Networks
 from icontrol_emulator.dataplane.persist import Addresses, PersistenceTable, masked
 from icontrol_emulator.dataplane.policies.program import Programs
-from icontrol_emulator.dataplane.rules import Rules, Scripts
+from icontrol_emulator.dataplane.rules import RuleFailed, Rules, Scripts
 from icontrol_emulator.dataplane.script_counters import ScriptCounters
 from icontrol_emulator.dataplane.server_side import Chooser, Handed, Handovers
 from icontrol_emulator.dataplane.service_down import DROP, MemberConnections
@@ -174,7 +174,7 @@ class Carrier:
 
     async def _carry(self, session: Session, client: Stream, counters: ClientSide, came: Handed) -> None:
         tls = client.writer.get_extra_info("tls")
-        rules = Rules(self.scripts, session, client, came.client)
+        rules = Rules(self.scripts, session, client, came.client, carried_bytes=counters.carried_bytes)
         secure = isinstance(tls, TlsTransport)
         asked = secure and tls.connection.get_verify_mode() != SSL.VERIFY_NONE
         try:
@@ -189,6 +189,10 @@ class Carrier:
                 await HttpProxy(session, client, counters, rules, chooser).run()
             else:
                 await self._carry_bytes(client, counters, rules, chooser)
+        except (RuleFailed, NoMember):
+            if rules.dropped:
+                await _wait_for_more(client, session.profiles.idle_seconds)
+            raise
         finally:
             rules.closed("CLIENT_CLOSED")
 

@@ -77,9 +77,9 @@ class Rules:
 
     def __init__(
         self, scripts: Scripts, session: Session, client: Stream | None, peer: tuple[str, int],
-        local: tuple[str, int] = ("", 0),
+        local: tuple[str, int] = ("", 0), carried_bytes: Callable[[str], int] = lambda direction: 0,
     ) -> None:  # fmt: skip
-        """`client` is None for datagrams, which come to `local`."""
+        """`client` is None for datagrams, which come to `local`. `carried_bytes`: the connection's bytes so far."""
         virtual = session.virtual
         self._engine = scripts.engine
         self._scripts = scripts
@@ -88,7 +88,7 @@ class Rules:
         self._persistence = session.persistence
         self._session = session
         self._handlers: list[tuple[str, Handler]] = []
-        self._flow = _flow(self, virtual, client, peer, local)
+        self._flow = replace(_flow(self, virtual, client, peer, local), carried_bytes=carried_bytes)
         self._commands = DeviceCommands(self._flow, table=scripts.table, records=self)
         self._tcl = Interpreter(self._commands.table, scripts.static)
         for path in rule_paths(self._engine, virtual):
@@ -176,6 +176,11 @@ class Rules:
         self._policy_event(SSL_HELLO, Effects(self._commands.decision))
         if self._commands.decision.rejected:
             raise RuleFailed("rejected")
+
+    @property
+    def dropped(self) -> bool:
+        """Whether a rule ended the connection without telling the client."""
+        return self._commands.dropped
 
     @property
     def collects(self) -> bool:

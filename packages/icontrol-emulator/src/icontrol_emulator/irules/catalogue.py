@@ -53,7 +53,8 @@ _GROUPS: tuple[tuple[frozenset[str], str], ...] = (
           substr switch unset while TCP::collect TCP::payload TCP::release URI::basename URI::compare URI::decode
           URI::encode URI::host URI::path URI::port URI::protocol URI::query event IP::addr HSL::open
           HSL::send"""),
-    (_RUNNING, """IP::client_addr IP::local_addr IP::protocol IP::remote_addr IP::server_addr IP::version LB::detach
+    (_RUNNING, """IP::client_addr IP::local_addr IP::protocol IP::remote_addr IP::server_addr IP::stats IP::version
+               LB::detach
                LB::reselect LB::server PROFILE::exists TCP::client_port TCP::close TCP::local_port TCP::remote_port
                TCP::respond TCP::server_port active_members discard drop node persist pool reject table virtual
                SSL::disable SSL::enable BWC::policy

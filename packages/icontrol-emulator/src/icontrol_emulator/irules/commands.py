@@ -38,6 +38,8 @@ class DeviceCommands:
         self.said: list[tuple[bool, bytes]] = []
         """The output of `TCP::respond`: whether to the server, and the bytes."""
         self.requests = 0
+        self.dropped = False
+        """Whether a rule ended the connection without telling the client."""
         self.member: tuple[str, int] | None = None
         """The address and port of the member selected last."""
         self.member_pool = ""
@@ -48,7 +50,7 @@ class DeviceCommands:
         self.table: dict[str, Do] = {
             **certificates.COMMANDS, **TEXTS, **HttpCommands(self).table(), **self.tls.table(), **self._network(),
             "class": ClassCommand(flow.group), "pool": self._pool, "node": self._node, "virtual": self._virtual,
-            "reject": self._reject, "drop": self._reject, "discard": self._reject, "log": self._log,
+            "reject": self._reject, "drop": self._drop, "discard": self._drop, "log": self._log,
             "event": self._event, "LB::server": self._server, "active_members": self._active_members,
             "LB::reselect": self._reselect, "LB::detach": lambda tcl, words: "",
             "BWC::policy": lambda tcl, words: "",  # connections are not slowed down
@@ -68,6 +70,7 @@ class DeviceCommands:
             "IP::remote_addr": self._remote_address,
             "IP::local_addr": lambda tcl, words: flow.local[0],
             "IP::server_addr": lambda tcl, words: self.member[0] if self.member else "",
+            "IP::stats": self._statistics,
             "IP::addr": _address, "IP::protocol": lambda tcl, words: "6", "IP::version": self._version,
             "TCP::client_port": lambda tcl, words: str(flow.client[1]),
             "TCP::remote_port": lambda tcl, words: str(flow.client[1]),
@@ -118,6 +121,17 @@ class DeviceCommands:
     def _reject(self, tcl: Interpreter, words: list[str]) -> str:
         self.decision.rejected = True
         return ""
+
+    def _drop(self, tcl: Interpreter, words: list[str]) -> str:
+        self.dropped = True
+        return self._reject(tcl, words)
+
+    def _statistics(self, tcl: Interpreter, words: list[str]) -> str:
+        """`IP::stats bytes in|out`: the client's bytes on this connection; packets cannot be seen here."""
+        match words:
+            case ["bytes", "in" | "out" as direction]:
+                return str(self._flow.carried_bytes(direction))
+        raise Unknown(f"IP::stats {' '.join(words)[:50]}")
 
     def _reselect(self, tcl: Interpreter, words: list[str]) -> str:
         """`LB::reselect [pool NAME|node ADDRESS [PORT]|virtual NAME]`."""

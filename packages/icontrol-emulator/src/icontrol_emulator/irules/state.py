@@ -109,6 +109,8 @@ class Flow:
     server_name: str = ""
     application_protocol: str = ""
     cipher: Mapping[str, str] = field(default_factory=dict)
+    carried_bytes: Callable[[str], int] = lambda direction: 0
+    """The client's bytes so far, `in` or `out`."""
     group: Callable[[str], DataGroup | None] = lambda name: None
     """A data group by name, None if there is none."""
     pool_members: Callable[[str], int | None] = lambda name: None

@@ -6,7 +6,7 @@ part               iRule
 allow, deny        ``reject`` at ``CLIENT_ACCEPTED``, with the networks in data groups of addresses
 connection_limit_  a counter in the session table, raised at ``CLIENT_ACCEPTED`` and lowered at ``CLIENT_CLOSED``
 per_source
-rate_limit         a counter in the session table for each key, which ends an interval after the key's first request
+rate_limit         see :mod:`.rates`, which renders tenants' rate limit policies, too
 maintenance        ``HTTP::respond 503``
 https_redirect     ``HTTP::respond`` with ``Location``, on listeners without TLS
 request_headers    ``HTTP::header``, after the L7 policies
@@ -21,7 +21,7 @@ security_headers   the same, and in responses that the iRule makes
 import ipaddress
 from collections.abc import Iterable, Iterator, Sequence
 
-from evenkeel.config.esd.parts import SECURITY_HEADERS, HeaderChanges, Parts, RequestRate
+from evenkeel.config.esd.parts import SECURITY_HEADERS, HeaderChanges, Parts
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.bigip.naming import BigIpNames, plain_or_digest
@@ -30,8 +30,10 @@ from evenkeel.devices.bigip.render.admission import refusal_part
 from evenkeel.devices.bigip.render.data_groups import data_group, data_group_path, network_group
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 from evenkeel.devices.bigip.render.services.access_log import log_parts, log_pool
+from evenkeel.devices.bigip.render.services.rates import byte_counting_parts, rate_limit_lines
 from evenkeel.devices.bigip.render.services.responses import with_own_responses
 from evenkeel.devices.bigip.render.services.texts import Texts
+from evenkeel.devices.rate_limits import RateLimit, rate_limits
 
 TEXTS = "services"
 NETWORKS = ("deny", "allow")
@@ -50,11 +52,12 @@ def service_objects(
     names: BigIpNames,
     others: Sequence[RulePart] = (),
 ) -> tuple[list[WantedObject], list[RulePart]]:
-    """Data groups for a listener's parts of enhanced services, and the parts of the iRule with theirs.
+    """Data groups for a listener's parts of enhanced services and rate limits, and the parts of the iRule with theirs.
 
     ``others``: the parts of the listener's L7 policies, which come first.
     """
-    if not parts.names:
+    limits = rate_limits(listener, parts)
+    if not (parts.names or limits):
         return [], list(others)
     texts = Texts(data_group_path(service, TEXTS, listener.id, names), over_tls=listener.protocol == TLS_PROTOCOL)
     log = parts.access_log
@@ -63,7 +66,8 @@ def service_objects(
         *(log_parts(service, listener, log, names) if log is not None else ()),
         *_admission(service, listener, parts, names),
         *_connection_limit(listener, parts),
-        *_of_requests(listener, parts, texts),
+        *byte_counting_parts(listener, limits),
+        *_of_requests(listener, parts, limits, texts),
     ]
     rule = list(with_own_responses(rule, parts, texts))
     objects = [
@@ -110,8 +114,10 @@ def _connection_limit(listener: ServiceListener, parts: Parts) -> Iterator[RuleP
     yield RulePart(event="CLIENT_CLOSED", order=Order.ADMISSION, lines=closed)
 
 
-def _of_requests(listener: ServiceListener, parts: Parts, texts: Texts) -> Iterator[RulePart]:
-    answers = tuple(_answers(listener, parts, texts))
+def _of_requests(
+    listener: ServiceListener, parts: Parts, limits: Sequence[RateLimit], texts: Texts
+) -> Iterator[RulePart]:
+    answers = tuple(_answers(listener, parts, limits, texts))
     if answers:
         yield RulePart(event="HTTP_REQUEST", order=Order.ADMISSION, lines=answers)
     changes = [each for each in (parts.request_headers, parts.response_headers) if each is not None]
@@ -131,16 +137,15 @@ def _of_requests(listener: ServiceListener, parts: Parts, texts: Texts) -> Itera
         yield RulePart(event="HTTP_RESPONSE", order=Order.INSERTION, lines=lines)
 
 
-def _answers(listener: ServiceListener, parts: Parts, texts: Texts) -> Iterator[str]:
+def _answers(listener: ServiceListener, parts: Parts, limits: Sequence[RateLimit], texts: Texts) -> Iterator[str]:
     redirects = parts.https_redirect is not None and listener.protocol != TLS_PROTOCOL
-    if parts.rate_limit is None and parts.maintenance is None and not redirects:
+    if not limits and parts.maintenance is None and not redirects:
         return
     # an LTM policy of the listener may have answered
     yield "    if { [HTTP::has_responded] } {"
     yield "        return"
     yield "    }"
-    if parts.rate_limit is not None:
-        yield from _rate_limit(listener, parts.rate_limit, texts)
+    yield from rate_limit_lines(listener, limits, texts)
     if parts.maintenance is not None:
         page = parts.maintenance
         type_, body = texts.word(page.content_type), texts.word(page.body)
@@ -157,26 +162,6 @@ def _answers(listener: ServiceListener, parts: Parts, texts: Texts) -> Iterator[
         location = f'"https://${{service_name}}{port}[HTTP::uri]"'
         yield f'    HTTP::respond {parts.https_redirect.code} noserver "Location" {location}'
         yield "    return"
-
-
-def _rate_limit(listener: ServiceListener, rate: RequestRate, texts: Texts) -> Iterator[str]:
-    if rate.header is not None:
-        key = f"[HTTP::header value {texts.word(rate.header)}]"
-    elif rate.cookie is not None:
-        key = f"[HTTP::cookie value {texts.word(rate.cookie)}]"
-    else:
-        key = "[IP::client_addr]"
-    yield f"    set service_key {key}"
-    yield '    if { $service_key ne "" } {'
-    # a digest, because a client chooses what the key is and how long
-    yield "        binary scan [sha256 $service_key] H* service_key"
-    yield f'        set service_key "rate:{listener.id}:$service_key"'
-    yield f"        table add $service_key 0 indefinite {rate.interval}"
-    yield f"        if {{ [table incr -notouch $service_key] > {rate.requests} }} {{"
-    yield f'            HTTP::respond {rate.status} noserver "Retry-After" {rate.interval}'
-    yield "            return"
-    yield "        }"
-    yield "    }"
 
 
 def _stored(listener: ServiceListener, changes: Iterable[HeaderChanges]) -> Iterator[str]:

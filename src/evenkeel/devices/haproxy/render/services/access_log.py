@@ -14,8 +14,8 @@ from evenkeel.devices.haproxy.render.quoting import quote_line
 from evenkeel.haproxyd import wire
 
 PATH_BYTES_MAX, VALUE_BYTES_MAX = 1024, 256
-_COUNTER = "sc2"
-"""The stick counter of logged requests; rate limits have the others."""
+COUNTER = "sc2"
+"""HAProxy's counter of logged requests; rate limits have the others."""
 _VALUES = {
     "method": "method",
     "host": "req.hdr(host)",
@@ -42,10 +42,10 @@ def log_table(name: str) -> wire.Backend:
 def log_lines(name: str, log: AccessLog) -> Iterator[str]:
     """Lines that come before all rules that may answer a request."""
     # the daemon sends what has this level, and nothing else
-    few = f"if {{ {_COUNTER}_gpc0_rate lt {log.lines_per_second} }}"
-    yield f"http-request track-{_COUNTER} int(1) table {_table_name(name)}"
+    few = f"if {{ {COUNTER}_gpc0_rate lt {log.lines_per_second} }}"
+    yield f"http-request track-{COUNTER} int(1) table {_table_name(name)}"
     yield f"http-request set-log-level emerg {few}"
-    yield f"http-request sc-inc-gpc0({_COUNTER.removeprefix('sc')}) {few}"
+    yield f"http-request sc-inc-gpc0({COUNTER.removeprefix('sc')}) {few}"
     yield f"http-request set-var(txn.log_path) {'pathq' if log.query else 'path'},bytes(0,{PATH_BYTES_MAX})"
     for field, sample in _VALUES.items():
         yield f"http-request set-var(txn.log_{field}) {sample},bytes(0,{VALUE_BYTES_MAX})"

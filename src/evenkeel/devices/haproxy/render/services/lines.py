@@ -5,8 +5,7 @@ part                         HAProxy
 ===========================  =======================================================================================
 allow, deny                  ``tcp-request connection reject``, with the networks in ACL files
 connection_limit_per_source  a stick table by client address, and ``tcp-request connection reject``
-rate_limit                   the same table, or one by header or cookie in a backend of its own; ``deny`` with
-                             ``Retry-After``
+rate_limit                   see :mod:`.rates`, which renders tenants' rate limit policies, too
 maintenance                  ``http-request return``, with the page in a file
 https_redirect               ``http-request redirect`` unless the client used TLS
 request_headers              ``http-request del-header``, ``set-header``, ``add-header``, after the L7 policies
@@ -22,23 +21,21 @@ Stick tables are in the partition's ``peers`` section: counts survive reloads, a
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from evenkeel.config.esd.parts import SECURITY_HEADERS, HeaderChanges, Parts, RequestRate, ResponsePage
+from evenkeel.config.esd.parts import SECURITY_HEADERS, HeaderChanges, Parts, ResponsePage
 from evenkeel.core.devices.service import ServiceListener
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 from evenkeel.devices.haproxy.render.quoting import quote_line
+from evenkeel.devices.haproxy.render.services.access_log import COUNTER as LOG_COUNTER
 from evenkeel.devices.haproxy.render.services.access_log import log_format, log_lines, log_table, log_target
+from evenkeel.devices.haproxy.render.services.rates import SLOTS, rate_lines, stick_table
 from evenkeel.devices.haproxy.render.services.values import header_format, variable_lines
+from evenkeel.devices.rate_limits import RateLimit, rate_limits
 from evenkeel.haproxyd import wire
 
-TABLE_ENTRIES = "100k"
-"""Clients that one stick table counts at once; beyond it the oldest are forgotten."""
-KEY_CHARACTERS_MAX = 128
-"""Characters of a header or cookie that a rate limit distinguishes; longer values are counted by their hash."""
-_CONNECTION_KEY = "sc0"
-_REQUEST_KEY = "sc1"
+_CONNECTION_KEY = SLOTS[0]
 
 
 class ServiceLines(Value):
@@ -60,11 +57,14 @@ NO_SERVICES = ServiceLines()
 
 
 def service_lines(listener: ServiceListener, parts: Parts, load_balancer_id: str = "") -> ServiceLines:
-    """The lines and files of a listener's parts. ``load_balancer_id``: for its access log."""
-    if not parts.names:
+    """The lines and files of a listener's parts and rate limits. ``load_balancer_id``: for its access log."""
+    limits = rate_limits(listener, parts)
+    if not (parts.names or limits):
         return NO_SERVICES
     name = object_name("listener", listener.id)
     files: dict[str, wire.File] = {}
+    slots = _free_slots(parts)
+    rates = rate_lines(name, limits, slots, _refusal_pages(name, parts, limits, files))
     return ServiceLines(
         connection=tuple(_connection(name, parts, files)),
         settings=(
@@ -72,16 +72,25 @@ def service_lines(listener: ServiceListener, parts: Parts, load_balancer_id: str
             *([log_format(listener, load_balancer_id)] if parts.access_log is not None else []),
         ),
         first=(
-            # it has the counter sc2, which no rate limit of the listener may take then
             *(log_lines(name, parts.access_log) if parts.access_log is not None else ()),
+            *rates.lines,
             *_answers(name, parts, files),
         ),
         last=tuple(_header_lines(parts)),
-        tables=tuple(_tables(name, parts)),
+        tables=(*([log_table(name)] if parts.access_log is not None else []), *rates.tables),
         access_log=log_target(parts.access_log),
         # Last, because rendering collects the files that it refers to.
-        files=tuple(files.values()),
+        files=(*files.values(), *rates.files),
     )
+
+
+def _free_slots(parts: Parts) -> list[str]:
+    """HAProxy's counters of a stream that rate limits may take."""
+    taken = {
+        *([_CONNECTION_KEY] if parts.connection_limit_per_source is not None else []),
+        *([LOG_COUNTER] if parts.access_log is not None else []),
+    }
+    return [slot for slot in SLOTS if slot not in taken]
 
 
 def _connection(name: str, parts: Parts, files: dict[str, wire.File]) -> Iterator[str]:
@@ -96,36 +105,11 @@ def _connection(name: str, parts: Parts, files: dict[str, wire.File]) -> Iterato
             files[file.name] = file
             yield f"tcp-request connection reject {condition} {{ src -f {file.name} }}"
     limit = parts.connection_limit_per_source
-    # of requests with the same address; others have a table of their own
-    rate = parts.rate_limit if parts.rate_limit is not None and not _key_of(parts.rate_limit) else None
-    stored = [
-        *(["conn_cur"] if limit is not None else []),
-        *([f"http_req_rate({rate.interval}s)"] if rate is not None else []),
-    ]
-    if stored:
-        # A table of type ipv6 holds clients of both families, because HAProxy maps IPv4 addresses.
-        yield _stick_table("ipv6", rate.interval if rate is not None else 0, stored)
-        yield f"tcp-request connection track-{_CONNECTION_KEY} src"
     if limit is not None:
+        # A table of type ipv6 holds clients of both families, because HAProxy maps IPv4 addresses.
+        yield stick_table("ipv6", 0, ["conn_cur"])
+        yield f"tcp-request connection track-{_CONNECTION_KEY} src"
         yield f"tcp-request connection reject if {{ {_CONNECTION_KEY}_conn_cur gt {limit} }}"
-
-
-def _stick_table(kind: str, interval_seconds: int, stored: list[str]) -> str:
-    # An entry outlives the interval in which it counts; one of an open connection never expires.
-    expire = max(2 * interval_seconds, 10)
-    return (
-        f"stick-table type {kind} size {TABLE_ENTRIES} expire {expire}s store {','.join(stored)}"
-        f" peers {wire.PEERS_SECTION}"
-    )
-
-
-def _tables(name: str, parts: Parts) -> Iterator[wire.Backend]:
-    rate = parts.rate_limit
-    if parts.access_log is not None:
-        yield log_table(name)
-    if rate is not None and _key_of(rate):
-        table = _stick_table(f"string len {KEY_CHARACTERS_MAX}", rate.interval, [f"http_req_rate({rate.interval}s)"])
-        yield wire.Backend(name=auxiliary_name(name, "rates"), lines=("mode http", table))
 
 
 def _settings(name: str, parts: Parts, files: dict[str, wire.File]) -> Iterator[str]:
@@ -153,13 +137,18 @@ def _page_words(name: str, what: str, page: ResponsePage | None, files: dict[str
     return ("content-type", page.content_type, "file", file.name)
 
 
+def _refusal_pages(
+    name: str, parts: Parts, limits: Iterable[RateLimit], files: dict[str, wire.File]
+) -> dict[int, tuple[str, ...]]:
+    """Arguments that send the page of a response that refuses a request beyond a rate, by status. HAProxy takes no
+    error page for a response with a header of its own, so the page is named with it.
+    """
+    pages = {int(status): page for status, page in (parts.error_pages or {}).items()}
+    statuses = {limit.status for limit in limits if limit.action == "DENY"}
+    return {status: _page_words(name, f"error{status}", pages.get(status), files) for status in sorted(statuses)}
+
+
 def _answers(name: str, parts: Parts, files: dict[str, wire.File]) -> Iterator[str]:
-    if parts.rate_limit is not None:
-        # HAProxy takes no error page for a response with a header of its own, so the page is named with it.
-        page = (parts.error_pages or {}).get(str(parts.rate_limit.status))  # type: ignore[call-overload]
-        yield from _rate_limit(
-            name, parts.rate_limit, _page_words(name, f"error{parts.rate_limit.status}", page, files)
-        )
     if parts.maintenance is not None:
         page = _page_words(name, "maintenance", parts.maintenance, files)
         after = str(parts.maintenance.retry_after)
@@ -171,28 +160,6 @@ def _answers(name: str, parts: Parts, files: dict[str, wire.File]) -> Iterator[s
         yield "http-request deny deny_status 400 if !{ ssl_fc } !{ req.hdr(host) -m found }"
         target = f"https://%[req.hdr(host),host_only]{port}%[pathq]"
         yield f"http-request redirect location {target} code {code} unless {{ ssl_fc }}"
-
-
-def _rate_limit(name: str, rate: RequestRate, page: tuple[str, ...]) -> Iterator[str]:
-    key, counter = _key_of(rate), _CONNECTION_KEY
-    if key:
-        counter = _REQUEST_KEY
-        # A value that is longer than a key of the table would be cut, and counted with others that begin alike.
-        long = f"{{ {key} -m len gt {KEY_CHARACTERS_MAX} }}"
-        table = auxiliary_name(name, "rates")
-        yield f"http-request track-{counter} {key},sha2(256),hex table {table} if {long}"
-        yield f"http-request track-{counter} {key} table {table} if {{ {key} -m found }} !{long}"
-    refusal = quote_line(
-        "http-request", "deny", "deny_status", str(rate.status), *page, "hdr", "Retry-After", str(rate.interval)
-    )
-    yield f"{refusal} if {{ {counter}_http_req_rate gt {rate.requests} }}"
-
-
-def _key_of(rate: RequestRate) -> str:
-    """The sample that a rate limit counts by, quoted for conditions; empty: the client's address."""
-    if rate.header is not None:
-        return f"req.hdr({rate.header})"
-    return f"req.cook({rate.cookie})" if rate.cookie is not None else ""
 
 
 def _header_lines(parts: Parts) -> Iterator[str]:

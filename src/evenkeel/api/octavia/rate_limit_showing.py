@@ -1,0 +1,29 @@
+"""Conversion of rate limit policies and rules to Octavia's views."""
+
+from typing import Any
+
+from evenkeel.api.common.views import IdRef
+from evenkeel.api.octavia.attributes import viewer
+from evenkeel.api.octavia.views import RateLimitPolicyView, RateLimitRuleView
+from evenkeel.api.responses.timestamps import timestamp, timestamp_or_none
+from evenkeel.core.resources.model import RateLimitPolicy, RateLimitRule
+
+_policy = viewer(RateLimitPolicyView)
+_rule = viewer(RateLimitRuleView)
+
+
+def rate_limit_policy_view(row: RateLimitPolicy) -> RateLimitPolicyView:
+    """A rate limit policy, with the ids of its rules."""
+    return _policy(row, **_common(row), rules=[IdRef(id=item) for item in row.rule_ids])
+
+
+def rate_limit_rule_view(row: RateLimitRule) -> RateLimitRuleView:
+    return _rule(row, **_common(row))
+
+
+def _common(row: RateLimitPolicy | RateLimitRule) -> dict[str, Any]:
+    return {
+        "tenant_id": row.project_id,
+        "created_at": timestamp(row.created_at),
+        "updated_at": timestamp_or_none(row.updated_at),
+    }

@@ -1,0 +1,126 @@
+"""Create and change rate limit policies and their rules."""
+
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.usecases import rate_limit_requests as requests
+from evenkeel.api.usecases.attribute_values import change_values, create_values
+from evenkeel.api.usecases.parents import Place, check_project
+from evenkeel.api.usecases.writes import state_after_write, write_changes
+from evenkeel.core.devices.rate_limits import rate_limit_problems
+from evenkeel.core.devices.service import rate_limit, rate_limits_of
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.resources.model import Listener, LoadBalancer, RateLimitPolicy, RateLimitRule
+
+Row = TypeVar("Row", bound=RateLimitPolicy | RateLimitRule)
+
+_DECIDING = frozenset({"action", "enabled"})
+_COUNTING = frozenset({"metric", "threshold", "interval", "urls"})
+
+
+async def make_rate_limit_policy(
+    services: Services, call: Call, wanted: requests.RateLimitPolicyNew
+) -> RateLimitPolicy:
+    """Create a rate limit policy, which has no rules yet; returns the stored policy."""
+    scope = call.caller.scope
+    listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
+    check_project(wanted, Place(listener.load_balancer_id, listener.project_id, services.addresses, services.tls))
+    row = RateLimitPolicy(
+        id=services.new_id(),
+        listener_id=listener.id,
+        load_balancer_id=listener.load_balancer_id,
+        project_id=listener.project_id,
+        action=wanted.action,
+        **create_values(wanted, RateLimitPolicy, "action"),
+    )
+    await _check_possible(services, call, row, None)
+    accepted = await services.tenants.add_rate_limit_policy(row, project_id=scope)
+    await services.accepted(accepted)
+    made: RateLimitPolicy = await state_after_write(services, call, RateLimitPolicy, accepted, row.id)
+    return made
+
+
+async def change_rate_limit_policy(
+    services: Services, call: Call, policy_id: str, body: requests.RateLimitPolicyChange
+) -> RateLimitPolicy:
+    """Change a rate limit policy; returns the stored policy."""
+    changes = change_values(body, RateLimitPolicy)
+    if changes.keys() & _DECIDING:
+        current: RateLimitPolicy = await services.tenants.get(RateLimitPolicy, policy_id, project_id=call.caller.scope)
+        await _check_possible(services, call, replace(current, **changes), None)
+    row: RateLimitPolicy = await write_changes(services, call, RateLimitPolicy, policy_id, changes, None)
+    return row
+
+
+async def make_rate_limit_rule(
+    services: Services, call: Call, policy: RateLimitPolicy, wanted: requests.RateLimitRuleNew
+) -> RateLimitRule:
+    """Add a rule to the policy; returns the stored rule."""
+    check_project(wanted, Place(policy.load_balancer_id, policy.project_id, services.addresses, services.tls))
+    row = RateLimitRule(
+        id=services.new_id(),
+        rate_limit_policy_id=policy.id,
+        load_balancer_id=policy.load_balancer_id,
+        project_id=policy.project_id,
+        metric=wanted.metric,
+        threshold=wanted.threshold,
+        **create_values(wanted, RateLimitRule, "metric", "threshold"),
+    )
+    _check_urls(row)
+    await _check_possible(services, call, policy, row)
+    accepted = await services.tenants.add_rate_limit_rule(row, project_id=call.caller.scope)
+    await services.accepted(accepted)
+    made: RateLimitRule = await state_after_write(services, call, RateLimitRule, accepted, row.id, policy.id)
+    return made
+
+
+async def change_rate_limit_rule(
+    services: Services, call: Call, policy_id: str, rule_id: str, body: requests.RateLimitRuleChange
+) -> RateLimitRule:
+    """Change a rule of the policy; returns the stored rule. Reads it first, because the result is checked as a
+    whole.
+    """
+    scope = call.caller.scope
+    changes = change_values(body, RateLimitRule)
+    if changes.keys() & _COUNTING:
+        current: RateLimitRule = await services.tenants.get(
+            RateLimitRule, rule_id, parent_id=policy_id, project_id=scope
+        )
+        after = replace(current, **changes)
+        _check_urls(after)
+        # Written together, so that of two concurrent changes one is stored completely.
+        changes |= {"metric": after.metric, "urls": after.urls}
+        policy: RateLimitPolicy = await services.tenants.get(RateLimitPolicy, policy_id, project_id=scope)
+        await _check_possible(services, call, policy, after)
+    row: RateLimitRule = await write_changes(services, call, RateLimitRule, rule_id, changes, policy_id)
+    return row
+
+
+def _check_urls(rule: RateLimitRule) -> None:
+    if rule.metric == "REQUESTS_PER_URL" and not rule.urls:
+        raise Invalid(
+            "Validation failure: urls: none, with metric REQUESTS_PER_URL. Allowed: at least one path, such as /login."
+        )
+
+
+async def _check_possible(services: Services, call: Call, policy: RateLimitPolicy, rule: RateLimitRule | None) -> None:
+    """Check the policy as it will be, even if it is disabled, and all rate limits of its listener together, against the
+    provider. Raises :class:`Unsupported`.
+    """
+    scope, load_balancer_id = call.caller.scope, policy.load_balancer_id
+    served = await services.providers.provider_of(LoadBalancer, load_balancer_id, scope)
+    tree = await services.tenants.tree(load_balancer_id, project_id=scope, statuses_only=True)
+    protocol = next((row.protocol for row in tree.listeners if row.id == policy.listener_id), "")
+    rules = tree.rate_limit_rules if rule is None else _replaced(tree.rate_limit_rules, rule)
+    after = replace(tree, rate_limit_policies=_replaced(tree.rate_limit_policies, policy), rate_limit_rules=rules)
+    own = tuple(each for each in rules if each.rate_limit_policy_id == policy.id and not each.deleted)
+    served.refuse(rate_limit_problems(served.table.rate_limits, protocol, [rate_limit(policy, own)]))
+    all_of_listener = rate_limits_of(after).get(policy.listener_id, ())
+    served.refuse(rate_limit_problems(served.table.rate_limits, protocol, all_of_listener))
+
+
+def _replaced(rows: tuple[Row, ...], row: Row) -> tuple[Row, ...]:
+    return (*(each for each in rows if each.id != row.id), row)

@@ -1,0 +1,74 @@
+"""Rate limits that a device type supports, and checks of rate limits against it. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple, get_args
+
+from evenkeel.core.devices.service import ServiceRateLimit, ServiceRateLimitRule
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import ListenerProtocol, RateLimitAction, RateLimitMetric
+
+
+class RateLimitSupport(Value):
+    """Rate limit policies that one device type supports."""
+
+    protocols: tuple[str, ...] = ()
+    """Protocols of listeners that may have rate limit policies."""
+    metrics: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
+    refusals: dict[str, str] = {}
+    """Reason by metric or action that is not supported."""
+    counters_max: int | None = None
+    """Most different counters (:class:`Counter`) of one listener; None: any number."""
+
+
+EVERY_RATE_LIMIT = RateLimitSupport(
+    protocols=get_args(ListenerProtocol), metrics=get_args(RateLimitMetric), actions=get_args(RateLimitAction)
+)
+
+
+class Counter(NamedTuple):
+    """Something that a device counts for each key over an interval: limits with equal counters share one."""
+
+    key: Literal["client", "url", "header", "cookie"]
+    """``client``: the client's address; ``url``: address and path; else the value of a header or cookie, of enhanced
+    services only.
+    """
+    interval: int
+    """Seconds."""
+    name: str = ""
+    """Name of the header or cookie."""
+
+
+def counter_of(rule: ServiceRateLimitRule) -> Counter:
+    """Return the counter that a rule judges."""
+    return Counter("url" if rule.metric == "REQUESTS_PER_URL" else "client", rule.interval)
+
+
+def counters_of(limits: Iterable[ServiceRateLimit]) -> tuple[Counter, ...]:
+    """Return the different counters that the rules of these policies need, in order of first use."""
+    return tuple(dict.fromkeys(counter_of(rule) for limit in limits for rule in limit.rules))
+
+
+def rate_limit_problems(support: RateLimitSupport, protocol: str, limits: Sequence[ServiceRateLimit]) -> Iterator[str]:
+    """Yield what a device type does not support of the rate limit policies of a listener of this protocol."""
+    if limits and protocol not in support.protocols:
+        allowed = ", ".join(support.protocols) or "none"
+        yield f"rate limit policy of a listener of protocol {protocol}. Allowed: {allowed}."
+        return
+    for limit in limits:
+        yield from _unsupported(support, "action", limit.action, support.actions)
+        for rule in limit.rules:
+            yield from _unsupported(support, "metric", rule.metric, support.metrics)
+    counters = counters_of(limits)
+    if support.counters_max is not None and len(counters) > support.counters_max:
+        named = ", ".join(f"{counter.key} in {counter.interval} s" for counter in counters)
+        yield (
+            f"{len(counters)} different counters of a listener's rate limits ({named})."
+            f" Allowed: {support.counters_max}; rules with the same interval share one."
+        )
+
+
+def _unsupported(support: RateLimitSupport, field: str, value: str, allowed: Sequence[str]) -> Iterator[str]:
+    if value not in allowed:
+        reason = f" ({support.refusals[value]})" if value in support.refusals else ""
+        yield f"{field} {value}{reason}. Allowed: {', '.join(allowed) or 'none'}."

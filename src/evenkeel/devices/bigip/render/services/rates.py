@@ -1,0 +1,110 @@
+"""Rate limits of a listener as parts of its iRule. Pure.
+
+Each counter is an entry of the device's session table for each key, which ends an interval after the key's first
+request. A request is counted by all counters before any limit judges it; those that are refused count, too. Bytes are
+those of the client's connection: they are counted with its next request, and when it ends.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from evenkeel.core.devices.rate_limits import Counter
+from evenkeel.core.devices.service import ServiceListener
+from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
+from evenkeel.devices.bigip.render.services.texts import Texts
+from evenkeel.devices.errors import Unrenderable
+from evenkeel.devices.rate_limits import Condition, RateLimit, conditions_of
+
+_ACTIONS = {"REJECT": "reject", "SILENT_DROP": "drop"}
+Conditions = Mapping[Counter, Sequence[Condition]]
+_ADDRESS = "[IP::client_addr]"
+_CARRIED = "[expr { [IP::stats bytes in] + [IP::stats bytes out] }]"
+
+
+def rate_limit_lines(listener: ServiceListener, limits: Sequence[RateLimit], texts: Texts) -> Iterator[str]:
+    """Lines of ``HTTP_REQUEST`` that count the request, and refuse it if it exceeds a limit."""
+    conditions = conditions_of(limits)
+    for number, (counter, found) in enumerate(conditions.items()):
+        if any(not condition.of_bytes for condition in found):
+            yield from _count_request(listener, counter, number, found, texts)
+        if any(condition.of_bytes for condition in found):
+            yield from _count_bytes(listener, counter)
+            yield f"    set service_bytes_{number} $service_bytes"
+    if any(condition.of_bytes for found in conditions.values() for condition in found):
+        yield "    set service_carried $service_total"
+    numbers = {counter: number for number, counter in enumerate(conditions)}
+    for limit in limits:
+        met = " && ".join(_met(condition, numbers[condition.counter], texts) for condition in limit.conditions)
+        yield f"    if {{ {met} }} {{"
+        yield f"        {_action(limit)}"
+        yield "        return"
+        yield "    }"
+
+
+def byte_counting_parts(listener: ServiceListener, limits: Sequence[RateLimit]) -> Iterator[RulePart]:
+    """Parts that count what a connection carried after its last request."""
+    counters = [
+        counter for counter, found in conditions_of(limits).items() if any(condition.of_bytes for condition in found)
+    ]
+    if counters:
+        begins = ("    set service_carried 0",)
+        yield RulePart(event="CLIENT_ACCEPTED", order=Order.ADMISSION, lines=begins)
+        ends = [line for counter in counters for line in _count_bytes(listener, counter)]
+        lines = ("    if { [info exists service_carried] } {", *(f"    {line}" for line in ends), "    }")
+        yield RulePart(event="CLIENT_CLOSED", order=Order.ADMISSION, lines=lines)
+
+
+def _count_request(
+    listener: ServiceListener, counter: Counter, number: int, conditions: Sequence[Condition], texts: Texts
+) -> Iterator[str]:
+    name = f"rate:{listener.id}:{counter.key}.{counter.interval}"
+    if counter.key == "client":
+        yield from _counted(f"{name}:{_ADDRESS}", counter, number)
+        return
+    yield f"    set service_rate_{number} 0"
+    if counter.key == "url":
+        urls = sorted({url for condition in conditions for url in condition.urls})
+        yield "    set service_path [URI::decode [HTTP::path]]"
+        yield f"    if {{ {_is_one_of(urls, texts)} }} {{"
+        yield "        binary scan [sha256 $service_path] H* service_key"
+        inner = _counted(f"{name}:{_ADDRESS}:$service_key", counter, number)
+    else:
+        source = "header" if counter.key == "header" else "cookie"
+        yield f"    set service_key [HTTP::{source} value {texts.word(counter.name)}]"
+        yield '    if { $service_key ne "" } {'
+        # a digest, because a client chooses what the key is and how long
+        yield "        binary scan [sha256 $service_key] H* service_key"
+        inner = _counted(f"{name}:$service_key", counter, number)
+    yield from (f"    {line}" for line in inner)
+    yield "    }"
+
+
+def _counted(key: str, counter: Counter, number: int) -> Iterator[str]:
+    yield f'    set service_key "{key}"'
+    yield f"    table add $service_key 0 indefinite {counter.interval}"
+    yield f"    set service_rate_{number} [table incr -notouch $service_key]"
+
+
+def _count_bytes(listener: ServiceListener, counter: Counter) -> Iterator[str]:
+    yield f"    set service_total {_CARRIED}"
+    yield f'    set service_key "bytes:{listener.id}:{counter.interval}:{_ADDRESS}"'
+    yield f"    table add $service_key 0 indefinite {counter.interval}"
+    yield "    set service_bytes [table incr -notouch $service_key [expr { $service_total - $service_carried }]]"
+
+
+def _met(condition: Condition, number: int, texts: Texts) -> str:
+    if condition.of_bytes:
+        return f"$service_bytes_{number} > {condition.threshold}"
+    judged = f"$service_rate_{number} > {condition.threshold}"
+    return f"({_is_one_of(condition.urls, texts)}) && {judged}" if condition.urls else judged
+
+
+def _is_one_of(urls: Sequence[str], texts: Texts) -> str:
+    return " || ".join(f"$service_path eq {texts.word(url)}" for url in urls)
+
+
+def _action(limit: RateLimit) -> str:
+    if limit.action == "DENY":
+        return f'HTTP::respond {limit.status} noserver "Retry-After" {limit.retry_after}'
+    if limit.action in _ACTIONS:
+        return _ACTIONS[limit.action]
+    raise Unrenderable(f"rate limit action {limit.action}: DENY, {', '.join(_ACTIONS)} are possible")

@@ -1,0 +1,148 @@
+"""Rate limits of a listener as lines of its frontend, and stick tables. Pure.
+
+Each counter is a stick table in a backend of its own, which is named after the counter, so that counts survive changes
+of thresholds. A request is counted in all tables before any rule judges it; those that are refused count, too. Bytes of
+a request are counted when it ends.
+
+The tables are in the partition's ``peers`` section: counts survive reloads, and a pair shares them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from evenkeel.core.devices.rate_limits import Counter
+from evenkeel.core.kit.values import Value
+from evenkeel.devices.errors import Unrenderable
+from evenkeel.devices.haproxy.naming import auxiliary_name
+from evenkeel.devices.haproxy.render.quoting import quote_line
+from evenkeel.devices.rate_limits import Condition, RateLimit, conditions_of
+from evenkeel.haproxyd import wire
+
+TABLE_ENTRIES = "100k"
+"""Clients that one stick table counts at once; beyond it the oldest are forgotten."""
+KEY_CHARACTERS_MAX = 128
+"""Characters of a header or cookie that a rate limit distinguishes; longer values are counted by their hash."""
+SLOTS = ("sc0", "sc1", "sc2")
+"""HAProxy's counters of one stream: more need another build of HAProxy 2.6."""
+_PATH = "var(txn.rate_path)"
+_STORED_PATH = "http-request set-var(txn.rate_path) path,url_dec"
+_TABLE_TYPES = {"client": "ipv6", "url": "binary len 20"}
+"""A table of type ipv6 holds clients of both families, because HAProxy maps IPv4 addresses. Paths are hashed."""
+
+
+class RateLines(Value):
+    """Additions of rate limits to one listener's frontend."""
+
+    lines: tuple[str, ...] = ()
+    files: tuple[wire.File, ...] = ()
+    """Paths of rules, so that a change of them is no reload."""
+    tables: tuple[wire.Backend, ...] = ()
+
+
+def rate_lines(
+    name: str, limits: Sequence[RateLimit], slots: Sequence[str], pages: Mapping[int, tuple[str, ...]]
+) -> RateLines:
+    """The lines of the listener with this name. ``slots``: free counters of a stream; ``pages``: arguments that send
+    the body of a response, by its status.
+
+    Raises :class:`Unrenderable` if there are more counters than slots.
+    """
+    conditions = conditions_of(limits)
+    if len(conditions) > len(slots):
+        named = ", ".join(f"{counter.key} in {counter.interval} s" for counter in conditions)
+        raise Unrenderable(
+            f"listener {name}: rate limits with {len(conditions)} different counters ({named}), enhanced services'"
+            f" included; {len(slots)} are possible here"
+        )
+    taken = dict(zip(conditions, slots, strict=False))
+    files = {
+        condition.id: wire.File(
+            name=_urls_file(name, condition), kind="acl", content="".join(f"{url}\n" for url in condition.urls)
+        )
+        for found in conditions.values()
+        for condition in found
+        if condition.urls
+    }
+    return RateLines(
+        lines=(*_counting(name, conditions, taken), *_judging(name, limits, taken, pages)),
+        files=tuple(files.values()),
+        tables=tuple(_table(name, counter, found) for counter, found in conditions.items()),
+    )
+
+
+def stick_table(kind: str, interval_seconds: int, stored: Iterable[str]) -> str:
+    """Line that declares a stick table in the partition's ``peers`` section."""
+    # An entry outlives the interval in which it counts; one of an open connection never expires.
+    expire = max(2 * interval_seconds, 10)
+    return (
+        f"stick-table type {kind} size {TABLE_ENTRIES} expire {expire}s store {','.join(stored)}"
+        f" peers {wire.PEERS_SECTION}"
+    )
+
+
+def _table_name(name: str, counter: Counter) -> str:
+    return auxiliary_name(name, f"rates.{counter.key}.{counter.interval}")
+
+
+def _urls_file(name: str, condition: Condition) -> str:
+    return auxiliary_name(name, f"urls.{condition.id}")
+
+
+def _table(name: str, counter: Counter, conditions: Iterable[Condition]) -> wire.Backend:
+    of_bytes = {condition.of_bytes for condition in conditions}
+    stored = [
+        *([f"http_req_rate({counter.interval}s)"] if False in of_bytes else []),
+        *([f"bytes_in_rate({counter.interval}s)", f"bytes_out_rate({counter.interval}s)"] if True in of_bytes else []),
+    ]
+    kind = _TABLE_TYPES.get(counter.key, f"string len {KEY_CHARACTERS_MAX}")
+    return wire.Backend(
+        name=_table_name(name, counter), lines=("mode http", stick_table(kind, counter.interval, stored))
+    )
+
+
+def _counting(name: str, conditions: dict[Counter, list[Condition]], slots: dict[Counter, str]) -> Iterator[str]:
+    if any(counter.key == "url" for counter in conditions):
+        yield _STORED_PATH
+    for counter, found in conditions.items():
+        track, table = f"http-request track-{slots[counter]}", f"table {_table_name(name, counter)}"
+        if counter.key == "client":
+            yield f"{track} src {table}"
+        elif counter.key == "url":
+            files = " ".join(f"-f {_urls_file(name, condition)}" for condition in found)
+            yield f"{track} src,concat(|,txn.rate_path),sha1 {table} if {{ {_PATH} -m str {files} }}"
+        else:
+            key = f"req.{'hdr' if counter.key == 'header' else 'cook'}({counter.name})"
+            # A value that is longer than a key of the table would be cut, and counted with others that begin alike.
+            long = f"{{ {key} -m len gt {KEY_CHARACTERS_MAX} }}"
+            yield f"{track} {key},sha2(256),hex {table} if {long}"
+            yield f"{track} {key} {table} if {{ {key} -m found }} !{long}"
+        if any(condition.of_bytes for condition in found):
+            yield f"http-request set-var(txn.rate_bytes_{slots[counter]}) {slots[counter]}_bytes_in_rate"
+
+
+def _judging(
+    name: str, limits: Iterable[RateLimit], slots: dict[Counter, str], pages: Mapping[int, tuple[str, ...]]
+) -> Iterator[str]:
+    for limit in limits:
+        conditions = " ".join(_met(name, condition, slots[condition.counter]) for condition in limit.conditions)
+        yield f"{_action(limit, pages)} if {conditions}"
+
+
+def _action(limit: RateLimit, pages: Mapping[int, tuple[str, ...]]) -> str:
+    if limit.action == "DENY":
+        words = ("deny", "deny_status", str(limit.status), *pages.get(limit.status, ()))
+        return quote_line("http-request", *words, "hdr", "Retry-After", str(limit.retry_after))
+    if limit.action in _ACTIONS:
+        return f"http-request {_ACTIONS[limit.action]}"
+    raise Unrenderable(f"rate limit action {limit.action}: DENY, {', '.join(_ACTIONS)} are possible")
+
+
+_ACTIONS = {"REJECT": "reject", "SILENT_DROP": "silent-drop"}
+
+
+def _met(name: str, condition: Condition, slot: str) -> str:
+    if condition.of_bytes:
+        return f"{{ {slot}_bytes_out_rate,add(txn.rate_bytes_{slot}) gt {condition.threshold} }}"
+    judged = f"{{ {slot}_http_req_rate gt {condition.threshold} }}"
+    if condition.urls:
+        return f"{{ {_PATH} -m str -f {_urls_file(name, condition)} }} {judged}"
+    return judged

@@ -1,0 +1,59 @@
+"""Adding rate limit policies and their rules."""
+
+from sqlalchemy import Connection, false, func, select
+
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.resources.model import (
+    RATE_LIMIT_POLICIES_MAX,
+    RATE_LIMIT_RULES_MAX,
+    RateLimitPolicy,
+    RateLimitRule,
+)
+from evenkeel.store.engine.base import Op
+from evenkeel.store.engine.inserting import insert_all
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import LISTENER, RATE_LIMIT_POLICY, row_of
+from evenkeel.store.writing.conflicts import too_many_rate_limit_policies, too_many_rate_limit_rules
+from evenkeel.store.writing.revision_lock import Target, change_of, touch_listener, touch_policy
+from evenkeel.store.writing.steps import as_new
+from evenkeel.store.writing.tenant_writes import TenantWrites
+
+_policies, _rules = schema.rate_limit_policy, schema.rate_limit_rule
+
+
+def add_rate_limit_policy(writes: TenantWrites, row: RateLimitPolicy, *, project_id: ProjectId | None) -> Op[Change]:
+    """Add a policy without rules. Raises :class:`Conflict` if the listener has the maximum number of policies."""
+    target = Target(LISTENER, row.listener_id, project_id)
+    there = select(func.count()).where(_policies.c.listener_id == row.listener_id, _policies.c.deleted == false())
+
+    def op(connection: Connection) -> Change:
+        locked = writes.lock(connection, target)
+        touch_listener(connection, row.listener_id, locked)
+        if int(connection.scalar(there) or 0) >= RATE_LIMIT_POLICIES_MAX:
+            raise too_many_rate_limit_policies(row.listener_id)
+        writes.check_quota(connection, locked, row)
+        policy = as_new(row, locked)
+        insert_all(connection, _policies, [row_of(policy)])
+        return change_of(connection, locked.row, (policy,))
+
+    return op
+
+
+def add_rate_limit_rule(writes: TenantWrites, row: RateLimitRule, *, project_id: ProjectId | None) -> Op[Change]:
+    """Add a rule. Raises :class:`Conflict` if the policy has the maximum number of rules."""
+    policy_id = row.rate_limit_policy_id
+    target = Target(RATE_LIMIT_POLICY, policy_id, project_id)
+    there = select(func.count()).where(_rules.c.rate_limit_policy_id == policy_id, _rules.c.deleted == false())
+
+    def op(connection: Connection) -> Change:
+        locked = writes.lock(connection, target)
+        touch_policy(connection, RATE_LIMIT_POLICY, policy_id, locked)
+        if int(connection.scalar(there) or 0) >= RATE_LIMIT_RULES_MAX:
+            raise too_many_rate_limit_rules(policy_id)
+        writes.check_quota(connection, locked, row)
+        rule = as_new(row, locked)
+        insert_all(connection, _rules, [row_of(rule)])
+        return change_of(connection, locked.row, (rule,))
+
+    return op
