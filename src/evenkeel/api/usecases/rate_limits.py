@@ -1,7 +1,5 @@
 """Create and change rate limit policies and their rules."""
 
-from typing import TypeVar
-
 from msgspec.structs import replace
 
 from evenkeel.api.common.services import Services
@@ -10,12 +8,11 @@ from evenkeel.api.usecases import rate_limit_requests as requests
 from evenkeel.api.usecases.attribute_values import change_values, create_values
 from evenkeel.api.usecases.parents import Place, check_project
 from evenkeel.api.usecases.writes import state_after_write, write_changes
+from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.devices.rate_limits import rate_limit_problems
-from evenkeel.core.devices.service import rate_limit, rate_limits_of
+from evenkeel.core.devices.service import rate_limit, rate_limits_by_listener
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.resources.model import Listener, LoadBalancer, RateLimitPolicy, RateLimitRule
-
-Row = TypeVar("Row", bound=RateLimitPolicy | RateLimitRule)
 
 _DECIDING = frozenset({"action", "enabled"})
 _COUNTING = frozenset({"metric", "threshold", "interval", "urls"})
@@ -36,7 +33,8 @@ async def make_rate_limit_policy(
         action=wanted.action,
         **create_values(wanted, RateLimitPolicy, "action"),
     )
-    await _check_possible(services, call, row, None)
+    served = await services.providers.provider_of(LoadBalancer, row.load_balancer_id, scope)
+    served.refuse(rate_limit_problems(served.table.rate_limits, listener.protocol, [rate_limit(row, ())]))
     accepted = await services.tenants.add_rate_limit_policy(row, project_id=scope)
     await services.accepted(accepted)
     made: RateLimitPolicy = await state_after_write(services, call, RateLimitPolicy, accepted, row.id)
@@ -50,7 +48,7 @@ async def change_rate_limit_policy(
     changes = change_values(body, RateLimitPolicy)
     if changes.keys() & _DECIDING:
         current: RateLimitPolicy = await services.tenants.get(RateLimitPolicy, policy_id, project_id=call.caller.scope)
-        await _check_possible(services, call, replace(current, **changes), None)
+        await _check_possible(services, call, replace(current, **changes))
     row: RateLimitPolicy = await write_changes(services, call, RateLimitPolicy, policy_id, changes, None)
     return row
 
@@ -106,21 +104,21 @@ def _check_urls(rule: RateLimitRule) -> None:
         )
 
 
-async def _check_possible(services: Services, call: Call, policy: RateLimitPolicy, rule: RateLimitRule | None) -> None:
+async def _check_possible(
+    services: Services, call: Call, policy: RateLimitPolicy, rule: RateLimitRule | None = None
+) -> None:
     """Check the policy as it will be, even if it is disabled, and all rate limits of its listener together, against the
-    provider. Raises :class:`Unsupported`.
+    provider. ``rule``: the new or changed rule. Raises :class:`Unsupported`.
     """
-    scope, load_balancer_id = call.caller.scope, policy.load_balancer_id
-    served = await services.providers.provider_of(LoadBalancer, load_balancer_id, scope)
-    tree = await services.tenants.tree(load_balancer_id, project_id=scope, statuses_only=True)
-    protocol = next((row.protocol for row in tree.listeners if row.id == policy.listener_id), "")
-    rules = tree.rate_limit_rules if rule is None else _replaced(tree.rate_limit_rules, rule)
-    after = replace(tree, rate_limit_policies=_replaced(tree.rate_limit_policies, policy), rate_limit_rules=rules)
-    own = tuple(each for each in rules if each.rate_limit_policy_id == policy.id and not each.deleted)
-    served.refuse(rate_limit_problems(served.table.rate_limits, protocol, [rate_limit(policy, own)]))
-    all_of_listener = rate_limits_of(after).get(policy.listener_id, ())
-    served.refuse(rate_limit_problems(served.table.rate_limits, protocol, all_of_listener))
-
-
-def _replaced(rows: tuple[Row, ...], row: Row) -> tuple[Row, ...]:
-    return (*(each for each in rows if each.id != row.id), row)
+    served = await services.providers.provider_of(LoadBalancer, policy.load_balancer_id, call.caller.scope)
+    of_listener = ListQuery(filters={"listener_id": (policy.listener_id,)})
+    there: tuple[RateLimitPolicy, ...] = (await services.tenants.list(RateLimitPolicy, of_listener)).items
+    others = [each for each in there if each.id != policy.id]
+    of_policies = ListQuery(filters={"rate_limit_policy_id": (policy.id, *(each.id for each in others))})
+    stored: tuple[RateLimitRule, ...] = (await services.tenants.list(RateLimitRule, of_policies)).items
+    live = tuple(each for each in stored if not each.deleted)
+    rules = live if rule is None else (*(each for each in live if each.id != rule.id), rule)
+    own = rate_limit(policy, [each for each in rules if each.rate_limit_policy_id == policy.id])
+    served.refuse(rate_limit_problems(served.table.rate_limits, None, [own]))
+    together = rate_limits_by_listener((*others, policy), rules).get(policy.listener_id, ())
+    served.refuse(rate_limit_problems(served.table.rate_limits, None, together))

@@ -49,9 +49,13 @@ def counters_of(limits: Iterable[ServiceRateLimit]) -> tuple[Counter, ...]:
     return tuple(dict.fromkeys(counter_of(rule) for limit in limits for rule in limit.rules))
 
 
-def rate_limit_problems(support: RateLimitSupport, protocol: str, limits: Sequence[ServiceRateLimit]) -> Iterator[str]:
-    """Yield what a device type does not support of the rate limit policies of a listener of this protocol."""
-    if limits and protocol not in support.protocols:
+def rate_limit_problems(
+    support: RateLimitSupport, protocol: str | None, limits: Sequence[ServiceRateLimit]
+) -> Iterator[str]:
+    """Yield what a device type does not support of a listener's rate limit policies. ``protocol``: of the listener;
+    None: it is not checked.
+    """
+    if limits and protocol is not None and protocol not in support.protocols:
         allowed = ", ".join(support.protocols) or "none"
         yield f"rate limit policy of a listener of protocol {protocol}. Allowed: {allowed}."
         return

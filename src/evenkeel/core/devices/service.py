@@ -206,7 +206,7 @@ def definition_of(
             deleted=True,
         )
     live_pools = {pool.id for pool in tree.pools if not pool.deleted}
-    policies, limits = _policies_of(tree), rate_limits_of(tree)
+    policies, limits = _policies_of(tree), rate_limits_by_listener(tree.rate_limit_policies, tree.rate_limit_rules)
     return ServiceDefinition(
         load_balancer_id=root.id,
         project_id=root.project_id,
@@ -306,16 +306,18 @@ def _policies_of(tree: LoadBalancerTree) -> dict[str, list[ServiceL7Policy]]:
     return policies
 
 
-def rate_limits_of(tree: LoadBalancerTree) -> dict[str, list[ServiceRateLimit]]:
-    """Return the rate limits by listener id, in order of creation; those without effect are left out."""
-    rules: dict[str, list[RateLimitRule]] = {}
-    for rule in tree.rate_limit_rules:
+def rate_limits_by_listener(
+    policies: Iterable[RateLimitPolicy], rules: Iterable[RateLimitRule]
+) -> dict[str, list[ServiceRateLimit]]:
+    """Return the rate limits by listener id, in the given order; those without effect are left out."""
+    by_policy: dict[str, list[RateLimitRule]] = {}
+    for rule in rules:
         if not rule.deleted:
-            rules.setdefault(rule.rate_limit_policy_id, []).append(rule)
+            by_policy.setdefault(rule.rate_limit_policy_id, []).append(rule)
     limits: dict[str, list[ServiceRateLimit]] = {}
-    for row in tree.rate_limit_policies:
-        if not row.deleted and row.enabled and row.id in rules:
-            limits.setdefault(row.listener_id, []).append(rate_limit(row, rules[row.id]))
+    for row in policies:
+        if not row.deleted and row.enabled and row.id in by_policy:
+            limits.setdefault(row.listener_id, []).append(rate_limit(row, by_policy[row.id]))
     return limits
 
 

@@ -8,7 +8,7 @@ from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parts import Parts
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.devices.haproxy.render.services.lines import NO_SERVICES, service_lines
-from tests.devices.services import listener, member, pool, service
+from tests.devices.services import listener, member, pool, rate_limit, rate_rule, service
 
 
 def parts(**content: Any) -> Parts:
@@ -23,15 +23,34 @@ def test_listener_without_parts_has_no_lines() -> None:
     assert service_lines(listener(), parts()) is NO_SERVICES
 
 
-def test_source_rate_and_connection_limit_share_one_table() -> None:
+def test_source_rate_and_connection_limit_have_a_table_each() -> None:
     found = service_lines(listener(), parts(connection_limit_per_source=5, rate_limit={"requests": 50, "interval": 10}))
     assert found.connection == (
-        "stick-table type ipv6 size 100k expire 20s store conn_cur,http_req_rate(10s) peers evenkeel",
+        "stick-table type ipv6 size 100k expire 10s store conn_cur peers evenkeel",
         "tcp-request connection track-sc0 src",
         "tcp-request connection reject if { sc0_conn_cur gt 5 }",
     )
-    assert found.first == ("http-request deny deny_status 429 hdr Retry-After 10 if { sc0_http_req_rate gt 50 }",)
-    assert found.tables == ()
+    assert found.first == (
+        "http-request track-sc1 src table listener-1:rates.client.10",
+        "http-request deny deny_status 429 hdr Retry-After 10 if { sc1_http_req_rate gt 50 }",
+    )
+    (table,) = found.tables
+    assert table.name == "listener-1:rates.client.10"
+    assert table.lines[-1] == "stick-table type ipv6 size 100k expire 20s store http_req_rate(10s) peers evenkeel"
+
+
+def test_a_service_and_policies_with_one_interval_share_a_table() -> None:
+    policies = (rate_limit(rate_rule(metric="KBYTES", threshold=2, interval=10)),)
+    found = service_lines(listener(rate_limits=policies), parts(rate_limit={"requests": 50, "interval": 10}))
+    (table,) = found.tables
+    assert table.lines[-1].endswith("store http_req_rate(10s),bytes_in_rate(10s),bytes_out_rate(10s) peers evenkeel")
+    assert found.first == (
+        "http-request track-sc0 src table listener-1:rates.client.10",
+        "http-request set-var(txn.rate_bytes_sc0) sc0_bytes_in_rate",
+        "http-request deny deny_status 429 hdr Retry-After 10 if { sc0_http_req_rate gt 50 }",
+        "http-request deny deny_status 429 hdr Retry-After 10"
+        " if { sc0_bytes_out_rate,add(txn.rate_bytes_sc0) gt 2048 }",
+    )
 
 
 def test_another_page_has_another_file_so_that_it_is_loaded() -> None:
