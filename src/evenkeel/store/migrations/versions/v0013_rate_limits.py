@@ -5,8 +5,8 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-revision = "v0012"
-down_revision = "v0011"
+revision = "v0013"
+down_revision = "v0012"
 branch_labels = None
 depends_on = None
 
