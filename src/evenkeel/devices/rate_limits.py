@@ -29,7 +29,7 @@ class Condition(NamedTuple):
     """Id of the tenant's rule; empty: the condition is of an enhanced service."""
 
 
-class RateLimit(Value):
+class ClientLimit(Value):
     """An action for requests that meet all conditions."""
 
     conditions: tuple[Condition, ...]
@@ -43,13 +43,13 @@ class RateLimit(Value):
         return min(condition.counter.interval for condition in self.conditions)
 
 
-def rate_limits(listener: ServiceListener, parts: Parts) -> tuple[RateLimit, ...]:
+def rate_limits(listener: ServiceListener, parts: Parts) -> tuple[ClientLimit, ...]:
     """The rate limits of a listener with these parts of enhanced services."""
     own = () if parts.rate_limit is None else (_of_service(parts.rate_limit),)
     return (*own, *map(_of_policy, listener.rate_limits))
 
 
-def conditions_of(limits: Iterable[RateLimit]) -> dict[Counter, list[Condition]]:
+def conditions_of(limits: Iterable[ClientLimit]) -> dict[Counter, list[Condition]]:
     """Conditions by counter, counters in order of first use."""
     found: dict[Counter, list[Condition]] = {}
     for limit in limits:
@@ -58,17 +58,17 @@ def conditions_of(limits: Iterable[RateLimit]) -> dict[Counter, list[Condition]]
     return found
 
 
-def _of_service(rate: RequestRate) -> RateLimit:
+def _of_service(rate: RequestRate) -> ClientLimit:
     counter = Counter("client", rate.interval)
     if rate.header is not None:
         counter = Counter("header", rate.interval, rate.header)
     elif rate.cookie is not None:
         counter = Counter("cookie", rate.interval, rate.cookie)
-    return RateLimit(conditions=(Condition(counter, rate.requests),), status=rate.status)
+    return ClientLimit(conditions=(Condition(counter, rate.requests),), status=rate.status)
 
 
-def _of_policy(policy: ServiceRateLimit) -> RateLimit:
-    return RateLimit(conditions=tuple(map(_of_rule, policy.rules)), action=policy.action)
+def _of_policy(policy: ServiceRateLimit) -> ClientLimit:
+    return ClientLimit(conditions=tuple(map(_of_rule, policy.rules)), action=policy.action)
 
 
 def _of_rule(rule: ServiceRateLimitRule) -> Condition:

@@ -125,7 +125,7 @@ async def test_wrong_rules_are_refused_with_field_value_and_what_is_allowed(
 
 
 @pytest.mark.parametrize("provider", ["haproxy", "bigip"])
-async def test_what_a_provider_cannot_do_is_refused_with_the_reason(api: Client, provider: str) -> None:
+async def test_metrics_and_actions_of_other_providers_are_refused_with_the_reason(api: Client, provider: str) -> None:
     listener = await listener_of(api, provider=provider)
     assert "action QUEUE (" in await policy(api, listener["id"], 501, action="QUEUE")
     # also while it is disabled, so that nothing has to be refused when it is enabled

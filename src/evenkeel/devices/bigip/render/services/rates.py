@@ -12,7 +12,7 @@ from evenkeel.core.devices.service import ServiceListener
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 from evenkeel.devices.bigip.render.services.texts import Texts
 from evenkeel.devices.errors import Unrenderable
-from evenkeel.devices.rate_limits import Condition, RateLimit, conditions_of
+from evenkeel.devices.rate_limits import ClientLimit, Condition, conditions_of
 
 _ACTIONS = {"REJECT": "reject", "SILENT_DROP": "drop"}
 Conditions = Mapping[Counter, Sequence[Condition]]
@@ -20,7 +20,7 @@ _ADDRESS = "[IP::client_addr]"
 _CARRIED = "[expr { [IP::stats bytes in] + [IP::stats bytes out] }]"
 
 
-def rate_limit_lines(listener: ServiceListener, limits: Sequence[RateLimit], texts: Texts) -> Iterator[str]:
+def rate_limit_lines(listener: ServiceListener, limits: Sequence[ClientLimit], texts: Texts) -> Iterator[str]:
     """Lines of ``HTTP_REQUEST`` that count the request, and refuse it if it exceeds a limit."""
     conditions = conditions_of(limits)
     for number, (counter, found) in enumerate(conditions.items()):
@@ -40,7 +40,7 @@ def rate_limit_lines(listener: ServiceListener, limits: Sequence[RateLimit], tex
         yield "    }"
 
 
-def byte_counting_parts(listener: ServiceListener, limits: Sequence[RateLimit]) -> Iterator[RulePart]:
+def byte_counting_parts(listener: ServiceListener, limits: Sequence[ClientLimit]) -> Iterator[RulePart]:
     """Parts that count what a connection carried after its last request."""
     counters = [
         counter for counter, found in conditions_of(limits).items() if any(condition.of_bytes for condition in found)
@@ -102,7 +102,7 @@ def _is_one_of(urls: Sequence[str], texts: Texts) -> str:
     return " || ".join(f"$service_path eq {texts.word(url)}" for url in urls)
 
 
-def _action(limit: RateLimit) -> str:
+def _action(limit: ClientLimit) -> str:
     if limit.action == "DENY":
         return f'HTTP::respond {limit.status} noserver "Retry-After" {limit.retry_after}'
     if limit.action in _ACTIONS:

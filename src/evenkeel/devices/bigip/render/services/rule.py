@@ -33,7 +33,7 @@ from evenkeel.devices.bigip.render.services.access_log import log_parts, log_poo
 from evenkeel.devices.bigip.render.services.rates import byte_counting_parts, rate_limit_lines
 from evenkeel.devices.bigip.render.services.responses import with_own_responses
 from evenkeel.devices.bigip.render.services.texts import Texts
-from evenkeel.devices.rate_limits import RateLimit, rate_limits
+from evenkeel.devices.rate_limits import ClientLimit, rate_limits
 
 TEXTS = "services"
 NETWORKS = ("deny", "allow")
@@ -115,7 +115,7 @@ def _connection_limit(listener: ServiceListener, parts: Parts) -> Iterator[RuleP
 
 
 def _of_requests(
-    listener: ServiceListener, parts: Parts, limits: Sequence[RateLimit], texts: Texts
+    listener: ServiceListener, parts: Parts, limits: Sequence[ClientLimit], texts: Texts
 ) -> Iterator[RulePart]:
     answers = tuple(_answers(listener, parts, limits, texts))
     if answers:
@@ -137,7 +137,7 @@ def _of_requests(
         yield RulePart(event="HTTP_RESPONSE", order=Order.INSERTION, lines=lines)
 
 
-def _answers(listener: ServiceListener, parts: Parts, limits: Sequence[RateLimit], texts: Texts) -> Iterator[str]:
+def _answers(listener: ServiceListener, parts: Parts, limits: Sequence[ClientLimit], texts: Texts) -> Iterator[str]:
     redirects = parts.https_redirect is not None and listener.protocol != TLS_PROTOCOL
     if not limits and parts.maintenance is None and not redirects:
         return

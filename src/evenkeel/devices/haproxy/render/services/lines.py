@@ -32,7 +32,7 @@ from evenkeel.devices.haproxy.render.services.access_log import COUNTER as LOG_C
 from evenkeel.devices.haproxy.render.services.access_log import log_format, log_lines, log_table, log_target
 from evenkeel.devices.haproxy.render.services.rates import SLOTS, rate_lines, stick_table
 from evenkeel.devices.haproxy.render.services.values import header_format, variable_lines
-from evenkeel.devices.rate_limits import RateLimit, rate_limits
+from evenkeel.devices.rate_limits import ClientLimit, rate_limits
 from evenkeel.haproxyd import wire
 
 _CONNECTION_KEY = SLOTS[0]
@@ -138,7 +138,7 @@ def _page_words(name: str, what: str, page: ResponsePage | None, files: dict[str
 
 
 def _refusal_pages(
-    name: str, parts: Parts, limits: Iterable[RateLimit], files: dict[str, wire.File]
+    name: str, parts: Parts, limits: Iterable[ClientLimit], files: dict[str, wire.File]
 ) -> dict[int, tuple[str, ...]]:
     """Arguments that send the page of a response that refuses a request beyond a rate, by status. HAProxy takes no
     error page for a response with a header of its own, so the page is named with it.

@@ -14,7 +14,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import auxiliary_name
 from evenkeel.devices.haproxy.render.quoting import quote_line
-from evenkeel.devices.rate_limits import Condition, RateLimit, conditions_of
+from evenkeel.devices.rate_limits import ClientLimit, Condition, conditions_of
 from evenkeel.haproxyd import wire
 
 TABLE_ENTRIES = "100k"
@@ -39,7 +39,7 @@ class RateLines(Value):
 
 
 def rate_lines(
-    name: str, limits: Sequence[RateLimit], slots: Sequence[str], pages: Mapping[int, tuple[str, ...]]
+    name: str, limits: Sequence[ClientLimit], slots: Sequence[str], pages: Mapping[int, tuple[str, ...]]
 ) -> RateLines:
     """The lines of the listener with this name. ``slots``: free counters of a stream; ``pages``: arguments that send
     the body of a response, by its status.
@@ -120,14 +120,14 @@ def _counting(name: str, conditions: dict[Counter, list[Condition]], slots: dict
 
 
 def _judging(
-    name: str, limits: Iterable[RateLimit], slots: dict[Counter, str], pages: Mapping[int, tuple[str, ...]]
+    name: str, limits: Iterable[ClientLimit], slots: dict[Counter, str], pages: Mapping[int, tuple[str, ...]]
 ) -> Iterator[str]:
     for limit in limits:
         conditions = " ".join(_met(name, condition, slots[condition.counter]) for condition in limit.conditions)
         yield f"{_action(limit, pages)} if {conditions}"
 
 
-def _action(limit: RateLimit, pages: Mapping[int, tuple[str, ...]]) -> str:
+def _action(limit: ClientLimit, pages: Mapping[int, tuple[str, ...]]) -> str:
     if limit.action == "DENY":
         words = ("deny", "deny_status", str(limit.status), *pages.get(limit.status, ()))
         return quote_line("http-request", *words, "hdr", "Retry-After", str(limit.retry_after))
