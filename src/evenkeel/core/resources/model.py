@@ -35,8 +35,8 @@ RateLimitAction = Literal["DENY", "REJECT", "SILENT_DROP", "QUEUE"]
 informed of that; ``QUEUE``: requests are delayed.
 """
 RateLimitMetric = Literal["REQUESTS", "REQUESTS_PER_URL", "KBYTES", "PACKETS"]
-"""Quantity that a rate limit counts for each client. ``REQUESTS_PER_URL``: requests of each of the rule's paths by itself;
-``KBYTES``: units of 1024 bytes in both directions.
+"""Quantity that a rate limit counts for each client. ``REQUESTS_PER_URL``: requests of each of the rule's paths by
+itself; ``KBYTES``: units of 1024 bytes in both directions.
 """
 
 POOL_PROTOCOLS_OF_LISTENER: dict[str, frozenset[str]] = {
