@@ -168,6 +168,14 @@ class EnhancedServiceBehaviour:
         assert await clients.statuses_of(5, source="127.0.0.9") == {"200": 5}
         assert len(servers[0].heard) == 25
 
+    async def test_parameters_of_a_tag_replace_numbers_of_the_definition(
+        self, clients: EnhancedClients, servers: tuple[Server, ...]
+    ) -> None:
+        declared = {"requests": {"sets": "rate_limit.requests", "minimum": 1, "maximum": 20}}
+        await clients.offer(api={"rate_limit": {"requests": 20, "interval": 3600}, "parameters": declared})
+        await clients.serve(servers, "api", service_parameters={"api": {"requests": 3}})
+        assert await clients.statuses_of(5) == {"200": 3, "429": 2}
+
     async def test_rates_are_counted_by_a_header_or_a_cookie(
         self, clients: EnhancedClients, servers: tuple[Server, ...]
     ) -> None:

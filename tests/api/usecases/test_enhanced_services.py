@@ -14,15 +14,23 @@ from evenkeel.core.devices.service import ServiceListener, definition_of
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.ports import Store
 from evenkeel.core.protocol.messages import Register, ReportState
-from evenkeel.core.resources.enhanced_services import FLAVOR_KEY, EnhancedService, select_services
+from evenkeel.core.resources.enhanced_services import (
+    FLAVOR_KEY,
+    EnhancedService,
+    ServiceParameter,
+    select_services,
+)
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api import bodies
 from tests.api.client import Client, Sink
+from tests.devices.haproxy.test_hostile_strings import HOSTILE
 
+REQUESTS = ServiceParameter(sets="rate_limit.requests", minimum=10, maximum=500, default=100)
 OFFERED = (
     EnhancedService(name="web", file="a.json"),
     EnhancedService(name="other", file="a.json"),
+    EnhancedService(name="rate", file="a.json", parameters={"requests": REQUESTS, "interval": REQUESTS}),
     EnhancedService(name="broken", file="a.json", problem="a.json: no such tag"),
     EnhancedService(name="", file="b.json", problem="b.json: not JSON"),
 )
@@ -101,7 +109,7 @@ async def test_unknown_enhanced_service_is_refused_with_the_offered_names(api: C
         await api.post("/listeners", {"listener": listener}, 400),
     ):
         assert f"tags 'esd:{name}': provider 'f5' has no enhanced service of that name" in refused["faultstring"]
-        assert "Allowed: esd:other, esd:web." in refused["faultstring"]
+        assert "Allowed: esd:other, esd:rate, esd:web." in refused["faultstring"]
 
 
 async def test_enhanced_service_that_is_no_longer_offered_may_stay(
@@ -216,3 +224,51 @@ def test_bare_tags_are_optional_names_where_controllers_honour_them() -> None:
     tags = ["blue", "esd:web", "a b", "web", "x" * 65]
     names = select_services(policies=["p"], listener_tags=tags, load_balancer_tags=["other"], flavor=["f"], bare=True)
     assert names == ("p", "web", "?blue", "f")
+
+
+async def test_parameters_in_tags_reach_the_listener(api: Client, listeners: Listeners) -> None:
+    root = await made(api, tags=["esd:rate:requests=50", "esd:rate:interval=20"])
+    (found,) = await listeners(root)
+    assert found.enhanced_services == ("rate",)
+    assert found.service_parameters == {"rate": {"requests": 50, "interval": 20}}
+    path = f"/listeners/{root['listeners'][0]['id']}"
+    await api.put(path, {"listener": {"tags": ["esd:rate:requests=60"]}})
+    (found,) = await listeners(root)
+    assert found.service_parameters == {"rate": {"requests": 60, "interval": 20}}
+    shown = (await api.get("/providers/f5/capabilities"))["capabilities"]["offered_enhanced_services"]
+    rate = next(one for one in shown if one["name"] == "rate")
+    assert rate["parameters"]["requests"] == {
+        "sets": "rate_limit.requests",
+        "minimum": 10,
+        "maximum": 500,
+        "default": 100,
+    }
+
+
+@pytest.mark.parametrize(
+    ("tags", "words"),
+    [
+        (["esd:rate:requests=9"], "'esd:rate:requests=9': requests 9. Allowed: 10 to 500."),
+        (["esd:rate:requests=501"], "requests 501. Allowed: 10 to 500."),
+        (["esd:rate:requests=5e1"], "no whole number. Allowed: 10 to 500."),
+        (["esd:rate:requests"], "no whole number"),
+        (["esd:rate:"], "another form. Allowed: esd:NAME:PARAMETER=NUMBER."),
+        (["esd:rate:size=5"], "has no parameter 'size'. Allowed: interval, requests."),
+        (["esd:web:size=5"], "has no parameter 'size'. Allowed: none."),
+        (["esd:absent:size=5"], "'esd:absent': provider 'f5' has no enhanced service of that name"),
+        (["esd:rate:requests=50", "esd:rate:requests=60"], "both set requests. Allowed: one of them."),
+    ],
+)
+async def test_wrong_parameters_are_refused_with_what_is_allowed(api: Client, tags: list[str], words: str) -> None:
+    answer = await api.post("/loadbalancers", bodies.populated(tags=tags), 400)
+    assert words in answer["faultstring"]
+
+
+@pytest.mark.parametrize("place", ["esd:rate:requests={}", "esd:rate:{}=50", "esd:rate:requests=50{}"])
+async def test_hostile_parameters_are_refused(api: Client, place: str) -> None:
+    root = await made(api)
+    path = f"/loadbalancers/{root['id']}"
+    for text in HOSTILE:
+        if place.format(text) != "esd:rate:requests=50":
+            await api.put(path, {"loadbalancer": {"tags": [place.format(text)]}}, 400)
+    assert (await api.get(path))["loadbalancer"]["tags"] == []

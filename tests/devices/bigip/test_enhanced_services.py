@@ -131,6 +131,25 @@ async def test_a_change_of_the_file_is_applied_to_its_users_only(rig: BigIpRig, 
     assert (await rig.hands.call("GET", VIRTUAL))["rules"] == ["/Common/other", "/Common/adds_header"]
 
 
+async def test_a_change_that_one_user_cannot_have_reaches_all_others(rig: BigIpRig, tmp_path: Path) -> None:
+    write(tmp_path, web={"deny": ["192.0.2.0/24"]})
+    owner = rig.owner(esd_dir=str(tmp_path))
+
+    def user(number: int, **changes: Any) -> ServiceDefinition:
+        return service(number, members=1, listeners=(listener(number, enhanced_services=("web",), **changes),))
+
+    users = user(1), user(2, protocol="TCP"), user(3)
+    await owner.apply(batch(*users))
+    await owner.enhanced_services()
+    write(tmp_path, web={"deny": ["192.0.2.0/24"], "https_redirect": {}})
+    found = await owner.enhanced_services()
+    assert list(found.due.values()) == [("lb-1", "lb-2", "lb-3")]
+    outcome = await owner.apply(batch(*users))
+    errors = {one.load_balancer_id: one.error for one in outcome.outcomes}
+    assert (errors["lb-1"], errors["lb-3"]) == ("", "")
+    assert errors["lb-2"].endswith("https_redirect: listener listener-2 has protocol TCP; HTTP is needed")
+
+
 async def test_a_removed_service_leaves_the_load_balancer_as_it_is(rig: BigIpRig, tmp_path: Path) -> None:
     await add_operators_objects(rig)
     write(tmp_path, web={"lbaas_irule": ["adds_header"]})

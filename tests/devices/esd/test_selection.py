@@ -4,10 +4,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parts import Parts
-from evenkeel.core.resources.enhanced_services import PER_LISTENER_MAX
+from evenkeel.core.resources.enhanced_services import PER_LISTENER_MAX, ServiceParameter
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.esd.selection import parts_of
 from tests.devices.services import listener
@@ -24,6 +25,19 @@ def test_the_first_service_that_has_a_part_decides_it() -> None:
     }
     found = parts_of(listener(enhanced_services=("a", "b")), known)
     assert (found.names, found.security_headers) == (("security_headers", "compression"), "basic")
+
+
+def test_parameters_change_the_parts_of_their_listener_only() -> None:
+    limited = replace(
+        definition("a", connection_limit_per_source=20),
+        parameters={"limit": ServiceParameter(sets="connection_limit_per_source", minimum=1, maximum=50, default=20)},
+    )
+    chosen = listener(enhanced_services=("a",), service_parameters={"a": {"limit": 5}})
+    assert parts_of(chosen, {"a": limited}).connection_limit_per_source == 5
+    assert parts_of(listener(enhanced_services=("a",)), {"a": limited}).connection_limit_per_source == 20
+    # the definition was changed after the request
+    with pytest.raises(Unrenderable, match=r"a\.json: enhanced service .a.: limit: no such parameter"):
+        parts_of(chosen, {"a": definition("a", connection_limit_per_source=20)})
 
 
 @pytest.mark.parametrize(

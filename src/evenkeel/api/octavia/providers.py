@@ -12,6 +12,7 @@ from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.catalogue import ZONE_GROUP
+from evenkeel.core.resources.enhanced_services import ServiceParameter
 
 ZONE_GROUP_MEANING = "The number of the provider's device group to which its load balancers go."
 
@@ -31,6 +32,8 @@ class OfferedServiceView(Value):
     """Settings by part; of a page's body its size and digest."""
     tags: list[str]
     """F5's tags that it has."""
+    parameters: dict[str, ServiceParameter]
+    """Numbers that tenants may set by a tag ``esd:NAME:PARAMETER=NUMBER``, by name."""
 
 
 class CapabilitiesView(Capabilities, kw_only=True):
@@ -75,7 +78,8 @@ async def capabilities(services: Services, call: Call) -> Answer:
         device_driver=device_driver,
         enhanced_services=table.offers_services,
         offered_enhanced_services=[
-            OfferedServiceView(name=name, parts=one.settings, tags=sorted(one.tags)) for name, one in offered.items()
+            OfferedServiceView(name=name, parts=one.settings, tags=sorted(one.tags), parameters=one.parameters)
+            for name, one in offered.items()
         ],
         **asdict(table),
     )

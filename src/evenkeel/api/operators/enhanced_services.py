@@ -12,7 +12,7 @@ from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.agents import AgentEnhancedServices
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.values import Value
-from evenkeel.core.resources.enhanced_services import EnhancedService, is_name
+from evenkeel.core.resources.enhanced_services import EnhancedService, ServiceParameter, is_name
 
 ABSENT = "not in its files"
 
@@ -32,6 +32,8 @@ class LoadedServiceView(Value):
     """Full paths of the objects on the device by F5's tag; empty: the profile is removed."""
     parts: dict[str, Any]
     """Settings by part; of a page's body its size and digest."""
+    parameters: dict[str, ServiceParameter]
+    """Numbers that tenants may set, by name."""
 
 
 class EnhancedServiceView(Value):
@@ -81,7 +83,7 @@ def _views(rows: Sequence[AgentEnhancedServices]) -> Iterable[EnhancedServiceVie
 def _service_view(environment: str, name: str, agents: Iterable[AgentEnhancedServices]) -> EnhancedServiceView:
     absent = EnhancedService(name=name, problem=ABSENT)
     found = [(agent, next((one for one in agent.services if one.name == name), absent)) for agent in agents]
-    said = {msgspec.json.encode((one.tags, one.parts), order="deterministic") for _, one in found}
+    said = {msgspec.json.encode((one.tags, one.parts, one.parameters), order="deterministic") for _, one in found}
     return EnhancedServiceView(
         environment=environment,
         name=name,
@@ -108,4 +110,5 @@ def _loaded_view(agent: AgentEnhancedServices, one: EnhancedService) -> LoadedSe
         warnings=list(one.warnings),
         tags={tag: list(paths) for tag, paths in one.tags.items()},
         parts=one.settings,
+        parameters=one.parameters,
     )

@@ -6,6 +6,7 @@ explains why it stays unchanged.
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import structlog
@@ -16,9 +17,13 @@ from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.resources.catalogue import metadata
 from evenkeel.core.resources.enhanced_services import (
     FLAVOR_KEY,
+    PARAMETER_FORM,
     PER_LISTENER_MAX,
     TAG_PREFIX,
+    EnhancedService,
+    ParameterTag,
     bare_tags,
+    parameter_tags,
     services_in_tags,
 )
 from evenkeel.core.resources.model import L7Policy, LoadBalancerTree
@@ -27,29 +32,41 @@ log = structlog.get_logger(__name__)
 
 UNKNOWN = "enhanced_service_unknown"
 """Code of the error for an unknown enhanced service."""
+WRONG_PARAMETER = "enhanced_service_parameter"
+"""Code of the error for a parameter of an enhanced service that is not allowed."""
+NONE: Mapping[str, EnhancedService] = MappingProxyType({})
 _NAMED_MAX = 20
 
 
 class OfferedServices:
     """Names of the enhanced services that agents of one provider offer."""
 
-    __slots__ = ("_bare", "names", "provider", "table")
+    __slots__ = ("_bare", "_offered", "names", "provider", "table")
 
     def __init__(
-        self, provider: str, table: Capabilities, names: frozenset[str] = frozenset(), *, bare: bool = False
+        self, provider: str, table: Capabilities, offered: Mapping[str, EnhancedService] = NONE, *, bare: bool = False
     ) -> None:
-        """``bare``: whether listeners' tags without prefix choose enhanced services."""
+        """``offered``: services by name. ``bare``: whether listeners' tags without prefix choose enhanced services."""
         self._bare = bare
+        self._offered = offered
         self.provider = provider
         self.table = table
-        self.names = names
+        self.names = frozenset(offered)
 
     def check_tags(self, after: Iterable[str], before: Iterable[str] = ()) -> None:
-        """Check new tags that name an enhanced service. Raises :class:`Unsupported` where the device type has none,
-        :class:`Invalid` for an unknown name.
+        """Check new tags that name an enhanced service, and parameters of it. Raises :class:`Unsupported` where the
+        device type has none, :class:`Invalid` for an unknown name or parameter, and a number beyond its bounds.
         """
-        known = set(services_in_tags(before))
+        after, stored = tuple(after), frozenset(before)
+        known = set(services_in_tags(stored))
         self._check("tags", [name for name in services_in_tags(after) if name not in known], TAG_PREFIX)
+        set_already: dict[tuple[str, str], str] = {}
+        for one in parameter_tags(after):
+            if one.tag not in stored:
+                self._check_parameter(one)
+            other = set_already.setdefault((one.service, one.parameter), one.tag)
+            if other != one.tag:
+                raise _wrong_parameter(f"'{other}' and '{one.tag}': both set {one.parameter}. Allowed: one of them.")
 
     def log_bare_tags(self, listener_id: str, tags: Iterable[str]) -> None:
         """Log a listener's tags that would choose an enhanced service with the prefix, and have no effect without."""
@@ -77,6 +94,24 @@ class OfferedServices:
             self.log_bare_tags(listener.id, listener.tags)
         self.check_flavor(tree.load_balancer.flavor_enhanced_services)
 
+    def _check_parameter(self, one: ParameterTag) -> None:
+        service = self._offered.get(one.service)
+        if service is None:
+            return  # kept from before, when it was offered
+        if not one.parameter:
+            raise _wrong_parameter(f"'{one.tag}': another form. Allowed: {PARAMETER_FORM}.")
+        parameter = service.parameters.get(one.parameter)
+        if parameter is None:
+            allowed = ", ".join(sorted(service.parameters)) or "none"
+            raise _wrong_parameter(
+                f"'{one.tag}': enhanced service '{one.service}' has no parameter '{one.parameter}'. Allowed: {allowed}."
+            )
+        if one.value is None:
+            bounds = f"{parameter.minimum} to {parameter.maximum}"
+            raise _wrong_parameter(f"'{one.tag}': no whole number. Allowed: {bounds}.")
+        if problem := parameter.problem(one.value):
+            raise _wrong_parameter(f"'{one.tag}': {one.parameter} {problem}.")
+
     def _check(self, field: str, names: Iterable[str], prefix: str) -> None:
         for name in names:
             if not self.table.offers_services:
@@ -95,8 +130,12 @@ async def offered_services(services: Services, provider: str, table: Capabilitie
     """
     if not table.offers_services:
         return OfferedServices(provider, table)
-    names = frozenset(await services.providers.enhanced_services_of(provider))
-    return OfferedServices(provider, table, names, bare=services.bare_esd_tags)
+    offered = await services.providers.enhanced_services_of(provider)
+    return OfferedServices(provider, table, offered, bare=services.bare_esd_tags)
+
+
+def _wrong_parameter(text: str) -> Invalid:
+    return Invalid(f"Validation failure: tags {text}", code=WRONG_PARAMETER)
 
 
 def flavor_names(text: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from evenkeel.config.esd.parts import NO_PARTS, Parts, parts_report
 from evenkeel.config.esd.tags import TAGS
 from evenkeel.core.kit.values import Value
-from evenkeel.core.resources.enhanced_services import EnhancedService
+from evenkeel.core.resources.enhanced_services import EnhancedService, ServiceParameter
 
 
 class Definition(Value):
@@ -18,6 +18,8 @@ class Definition(Value):
     types: Mapping[str, str] = {}
     """Type on the devices of the object of each tag that takes one object, by tag."""
     parts: Parts = NO_PARTS
+    parameters: Mapping[str, ServiceParameter] = {}
+    """Numbers of the parts that tenants may set, by name."""
     problem: str = ""
     warnings: tuple[str, ...] = ()
     """Discarded tags, each with its reason."""
@@ -33,6 +35,7 @@ class Definition(Value):
             file=self.file,
             tags=dict(self.tags),
             parts=parts_report(self.parts),
+            parameters=dict(self.parameters),
             problem=self.problem,
             warnings=self.warnings,
         )

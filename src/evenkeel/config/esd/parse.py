@@ -2,7 +2,8 @@
 
 The format is F5's: an object whose names are the names of enhanced services, and whose values are objects of tag and
 value. A value is the name of an object in /Common, or its full path there; for ``lbaas_irule`` and ``lbaas_policy`` a
-list of them. Beside tags a definition may have parts (:mod:`evenkeel.config.esd.parts`). An invalid definition is kept
+list of them. Beside tags a definition may have parts (:mod:`evenkeel.config.esd.parts`)
+and parameters (:mod:`evenkeel.config.esd.parameters`). An invalid definition is kept
 with its problem, so that it can be shown; all others can be used.
 
 As F5's agent does, an unusable tag is discarded with a warning, and its definition keeps the others; one that has only
@@ -20,11 +21,12 @@ import msgspec
 from msgspec.structs import replace
 
 from evenkeel.config.esd.definition import Definition
+from evenkeel.config.esd.parameters import PARAMETERS, declared_parameters
 from evenkeel.config.esd.part_problems import part_problem
 from evenkeel.config.esd.parts import NO_PARTS, PARTS, Parts
 from evenkeel.config.esd.tags import OTHER_NAMES, TAG_PREFIX, TAGS
 from evenkeel.core.kit.values import Value
-from evenkeel.core.resources.enhanced_services import NAME_WORDS, is_name
+from evenkeel.core.resources.enhanced_services import NAME_WORDS, ServiceParameter, is_name
 
 FILE_BYTES_MAX = 64 * 1024
 DEFINITIONS_MAX = 200
@@ -39,7 +41,8 @@ _FOLDER = "/Common/"
 _PATH = re.compile(r"/Common/([A-Za-z0-9_.-]{1,128}/)?[A-Za-z0-9_. -]{1,128}")
 _PATH_WORDS = "the name of an object in /Common, or its full path there, is allowed"
 
-_ALL_NAMES = ", ".join((*TAGS, *OTHER_NAMES, *PARTS))
+_ALL_NAMES = ", ".join((*TAGS, *OTHER_NAMES, *PARTS, PARAMETERS))
+_NO_TAGS = frozenset((*PARTS, PARAMETERS))
 
 
 class Parsed(Value):
@@ -127,14 +130,15 @@ def _definition(file: str, name: str, value: Any, strict: bool) -> Definition:
             raise _Wrong(f"a name of {NAME_WORDS} is allowed")
         if not isinstance(value, _Pairs):
             raise _Wrong(f"{_json_excerpt(value)}: an object of tags and parts is allowed")
-        if unknown := [name for name, _ in value if name not in PARTS and not name.startswith(TAG_PREFIX)]:
+        if unknown := [name for name, _ in value if name not in _NO_TAGS and not name.startswith(TAG_PREFIX)]:
             raise _Wrong(f"{_json_excerpt(unknown[0])}: no such tag or part; allowed are {_ALL_NAMES}")
         parts = _parts([(given, content) for given, content in value if given in PARTS])
-        tags, discarded = _tags([(given, content) for given, content in value if given not in PARTS])
+        parameters = _parameters([content for given, content in value if given == PARAMETERS], parts)
+        tags, discarded = _tags([(given, content) for given, content in value if given not in _NO_TAGS])
         if discarded and (strict or not (tags or parts.names)):
             raise _Wrong("; ".join(discarded))
         warnings = tuple(f"{where}: {reason}; the tag is discarded" for reason in discarded)
-        return Definition(name=name, file=file, tags=tags, parts=parts, warnings=warnings)
+        return Definition(name=name, file=file, tags=tags, parts=parts, parameters=parameters, warnings=warnings)
     except _Wrong as wrong:
         return Definition(name=name[:SHOWN_CHARACTERS_MAX], file=file, problem=f"{where}: {wrong}")
 
@@ -150,6 +154,19 @@ def _parts(pairs: list[tuple[str, Any]]) -> Parts:
         except msgspec.ValidationError as error:
             raise _Wrong(f"{name}: {_json_excerpt(content)}: {part_problem(error)}") from error
     return Parts(**found)
+
+
+def _parameters(contents: list[Any], parts: Parts) -> dict[str, ServiceParameter]:
+    """The parameters of a definition. Raises :class:`_Wrong` naming field, value and what is allowed."""
+    if not contents:
+        return {}
+    if len(contents) > 1:
+        raise _Wrong(f"{PARAMETERS}: given twice; once is allowed")
+    content = _plain(contents[0])
+    try:
+        return declared_parameters(content, parts)
+    except ValueError as error:
+        raise _Wrong(f"{PARAMETERS}: {error}") from error
 
 
 def _plain(value: Any) -> Any:

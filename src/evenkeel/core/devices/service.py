@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ProjectId
 from evenkeel.core.kit.values import Spec, Wire
 from evenkeel.core.networking.networks import ServiceNetwork
-from evenkeel.core.resources.enhanced_services import select_services
+from evenkeel.core.resources.enhanced_services import select_parameters, select_services
 from evenkeel.core.resources.model import (
     L7_TARGETS,
     TLS_PROTOCOL,
@@ -80,6 +80,8 @@ class ServiceListener(Wire, ListenerSpec):
     """Names of the enhanced services of the listener, the first one with precedence: see
     :mod:`evenkeel.core.resources.enhanced_services`.
     """
+    service_parameters: dict[str, dict[str, int]] = {}
+    """Values of the enhanced services' parameters, by name of the service."""
     rate_limits: tuple[ServiceRateLimit, ...] = ()
     """Enabled rate limit policies that have rules."""
 
@@ -222,6 +224,7 @@ def definition_of(
                 live_pools,
                 _enhanced_services_of(tree, row, bare=bare_tags),
                 limits.get(row.id, ()),
+                tree.load_balancer.tags,
             )
             for row in tree.listeners
             if not row.deleted
@@ -268,8 +271,10 @@ def _listener_of(
     live_pools: set[str],
     enhanced_services: tuple[str, ...],
     rate_limits: Iterable[ServiceRateLimit],
+    load_balancer_tags: Iterable[str],
 ) -> ServiceListener:
-    made = _without_idle_references(_listener(row, tuple(policies), enhanced_services, tuple(rate_limits)))
+    parameters = select_parameters(enhanced_services, listener_tags=row.tags, load_balancer_tags=load_balancer_tags)
+    made = _without_idle_references(_listener(row, tuple(policies), enhanced_services, parameters, tuple(rate_limits)))
     # pools marked deleted are not part of the definition, so the listener must not name one
     if made.default_pool_id is None or made.default_pool_id in live_pools:
         return made

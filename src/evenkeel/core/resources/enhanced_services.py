@@ -8,13 +8,14 @@ A listener gets the services that are named, in this order of precedence,
 3. by the tags of its load balancer,
 4. by the load balancer's flavor, in the order that it gives.
 
-Several tags of one object count in alphabetical order. Only names are decided here: their meaning is in the agent's
-files, where a setting of the first service that has it is used.
+Several tags of one object count in alphabetical order. A tag ``esd:<name>:<parameter>=<number>`` chooses the service,
+too, and sets one of its parameters; a listener's tag counts before its load balancer's. Only names and numbers are
+decided here: their meaning is in the agent's files, where a setting of the first service that has it is used.
 """
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import json
 
@@ -30,7 +31,39 @@ NAME_WORDS = f"1 to {NAME_CHARACTERS_MAX} letters, digits, '_', '-' and '.'"
 PER_LISTENER_MAX = 16
 """Most enhanced services of one listener."""
 
+PARAMETER_WORDS = "1 to 32 lower-case letters, digits, '_' and '-'"
+PARAMETER_FORM = f"{TAG_PREFIX}NAME:PARAMETER=NUMBER"
+_PARAMETER_NAME = re.compile(r"[a-z0-9_-]{1,32}")
+_NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 _NAME = re.compile(rf"[A-Za-z0-9_.-]{{1,{NAME_CHARACTERS_MAX}}}")
+
+
+class ServiceParameter(Wire):
+    """A number of an enhanced service that tenants may set."""
+
+    sets: str
+    """Part and field that it sets, as in ``rate_limit.requests``."""
+    minimum: int
+    maximum: int
+    default: int
+    """The definition's own value."""
+
+    def problem(self, value: int) -> str:
+        """Return why the value is not allowed; empty: it is."""
+        if self.minimum <= value <= self.maximum:
+            return ""
+        return f"{value}. Allowed: {self.minimum} to {self.maximum}"
+
+
+class ParameterTag(NamedTuple):
+    """A tag that sets a parameter, as given."""
+
+    tag: str
+    service: str
+    parameter: str
+    """Empty if the tag has another form."""
+    value: int | None
+    """None if what the tag gives is no number."""
 
 
 class EnhancedService(Wire):
@@ -46,6 +79,8 @@ class EnhancedService(Wire):
     """Full paths of objects on the device by F5's name of the tag; an empty tuple removes the kind of profile."""
     parts: dict[str, str] = {}
     """Settings as JSON by part (:mod:`evenkeel.config.esd.parts`); of a page its size and digest."""
+    parameters: dict[str, ServiceParameter] = {}
+    """Numbers that tenants may set, by name."""
     problem: str = ""
     warnings: tuple[str, ...] = ()
     """Tags of the definition that the agent discarded, each with its reason (for operators)."""
@@ -63,7 +98,35 @@ def is_name(text: str) -> bool:
 
 def services_in_tags(tags: Iterable[str]) -> tuple[str, ...]:
     """Return the names of enhanced services in an object's tags, in alphabetical order."""
-    return tuple(sorted({tag.removeprefix(TAG_PREFIX) for tag in tags if tag.startswith(TAG_PREFIX)}))
+    return tuple(sorted({tag.removeprefix(TAG_PREFIX).partition(":")[0] for tag in tags if tag.startswith(TAG_PREFIX)}))
+
+
+def is_parameter_name(text: str) -> bool:
+    """Whether a text may be the name of a parameter."""
+    return _PARAMETER_NAME.fullmatch(text) is not None
+
+
+def parameter_tags(tags: Iterable[str]) -> Iterator[ParameterTag]:
+    """Yield the tags that set parameters, or try to, in alphabetical order."""
+    for tag in sorted({tag for tag in tags if tag.startswith(TAG_PREFIX)}):
+        service, colon, setting = tag.removeprefix(TAG_PREFIX).partition(":")
+        if colon:
+            parameter, _, value = setting.partition("=")
+            number = int(value) if _NUMBER.fullmatch(value) else None
+            yield ParameterTag(tag, service, parameter if is_parameter_name(parameter) else "", number)
+
+
+def select_parameters(
+    names: Iterable[str], *, listener_tags: Iterable[str], load_balancer_tags: Iterable[str]
+) -> dict[str, dict[str, int]]:
+    """Values of parameters by name of the service, of these services."""
+    found: dict[str, dict[str, int]] = {}
+    chosen = set(names)
+    for tags in (listener_tags, load_balancer_tags):
+        for one in parameter_tags(tags):
+            if one.service in chosen and one.parameter and one.value is not None:
+                found.setdefault(one.service, {}).setdefault(one.parameter, one.value)
+    return found
 
 
 def bare_tags(tags: Iterable[str]) -> tuple[str, ...]:

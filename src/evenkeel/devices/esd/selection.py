@@ -6,6 +6,7 @@ The first service that has a part decides it (:mod:`evenkeel.core.resources.enha
 from collections.abc import Mapping, Sequence
 
 from evenkeel.config.esd.definition import Definition
+from evenkeel.config.esd.parameters import with_parameters
 from evenkeel.config.esd.parts import PARTS, Parts
 from evenkeel.core.devices.service import ServiceListener
 from evenkeel.core.resources.enhanced_services import OPTIONAL, PER_LISTENER_MAX
@@ -42,10 +43,21 @@ def parts_of(listener: ServiceListener, known: Definitions) -> Parts:
     """
     found: dict[str, object] = {}
     for definition in chosen_definitions(listener.enhanced_services, known):
-        for part in definition.parts.names:
+        parts = _parts_with_parameters(listener, definition)
+        for part in parts.names:
             _check_protocol(listener, definition, part)
-            found.setdefault(part, getattr(definition.parts, part))
+            found.setdefault(part, getattr(parts, part))
     return Parts(**{part: found[part] for part in PARTS if part in found})  # type: ignore[arg-type]
+
+
+def _parts_with_parameters(listener: ServiceListener, definition: Definition) -> Parts:
+    values = listener.service_parameters.get(definition.name)
+    if not values:
+        return definition.parts
+    try:
+        return with_parameters(definition.parts, definition.parameters, values)
+    except ValueError as error:  # the definition has changed since the request
+        raise Unrenderable(f"{definition.file}: enhanced service {definition.name!r}: {error}") from error
 
 
 def _check_protocol(listener: ServiceListener, definition: Definition, part: str) -> None:
