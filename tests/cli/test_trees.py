@@ -13,7 +13,10 @@ GOOD = {"provisioning_status": "ACTIVE", "operating_status": "ONLINE"}
 def test_each_object_has_a_line_below_its_parent(stub: Stub, evenkeel: Run) -> None:
     rule = {"id": "r", "type": "PATH", **GOOD}
     policy = {"id": "y", "name": "moved", "action": "REJECT", "redirect_pool_id": None, "rules": [rule], **GOOD}
-    listener = {"id": "l", "name": "web", "default_pool_id": None, "l7policies": [policy], **GOOD}
+    limit = {"id": "t", "name": "", "metric": "REQUESTS", "threshold": 50, "interval": 10, **GOOD}
+    limits = [{"id": "z", "name": "slow", "action": "DENY", "rate_limit_rules": [limit], **GOOD}]
+    below = {"default_pool_id": None, "rate_limit_policies": limits, "l7policies": [policy]}
+    listener = {"id": "l", "name": "web", **below, **GOOD}
     member = {"id": "m", "name": "", "address": "10.0.0.2", "protocol_port": 80, **GOOD}
     monitor = {"id": "h", "name": "alive", "type": "PING", **GOOD}
     pool = {"id": "g", "name": "servers", "members": [member], "health_monitor": monitor, **GOOD}
@@ -26,6 +29,8 @@ def test_each_object_has_a_line_below_its_parent(stub: Stub, evenkeel: Run) -> N
         ("  listener", "web"),
         ("    L7 policy", "moved"),
         ("      L7 rule", "PATH"),
+        ("    rate limit policy", "slow"),
+        ("      rate limit rule", "50 REQUESTS in 10 s"),
         ("  pool", "servers"),
         ("    member", "10.0.0.2:80"),
         ("    health monitor", "alive"),

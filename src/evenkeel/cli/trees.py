@@ -49,6 +49,11 @@ def rows(tree: Node) -> Iterator[dict[str, str]]:
             yield _row(2, "L7 policy", policy)
             for rule in policy["rules"]:
                 yield _row(3, "L7 rule", rule)
+        # controllers of earlier versions show none
+        for policy in listener.get("rate_limit_policies", ()):
+            yield _row(2, "rate limit policy", policy)
+            for rule in policy["rate_limit_rules"]:
+                yield _row(3, "rate limit rule", rule)
     for pool in tree["pools"]:
         yield _row(1, "pool", pool)
         for member in pool["members"]:
@@ -57,11 +62,16 @@ def rows(tree: Node) -> Iterator[dict[str, str]]:
             yield _row(2, "health monitor", pool["health_monitor"])
 
 
+def _limit(node: Node) -> str:
+    """What a rate limit rule allows; empty for other objects."""
+    return f"{node['threshold']} {node['metric']} in {node['interval']} s" if "metric" in node else ""
+
+
 def _row(depth: int, kind: str, node: Node) -> dict[str, str]:
     address = f"{node['address']}:{node['protocol_port']}" if "address" in node else ""
     return {
         "object": INDENT * depth + kind,
-        "name": " ".join(filter(None, (node.get("name") or node.get("type", ""), address))),
+        "name": " ".join(filter(None, (node.get("name") or node.get("type", ""), address, _limit(node)))),
         "id": node["id"],
         "provisioning_status": node["provisioning_status"],
         "operating_status": node["operating_status"],

@@ -40,6 +40,20 @@ async def test_a_pool_that_no_listener_uses_and_the_reason_are_shown(api: Client
     assert shown["status_reason"] == "no agent"
 
 
+async def test_rate_limits_are_shown_below_their_listener(api: Client) -> None:
+    id_ = (await api.load_balancer())["id"]
+    listener = (await api.listener(id_))["id"]
+    body = {"ratelimitpolicy": {"listener_id": listener, "action": "DENY", "name": "slow"}}
+    policy = (await api.post("/ratelimitpolicies", body))["ratelimitpolicy"]["id"]
+    await api.post(f"/ratelimitpolicies/{policy}/rules", {"rule": {"metric": "KBYTES", "threshold": 9}})
+    (shown,) = (await api.get(f"{BASE}/loadbalancers/{id_}/tree"))["tree"]["listeners"]
+    (limit,) = shown["rate_limit_policies"]
+    assert (limit["id"], limit["name"], limit["action"]) == (policy, "slow", "DENY")
+    assert [(rule["metric"], rule["threshold"], rule["interval"]) for rule in limit["rate_limit_rules"]] == [
+        ("KBYTES", 9, 30)
+    ]
+
+
 async def test_one_that_does_not_exist_is_not_found(api: Client) -> None:
     fault = await api.get(f"{BASE}/loadbalancers/00000000-0000-0000-0000-000000000000/tree", status=404)
     assert "Load Balancer" in fault["faultstring"]

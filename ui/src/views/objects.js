@@ -16,9 +16,12 @@ const KINDS = {
   healthmonitor: ["health monitor", "healthmonitor", "healthmonitor", (id) => `healthmonitors/${id}`],
   l7policy: ["L7 policy", "l7policy", "l7policy", (id) => `l7policies/${id}`],
   rule: ["L7 rule", "rule", "l7rule", (id, policy) => `l7policies/${policy}/rules/${id}`],
+  // the OpenStack client has no commands for these
+  ratelimitpolicy: ["rate limit policy", "ratelimitpolicy", "", (id) => `ratelimitpolicies/${id}`],
+  ratelimitrule: ["rate limit rule", "rule", "", (id, policy) => `ratelimitpolicies/${policy}/rules/${id}`],
 };
-const CHILDREN = { listeners: "listener", pools: "pool", members: "member", l7policies: "l7policy", rules: "rule" };
-const PARENTED = new Set(["member", "rule"]);
+const CHILDREN = { listeners: "listener", pools: "pool", members: "member", l7policies: "l7policy", rules: "rule", rate_limit_policies: "ratelimitpolicy", rate_limit_rules: "ratelimitrule" };
+const PARENTED = new Set(["member", "rule", "ratelimitrule"]);
 const STATUSES = new Set(["provisioning_status", "operating_status"]);
 
 const addressOf = (root, kind, id, parent) => `#/loadbalancers/${root}/${kind}/${id}${PARENTED.has(kind) ? `/${parent}` : ""}`;
@@ -45,11 +48,12 @@ export function Tree({ node, kind, root, parent, unseen }) {
   const children = Object.entries(CHILDREN).flatMap(([key, name]) => (node[key] || []).map((each) => [name, each]));
   if (node.health_monitor) children.push(["healthmonitor", node.health_monitor]);
   const address = node.address ? ` ${node.address}:${node.protocol_port}` : "";
+  const limit = node.metric ? ` ${node.threshold} ${node.metric} in ${node.interval} s` : "";
   const name = node.name || node.type || short(node.id);
   return html`<ul class="tree">
     <li>
       <span class="kind">${kind ? KINDS[kind][0] : "load balancer"}</span>${" "}
-      ${kind ? html`<a href=${addressOf(root, kind, node.id, parent)}>${name}${address}</a>` : name}${" "}
+      ${kind ? html`<a href=${addressOf(root, kind, node.id, parent)}>${name}${address}${limit}</a>` : name}${" "}
       <${Status} value=${node.provisioning_status} />${node.status_reason && ` ${node.status_reason}`}${node.operating_status && html` ${unseen ? lastSeen(node.operating_status) : html`<${Status} value=${node.operating_status} />`}`}
       ${(node.shared || []).map((pool) => html`<ul class="tree"><li><span class="kind">pool</span> <a href=${addressOf(root, "pool", pool.id)}>${pool.name || short(pool.id)}</a>, the same as above</li></ul>`)}
       ${children.map(([below, each]) => html`<${Tree} node=${each} kind=${below} root=${root} parent=${node.id} unseen=${unseen} />`)}
@@ -63,10 +67,10 @@ export function ChildObject({ root, kind, id, parent, live }) {
   return html`<p><a href="#/loadbalancers/${root}">The load balancer</a></p>
     <h1>${title} ${data ? data.name || short(id) : short(id)}</h1>
     <${Failure} error=${error} loading=${!data} />
-    ${data && html`<${Facts} facts=${Object.entries(data).map(([name, value]) => [name, shown(name, value, root, id, data)])} />`}
+    ${data && html`<${Facts} facts=${Object.entries(data).map(([name, value]) => [name, shown(kind === "ratelimitpolicy" && name === "rules" ? "rate_limit_rules" : name, value, root, id, data)])} />`}
     ${kind === "listener" && data && html`<${Irules} id=${id} root=${root} turn=${live.newest} />`}
     <${Also}
-      command="openstack loadbalancer ${words} show ${PARENTED.has(kind) ? `${parent} ` : ""}${id}"
+      command=${words ? `openstack loadbalancer ${words} show ${PARENTED.has(kind) ? `${parent} ` : ""}${id}` : `evenkeel loadbalancer tree ${root}`}
       path="${LBAAS}/${path(id, parent)}"
     />`;
 }
@@ -100,8 +104,8 @@ function shown(name, value, root, id) {
   if (STATUSES.has(name)) return html`<${Status} value=${value} />`;
   if (value === null || value === undefined || value === "") return "–";
   if (LINKS[name]) return html`<a href=${addressOf(root, LINKS[name], value, id)}>${short(value)}</a>`;
-  if (Array.isArray(value) && CHILDREN[name] && value.every((each) => each && each.id))
-    return value.length ? value.map((each) => html`<a href=${addressOf(root, CHILDREN[name], each.id, id)}>${short(each.id)}</a>${" "}`) : "none";
+  if (Array.isArray(value) && CHILDREN[name] && value.every((each) => each && (each.id || typeof each === "string")))
+    return value.length ? value.map((each) => each.id || each).map((each) => html`<a href=${addressOf(root, CHILDREN[name], each, id)}>${short(each)}</a>${" "}`) : "none";
   if (typeof value === "object") return JSON.stringify(value) === "[]" ? "none" : html`<code>${JSON.stringify(value)}</code>`;
   return String(value);
 }

@@ -46,14 +46,38 @@ class PolicyNode(Value, kw_only=True):
     rules: list[RuleNode]
 
 
+class RateLimitRuleNode(Value, kw_only=True):
+    """A rate limit rule's statuses, and what it limits."""
+
+    id: str
+    name: str
+    metric: str
+    threshold: int
+    interval: int
+    operating_status: str
+    provisioning_status: str
+
+
+class RateLimitPolicyNode(Value, kw_only=True):
+    """A rate limit policy's statuses, and its rules."""
+
+    id: str
+    name: str
+    action: str
+    operating_status: str
+    provisioning_status: str
+    rate_limit_rules: list[RateLimitRuleNode]
+
+
 class ListenerNode(Value, kw_only=True):
-    """A listener's statuses, and its L7 policies."""
+    """A listener's statuses, its rate limit policies and L7 policies."""
 
     id: str
     name: str
     operating_status: str
     provisioning_status: str
     default_pool_id: str | None
+    rate_limit_policies: list[RateLimitPolicyNode]
     l7policies: list[PolicyNode]
 
 
@@ -84,6 +108,7 @@ def tree_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     """Generate :class:`LoadBalancerNode` below the key ``tree``, as JSON in pieces."""
     members, monitors = pool_contents(tree)
     policies, rules = policies_of(tree)
+    limits = _rate_limits(tree)
 
     def pool(row: Pool) -> Iterator[bytes]:
         yield json_before_children(pool_status(row, monitors.get(row.id)))
@@ -91,7 +116,14 @@ def tree_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
         yield CLOSED
 
     def listener(row: Listener) -> Iterator[bytes]:
-        yield json_before_children(ListenerNode(**statuses_of(row), default_pool_id=row.default_pool_id, l7policies=[]))
+        yield json_before_children(
+            ListenerNode(
+                **statuses_of(row),
+                default_pool_id=row.default_pool_id,
+                rate_limit_policies=limits.get(row.id, []),
+                l7policies=[],
+            )
+        )
         yield from join_with_commas(
             encode(_policy(policy, rules.get(policy.id, ()))) for policy in policies.get(row.id, ())
         )
@@ -109,6 +141,21 @@ def tree_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
 
 
 _EMPTY_LISTS = b'"listeners":[],"pools":[]}'
+
+
+def _rate_limits(tree: LoadBalancerTree) -> dict[str, list[RateLimitPolicyNode]]:
+    """Rate limit policies by listener id."""
+    found: dict[str, list[RateLimitPolicyNode]] = {}
+    rules: dict[str, list[RateLimitRuleNode]] = {}
+    for rule in tree.rate_limit_rules:
+        limit = RateLimitRuleNode(
+            **statuses_of(rule), metric=rule.metric, threshold=rule.threshold, interval=rule.interval
+        )
+        rules.setdefault(rule.rate_limit_policy_id, []).append(limit)
+    for row in tree.rate_limit_policies:
+        node = RateLimitPolicyNode(**statuses_of(row), action=row.action, rate_limit_rules=rules.get(row.id, []))
+        found.setdefault(row.listener_id, []).append(node)
+    return found
 
 
 def _policy(row: L7Policy, rules: Iterable[L7Rule]) -> PolicyNode:
