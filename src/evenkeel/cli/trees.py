@@ -63,7 +63,7 @@ def rows(tree: Node) -> Iterator[dict[str, str]]:
 
 
 def _limit(node: Node) -> str:
-    """What a rate limit rule allows; empty for other objects."""
+    """Amount that a rate limit rule allows, and its interval; empty for other objects."""
     return f"{node['threshold']} {node['metric']} in {node['interval']} s" if "metric" in node else ""
 
 
