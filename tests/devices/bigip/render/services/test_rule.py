@@ -114,6 +114,7 @@ def test_maintenance_keeps_its_own_page() -> None:
 def test_no_id_of_a_definition_becomes_code(hostile: str) -> None:
     every = parts(
         connection_limit_per_source=5,
+        rate_limit={"requests": 5},
         access_log={"target": "192.0.2.1:514"},
         deny=["192.0.2.0/24"],
         security_headers="basic",

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evenkeel.core.devices.rate_limits import Counter
 from evenkeel.core.devices.service import ServiceListener
+from evenkeel.devices.bigip.naming import plain_or_digest
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 from evenkeel.devices.bigip.render.services.texts import Texts
 from evenkeel.devices.errors import Unrenderable
@@ -56,7 +57,7 @@ def byte_counting_parts(listener: ServiceListener, limits: Sequence[ClientLimit]
 def _count_request(
     listener: ServiceListener, counter: Counter, number: int, conditions: Sequence[Condition], texts: Texts
 ) -> Iterator[str]:
-    name = f"rate:{listener.id}:{counter.key}.{counter.interval}"
+    name = f"rate:{plain_or_digest(listener.id)}:{counter.key}.{counter.interval}"
     if counter.key == "client":
         yield from _counted(f"{name}:{_ADDRESS}", counter, number)
         return
@@ -86,7 +87,7 @@ def _counted(key: str, counter: Counter, number: int) -> Iterator[str]:
 
 def _count_bytes(listener: ServiceListener, counter: Counter) -> Iterator[str]:
     yield f"    set service_total {_CARRIED}"
-    yield f'    set service_key "bytes:{listener.id}:{counter.interval}:{_ADDRESS}"'
+    yield f'    set service_key "bytes:{plain_or_digest(listener.id)}:{counter.interval}:{_ADDRESS}"'
     yield f"    table add $service_key 0 indefinite {counter.interval}"
     yield "    set service_bytes [table incr -notouch $service_key [expr { $service_total - $service_carried }]]"
 
