@@ -38,6 +38,18 @@ def test_oddities_of_added_files_are_warnings(stub: Stub, evenkeel: Run, tmp_pat
     assert "warnings" not in json.loads(ran.out)
 
 
+def test_a_certificate_is_requested_by_names(stub: Stub, evenkeel: Run) -> None:
+    stub.on("POST", "/certificates", {"certificate": {**SHOWN, "state": "waiting"}}, status=201)
+    request = ("certificate", "request", "www", "--project", "p1", "--names", "a.example, b.example", "-f", "json")
+    assert json.loads(evenkeel(*request).out)["state"] == "waiting"
+    assert evenkeel(*request, "--self-signed-until-issued", "--replace").code == 0
+    usual = {"name": "www", "project_id": "p1", "names": ["a.example", "b.example"]}
+    assert [body["certificate"] for _, _, body in stub.asked] == [
+        {**usual, "self_signed_until_issued": False, "replace": False},
+        {**usual, "self_signed_until_issued": True, "replace": True},
+    ]
+
+
 def test_certificates_are_listed_shown_and_deleted(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", "/certificates?project_id=p1", {"certificates": [SHOWN]})
     stub.on("GET", "/certificates/p1/www", {"certificate": SHOWN})

@@ -51,8 +51,8 @@ EFFECTS: Mapping[str, str] = {
     "network_update": "Change a declared network; load balancers of devices attached to it follow.",
     "network_delete": "Delete a declared network; refused while a device is attached to it.",
     "certificate_create": "Add a certificate with its key, CA certificates or a revocation list to the controllers' key"
-    " manager, or request a certificate by names from the certificate authority; a replaced one reaches devices within"
-    " seconds after it is read again.",
+    " manager; with names it is requested from the certificate authority. A replaced one reaches devices within seconds"
+    " after it is read again.",
     "certificate_delete": "Delete a certificate from the controllers' key manager, even if it is referred to: devices"
     " keep the last content read.",
     "reference_refresh": "Read references of listeners and pools again now, instead of after certificate_refresh"
