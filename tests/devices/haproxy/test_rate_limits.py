@@ -1,7 +1,10 @@
 """Rate limit policies through real HAProxys: what every device does, and what is HAProxy's own."""
 
+from typing import Any
+
 import pytest
 
+from evenkeel.core.devices.service import ServiceRateLimitRule
 from evenkeel.devices.haproxy.render.load_balancer import render
 from tests.devices.haproxy.rig import HaproxyRig
 from tests.devices.haproxy.test_traffic import HaproxySite
@@ -13,6 +16,27 @@ class TestHaproxyRateLimits(RateLimitBehaviour):
     @pytest.fixture
     def site(self, rig: HaproxyRig) -> HaproxySite:
         return HaproxySite(rig)
+
+
+def test_paths_of_a_rule_are_a_file_so_that_a_change_of_them_is_no_reload() -> None:
+    one, other = (
+        render(service(listeners=(listener(rate_limits=(rate_limit(by_path(urls)),)),)))
+        for urls in (("/login",), ("/login", "/search"))
+    )
+    assert one.load_balancer is not None and other.load_balancer is not None
+    assert one.load_balancer.frontends == other.load_balancer.frontends
+    assert [file.content for file in other.load_balancer.files] == ["/login\n/search\n"]
+
+
+@pytest.mark.parametrize("hostile", ["a b", "a\nb", "a}b", "$(x)", "", "../x"])
+def test_no_rules_id_becomes_a_word_of_the_configuration(hostile: str) -> None:
+    limits = (rate_limit(by_path(("/",), id=hostile)),)
+    rendered = render(service(listeners=(listener(rate_limits=limits),)))
+    assert f"rate limit rule: id {hostile!r}" in rendered.problem
+
+
+def by_path(urls: tuple[str, ...], **changes: Any) -> ServiceRateLimitRule:
+    return rate_rule(metric="REQUESTS_PER_URL", urls=urls, **changes)
 
 
 def test_more_counters_than_haproxy_has_are_refused() -> None:

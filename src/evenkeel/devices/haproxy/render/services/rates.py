@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from evenkeel.core.devices.rate_limits import Counter
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.errors import Unrenderable
-from evenkeel.devices.haproxy.naming import auxiliary_name
+from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 from evenkeel.devices.haproxy.render.quoting import quote_line
 from evenkeel.devices.rate_limits import ClientLimit, Condition, conditions_of
 from evenkeel.haproxyd import wire
@@ -84,7 +84,7 @@ def _table_name(name: str, counter: Counter) -> str:
 
 
 def _urls_file(name: str, condition: Condition) -> str:
-    return auxiliary_name(name, f"urls.{condition.id}")
+    return auxiliary_name(name, f"urls.{object_name('rate limit rule', condition.id)}")
 
 
 def _table(name: str, counter: Counter, conditions: Iterable[Condition]) -> wire.Backend:
