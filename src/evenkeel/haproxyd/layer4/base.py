@@ -47,14 +47,15 @@ class Hook(NamedTuple):
     priority: int
 
 
-_PREROUTING, _FORWARD, _OUTPUT, _POSTROUTING = ("prerouting", 0), ("forward", 2), ("output", 3), ("postrouting", 4)
+_PREROUTING, _OUTPUT, _POSTROUTING = ("prerouting", 0), ("output", 3), ("postrouting", 4)
 BIND = "bind"
 """Chain that is there only while a pool binds clients, because each packet of the host passes it."""
 HOOKS: Mapping[str, Hook] = {
     "count-in": Hook("filter", *_PREROUTING, -150),
     "dispatch": Hook("nat", *_PREROUTING, -100),
     "dispatch-local": Hook("nat", *_OUTPUT, -100),
-    BIND: Hook("filter", *_FORWARD, 0),
+    # where packets of this host pass, too, and not only those of others
+    BIND: Hook("filter", *_POSTROUTING, 0),
     "source": Hook("nat", *_POSTROUTING, 100),
     "count-out": Hook("filter", *_POSTROUTING, 150),
 }
