@@ -32,6 +32,7 @@ def test_the_haproxy_section_becomes_the_drivers_options(tmp_path: Path) -> None
         "haproxyd_password": "s3cret",
         "ha_type": "pair",
         "esd_dir": "",
+        "access_log_networks": [],
         "ca_file": None,
         "verify_tls": False,
         "prefix": None,

@@ -62,7 +62,7 @@ def another(option: cfg.Opt) -> object:
         return "192.0.2.1"
     if option.dest == "traffic_log":
         return "192.0.2.1:514"
-    if option.dest == "denied_member_networks":
+    if option.dest in ("denied_member_networks", "access_log_networks"):
         return "10.0.0.0/8"
     if option.dest == "peers_port_last":
         return 15_000  # not before the first one

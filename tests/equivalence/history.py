@@ -175,7 +175,7 @@ def _ridden(
 def _without_datagrams(table: Capabilities) -> Capabilities:
     """The table of what load balancers are drawn with beside the one that rides along."""
     pairs = {name: pools for name, pools in table.protocol_pairs.items() if name not in DATAGRAM_PROTOCOLS}
-    monitors = tuple(name for name in table.health_monitor_types if name != "UDP-CONNECT")
+    monitors = tuple(name for name in table.health_monitor_types if name not in ("UDP-CONNECT", "SCTP"))
     return msgspec.structs.replace(table, protocol_pairs=pairs, health_monitor_types=monitors)
 
 

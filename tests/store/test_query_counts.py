@@ -247,7 +247,7 @@ async def test_many_trees_cost_as_many_queries_as_one(store: SqlStore) -> None:
     for wanted in (stored[:1], stored, [*stored, new_id()]):
         with statements_of(store.database) as seen:
             await store.database.read(lambda connection, ids=wanted: load_trees(connection, ids))
-        assert len(seen) == 6
+        assert len(seen) == 7
 
 
 async def test_keeping_the_pool_as_it_is_writes_no_member(store: SqlStore) -> None:
