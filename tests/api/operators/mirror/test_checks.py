@@ -92,7 +92,10 @@ async def test_an_object_that_breaks_a_rule_is_refused_by_name(
 
 @pytest.mark.parametrize(
     ("kind", "body"),
-    [("pool", pool(protocol="UDP", lb_algorithm="LEAST_CONNECTIONS", healthmonitor=None)), ("member", member(request_sriov=True))],
+    [
+        ("pool", pool(protocol="UDP", lb_algorithm="LEAST_CONNECTIONS", healthmonitor=None)),
+        ("member", member(request_sriov=True)),
+    ],
 )
 async def test_an_object_beyond_the_device_type_is_unsupported(
     haproxy: Client, kind: str, body: dict[str, Any]
