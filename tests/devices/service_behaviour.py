@@ -160,12 +160,27 @@ class Datagrams(asyncio.DatagramProtocol):
         self.transport.sendto(self.name.encode(), addr)
 
 
+_used_ports: set[int] = set()
+
+
+def _from_a_new_port(where: tuple[str, int]) -> socket.socket:
+    """A socket for datagrams to an address. What comes from a port that was used before may belong to a flow that the
+    kernel still has, and goes to that flow's member.
+    """
+    while True:
+        own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        own.setblocking(False)
+        own.connect(where)
+        if (port := own.getsockname()[1]) not in _used_ports:
+            _used_ports.add(port)
+            return own
+        own.close()
+
+
 async def exchange(where: tuple[str, int]) -> str:
     """The answer to a datagram from a port of its own; datagrams may be lost."""
     loop = asyncio.get_running_loop()
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
-        own.setblocking(False)
-        own.connect(where)
+    with _from_a_new_port(where) as own:
         for _ in range(30):
             try:
                 await loop.sock_sendall(own, b"ask")
