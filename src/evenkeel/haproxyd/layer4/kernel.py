@@ -5,7 +5,8 @@ on the host raises a number, the generation; while it is unchanged, so is the ta
 """
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 import structlog
 
@@ -54,19 +55,13 @@ class KernelTable:
         Raises :class:`KernelRefused`. A kernel that lacked something is not tried again while nobody needs it
         (``needed`` False); permission and the other daemon are.
         """
-        with self._lock:
-            try:
-                with Netfilter() as netfilter:
-                    generation(netfilter)
-                    if not self._table_lock.take():
-                        raise KernelRefused(
-                            f"another daemon in this network namespace has the nftables table {self._table}"
-                        )
-                    if self._lacking and not needed:
-                        raise KernelRefused(self._lacking)
-                    self._try(netfilter)
-            except OSError as error:
-                raise KernelRefused(f"nftables: {error.strerror or error}") from error
+        with self._lock, _netfilter() as netfilter:
+            generation(netfilter)
+            if not self._table_lock.take():
+                raise KernelRefused(f"another daemon in this network namespace has the nftables table {self._table}")
+            if self._lacking and not needed:
+                raise KernelRefused(self._lacking)
+            self._try(netfilter)
 
     def _try(self, netfilter: Netfilter) -> None:
         """Have the kernel name what it lacks, without a change."""
@@ -84,15 +79,12 @@ class KernelTable:
         is left as it is until the next change or :meth:`restore`. Raises :class:`KernelRefused`."""
         with self._lock:
             self._contents = {name: one for name, one in contents.items() if one != _NOTHING}
-            try:
-                with Netfilter() as netfilter:
-                    self._generation, found = generation(netfilter), read_table(netfilter, self._table)
-                    self._exists = bool(found.rules)
-                    self._known = found == outline_of(self._contents) or not (self._exists or self._contents)
-                    if self._known:
-                        self._end_flows(netfilter, _all_ended(self._contents))
-            except OSError as error:
-                raise KernelRefused(f"nftables: {error.strerror or error}") from error
+            with _netfilter() as netfilter:
+                self._generation, found = generation(netfilter), read_table(netfilter, self._table)
+                self._exists = bool(found.rules)
+                self._known = found == outline_of(self._contents) or not (self._exists or self._contents)
+                if self._known:
+                    self._end_flows(netfilter, _all_ended(self._contents))
             return self._known
 
     def apply(self, partition: str, wanted: Content) -> bool:
@@ -156,11 +148,8 @@ class KernelTable:
         """The named counters. Raises :class:`KernelRefused`."""
         if not self._exists:
             return {}
-        try:
-            with Netfilter() as netfilter:
-                return read_counters(netfilter, self._table)
-        except OSError as error:
-            raise KernelRefused(f"nftables: {error.strerror or error}") from error
+        with _netfilter() as netfilter:
+            return read_counters(netfilter, self._table)
 
     def flow_table(self) -> FlowTable:
         """State of the kernel's connection table. Raises :class:`KernelRefused`."""
@@ -192,11 +181,11 @@ class KernelTable:
                 self._generation = before + 1 if alone and (anew or before == self._generation) else -1
                 self._end_flows(netfilter, ended)
         except TransactionRefused as error:
-            raise KernelRefused(f"nftables: {error}") from error
+            raise _refused(error) from error
         except OSError as error:
             # it is not known whether the transaction came first
             self._known = False
-            raise KernelRefused(f"nftables: {error.strerror or error}") from error
+            raise _refused(error) from error
 
     def _transact(self, netfilter: Netfilter, commands: Iterable[TableCommand], *, dry_run: bool = False) -> None:
         messages: list[Message] = []
@@ -211,16 +200,13 @@ class KernelTable:
             raise TransactionRefused(error.errno, f"{failed}: {error.strerror}", error.place) from error
 
     def _is_unchanged(self) -> bool:
-        try:
-            with Netfilter() as netfilter:
-                now = generation(netfilter)
-                if now == self._generation:
-                    return True
-                found = read_table(netfilter, self._table)
-                if generation(netfilter) != now:
-                    return True  # it changes just now; the next look finds out
-        except OSError as error:
-            raise KernelRefused(f"nftables: {error.strerror or error}") from error
+        with _netfilter() as netfilter:
+            now = generation(netfilter)
+            if now == self._generation:
+                return True
+            found = read_table(netfilter, self._table)
+            if generation(netfilter) != now:
+                return True  # it changes just now; the next look finds out
         same = found == outline_of(self._contents)
         if same:
             self._generation = now
@@ -239,6 +225,20 @@ class KernelTable:
         except OSError as error:
             log.error("flows not removed; retrying", services=len(ended), reason=error.strerror)
             self._pending.extend(ended)
+
+
+@contextmanager
+def _netfilter() -> Iterator[Netfilter]:
+    """A connection whose errors are raised as :class:`KernelRefused`."""
+    try:
+        with Netfilter() as netfilter:
+            yield netfilter
+    except OSError as error:
+        raise _refused(error) from error
+
+
+def _refused(error: OSError) -> KernelRefused:
+    return KernelRefused(f"nftables: {error.strerror or error}")
 
 
 def _all_ended(contents: Contents) -> tuple[Ended, ...]:
