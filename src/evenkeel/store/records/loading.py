@@ -1,8 +1,8 @@
 """Reads whole trees with a constant number of queries."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, CursorResult, Select, literal_column, select
 
@@ -41,6 +41,8 @@ from evenkeel.store.records.rows import (
     rate_limit_policy_of,
     rate_limit_rule_of,
 )
+
+T = TypeVar("T")
 
 
 class _Below(NamedTuple):
@@ -82,7 +84,6 @@ def load_trees(
         monitor = health_monitor_of(row)
         below[monitor.load_balancer_id].monitors.append(monitor)
     _add_policies(connection, wanted, below, brief)
-    _add_rate_limits(connection, wanted, below, brief)
     return {id_: _tree(roots[id_], below[id_]) for id_ in wanted if id_ in roots}
 
 
@@ -116,26 +117,26 @@ def _selected_columns(kind: Kind, brief: bool) -> list[ColumnElement[Any]]:
 def _add_policies(
     connection: Connection, load_balancer_ids: list[LoadBalancerId], below: dict[str, _Below], brief: bool
 ) -> None:
-    """Read policies and rules by one query: most load balancers have neither."""
-    for row in connection.execute(_policies_with_rules(brief), {"wanted": load_balancer_ids}):
-        policy, rule = row[:_POLICY_COLUMNS], row[_POLICY_COLUMNS:]
+    """Read both kinds of policies, each kind with its rules by one query: most load balancers have neither."""
+    wanted = {"wanted": load_balancer_ids}
+    for row in connection.execute(_policies_with_rules(brief), wanted):
         into = below[row.load_balancer_id]
-        # A policy's columns are repeated in each row of its rules.
-        into.policy_rows[policy[0]] = policy
-        if rule[0] is not None:
-            into.rules.append(l7rule_of(rule))
+        _add_with_rule(row, _POLICY_COLUMNS, into.policy_rows, into.rules, l7rule_of)
+    for row in connection.execute(_limits_with_rules(brief), wanted):
+        into = below[row.load_balancer_id]
+        _add_with_rule(row, _LIMIT_COLUMNS, into.limit_rows, into.limit_rules, rate_limit_rule_of)
 
 
-def _add_rate_limits(
-    connection: Connection, load_balancer_ids: list[LoadBalancerId], below: dict[str, _Below], brief: bool
+def _add_with_rule(
+    row: Any, policy_columns: int, policies: dict[str, Any], rules: list[T], rule_of: Callable[[Any], T]
 ) -> None:
-    """Read rate limit policies and their rules by one query, as :func:`_add_policies` does."""
-    for row in connection.execute(_limits_with_rules(brief), {"wanted": load_balancer_ids}):
-        policy, rule = row[:_LIMIT_COLUMNS], row[_LIMIT_COLUMNS:]
-        into = below[row.load_balancer_id]
-        into.limit_rows[policy[0]] = policy
-        if rule[0] is not None:
-            into.limit_rules.append(rate_limit_rule_of(rule))
+    """Add a row of :func:`_with_rules`: a policy's columns, which each row of its rules repeats, and a rule's or
+    none.
+    """
+    policy, rule = row[:policy_columns], row[policy_columns:]
+    policies[policy[0]] = policy
+    if rule[0] is not None:
+        rules.append(rule_of(rule))
 
 
 _POLICY_COLUMNS = len(L7POLICY.columns)
@@ -186,44 +187,28 @@ def _tree(root: Any, below: _Below) -> LoadBalancerTree:
 
 
 def _policies(below: _Below) -> tuple[L7Policy, ...]:
-    rules: dict[str, list[str]] = {}
-    for rule in below.rules:
-        rules.setdefault(rule.l7policy_id, []).append(rule.id)
+    rules = _ids_by("l7policy_id", below.rules)
     return tuple(l7policy_of(row, tuple(rules.get(id_, ()))) for id_, row in below.policy_rows.items())
 
 
 def _rate_limits(below: _Below) -> tuple[RateLimitPolicy, ...]:
-    rules: dict[str, list[str]] = {}
-    for rule in below.limit_rules:
-        rules.setdefault(rule.rate_limit_policy_id, []).append(rule.id)
+    rules = _ids_by("rate_limit_policy_id", below.limit_rules)
     return tuple(rate_limit_policy_of(row, tuple(rules.get(id_, ()))) for id_, row in below.limit_rows.items())
 
 
 def _listeners(
     below: _Below, policies: tuple[L7Policy, ...], limits: tuple[RateLimitPolicy, ...]
 ) -> tuple[Listener, ...]:
-    own, of_limits = _by_listener(policies), _by_listener(limits)
+    own, of_limits = _ids_by("listener_id", policies), _ids_by("listener_id", limits)
     return tuple(
         listener_of(row, tuple(own.get(row.id, ())), tuple(of_limits.get(row.id, ()))) for row in below.listener_rows
     )
 
 
-def _by_listener(policies: Iterable[L7Policy | RateLimitPolicy]) -> dict[str, list[str]]:
-    ids: dict[str, list[str]] = {}
-    for policy in policies:
-        ids.setdefault(policy.listener_id, []).append(policy.id)
-    return ids
-
-
 def _pools(below: _Below, senders: tuple[Listener, ...], policies: tuple[L7Policy, ...]) -> tuple[Pool, ...]:
-    listeners: dict[str, list[str]] = {}
-    for listener in senders:
-        if listener.default_pool_id is not None:
-            listeners.setdefault(listener.default_pool_id, []).append(listener.id)
+    listeners = _ids_by("default_pool_id", senders)
     by_policies = listeners_by_policies(policies, below.rules)
-    members: dict[str, list[str]] = {}
-    for member in below.members:
-        members.setdefault(member.pool_id, []).append(member.id)
+    members = _ids_by("pool_id", below.members)
     # a live monitor hides the deleted one it replaced
     monitors = {monitor.pool_id: monitor.id for monitor in below.monitors if monitor.deleted}
     monitors |= {monitor.pool_id: monitor.id for monitor in below.monitors if not monitor.deleted}
@@ -237,3 +222,11 @@ def _pools(below: _Below, senders: tuple[Listener, ...], policies: tuple[L7Polic
         )
         for row in below.pool_rows
     )
+
+
+def _ids_by(parent: str, rows: Iterable[Any]) -> dict[str | None, list[str]]:
+    """Ids of objects by the id of another one, which they have in the attribute ``parent``."""
+    ids: dict[str | None, list[str]] = {}
+    for row in rows:
+        ids.setdefault(getattr(row, parent), []).append(row.id)
+    return ids
