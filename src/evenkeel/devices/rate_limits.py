@@ -2,7 +2,7 @@
 of enhanced services. Pure; each driver renders the counters and conditions for its devices.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from evenkeel.config.esd.parts import Parts, RequestRate
@@ -10,6 +10,7 @@ from evenkeel.core.devices.rate_limits import Counter, counter_of
 from evenkeel.core.devices.service import ServiceListener, ServiceRateLimit, ServiceRateLimitRule
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.model import RateLimitAction
+from evenkeel.devices.errors import Unrenderable
 
 KBYTE = 1024
 """Bytes of one unit of the metric KBYTES."""
@@ -56,6 +57,13 @@ def conditions_of(limits: Iterable[ClientLimit]) -> dict[Counter, list[Condition
         for condition in limit.conditions:
             found.setdefault(condition.counter, []).append(condition)
     return found
+
+
+def rendered_action(limit: ClientLimit, commands: Mapping[str, str]) -> str:
+    """The device's command for an action other than ``DENY``. Raises :class:`Unrenderable` if it has none."""
+    if limit.action not in commands:
+        raise Unrenderable(f"rate limit action {limit.action}: DENY, {', '.join(commands)} are possible")
+    return commands[limit.action]
 
 
 def _of_service(rate: RequestRate) -> ClientLimit:

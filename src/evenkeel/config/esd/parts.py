@@ -183,6 +183,10 @@ class Timeouts(Value):
     tunnel: Seconds | None = None
 
 
+LOGGED_PATH_BYTES_MAX, LOGGED_VALUE_BYTES_MAX = 1024, 256
+"""Lengths to which a path, and another value that a client gave, are shortened in a line of an access log."""
+
+
 class AccessLog(Value):
     """Each request is logged as one line of JSON to a syslog server (RFC 5424), at most ``lines_per_second``.
 

@@ -49,6 +49,11 @@ def counters_of(limits: Iterable[ServiceRateLimit]) -> tuple[Counter, ...]:
     return tuple(dict.fromkeys(counter_of(rule) for limit in limits for rule in limit.rules))
 
 
+def named_counters(counters: Iterable[Counter]) -> str:
+    """Return the counters as a list in a text about too many of them."""
+    return ", ".join(f"{counter.key} in {counter.interval} s" for counter in counters)
+
+
 def rate_limit_problems(
     support: RateLimitSupport, protocol: str | None, limits: Sequence[ServiceRateLimit]
 ) -> Iterator[str]:
@@ -65,9 +70,8 @@ def rate_limit_problems(
             yield from _unsupported(support, "metric", rule.metric, support.metrics)
     counters = counters_of(limits)
     if support.counters_max is not None and len(counters) > support.counters_max:
-        named = ", ".join(f"{counter.key} in {counter.interval} s" for counter in counters)
         yield (
-            f"{len(counters)} different counters of a listener's rate limits ({named})."
+            f"{len(counters)} different counters of a listener's rate limits ({named_counters(counters)})."
             f" Allowed: {support.counters_max}; rules with the same interval share one."
         )
 

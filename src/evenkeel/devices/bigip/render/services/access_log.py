@@ -7,7 +7,7 @@ ends the JSON value; so the iRule escapes it, and sends the line itself (``HSL::
 
 from collections.abc import Iterator
 
-from evenkeel.config.esd.parts import AccessLog
+from evenkeel.config.esd.parts import LOGGED_PATH_BYTES_MAX, LOGGED_VALUE_BYTES_MAX, AccessLog
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.bigip.naming import BigIpNames, endpoint, plain_or_digest
@@ -16,7 +16,6 @@ from evenkeel.devices.bigip.render.network.addresses import in_domain_of_members
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 
 KIND = "accesslog"
-PATH_CHARACTERS_MAX, VALUE_CHARACTERS_MAX = 1024, 256
 _VALUES = {
     "method": "[HTTP::method]",
     "host": "[HTTP::host]",
@@ -77,10 +76,10 @@ def log_parts(
 
 def _noted(log: AccessLog) -> Iterator[str]:
     path = "[HTTP::uri]" if log.query else "[HTTP::path]"
-    values = " ".join(f"[string range {code} 0 {VALUE_CHARACTERS_MAX - 1}]" for code in _VALUES.values())
+    values = " ".join(f"[string range {code} 0 {LOGGED_VALUE_BYTES_MAX - 1}]" for code in _VALUES.values())
     yield "    set service_log_start [clock clicks -milliseconds]"
     yield "    set service_log_values [list]"
-    yield f"    foreach value [list [string range {path} 0 {PATH_CHARACTERS_MAX - 1}] {values}] {{"
+    yield f"    foreach value [list [string range {path} 0 {LOGGED_PATH_BYTES_MAX - 1}] {values}] {{"
     yield '        if { $value eq "" } { set value "-" }'
     yield '        regsub -all {[^ -~]} $value "?" value'
     yield r'        lappend service_log_values [string map [list "\\" "\\\\" "\"" "\\\""] $value]'

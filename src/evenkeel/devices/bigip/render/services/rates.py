@@ -12,8 +12,7 @@ from evenkeel.core.devices.service import ServiceListener
 from evenkeel.devices.bigip.naming import plain_or_digest
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 from evenkeel.devices.bigip.render.services.texts import Texts
-from evenkeel.devices.errors import Unrenderable
-from evenkeel.devices.rate_limits import ClientLimit, Condition, conditions_of
+from evenkeel.devices.rate_limits import ClientLimit, Condition, conditions_of, rendered_action
 
 _ACTIONS = {"REJECT": "reject", "SILENT_DROP": "drop"}
 Conditions = Mapping[Counter, Sequence[Condition]]
@@ -106,6 +105,4 @@ def _is_one_of(urls: Sequence[str], texts: Texts) -> str:
 def _action(limit: ClientLimit) -> str:
     if limit.action == "DENY":
         return f'HTTP::respond {limit.status} noserver "Retry-After" {limit.retry_after}'
-    if limit.action in _ACTIONS:
-        return _ACTIONS[limit.action]
-    raise Unrenderable(f"rate limit action {limit.action}: DENY, {', '.join(_ACTIONS)} are possible")
+    return rendered_action(limit, _ACTIONS)

@@ -6,14 +6,13 @@ by HAProxy's converter to JSON.
 
 from collections.abc import Iterator
 
-from evenkeel.config.esd.parts import AccessLog
+from evenkeel.config.esd.parts import LOGGED_PATH_BYTES_MAX, LOGGED_VALUE_BYTES_MAX, AccessLog
 from evenkeel.core.devices.service import ServiceListener
 from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 from evenkeel.devices.haproxy.render.quoting import quote_line
 from evenkeel.haproxyd import wire
 
-PATH_BYTES_MAX, VALUE_BYTES_MAX = 1024, 256
 COUNTER = "sc2"
 """HAProxy's counter of logged requests; rate limits have the others."""
 _VALUES = {
@@ -46,9 +45,9 @@ def log_lines(name: str, log: AccessLog) -> Iterator[str]:
     yield f"http-request track-{COUNTER} int(1) table {_table_name(name)}"
     yield f"http-request set-log-level emerg {few}"
     yield f"http-request sc-inc-gpc0({COUNTER.removeprefix('sc')}) {few}"
-    yield f"http-request set-var(txn.log_path) {'pathq' if log.query else 'path'},bytes(0,{PATH_BYTES_MAX})"
+    yield f"http-request set-var(txn.log_path) {'pathq' if log.query else 'path'},bytes(0,{LOGGED_PATH_BYTES_MAX})"
     for field, sample in _VALUES.items():
-        yield f"http-request set-var(txn.log_{field}) {sample},bytes(0,{VALUE_BYTES_MAX})"
+        yield f"http-request set-var(txn.log_{field}) {sample},bytes(0,{LOGGED_VALUE_BYTES_MAX})"
 
 
 def log_format(listener: ServiceListener, load_balancer_id: str) -> str:

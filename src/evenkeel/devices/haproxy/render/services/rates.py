@@ -9,12 +9,12 @@ The tables are in the partition's ``peers`` section: counts survive reloads, and
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from evenkeel.core.devices.rate_limits import Counter
+from evenkeel.core.devices.rate_limits import Counter, named_counters
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 from evenkeel.devices.haproxy.render.quoting import quote_line
-from evenkeel.devices.rate_limits import ClientLimit, Condition, conditions_of
+from evenkeel.devices.rate_limits import ClientLimit, Condition, conditions_of, rendered_action
 from evenkeel.haproxyd import wire
 
 TABLE_ENTRIES = "100k"
@@ -48,10 +48,9 @@ def rate_lines(
     """
     conditions = conditions_of(limits)
     if len(conditions) > len(slots):
-        named = ", ".join(f"{counter.key} in {counter.interval} s" for counter in conditions)
         raise Unrenderable(
-            f"listener {name}: rate limits with {len(conditions)} different counters ({named}), enhanced services'"
-            f" included; {len(slots)} are possible here"
+            f"listener {name}: rate limits with {len(conditions)} different counters ({named_counters(conditions)}),"
+            f" enhanced services' included; {len(slots)} are possible here"
         )
     taken = dict(zip(conditions, slots, strict=False))
     files = {
@@ -131,9 +130,7 @@ def _action(limit: ClientLimit, pages: Mapping[int, tuple[str, ...]]) -> str:
     if limit.action == "DENY":
         words = ("deny", "deny_status", str(limit.status), *pages.get(limit.status, ()))
         return quote_line("http-request", *words, "hdr", "Retry-After", str(limit.retry_after))
-    if limit.action in _ACTIONS:
-        return f"http-request {_ACTIONS[limit.action]}"
-    raise Unrenderable(f"rate limit action {limit.action}: DENY, {', '.join(_ACTIONS)} are possible")
+    return f"http-request {rendered_action(limit, _ACTIONS)}"
 
 
 _ACTIONS = {"REJECT": "reject", "SILENT_DROP": "silent-drop"}
