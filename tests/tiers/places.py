@@ -38,6 +38,7 @@ SLOW = {
     "devices/bigip/test_adopted_tls.py": "thousands of requests to emulated BIG-IPs",
     "devices/bigip/test_adoption.py": "thousands of requests to emulated BIG-IPs",
     "devices/bigip/test_budget.py": "thousands of requests to emulated BIG-IPs",
+    "devices/bigip/test_challenges.py": "clients of emulated BIG-IPs",
     "devices/bigip/test_common_networks.py": "thousands of requests to emulated BIG-IPs",
     "devices/bigip/test_environments.py": "thousands of requests to emulated BIG-IPs",
     "devices/bigip/test_f5_replay.py": "thousands of requests to emulated BIG-IPs",

@@ -92,6 +92,7 @@ CAPABILITIES = Capabilities(
             "QUEUE": "the iRule answers or passes a request on, and does not delay it",
         },
     ),
+    http_challenges=True,
     standby="silent",
     # a device does not send to addresses that it answers for itself
     chaining=False,

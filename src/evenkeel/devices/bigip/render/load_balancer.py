@@ -9,6 +9,7 @@ additional VIP        one more of each                          ``<prefix>_vip-<
 its headers, times    ltm/profile/http, /tcp, /fastl4, /udp,    ``<prefix>_<kind>_<listener id>``
                       /sctp; ltm/rule
 its allowed CIDRs     ltm/data-group/internal                   ``<prefix>_cidrs_<listener id>``
+challenges            the same, with a part of its ltm/rule     ``<prefix>_challenges_<listener id>``
 its certificates      ltm/profile/client-ssl                    ``<prefix>_clientssl-<digest>_<listener id>``
 HTTP/2                built-in, or ltm/profile/http2            ``<prefix>_http2_<listener id>``
 pool                  ltm/pool                                  ``<prefix>_<pool id>``
@@ -43,6 +44,7 @@ from evenkeel.devices.bigip.objects import RenderedObjects, WantedObject
 from evenkeel.devices.bigip.render.addresses import check_addresses, virtual_address, virtual_ips
 from evenkeel.devices.bigip.render.admission import admitted_networks
 from evenkeel.devices.bigip.render.certificates import References
+from evenkeel.devices.bigip.render.challenges import challenge_objects, challenge_parts
 from evenkeel.devices.bigip.render.client_ssl import DEFAULT_PARENT, client_ssl_profiles, http2_profiles
 from evenkeel.devices.bigip.render.enhanced import digest_of, with_enhanced_services
 from evenkeel.devices.bigip.render.l7.effective import Routing, effective_routing
@@ -138,7 +140,8 @@ def _listener_objects(
         *transport_profiles(service, listener, pool, names),
         *http2_profiles(service, listener, names),
         *admitted_networks(service, listener, names),
+        *challenge_objects(service, listener, names),
         *l7.objects,
         *groups,
-        *listener_rules(service, routes, rule_parts, names),
+        *listener_rules(service, routes, [*challenge_parts(service, listener, names), *rule_parts], names),
     ]

@@ -33,6 +33,8 @@ _PLACES = {event: place for place, event in enumerate(EVENTS)}
 class Order(IntEnum):
     """Order of parts within an event. A ``return`` in one part ends the event for the later parts."""
 
+    CHALLENGE = 5
+    """Parts that answer a certificate authority."""
     ADMISSION = 10
     """Parts that refuse clients."""
     CLEANING = 20

@@ -5,25 +5,17 @@ no connection.
 """
 
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
-from evenkeel.core.resources.http_challenges import CHALLENGE_PATH, is_challenge
-from evenkeel.devices.errors import Unrenderable
+from evenkeel.devices.challenges import answered_paths
 from evenkeel.devices.haproxy.render.quoting import quote_line
-
-PORT = 80
-"""The port that authorities connect to (RFC 8555, 8.3)."""
 
 
 def challenge_lines(service: ServiceDefinition, listener: ServiceListener) -> tuple[str, ...]:
     """The lines that answer challenges, for a place before all that may refuse, redirect or answer requests. Raises
     :class:`Unrenderable` for texts that are no challenge.
     """
-    if listener.protocol != "HTTP" or listener.protocol_port != PORT:
-        return ()
-    return tuple(_line(token, content) for token, content in sorted(service.challenges.items()))
+    return tuple(_line(path, content) for path, content in answered_paths(service, listener).items())
 
 
-def _line(token: str, key_authorization: str) -> str:
-    if not is_challenge(token, key_authorization):
-        raise Unrenderable(f"challenge {token[:100]!r}: it is not as RFC 8555 prescribes")
+def _line(path: str, key_authorization: str) -> str:
     response = ("status", "200", "content-type", "application/octet-stream", "string", key_authorization)
-    return f"{quote_line('http-request', 'return', *response)} if {{ path {CHALLENGE_PATH}{token} }}"
+    return f"{quote_line('http-request', 'return', *response)} if {{ path {path} }}"

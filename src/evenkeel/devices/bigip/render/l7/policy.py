@@ -26,9 +26,10 @@ from evenkeel.devices.bigip.render.l7.effective import EffectivePolicy, Routing
 from evenkeel.devices.bigip.render.l7.persistence import same_persistence
 from evenkeel.devices.bigip.render.l7.sharing import shares_connections
 from evenkeel.devices.bigip.render.l7.values import Comparison, comparison
+from evenkeel.devices.challenges import answered_paths
 from evenkeel.devices.l7 import redirect_code, redirect_url
 
-DEFAULT_RULE = "default"
+CHALLENGES_RULE, DEFAULT_RULE = "challenges", "default"
 _OPERANDS = {"host": ("httpHost", "host"), "path": ("httpUri", "path")}
 _OPERATORS = {"equal": "equals", "starts": "startsWith", "ends": "endsWith", "contains": "contains"}
 _PLAIN = re.compile(r"[A-Za-z0-9._~!&'()*+,;=:@/?#%-]+")
@@ -65,9 +66,15 @@ def _is_comparable(wanted: Comparison) -> bool:
 def policy_object(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> WantedObject:
     """The LTM policy of the listener."""
     partition = names.partition(service.project_id)
-    rules = [_rule(place, each, partition, names) for place, each in enumerate(routing.policies)]
-    if routing.default is not None:
-        forward = _forward(f"/{partition}/{names.object_name(routing.default.id)}")
+    rules: list[dict[str, Any]] = []
+    default = "" if routing.default is None else f"/{partition}/{names.object_name(routing.default.id)}"
+    # The iRule answers them afterwards, which it could not after a redirect.
+    if default and (challenges := list(answered_paths(service, routing.listener))):
+        matching = {**_condition(0, Comparison(operand="path", how="equal", value="")), "values": challenges}
+        rules.append({"name": CHALLENGES_RULE, "ordinal": 0, "conditions": [matching], "actions": [_forward(default)]})
+    rules.extend(_rule(place, each, partition, names) for place, each in enumerate(routing.policies, len(rules)))
+    if default:
+        forward = _forward(default)
         rules.append({"name": DEFAULT_RULE, "ordinal": len(rules), "conditions": [], "actions": [forward]})
     return WantedObject(
         key=Key(type=POLICY, name=names.helper("l7", routing.listener.id)),

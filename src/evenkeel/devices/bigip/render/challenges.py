@@ -1,0 +1,41 @@
+"""Challenges of a certificate authority (ACME's http-01), answered by HTTP listeners on port 80. Pure.
+
+A data group with the content for each path, and a part of the listener's iRule that comes before all others. Both exist
+only while there are challenges. A BIG-IP judges LTM policies before iRules: a listener's own one lets these paths pass
+(:mod:`.l7.policy`). iRules that follow, of operators, do not see the request.
+"""
+
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
+from evenkeel.core.resources.http_challenges import CHALLENGE_PATH
+from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.objects import WantedObject
+from evenkeel.devices.bigip.render.data_groups import data_group, data_group_path
+from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
+from evenkeel.devices.challenges import answered_paths
+
+KIND = "challenges"
+# The connection ends with the response, because it is left without its later requests' events.
+_CODE = f"""\
+    if {{ [HTTP::path] starts_with "{CHALLENGE_PATH}" }} {{
+        set challenge_content [class lookup [HTTP::path] @GROUP@]
+        if {{ $challenge_content ne "" }} {{
+            HTTP::respond 200 content $challenge_content noserver "Content-Type" "application/octet-stream"\
+ "Connection" "close"
+            event HTTP_REQUEST disable
+            return
+        }}
+    }}"""
+
+
+def challenge_objects(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
+    """The data group of the challenges, if the listener answers any. Raises :class:`Unrenderable`."""
+    paths = answered_paths(service, listener)
+    return [data_group(service, KIND, listener.id, paths, names)] if paths else []
+
+
+def challenge_parts(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[RulePart]:
+    """The part of the iRule that answers challenges, if the listener answers any. Raises :class:`Unrenderable`."""
+    if not answered_paths(service, listener):
+        return []
+    code = _CODE.replace("@GROUP@", data_group_path(service, KIND, listener.id, names))
+    return [RulePart(event="HTTP_REQUEST", order=Order.CHALLENGE, lines=tuple(code.splitlines()))]
