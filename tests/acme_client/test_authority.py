@@ -1,6 +1,8 @@
 """The client of an authority that is slow, wrong or hostile: bounded, and told in words."""
 
+import asyncio
 import contextlib
+import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -13,7 +15,7 @@ from evenkeel.core.tls.acme.values import AuthorizationStatus, OrderStatus
 from evenkeel.core.tls.certificates import PrivateKey
 from tests.acme_client.authority_server import TOKEN, AuthorityServer, Response
 from tests.acme_client.test_key_pairs import private
-from tests.key_managers.authority import ec_key
+from tests.key_managers.authority import LEAF, STRANGER, ec_key
 
 NAMES = ("www.example.org",)
 ACCOUNT = private(ec_key())
@@ -131,25 +133,51 @@ async def test_a_token_with_other_characters_is_refused(
         await authority.read(ACCOUNT, f"{server.root}/order/1")
 
 
-def drip(handler: BaseHTTPRequestHandler) -> None:
-    """A body that never ends, a byte at a time."""
-    handler.send_response(200)
-    handler.send_header("Content-Length", "1000000")
-    handler.end_headers()
-    with contextlib.suppress(OSError):
-        while True:
-            handler.wfile.write(b" " * 9000)
-            handler.wfile.flush()
-            handler.connection.settimeout(1.0)
-            with contextlib.suppress(TimeoutError):
-                if not handler.connection.recv(1):
-                    return
+HEAD = b"HTTP/1.1 200 OK\r\n"
+ENDLESS = {
+    "head": (HEAD, b"X-A: b\r\n"),
+    "line_of_the_head": (HEAD + b"X-A: ", b"b"),
+    "body": (HEAD + b"Content-Length: 1000000\r\n\r\n", b" " * 9000),
+    "length_of_a_part": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"0"),
+}
+"""What is sent at first, and then again and again, by the part of a response that does not end."""
 
 
-async def test_an_answer_that_does_not_end_is_given_up(authority: AcmeAuthority, server: AuthorityServer) -> None:
+@pytest.mark.parametrize("part", ENDLESS)
+async def test_an_answer_that_does_not_end_is_given_up_and_its_connection_ends(
+    authority: AcmeAuthority, server: AuthorityServer, part: str
+) -> None:
+    ended = threading.Event()
+
+    def drip(handler: BaseHTTPRequestHandler) -> None:
+        first, again = ENDLESS[part]
+        handler.wfile.write(first)
+        handler.connection.settimeout(0.5)
+        with contextlib.suppress(OSError):
+            while True:
+                handler.wfile.write(again)
+                handler.wfile.flush()
+                with contextlib.suppress(TimeoutError):
+                    if not handler.connection.recv(1):
+                        break
+        handler.close_connection = True
+        ended.set()
+
     server.responses["/directory"] = drip
-    with pytest.raises(AuthorityUnavailable):
+    with pytest.raises(AuthorityUnavailable, match="not complete after 2 s"):
         await authority.order(ACCOUNT, NAMES)
+    assert await asyncio.to_thread(ended.wait, 60)
+    server.responses.clear()
+    assert (await authority.order(ACCOUNT, NAMES)).url
+
+
+async def test_a_strangers_chain_is_refused_with_the_reason(authority: AcmeAuthority, server: AuthorityServer) -> None:
+    server.responses["/order/1"] = Response({**server.order, "status": "valid", "certificate": f"{server.root}/chain"})
+    order = await authority.read(ACCOUNT, f"{server.root}/order/1")
+    for pem, reason in ((STRANGER.pem, "another key"), (LEAF.pem + STRANGER.pem, "has not signed")):
+        server.responses["/chain"] = Response(pem)
+        with pytest.raises(AuthorityRefused, match=reason):
+            await authority.download(ACCOUNT, order, private(LEAF.key), ("www.example.org", "*.example.org"))
 
 
 async def test_an_authority_that_nobody_runs_is_unavailable() -> None:

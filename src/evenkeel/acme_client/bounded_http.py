@@ -1,6 +1,8 @@
 """HTTP to the authority with bounded bodies and times, and without redirects."""
 
-import time
+import contextlib
+import socket
+import threading
 from typing import Any
 
 from acme.client import ClientNetwork
@@ -9,6 +11,9 @@ from josepy.jwk import JWK
 from requests import PreparedRequest, Response
 from requests.adapters import HTTPAdapter
 from requests.exceptions import ReadTimeout, RequestException
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.response import BaseHTTPResponse
 
 BODY_BYTES_MAX = 512 * 1024
 _CHUNK_BYTES = 8 * 1024
@@ -18,31 +23,103 @@ class BodyTooLarge(RequestException):
     """The authority's answer is larger than any that is needed."""
 
 
+class _Deadline:
+    """Ends the connection of a response that is not complete in time.
+
+    The time-out of a socket begins anew with each byte, of the head as of the body, so that an authority could hold a
+    thread for as long as it wants.
+    """
+
+    def __init__(self) -> None:
+        self._socket: socket.socket | None = None
+        self._timer: threading.Timer | None = None
+        self.passed = False
+
+    def start(self, seconds: float) -> None:
+        self._socket, self.passed = None, False
+        self._timer = threading.Timer(seconds, self._pass)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def watch(self, used: socket.socket | None) -> None:
+        """End this connection if the time is over, now or later."""
+        self._socket = used
+        if self.passed:
+            self._end()
+
+    def _pass(self) -> None:
+        self.passed = True
+        self._end()
+
+    def _end(self) -> None:
+        if self._socket is not None:
+            # That of the class below TLS: the thread that reads still uses the TLS session.
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+
+def _watched_pools(deadline: _Deadline) -> dict[str, type[HTTPConnectionPool]]:
+    """Classes of connection pools by scheme, whose connections have the deadline."""
+
+    class Plain(HTTPConnection):
+        def getresponse(self) -> BaseHTTPResponse:  # type: ignore[override]
+            deadline.watch(self.sock)
+            return super().getresponse()
+
+    class Secure(HTTPSConnection):
+        def getresponse(self) -> BaseHTTPResponse:  # type: ignore[override]
+            deadline.watch(self.sock)
+            return super().getresponse()
+
+    class PlainPool(HTTPConnectionPool):
+        ConnectionCls = Plain
+
+    class SecurePool(HTTPSConnectionPool):
+        ConnectionCls = Secure
+
+    return {"http": PlainPool, "https": SecurePool}
+
+
 class _BoundedAdapter(HTTPAdapter):
-    """Reads whole bodies up to the limit, and keeps the last response's status and headers."""
+    """Reads whole bodies up to the limit, and keeps the last response's status and headers. For one thread."""
 
     def __init__(self, timeout_seconds: float) -> None:
         super().__init__()
         self._timeout_seconds = timeout_seconds
+        self._deadline = _Deadline()
+        self.poolmanager.pool_classes_by_scheme = _watched_pools(self._deadline)
         self.last: Response | None = None
 
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
-        until = time.monotonic() + self._timeout_seconds
         self.last = None
-        response = super().send(request, *args, **{**kwargs, "stream": True})
-        body = bytearray()
-        # requests' own time-out begins anew with each part of a body.
-        for chunk in response.iter_content(_CHUNK_BYTES):
-            body += chunk
-            if len(body) > BODY_BYTES_MAX:
-                response.close()
-                raise BodyTooLarge(f"the answer has more than {BODY_BYTES_MAX} bytes")
-            if time.monotonic() > until:
-                response.close()
-                raise ReadTimeout(f"the answer was not complete after {self._timeout_seconds:g} s")
-        response._content = bytes(body)
+        self._deadline.start(self._timeout_seconds)
+        try:
+            response = super().send(request, *args, **{**kwargs, "stream": True})
+            response._content = _body_of(response)
+        except RequestException:
+            if not self._deadline.passed:
+                raise
+        finally:
+            self._deadline.stop()
+        # The end of a connection may also look like that of a head.
+        if self._deadline.passed:
+            raise ReadTimeout(f"the answer was not complete after {self._timeout_seconds:g} s")
         self.last = response
         return response
+
+
+def _body_of(response: Response) -> bytes:
+    body = bytearray()
+    for chunk in response.iter_content(_CHUNK_BYTES):
+        body += chunk
+        if len(body) > BODY_BYTES_MAX:
+            response.close()
+            raise BodyTooLarge(f"the answer has more than {BODY_BYTES_MAX} bytes")
+    return bytes(body)
 
 
 class BoundedNetwork(ClientNetwork):
