@@ -61,6 +61,22 @@ async def test_a_taken_name_and_more_than_the_projects_limit_are_refused(world: 
         await world.store.acme.request(new("other", per_project_max=1))
 
 
+@pytest.mark.parametrize("most", [1, 7])
+async def test_requests_at_the_same_time_do_not_exceed_the_projects_limit(world: World, most: int) -> None:
+    controllers = [world.another_controller() for _ in range(4)]
+    found = await asyncio.gather(
+        *(
+            controllers[number % 4].acme.request(new(f"n{number}", per_project_max=most, project_id=project))
+            for number in range(24)
+            for project in ("p1", "p2")
+        ),
+        return_exceptions=True,
+    )
+    assert all(isinstance(one, AcmeCertificate | Conflict) for one in found)
+    for project in ("p1", "p2"):
+        assert len(await world.store.acme.requested(ProjectId(project))) == most
+
+
 async def test_progress_is_stored_with_its_event_and_keeps_the_turn_while_it_is_due_at_once(world: World) -> None:
     await world.store.acme.request(new())
     one = await taken(world)

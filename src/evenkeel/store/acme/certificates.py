@@ -22,6 +22,7 @@ from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
+from evenkeel.store.writing.quota_check import lock_project
 
 _row = schema.acme_certificate
 # A renewal may be due in months.
@@ -31,8 +32,8 @@ _names = msgspec.json.Decoder(tuple[str, ...])
 
 def request(connection: Connection, new: NewAcmeCertificate) -> AcmeCertificate:
     """Store a request. Raises :class:`Conflict`."""
+    lock_project(connection, new.project_id)
     count = select(func.count()).select_from(_row).where(_row.c.project_id == new.project_id)
-    # Counted without a lock: requests at the same time may exceed the limit by their number.
     if (connection.scalar(count) or 0) >= new.per_project_max:
         raise Conflict(
             f"Project {new.project_id} has {new.per_project_max} requested certificates, which is the most:"

@@ -108,7 +108,7 @@ def check_quota(
     quotas = Quotas()
     names: tuple[str, ...] = ()
     if asked and (has_quota or asked & defaults.limited_kinds()):
-        quotas = defaults.with_own(_lock_limits(connection, project_id))
+        quotas = defaults.with_own(lock_project(connection, project_id))
         # In the order of COUNTED, so that few different statements are built and cached.
         names = tuple(name for name in COUNTED if name in asked & quotas.limited_kinds())
     below = growing_kinds(wanted) if holder is not None else ()
@@ -123,8 +123,10 @@ def check_quota(
         check_limits(holder.load_balancer_id, holder.limits, held, wanted)
 
 
-def _lock_limits(connection: Connection, project_id: ProjectId) -> dict[str, int | None]:
-    """The project's own limits; locks the row until the transaction ends."""
+def lock_project(connection: Connection, project_id: ProjectId) -> dict[str, int | None]:
+    """The project's own limits; locks its quota row until the transaction ends, so that what is counted afterwards is
+    exact.
+    """
     parameters = {"quota_project_id": project_id}
     row = _LOCK.first_row(connection, parameters)
     if row is None:
