@@ -34,7 +34,12 @@ ACME = [
     ),
     cfg.IntOpt("names_per_certificate", default=20, min=1, max=100, help="Maximum number of names of a certificate."),
     cfg.IntOpt(
-        "orders_at_once", default=50, min=1, max=1000, help="Number of open orders above which further ones wait."
+        "orders_at_once",
+        default=50,
+        min=1,
+        max=1000,
+        help="Number of open orders of all controllers above which "
+        "further ones wait; four steps of each controller at the same time may exceed it.",
     ),
     cfg.IntOpt(
         "certificates_per_project", default=100, min=1, help="Maximum number of requested certificates of a project."

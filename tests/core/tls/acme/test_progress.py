@@ -44,8 +44,8 @@ def test_an_order_goes_through_all_steps_and_is_renewed_after_two_thirds_of_the_
 
 
 def test_a_name_that_cannot_be_proven_makes_no_order_and_waits_ever_longer() -> None:
-    delays = [after(*[p.NamesUnproven(reason="no address")] * number).delay_seconds for number in range(1, 12)]
-    assert delays == sorted(delays) and delays[0] == 5.0 and delays[-1] == 600.0
+    delays = [after(*[p.NamesUnproven(reason="no address")] * number).delay_seconds for number in range(1, 14)]
+    assert delays == sorted(delays) and delays[0] == 0.5 and delays[-1] == 600.0
     waiting = after(p.NamesUnproven(reason="no address")).progress
     assert (waiting.state, waiting.problem, waiting.order_url) == (AcmeState.WAITING, "no address", "")
 

@@ -35,7 +35,8 @@ LEAST_RENEWAL_SECONDS = 60.0
 """Least time between two orders of a certificate, for lifetimes of minutes."""
 PROBLEM_CHARACTERS_MAX = 1000
 
-_CHECKS = Backoff(initial_seconds=5.0, max_seconds=600.0, jitter=(1.0, 1.25))
+# Quick at first: a load balancer that is created with the request is soon on a device.
+_CHECKS = Backoff(initial_seconds=0.5, max_seconds=600.0, jitter=(1.0, 1.25))
 _PLACEMENTS = Backoff(initial_seconds=0.25, max_seconds=5.0, factor=1.5)
 _POLLS = Backoff(initial_seconds=0.5, max_seconds=30.0, factor=1.5)
 _OUTAGES = Backoff(initial_seconds=5.0, max_seconds=3600.0, jitter=(1.0, 1.25))
