@@ -15,6 +15,7 @@ from evenkeel.cmd.configuration import sections
 from evenkeel.cmd.configuration.processes import PROCESSES
 from evenkeel.cmd.configuration.sample import sample
 from evenkeel.cmd.options import options
+from evenkeel.cmd.options.acme_options import NAMED_AUTHORITY
 from evenkeel.cmd.options.device_drivers import declared_options, installed_drivers
 from evenkeel.cmd.options.logging_options import LOGGING
 from evenkeel.config.values import allowed_values, type_of
@@ -39,6 +40,7 @@ NOTES = {
     "vault": "See how-to/keep-certificates.md.",
     "certificates": "See how-to/keep-certificates.md.",
     "acme": "See how-to/get-certificates.md.",
+    "acme:NAME": "A further authority NAME: see how-to/get-certificates.md.",
     "neutron_agent": "See how-to/attach-bigips-to-networks.md.",
     "quotas": "For projects without quotas of their own.",
     "limits": "Above the defaults, a load balancer may not fit an answer to its agent (64 MiB) or a device.",
@@ -56,6 +58,7 @@ def tables() -> Iterator[tuple[str, Sequence[cfg.Opt]]]:
     yield "Controllers and agents, `[DEFAULT]`", [option for option in options.COMMON if option not in LOGGING]
     yield "Controller, `[DEFAULT]`", options.CONTROLLER
     yield from of("Controller", sections.CONTROLLER)
+    yield "Controller, `[acme:NAME]`", NAMED_AUTHORITY
     yield "Agent, `[DEFAULT]`", options.AGENT
     yield from of("Agent", sections.AGENT)
     for driver in sorted(installed_drivers()):

@@ -82,7 +82,9 @@ async def test_a_rate_limit_is_told_with_the_delay_that_the_authority_wants(
     assert refused.value.retry_after_seconds == 120.0
 
 
-async def test_external_account_binding_is_refused(authority: AcmeAuthority, server: AuthorityServer) -> None:
+async def test_external_account_binding_without_a_key_is_refused(
+    authority: AcmeAuthority, server: AuthorityServer
+) -> None:
     usual = dict.fromkeys(("newNonce", "newAccount", "newOrder"), f"{server.root}/x")
     server.responses["/directory"] = Response({**usual, "meta": {"externalAccountRequired": True}})
     with pytest.raises(AuthorityRefused, match="External Account Binding"):

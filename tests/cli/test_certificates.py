@@ -42,11 +42,11 @@ def test_a_certificate_is_requested_by_names(stub: Stub, evenkeel: Run) -> None:
     stub.on("POST", "/certificates", {"certificate": {**SHOWN, "state": "waiting"}}, status=201)
     request = ("certificate", "request", "www", "--project", "p1", "--names", "a.example, b.example", "-f", "json")
     assert json.loads(evenkeel(*request).out)["state"] == "waiting"
-    assert evenkeel(*request, "--self-signed-until-issued", "--replace").code == 0
+    assert evenkeel(*request, "--self-signed-until-issued", "--replace", "--authority", "internal").code == 0
     usual = {"name": "www", "project_id": "p1", "names": ["a.example", "b.example"]}
     assert [body["certificate"] for _, _, body in stub.asked] == [
         {**usual, "self_signed_until_issued": False, "replace": False},
-        {**usual, "self_signed_until_issued": True, "replace": True},
+        {**usual, "self_signed_until_issued": True, "replace": True, "authority": "internal"},
     ]
 
 

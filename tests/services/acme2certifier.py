@@ -1,9 +1,11 @@
 """A real ACME server of our own, acme2certifier: SQLite, a certificate authority in files, HTTPS, validation by http-01
 through a name server of the tests. It is installed in a virtual environment of its own."""
 
+import json
 import socket
 import sqlite3
 import ssl
+from collections.abc import Mapping
 from pathlib import Path
 
 import trustme
@@ -44,10 +46,16 @@ cert_validity_days: 30
 [DBhandler]
 handler: wsgi
 dbfile: {home}/acme.db
+[EABhandler]
+{eab}
 [Challenge]
+{challenge}
 dns_server_list: ["{name_server}"]
 http01_block_private_ips: False
 """
+
+_EAB = """eab_handler_module: acme2certifier.eabhandlers.json_handler
+key_file: {home}/eab.json"""
 
 
 def installed() -> Path:
@@ -56,11 +64,13 @@ def installed() -> Path:
 
 
 class Acme2Certifier(Server):
-    """One server. ``name_server``: address of the name server, on port 53, that it resolves names by."""
+    """One server. ``name_server``: address of the name server, on port 53, that it resolves names by; None: challenges
+    are not validated. ``external_keys``: HMAC keys of External Account Binding by identifier; with any, it is required.
+    """
 
     start_seconds = 120.0
 
-    def __init__(self, venv: Path, name_server: str) -> None:
+    def __init__(self, venv: Path, name_server: str | None, external_keys: Mapping[str, str] | None = None) -> None:
         super().__init__("evenkeel-acme2certifier-")
         self._venv = venv
         authority, web = trustme.CA(), trustme.CA()
@@ -69,7 +79,15 @@ class Acme2Certifier(Server):
         web.cert_pem.write_to_path(self.ca_file)
         web.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(self._home / "server.pem")
         (self._home / "program.py").write_text(_PROGRAM)
-        (self._home / "acme_srv.cfg").write_text(_CONFIGURATION.format(home=self._home, name_server=name_server))
+        (self._home / "acme_srv.cfg").write_text(
+            _CONFIGURATION.format(
+                home=self._home,
+                name_server=name_server or "127.0.0.1",
+                challenge="" if name_server else "challenge_validation_disable: True",
+                eab=_EAB.format(home=self._home) if external_keys else "",
+            )
+        )
+        (self._home / "eab.json").write_text(json.dumps(dict(external_keys or {})))
         (self._home / "issued").mkdir()
 
     @property

@@ -4,8 +4,8 @@ The library blocks, so it runs in threads. The authority is not trusted: times, 
 what it issues is checked before it is stored.
 """
 
-from evenkeel.acme_client.authority import AcmeAuthority
+from evenkeel.acme_client.authority import AcmeAuthority, ExternalAccount
 from evenkeel.acme_client.key_pairs import KeyPairs
 from evenkeel.acme_client.resolver import DnsResolver
 
-__all__ = ["AcmeAuthority", "DnsResolver", "KeyPairs"]
+__all__ = ["AcmeAuthority", "DnsResolver", "ExternalAccount", "KeyPairs"]

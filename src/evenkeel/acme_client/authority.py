@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from acme import challenges, errors, messages
@@ -24,7 +24,7 @@ from evenkeel.core.tls.acme.values import (
     IssuedChain,
     OrderStatus,
 )
-from evenkeel.core.tls.certificates import PrivateKey
+from evenkeel.core.tls.certificates import PrivateKey, Secret
 
 T = TypeVar("T")
 
@@ -46,15 +46,33 @@ _WRONG_ANSWERS = (
 """Errors that the library raises for answers that are not as RFC 8555 prescribes."""
 
 
+class ExternalAccount(NamedTuple):
+    """An account that the authority knows otherwise, to which it binds ACME accounts (RFC 8555, 7.3.4)."""
+
+    key_id: str
+    hmac_key: Secret
+    """HMAC key in base64url, as the authority gave it."""
+
+
 class AcmeAuthority:
     """One authority. ``contact``: e-mail address of the account; empty: none. ``ca_file``: CA certificates for its
     HTTPS server; None: the system's. ``timeout_seconds``: of each request; an operation has three times as long.
+    ``external_account``: for External Account Binding; None: without.
     """
 
-    def __init__(self, directory_url: str, *, contact: str, ca_file: str | None, timeout_seconds: float) -> None:
+    def __init__(
+        self,
+        directory_url: str,
+        *,
+        contact: str,
+        ca_file: str | None,
+        timeout_seconds: float,
+        external_account: ExternalAccount | None = None,
+    ) -> None:
         self._directory_url = directory_url
         self._origin = _origin_of(directory_url)
         self._contact = contact
+        self._external_account = external_account
         self._verify: str | bool = ca_file or True
         self._timeout_seconds = timeout_seconds
         self._calls = BlockingCalls(
@@ -141,9 +159,14 @@ class AcmeAuthority:
         return client
 
     def _register(self, client: ClientV2) -> None:
-        if client.external_account_required():
-            raise AuthorityRefused("The authority wants External Account Binding, which is not supported.")
-        new = messages.NewRegistration.from_data(email=self._contact or None, terms_of_service_agreed=True)
+        external = self._external_account
+        if external is None and client.external_account_required():
+            raise AuthorityRefused("The authority wants External Account Binding: see eab_key_id of its section.")
+        new = messages.NewRegistration.from_data(
+            email=self._contact or None,
+            terms_of_service_agreed=True,
+            external_account_binding=None if external is None else _binding(client, external),
+        )
         try:
             account = client.new_account(new)
         except errors.ConflictError as error:  # the account exists, with this key
@@ -223,6 +246,17 @@ class AcmeAuthority:
 
 
 _AUTHORIZATIONS = {"pending": AuthorizationStatus.PENDING, "valid": AuthorizationStatus.VALID}
+
+
+def _binding(client: ClientV2, external: ExternalAccount) -> dict[str, Any]:
+    key = _network_of(client).key
+    assert key is not None  # noqa: S101  # given by _client()
+    return messages.ExternalAccountBinding.from_data(
+        account_public_key=key.public_key(),
+        kid=external.key_id,
+        hmac_key=external.hmac_key.reveal().decode("ascii"),
+        directory=client.directory,
+    )
 
 
 def _post(client: ClientV2, url: str, content: Any) -> Any:

@@ -142,6 +142,9 @@ class RequestCertificate(ShowCommand):
             action="store_true",
             help="Listeners can use a self-signed certificate at once, until the authority has issued one.",
         )
+        parser.add_argument(
+            "--authority", metavar="AUTHORITY", help="Name of the authority; default: the project's default one."
+        )
         parser.add_argument("--replace", action="store_true", help="Take the place of an existing one with that name.")
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
@@ -152,6 +155,8 @@ class RequestCertificate(ShowCommand):
             "self_signed_until_issued": parsed_args.self_signed_until_issued,
             "replace": parsed_args.replace,
         }
+        if parsed_args.authority:
+            body["authority"] = parsed_args.authority
         return object_table(self.client.post(f"{API}/certificates", {"certificate": body})["certificate"])
 
 

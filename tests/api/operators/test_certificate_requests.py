@@ -11,6 +11,7 @@ from evenkeel.api.app import Application, create_app
 from evenkeel.api.common.acme_requests import AcmeRequests
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import Store
+from evenkeel.core.tls.acme.authorities import AuthorityScope
 from evenkeel.core.tls.acme.progress import Advance
 from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeProgress, AcmeState
 from evenkeel.core.tls.certificates import CertificateKind, NewCertificate
@@ -20,6 +21,11 @@ from tests.api.client import Client, Sink
 from tests.key_managers.authority import LEAF
 
 BASE = "/evenkeel/v1/certificates"
+AUTHORITIES = (
+    AuthorityScope(name="default"),
+    AuthorityScope(name="own", projects=(ProjectId("p2"),)),
+    AuthorityScope(name="second"),
+)
 
 
 @pytest.fixture
@@ -37,7 +43,7 @@ def app(store: Store, sink: Sink, manager: DirectoryKeyManager) -> Application:
         default_provider="dev",
         certificates=manager,
         key_manager=manager,
-        acme=AcmeRequests(maker=KeyPairs(), names_max=3, per_project_max=2),
+        acme=AcmeRequests(maker=KeyPairs(), authorities=AUTHORITIES, names_max=3, per_project_max=2),
     )
 
 
@@ -68,6 +74,17 @@ async def test_a_self_signed_certificate_can_be_used_at_once(api: Client, manage
     assert shown["dns_names"] == shown["names"]
 
 
+@pytest.mark.parametrize(
+    ("project", "named", "used"),
+    [("p1", None, "default"), ("p1", "second", "second"), ("p2", None, "own"), ("p2", "second", "second")],
+)
+async def test_the_authority_is_the_projects_own_or_the_named_one(
+    api: Client, project: str, named: str | None, used: str
+) -> None:
+    answer = await api.http.post(BASE, json=body(project_id=project, authority=named))
+    assert answer.json()["certificate"]["authority"] == used
+
+
 async def test_the_problem_of_a_request_is_shown(api: Client, store: Store) -> None:
     await api.http.post(BASE, json=body())
     (taken,) = await store.acme.take_due(limit=1, lease_seconds=60.0)
@@ -86,6 +103,8 @@ async def test_the_problem_of_a_request_is_shown(api: Client, store: Store) -> N
         ({"names": ["192.0.2.1"]}, 400, "'192.0.2.1'"),
         ({"names": ["a\u2028b.example"]}, 400, "names"),
         ({"names": [f"{number}.example" for number in range(4)]}, 400, "1 to 3"),
+        ({"authority": "own"}, 400, "Value: 'own'. Value should be default, second."),
+        ({"names": None, "pem": LEAF.pem.decode(), "authority": "second"}, 400, "authority needs names"),
         ({"pem": "x"}, 400, "names cannot be given with pem"),
         ({"passphrase": "x"}, 400, "names cannot be given with passphrase"),
         ({"kind": "authority"}, 400, "kind authority"),

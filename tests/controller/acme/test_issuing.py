@@ -178,12 +178,26 @@ async def test_a_deleted_request_leaves_neither_challenges_nor_keys(world: World
 
 
 def keys_of(world: World) -> AcmeKeys:
-    return AcmeKeys(world.keys, world.keys, world.keys, "https://ca.example/directory")  # type: ignore[arg-type]
+    return AcmeKeys(world.keys, world.keys, world.keys)  # type: ignore[arg-type]
 
 
 async def test_controllers_that_make_an_account_key_at_once_end_with_one(world: World) -> None:
-    found = await asyncio.gather(*(keys_of(world).account() for _ in range(5)))
+    found = await asyncio.gather(*(keys_of(world).account("https://ca.example/directory") for _ in range(5)))
     assert len({key.reveal() for key in found}) == 1
+    assert (await keys_of(world).account("https://other.example/directory")) not in found
+
+
+async def test_a_certificate_of_an_authority_that_is_not_configured_any_more_waits_with_the_reason(
+    world: World,
+) -> None:
+    assert world.database.certificate is not None
+    world.database.certificate = replace(world.database.certificate, authority="former")
+    await world.controller().process_due()
+    assert (world.progress.state, world.progress.problem) == (
+        AcmeState.WAITING,
+        "The authority former is not configured.",
+    )
+    assert world.authority.orders == []
 
 
 async def test_an_order_that_became_invalid_by_a_failed_request_is_told_with_that_reason(world: World) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.controller.acme import AcmeIssuing, AcmeParts, AcmeSettings
+from evenkeel.controller.acme import AcmeIssuing, AcmeParts, AcmeSettings, UsedAuthority
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.control.writes import Change
 from evenkeel.core.devices.capabilities import Capabilities
@@ -90,6 +90,7 @@ class Database:
             project_id=ProjectId("p1"),
             name="www",
             names=("www.example.org",),
+            authority="default",
             progress=AcmeProgress(),
             turn=0,
             created_at=NOW,
@@ -312,9 +313,9 @@ class World:
         effects = self.effects
         keys = effects.of(self.keys, "add", "delete", "self_signed")
         database: Any = effects.of(self.database, "take_due", "note", "place", "remove", "check_now")
+        authority: Any = effects.of(self.authority, "order", "read", "answer", "finalize", "download")
         parts = AcmeParts(
-            directory_url="https://ca.example/directory",
-            authority=effects.of(self.authority, "order", "read", "answer", "finalize", "download"),
+            authorities={"default": UsedAuthority("https://ca.example/directory", authority)},
             resolver=self.resolver,
             maker=keys,
             certificates=keys,

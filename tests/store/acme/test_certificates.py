@@ -26,6 +26,7 @@ def new(name: str = "www", *, project_id: str = "p1", per_project_max: int = 100
         project_id=ProjectId(project_id),
         name=name,
         names=(f"{name}.example.org", "example.org"),
+        authority="second",
         per_project_max=per_project_max,
     )
 
@@ -47,6 +48,7 @@ async def test_a_request_is_due_at_once_and_taken_by_one_controller(world: World
 async def test_a_request_is_returned_as_it_was_made(world: World) -> None:
     made = await world.store.acme.request(new())
     assert (made.names, made.progress) == (("www.example.org", "example.org"), AcmeProgress())
+    assert made.authority == "second"
     assert await world.store.acme.find(PROJECT, "www") == made
     await world.store.acme.request(new(project_id="p2"))
     assert await world.store.acme.requested(PROJECT) == (made,)

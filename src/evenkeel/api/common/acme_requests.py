@@ -1,15 +1,18 @@
 """Settings of requests for certificates by names."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from evenkeel.core.ports import KeyPairMaker
+from evenkeel.core.tls.acme.authorities import AuthorityScope
 
 
 class AcmeRequests(NamedTuple):
-    """How certificates are requested from the authority by ACME."""
+    """How certificates are requested from authorities by ACME."""
 
     maker: KeyPairMaker
     """Makes self-signed certificates for the time until a certificate is issued."""
+    authorities: Sequence[AuthorityScope]
     names_max: int
     """Limit of names of a certificate."""
     per_project_max: int

@@ -10,6 +10,7 @@ from evenkeel.api.operators.requests import CertificateNew
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, Unsupported
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import CertificateStore
+from evenkeel.core.tls.acme.authorities import authority_for
 from evenkeel.core.tls.acme.names import RULE, checked_names
 from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeCertificate, NewAcmeCertificate
 from evenkeel.core.tls.certificates import CertificateKind, KeptCertificate, NewCertificate
@@ -69,7 +70,9 @@ def check_project(project_id: ProjectId) -> None:
 
 def _acme_of(services: Services) -> AcmeRequests:
     if services.acme is None:
-        raise Unsupported("The controllers request no certificates: the option acme.directory_url is not set.")
+        raise Unsupported(
+            "The controllers request no certificates: no authority is configured; see the option acme.directory_url."
+        )
     return services.acme
 
 
@@ -85,6 +88,7 @@ def _checked(services: Services, acme: AcmeRequests, body: CertificateNew) -> Ne
         project_id=project_id,
         name=body.name,
         names=names,
+        authority=authority_for(project_id, body.authority, acme.authorities),
         per_project_max=acme.per_project_max,
     )
 

@@ -45,6 +45,8 @@ class CertificateView(Value):
     """Oddities of the files that were just added, such as an unrelated certificate."""
     names: list[str] | None = None
     """DNS names for which the certificate is requested from an authority; null: it was added by an operator."""
+    authority: str | None = None
+    """Name of the authority of a requested certificate; null for others."""
     state: Literal["waiting", "ordering", "issued", "failed"] | None = None
     """State of a requested certificate; null for others."""
     problem: str | None = None
@@ -73,6 +75,8 @@ async def add_certificate(services: Services, call: Call, body: CertificateNewBo
     check_project(project_id)
     if new.self_signed_until_issued:
         raise Invalid("Validation failure: self_signed_until_issued needs names.")
+    if new.authority is not None:
+        raise Invalid("Validation failure: authority needs names.")
     if await services.acme_store.find(project_id, new.name) is not None:
         raise Conflict(f"Certificate {new.name} of project {project_id} is requested from the authority: delete that.")
     row = await store.add(new_certificate(new), replace=new.replace)
@@ -171,6 +175,7 @@ def _view(services: Services, kept: KeptCertificate | None, requested: AcmeCerti
     return replace(
         view,
         names=list(requested.names),
+        authority=requested.authority,
         state=requested.progress.state.value,
         problem=requested.progress.problem or None,
         next_attempt_at=timestamp(requested.next_attempt_at),

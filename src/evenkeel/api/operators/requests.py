@@ -261,6 +261,8 @@ class CertificateNew(Request):
     """DNS names of a certificate to be requested; the first one is its subject."""
     self_signed_until_issued: bool = False
     """With ``names``: listeners can use a self-signed certificate at once, until the authority has issued one."""
+    authority: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
+    """With ``names``: name of the authority; null: the project's default."""
 
 
 class Refresh(Request):

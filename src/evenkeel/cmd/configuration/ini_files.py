@@ -10,7 +10,7 @@ from evenkeel.core.kit.values import Value
 
 DEFAULT = "DEFAULT"
 
-_OPTION = re.compile(r"(?:(?P<section>[\w-]+)\.)?(?P<option>\w+)(?=(?:, [\w.-]+)*: )")
+_OPTION = re.compile(r"(?:(?P<section>[\w:-]+)\.)?(?P<option>\w+)(?=(?:, [\w.-]+)*: )")
 """Pattern of the first option in a problem: ``option: …``, ``section.option: …`` or ``option, option: …``."""
 
 

@@ -1,11 +1,12 @@
 """The options that a process reads, with their values."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from oslo_config import cfg
 
 from evenkeel.cmd.configuration.sections import OptionGroups
+from evenkeel.cmd.options import acme_options
 from evenkeel.cmd.options.device_drivers import declared_options
 
 
@@ -28,11 +29,14 @@ class OptionValue(NamedTuple):
 
 
 def option_values(conf: cfg.ConfigOpts, groups: OptionGroups) -> Iterator[OptionValue]:
-    """Values of the options in ``groups``, and of the device driver's options if the process has a driver."""
-    listed = dict(groups)
+    """Values of the options in ``groups``, of named authorities, and of the device driver if the process has one."""
+    listed: dict[str | None, Sequence[cfg.Opt]] = dict(groups)
+    if acme_options.SECTION in groups:
+        for section in acme_options.named_sections(conf.list_all_sections()):
+            listed[section] = acme_options.NAMED_AUTHORITY
     if "device_driver" in conf:
         listed[conf.device_driver] = declared_options(conf.device_driver)
-    for section, options in listed.items():
-        values = conf[section] if section else conf
+    for group, options in listed.items():
+        values = conf[group] if group else conf
         for option in options:
-            yield OptionValue(section, option, values[option.dest])
+            yield OptionValue(group, option, values[option.dest])

@@ -1,16 +1,15 @@
-"""Opens the parts of a controller that request certificates from an authority (ACME)."""
+"""Opens the parts of a controller that request certificates from authorities (ACME)."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from oslo_config import cfg
 
 from evenkeel.api.common.acme_requests import AcmeRequests
+from evenkeel.cmd.controllers.acme_authorities import configured_authorities, hmac_key
 from evenkeel.cmd.options.extras import pip_install
 from evenkeel.cmd.options.key_manager_options import OpenedKeyManager
-from evenkeel.controller.acme import AcmeParts, AcmeSettings
+from evenkeel.controller.acme import AcmeParts, AcmeSettings, UsedAuthority
 from evenkeel.core.devices.capabilities import Capabilities
 
 
@@ -27,35 +26,39 @@ NO_ACME = OpenedAcme(None, None, close=lambda: None)
 
 def open_acme(conf: cfg.ConfigOpts, keys: OpenedKeyManager, capabilities: Mapping[str, Capabilities]) -> OpenedAcme:
     """Open the parts; sends no request yet. Raises :class:`ValueError` naming the option."""
-    if not conf.acme.directory_url:
+    configured = configured_authorities(conf)
+    if not configured:
         return NO_ACME
     if keys.certificates is None or keys.key_manager is None:
         raise ValueError(
-            "acme.directory_url: needs a key manager that controllers can write to:"
+            f"{configured[0].section}.directory_url: needs a key manager that controllers can write to:"
             " certificates.key_manager = directory"
         )
     # imported here, because every process declares the options and only controllers may have the libraries
     try:
-        from evenkeel.acme_client import AcmeAuthority, DnsResolver, KeyPairs
+        from evenkeel.acme_client import AcmeAuthority, DnsResolver, ExternalAccount, KeyPairs
     except ImportError as error:
         raise ValueError(
             f"acme.directory_url: needs {error.name}, which is not installed: {pip_install('acme')}"
         ) from error
-    _check(conf)
     try:
         resolver = DnsResolver(conf.acme.name_servers, timeout_seconds=conf.acme.name_server_timeout)
     except ValueError as error:
         raise ValueError(f"acme.name_servers: {error}") from None
-    authority = AcmeAuthority(
-        conf.acme.directory_url,
-        contact=conf.acme.contact,
-        ca_file=conf.acme.ssl_ca_crt_file,
-        timeout_seconds=conf.acme.timeout,
-    )
+    external = {each.name: hmac_key(each) for each in configured}
+    clients = {
+        each.name: AcmeAuthority(
+            each.directory_url,
+            contact=each.contact,
+            ca_file=each.ssl_ca_crt_file,
+            timeout_seconds=conf.acme.timeout,
+            external_account=None if (key := external[each.name]) is None else ExternalAccount(each.eab_key_id, key),
+        )
+        for each in configured
+    }
     maker = KeyPairs()
     parts = AcmeParts(
-        directory_url=conf.acme.directory_url,
-        authority=authority,
+        authorities={each.name: UsedAuthority(each.account, clients[each.name]) for each in configured},
         resolver=resolver,
         maker=maker,
         certificates=keys.certificates,
@@ -64,18 +67,14 @@ def open_acme(conf: cfg.ConfigOpts, keys: OpenedKeyManager, capabilities: Mappin
         settings=AcmeSettings(lease_seconds=conf.acme.step_timeout, orders_max=conf.acme.orders_at_once),
     )
     requests = AcmeRequests(
-        maker=maker, names_max=conf.acme.names_per_certificate, per_project_max=conf.acme.certificates_per_project
+        maker=maker,
+        authorities=[each.scope for each in configured],
+        names_max=conf.acme.names_per_certificate,
+        per_project_max=conf.acme.certificates_per_project,
     )
-    return OpenedAcme(parts, requests, close=authority.close)
 
+    def close() -> None:
+        for client in clients.values():
+            client.close()
 
-def _check(conf: cfg.ConfigOpts) -> None:
-    try:
-        url = urlsplit(conf.acme.directory_url)
-        valid = url.scheme == "https" and url.hostname and (url.port is None or url.port > 0)
-    except ValueError:
-        valid = False
-    if not valid:
-        raise ValueError(f"acme.directory_url: {conf.acme.directory_url!r}: https://HOST[:PORT]/PATH is allowed")
-    if conf.acme.ssl_ca_crt_file and not Path(conf.acme.ssl_ca_crt_file).is_file():
-        raise ValueError(f"acme.ssl_ca_crt_file: there is no file {conf.acme.ssl_ca_crt_file}")
+    return OpenedAcme(parts, requests, close)

@@ -1,27 +1,48 @@
-"""The section ``[acme]``: certificates that the controllers request from an authority."""
+"""The section ``[acme]``: certificates that the controllers request from authorities. Sections ``[acme:NAME]`` name
+further authorities.
+"""
+
+import re
+from collections.abc import Iterable
 
 from oslo_config import cfg
 
 SECTION = "acme"
-ACME = [
-    cfg.StrOpt(
-        "directory_url",
-        default="",
-        help="ACME directory of the certificate authority, https://…; empty: certificates cannot be requested. With "
-        "it, controllers agree to the authority's terms of service.",
-    ),
+_NAMED = re.compile(r"acme:([a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?)")
+NAME_RULE = "1 to 32 letters, digits and '-'"
+
+_AUTHORITY = [
     cfg.StrOpt("contact", default="", help="E-mail address of the account at the authority; empty: none."),
     cfg.StrOpt(
         "ssl_ca_crt_file",
         help="CA certificates (PEM) that verify the authority's own HTTPS server; default: the system's.",
     ),
+    cfg.StrOpt(
+        "eab_key_id",
+        default="",
+        help="For External Account Binding: the key identifier that the authority gave; empty: none.",
+    ),
+    cfg.StrOpt(
+        "eab_key_file",
+        help="For External Account Binding: file with the HMAC key in base64url, as the authority gave it. Only its "
+        "owner may have access.",
+    ),
+]
+ACME = [
+    cfg.StrOpt(
+        "directory_url",
+        default="",
+        help="ACME directory of the default certificate authority, https://…; empty: there is none. With it, "
+        "controllers agree to the authority's terms of service. Sections [acme:NAME] name further authorities.",
+    ),
+    *_AUTHORITY,
     cfg.ListOpt(
         "name_servers",
         default=[],
         help="Addresses of the name servers that resolve requested names, each with an optional port; they should "
         "answer as the authority's do. Default: the host's.",
     ),
-    cfg.FloatOpt("timeout", default=10.0, min=1.0, max=60.0, help="Time-out of a request to the authority, seconds."),
+    cfg.FloatOpt("timeout", default=10.0, min=1.0, max=60.0, help="Time-out of a request to an authority, seconds."),
     cfg.FloatOpt(
         "name_server_timeout", default=5.0, min=0.5, max=30.0, help="Time-out of the resolution of a name, seconds."
     ),
@@ -45,3 +66,32 @@ ACME = [
         "certificates_per_project", default=100, min=1, help="Maximum number of requested certificates of a project."
     ),
 ]
+NAMED_AUTHORITY = [
+    cfg.StrOpt(
+        "directory_url",
+        default="",
+        help="ACME directory of this certificate authority, https://…. With it, controllers agree to the authority's "
+        "terms of service.",
+    ),
+    *_AUTHORITY,
+    cfg.ListOpt(
+        "projects",
+        default=[],
+        help="Ids of the projects whose default authority this is; no others may use it. Default: any project that "
+        "requests a certificate from it by its name.",
+    ),
+]
+"""Options of the sections ``[acme:NAME]``."""
+
+
+def named_sections(sections: Iterable[str]) -> list[str]:
+    """Sections of named authorities among these, in lower case."""
+    return sorted({section.lower() for section in sections if section.lower().startswith(f"{SECTION}:")})
+
+
+def authority_name(section: str) -> str:
+    """Name of the authority of a section ``[acme:NAME]``. Raises :class:`ValueError`."""
+    found = _NAMED.fullmatch(section)
+    if found is None or found[1] == "default":
+        raise ValueError(f"{section}: the name after acme: should be {NAME_RULE}, and not default, which is [acme]")
+    return found[1]

@@ -69,11 +69,19 @@ class AcmeSettings(Value):
     """Number of open orders of all controllers above which no more are made."""
 
 
+class UsedAuthority(NamedTuple):
+    """A configured authority."""
+
+    account: str
+    """Identity of the account there: directory, and identifier of the external account if there is one."""
+    client: OrderingAuthority
+
+
 class AcmeParts(NamedTuple):
     """Parts that certificates by ACME need beside the store."""
 
-    directory_url: str
-    authority: OrderingAuthority
+    authorities: Mapping[str, UsedAuthority]
+    """Authorities by name."""
     resolver: NameResolver
     maker: KeyPairMaker
     certificates: CertificateStore
@@ -100,10 +108,10 @@ class AcmeIssuing:
         self._store = store
         self._renewals = renewals
         self._driver = driver
-        self._authority = parts.authority
+        self._authorities = parts.authorities
         self.settings = parts.settings
         self._readiness = NameProof(store, operators, parts.resolver, parts.capabilities)
-        self._keys = AcmeKeys(parts.certificates, parts.key_manager, parts.maker, parts.directory_url)
+        self._keys = AcmeKeys(parts.certificates, parts.key_manager, parts.maker)
         self._uniform = uniform
         self._now = now
 
@@ -153,8 +161,9 @@ class AcmeIssuing:
     async def _step(self, certificate: AcmeCertificate) -> p.Event:
         if certificate.progress.step is AcmeStep.CHECK:
             return await self._check(certificate)
-        account = await self._keys.account()
-        order = await self._authority.read(account, certificate.progress.order_url)
+        authority = self._authority_of(certificate)
+        account = await self._keys.account(authority.account)
+        order = await authority.client.read(account, certificate.progress.order_url)
         # An order may have become invalid by a request that failed: only its answer gave the reason.
         if problem := _failure_of(order, certificate.progress.problem):
             return p.OrderRefused(problem=problem, retry_after_seconds=order.retry_after_seconds)
@@ -164,21 +173,29 @@ class AcmeIssuing:
             case AcmeStep.ANSWER:
                 for one in _open_authorizations(order):
                     if one.unanswered:
-                        await self._authority.answer(account, one)
+                        await authority.client.answer(account, one)
                 return p.Answered()
             case _:
-                return await self._collect(certificate, account, order)
+                return await self._collect(certificate, authority.client, account, order)
+
+    def _authority_of(self, certificate: AcmeCertificate) -> UsedAuthority:
+        """Raises :class:`AuthorityUnavailable` if it is not configured any more, or not on this controller."""
+        found = self._authorities.get(certificate.authority)
+        if found is None:
+            raise AuthorityUnavailable(f"The authority {certificate.authority} is not configured.")
+        return found
 
     async def _check(self, certificate: AcmeCertificate) -> p.Event:
+        authority = self._authority_of(certificate)
         targets = await self._readiness.find(certificate)
         if isinstance(targets, str):
             return p.NamesUnproven(reason=targets)
         if await self._store.ordering() >= self.settings.orders_max:
             return p.NamesUnproven(reason=f"{self.settings.orders_max} other orders are open, which is the most.")
-        account = await self._keys.account()
+        account = await self._keys.account(authority.account)
         # Before the order, so that a key manager that does not work leaves no order behind.
         await self._keys.pending(certificate)
-        order = await self._authority.order(account, certificate.names)
+        order = await authority.client.order(account, certificate.names)
         return p.OrderMade(url=order.url)
 
     async def _place_step(self, certificate: AcmeCertificate, order: AuthorityOrder) -> p.Event:
@@ -201,14 +218,16 @@ class AcmeIssuing:
         reasons = [f"{each.load_balancer_id}{f' ({each.reason})' if each.reason else ''}" for each in late]
         return p.NotApplied(reason=f"Waiting for the devices of load balancer {', '.join(reasons) or 'none'}.")
 
-    async def _collect(self, certificate: AcmeCertificate, account: PrivateKey, order: AuthorityOrder) -> p.Event:
+    async def _collect(
+        self, certificate: AcmeCertificate, authority: OrderingAuthority, account: PrivateKey, order: AuthorityOrder
+    ) -> p.Event:
         if order.status is OrderStatus.READY:
             key = await self._keys.pending(certificate)
-            await self._authority.finalize(account, order, key, certificate.names)
+            await authority.finalize(account, order, key, certificate.names)
         if order.status is not OrderStatus.VALID:
             return p.OrderOpen(retry_after_seconds=order.retry_after_seconds)
         key = await self._keys.pending(certificate)
-        issued = await self._authority.download(account, order, key, certificate.names)
+        issued = await authority.download(account, order, key, certificate.names)
         kept = await self._keys.store(certificate, issued, key)
         await self._renewals.check_now(certificate.project_id, kept.reference, CertificateKind.CERTIFICATE)
         return p.Issued(not_before=issued.not_before.timestamp(), not_after=issued.not_after.timestamp())

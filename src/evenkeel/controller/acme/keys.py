@@ -18,22 +18,22 @@ KEPT_DAYS = 36_500
 
 
 class AcmeKeys:
-    """Keys in the key manager. ``directory_url``: the authority, which has an account key of its own."""
+    """Keys in the key manager."""
 
-    def __init__(
-        self, certificates: CertificateStore, key_manager: KeyManager, maker: KeyPairMaker, directory_url: str
-    ) -> None:
+    def __init__(self, certificates: CertificateStore, key_manager: KeyManager, maker: KeyPairMaker) -> None:
         self._certificates = certificates
         self._key_manager = key_manager
         self._maker = maker
-        self._account_name = f"account-{hashlib.sha256(directory_url.encode()).hexdigest()[:16]}"
-        self._account: PrivateKey | None = None
+        self._accounts: dict[str, PrivateKey] = {}
 
-    async def account(self) -> PrivateKey:
-        """Return the account's key; makes one if there is none. All controllers get the same."""
-        if self._account is None:
-            self._account = await self._key(self._account_name, (ACCOUNT_NAME,))
-        return self._account
+    async def account(self, identity: str) -> PrivateKey:
+        """Return the key of the account of this identity: the authority's directory, with the identifier of the
+        external account if there is one. Makes a key if there is none. All controllers get the same.
+        """
+        if identity not in self._accounts:
+            name = f"account-{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
+            self._accounts[identity] = await self._key(name, (ACCOUNT_NAME,))
+        return self._accounts[identity]
 
     async def pending(self, certificate: AcmeCertificate) -> PrivateKey:
         """Return the key of the certificate's order under way; makes one if there is none."""

@@ -44,6 +44,7 @@ def request(connection: Connection, new: NewAcmeCertificate) -> AcmeCertificate:
         "project_id": new.project_id,
         "name": new.name,
         "names": msgspec.json.encode(new.names).decode(),
+        "authority": new.authority,
         "turn": 0,
         "created_at": db_now(),
         "next_attempt_at": db_now(),
@@ -160,6 +161,7 @@ def _certificate_of(row: Any) -> AcmeCertificate:
         project_id=ProjectId(row.project_id),
         name=row.name,
         names=_names.decode(row.names),
+        authority=row.authority,
         progress=AcmeProgress(
             step=AcmeStep(row.step),
             state=AcmeState(row.state),

@@ -719,6 +719,7 @@ acme_certificate = Table(  # certificates requested by names: see store/acme; no
     Column("project_id", NAME, nullable=False),
     Column("name", String(100), nullable=False),  # in the project's folder of the key manager
     Column("names", Text, nullable=False),  # JSON: DNS names
+    Column("authority", String(32), nullable=False, server_default="default"),
     Column("step", KEYWORD, nullable=False),
     Column("state", KEYWORD, nullable=False),
     Column("problem", Text, nullable=False),

@@ -71,6 +71,8 @@ class AcmeCertificate(Value):
     """Name in the project's folder of the key manager."""
     names: tuple[str, ...]
     """DNS names of the certificate."""
+    authority: str
+    """Name of the authority that is asked, also for renewals."""
     progress: AcmeProgress
     turn: int
     """Increases whenever a controller takes the certificate: results of an earlier turn are not stored."""
@@ -86,6 +88,7 @@ class NewAcmeCertificate(Value):
     project_id: ProjectId
     name: str
     names: tuple[str, ...]
+    authority: str
     per_project_max: int
     """Limit of requested certificates of the project."""
 

@@ -1,0 +1,103 @@
+"""Opens the configured certificate authorities: that of ``[acme]``, and those of ``[acme:NAME]``."""
+
+import base64
+import binascii
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from oslo_config import cfg
+
+from evenkeel.cmd.options.acme_options import NAMED_AUTHORITY, SECTION, authority_name, named_sections
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.tls.acme.authorities import DEFAULT_AUTHORITY, AuthorityScope
+from evenkeel.core.tls.certificates import Secret
+
+_FILE_BYTES_MAX = 4096
+
+
+class AuthorityOptions(NamedTuple):
+    """Options of one authority."""
+
+    section: str
+    name: str
+    directory_url: str
+    contact: str
+    ssl_ca_crt_file: str | None
+    eab_key_id: str
+    eab_key_file: str | None
+    projects: list[str]
+
+    @property
+    def scope(self) -> AuthorityScope:
+        """The projects that may use it."""
+        return AuthorityScope(name=self.name, projects=tuple(map(ProjectId, self.projects)))
+
+    @property
+    def account(self) -> str:
+        """Identity of the account at the authority."""
+        return f"{self.directory_url} {self.eab_key_id}" if self.eab_key_id else self.directory_url
+
+
+def configured_authorities(conf: cfg.ConfigOpts) -> tuple[AuthorityOptions, ...]:
+    """All authorities, checked; the default one first. Raises :class:`ValueError` naming section and option."""
+    found = tuple(_options(conf))
+    for each in found:
+        _check(each)
+    return found
+
+
+def hmac_key(options: AuthorityOptions) -> Secret | None:
+    """Read the key of External Account Binding; None without. Raises :class:`ValueError` without its content."""
+    if not options.eab_key_id or options.eab_key_file is None:
+        return None
+    about, path = f"{options.section}.eab_key_file", Path(options.eab_key_file)
+    try:
+        mode, text = path.stat().st_mode, path.read_bytes()[:_FILE_BYTES_MAX].strip()
+    except OSError as error:
+        raise ValueError(f"{about}: {path}: unreadable ({error.strerror})") from None
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise ValueError(f"{about}: {path}: others than its owner may use it; chmod 600 {path}")
+    bare = text.rstrip(b"=")
+    try:
+        key = base64.b64decode(bare + b"=" * (-len(bare) % 4), altchars=b"-_", validate=True)
+    except binascii.Error:
+        key = b""
+    if not key:
+        raise ValueError(f"{about}: {path}: one line in base64url is allowed")
+    return Secret(bare)
+
+
+def _options(conf: cfg.ConfigOpts) -> Iterator[AuthorityOptions]:
+    if conf.acme.directory_url:
+        yield AuthorityOptions(
+            SECTION,
+            DEFAULT_AUTHORITY,
+            conf.acme.directory_url,
+            conf.acme.contact,
+            conf.acme.ssl_ca_crt_file,
+            conf.acme.eab_key_id,
+            conf.acme.eab_key_file,
+            projects=[],
+        )
+    for section in named_sections(conf.list_all_sections()):
+        values = {option.dest: conf[section][option.dest] for option in NAMED_AUTHORITY}
+        yield AuthorityOptions(section, authority_name(section), **values)
+
+
+def _check(options: AuthorityOptions) -> None:
+    section, url = options.section, options.directory_url
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme == "https" and parts.hostname and (parts.port is None or parts.port > 0)
+    except ValueError:
+        valid = False
+    if not valid:
+        raise ValueError(f"{section}.directory_url: {url!r}: https://HOST[:PORT]/PATH is allowed")
+    if options.ssl_ca_crt_file and not Path(options.ssl_ca_crt_file).is_file():
+        raise ValueError(f"{section}.ssl_ca_crt_file: there is no file {options.ssl_ca_crt_file}")
+    if bool(options.eab_key_id) != bool(options.eab_key_file):
+        missing = "eab_key_file" if options.eab_key_id else "eab_key_id"
+        raise ValueError(f"{section}.{missing}: not set; External Account Binding needs eab_key_id and eab_key_file")

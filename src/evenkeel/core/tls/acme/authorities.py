@@ -1,0 +1,44 @@
+"""Selection of the certificate authority of a request. Pure."""
+
+from collections.abc import Sequence
+
+from evenkeel.core.kit.errors import Invalid, Unsupported
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.values import Value
+
+DEFAULT_AUTHORITY = "default"
+"""Name of the authority of the section ``[acme]``."""
+
+
+class AuthorityScope(Value):
+    """A configured authority, and the projects that may use it."""
+
+    name: str
+    projects: tuple[ProjectId, ...] = ()
+    """Projects that may use it, and do unless a request names another one; none: it is for all projects."""
+
+
+def authority_for(project_id: ProjectId, wanted: str | None, scopes: Sequence[AuthorityScope]) -> str:
+    """Return the name of the authority for a request of the project. ``wanted``: the authority that the request names.
+
+    Raises :class:`Invalid` for one that the project may not use, and :class:`Unsupported` if there is none for it.
+    """
+    own = [each.name for each in scopes if project_id in each.projects]
+    shared = [each.name for each in scopes if not each.projects]
+    if wanted is not None:
+        if wanted not in own + shared:
+            # Other projects' authorities are not named.
+            allowed = ", ".join(sorted(own + shared)) or "left out: the project has none"
+            raise Invalid(
+                f"Invalid input for field/attribute authority. Value: '{wanted[:100]}'. Value should be {allowed}."
+            )
+        return wanted
+    if own:
+        return own[0]
+    if DEFAULT_AUTHORITY in shared:
+        return DEFAULT_AUTHORITY
+    if len(shared) == 1:
+        return shared[0]
+    raise Unsupported(
+        f"Project {project_id} has no default certificate authority: the option acme.directory_url is not set."
+    )
