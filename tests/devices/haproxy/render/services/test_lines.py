@@ -29,9 +29,9 @@ def test_source_rate_and_connection_limit_have_a_table_each() -> None:
         "stick-table type ipv6 size 100k expire 10s store conn_cur peers evenkeel",
         "tcp-request connection track-sc0 src",
         "tcp-request connection reject if { sc0_conn_cur gt 5 }",
+        "tcp-request connection track-sc1 src table listener-1:rates.client.10",
     )
     assert found.first == (
-        "http-request track-sc1 src table listener-1:rates.client.10",
         "http-request deny deny_status 429 hdr Retry-After 10 if { sc1_http_req_rate gt 50 }",
     )
     (table,) = found.tables
@@ -44,8 +44,8 @@ def test_a_service_and_policies_with_one_interval_share_a_table() -> None:
     found = service_lines(listener(rate_limits=policies), parts(rate_limit={"requests": 50, "interval": 10}))
     (table,) = found.tables
     assert table.lines[-1].endswith("store http_req_rate(10s),bytes_in_rate(10s),bytes_out_rate(10s) peers evenkeel")
+    assert found.connection == ("tcp-request connection track-sc0 src table listener-1:rates.client.10",)
     assert found.first == (
-        "http-request track-sc0 src table listener-1:rates.client.10",
         "http-request set-var(txn.rate_bytes_sc0) sc0_bytes_in_rate",
         "http-request deny deny_status 429 hdr Retry-After 10 if { sc0_http_req_rate gt 50 }",
         "http-request deny deny_status 429 hdr Retry-After 10"

@@ -66,7 +66,7 @@ def service_lines(listener: ServiceListener, parts: Parts, load_balancer_id: str
     slots = _free_slots(parts)
     rates = rate_lines(name, limits, slots, _refusal_pages(name, parts, limits, files))
     return ServiceLines(
-        connection=tuple(_connection(name, parts, files)),
+        connection=(*_connection(name, parts, files), *rates.connection),
         settings=(
             *_settings(name, parts, files),
             *([log_format(listener, load_balancer_id)] if parts.access_log is not None else []),

@@ -2,7 +2,8 @@
 
 Each counter is a stick table in a backend of its own, which is named after the counter, so that counts survive changes
 of thresholds. A request is counted in all tables before any rule judges it; those that are refused count, too. Bytes of
-a request are counted when it ends.
+a request are counted when it ends. An address is looked up once a connection, and HAProxy counts each request in the
+entry that it found.
 
 The tables are in the partition's ``peers`` section: counts survive reloads, and a pair shares them.
 """
@@ -30,8 +31,9 @@ _TABLE_TYPES = {"client": "ipv6", "url": "binary len 20"}
 
 
 class RateLines(Value):
-    """Additions of rate limits to one listener's frontend."""
+    """Additions of rate limits to one listener's frontend. ``connection``: lines that run once a connection."""
 
+    connection: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     files: tuple[wire.File, ...] = ()
     """Paths of rules, so that a change of them is no reload."""
@@ -62,6 +64,11 @@ def rate_lines(
         if condition.urls
     }
     return RateLines(
+        connection=tuple(
+            f"tcp-request connection track-{slot} src table {_table_name(name, counter)}"
+            for counter, slot in taken.items()
+            if counter.key == "client"
+        ),
         lines=(*_counting(name, conditions, taken), *_judging(name, limits, taken, pages)),
         files=tuple(files.values()),
         tables=tuple(_table(name, counter, found) for counter, found in conditions.items()),
@@ -103,12 +110,10 @@ def _counting(name: str, conditions: dict[Counter, list[Condition]], slots: dict
         yield _STORED_PATH
     for counter, found in conditions.items():
         track, table = f"http-request track-{slots[counter]}", f"table {_table_name(name, counter)}"
-        if counter.key == "client":
-            yield f"{track} src {table}"
-        elif counter.key == "url":
+        if counter.key == "url":
             files = " ".join(f"-f {_urls_file(name, condition)}" for condition in found)
             yield f"{track} src,concat(|,txn.rate_path),sha1 {table} if {{ {_PATH} -m str {files} }}"
-        else:
+        elif counter.key != "client":
             key = f"req.{'hdr' if counter.key == 'header' else 'cook'}({counter.name})"
             # A value that is longer than a key of the table would be cut, and counted with others that begin alike.
             long = f"{{ {key} -m len gt {KEY_CHARACTERS_MAX} }}"
