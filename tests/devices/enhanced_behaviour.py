@@ -355,6 +355,21 @@ class EnhancedServiceBehaviour:
             writer.transport.abort()
             await echo.stop()
 
+    async def test_open_connections_of_a_removed_member_end_when_it_is_drained(self, clients: EnhancedClients) -> None:
+        await clients.offer(ws={"drain": 1})
+        echo = Echo("member-1-1")
+        await echo.start()
+        await clients.serve((echo,), "ws")
+        reader, writer = await asyncio.open_connection(*clients.site.place(VIP, 80))
+        try:
+            writer.write(UPGRADE)
+            assert _status((await reader.readuntil(b"\r\n\r\n")).decode()) == "101"
+            await clients.serve((), "ws")
+            assert await asyncio.wait_for(reader.read(), 30.0) == b""
+        finally:
+            writer.transport.abort()
+            await echo.stop()
+
     async def test_requests_of_one_connection_are_counted_each(self, clients: EnhancedClients) -> None:
         kept = Keeping("member-1-1")
         await clients.offer(api={"rate_limit": {"requests": 2, "interval": 3600}})

@@ -135,7 +135,9 @@ class DatagramBalance(Wire):
 
 class Backend(Wire):
     """One pool. ``dynamic``: servers can be added and removed at runtime (a dynamic balancing algorithm, and no
-    argument that servers added later would lack). ``datagrams``: the kernel sends the servers datagrams."""
+    argument that servers added later would lack). ``datagrams``: the kernel sends the servers datagrams.
+    ``drain_seconds``: time after which the connections of a server that is removed, or no longer ``admin_up``, end; 0:
+    they end by themselves."""
 
     name: str
     lines: tuple[str, ...] = ()
@@ -143,6 +145,7 @@ class Backend(Wire):
     ping: Ping | None = None
     dynamic: bool = True
     datagrams: DatagramBalance | None = None
+    drain_seconds: int = 0
 
 
 class DatagramListener(Wire):

@@ -37,6 +37,7 @@ EVERY: dict[str, Any] = {
     "timeouts": {"request": 5, "keep_alive": 10, "tunnel": 3600},
     "access_log": {"target": "[2001:db8::514]:514", "protocol": "tcp", "lines_per_second": 50, "query": True},
     "member_connection_limit": {"connections": 20, "queue": 5, "wait": 3},
+    "drain": 60,
 }
 
 

@@ -232,6 +232,7 @@ class Parts(Value):
     """The parts of one definition; None or empty: the definition does not have this part.
 
     ``allow``: connections from other addresses than these networks are refused; ``deny``: those from these are.
+    ``drain``: seconds after which the open connections of a member that was removed or disabled end.
     """
 
     allow: Networks | None = None
@@ -248,6 +249,7 @@ class Parts(Value):
     timeouts: Timeouts | None = None
     access_log: AccessLog | None = None
     member_connection_limit: MemberConnectionLimit | None = None
+    drain: Seconds | None = None
 
     def __post_init__(self) -> None:
         """Raises :class:`ValueError` for an invalid network."""

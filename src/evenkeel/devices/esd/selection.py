@@ -15,7 +15,9 @@ from evenkeel.devices.errors import Unrenderable
 
 Definitions = Mapping[str, Definition]
 
-_IN_ANY_MODE = frozenset(("allow", "deny", "connection_limit_per_source", "timeouts", "member_connection_limit"))
+_IN_ANY_MODE = frozenset(
+    ("allow", "deny", "connection_limit_per_source", "timeouts", "member_connection_limit", "drain")
+)
 """Parts that need no HTTP; of ``timeouts`` only ``tunnel``."""
 
 

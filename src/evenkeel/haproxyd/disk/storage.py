@@ -7,6 +7,7 @@
 ``worker.json``           the user that its workers run as (:mod:`haproxy.worker_users`)
 ``local.cfg``             the operator's own configuration; never written by the daemon
 ``running.json``          what the running process last read; not synced, because the process does not survive either
+``drains.json``           when the connections of servers end that were taken out of service
 ``states``                server states that the last reload loaded (:mod:`haproxy.runtime.state_file`)
 ``counters/``             totals of its frontends
 ``haproxy.log``           HAProxy's standard output and error; ``haproxy.log.1``: before the last rotation
@@ -88,6 +89,21 @@ class RunningFile(Wire):
     """The worker's size, as in :class:`~evenkeel.haproxyd.haproxy.config.worker_size.WorkerSize`."""
 
 
+class Drain(Wire):
+    """A server out of service whose connections end at ``until``, in seconds since 1970."""
+
+    load_balancer_id: str
+    backend: str
+    server: str
+    until: float
+
+
+class DrainsFile(Wire):
+    """Content of the file with deadlines of servers."""
+
+    drains: tuple[Drain, ...] = ()
+
+
 FileVersion = tuple[int, int]
 """Identifies the file and its last modification."""
 
@@ -121,6 +137,7 @@ class PartitionStorage:
         self._worker = directory / "worker.json"
         self._guard = directory / "guard.json"
         self._running = directory / "running.json"
+        self._drains = directory / "drains.json"
         self._guard_version: FileVersion | None = None
         self._guard_lock = threading.Lock()
         """Held while the guard file is written, when it differs from the remembered version."""
@@ -195,6 +212,16 @@ class PartitionStorage:
     def write_worker_uid(self, uid: int) -> None:
         """Write the user id of workers, which survives a power failure once this returns."""
         write_file(self._worker, msgspec.json.encode(WorkerFile(uid=uid)), sync=True)
+
+    def read_drains(self) -> tuple[Drain, ...]:
+        """Read the deadlines of servers; none if the file is not readable."""
+        with contextlib.suppress(StorageBroken):
+            return (read_value(self._drains, DrainsFile) or DrainsFile()).drains
+        return ()
+
+    def write_drains(self, drains: tuple[Drain, ...]) -> None:
+        """Write the deadlines of servers, which survive a power failure once this returns."""
+        write_file(self._drains, msgspec.json.encode(DrainsFile(drains=drains)), sync=True)
 
     # -- HAProxy's output
 

@@ -20,6 +20,7 @@ from evenkeel.haproxyd.network.binds import BindRegistry
 from evenkeel.haproxyd.network.forbidden_addresses import ForbiddenAddresses
 from evenkeel.haproxyd.network.peer_ports import PeerPorts
 from evenkeel.haproxyd.partition.change_queue import QueuedChange
+from evenkeel.haproxyd.partition.drains import ConnectionDrains
 from evenkeel.haproxyd.partition.guard import PartitionGuard
 from evenkeel.haproxyd.partition.held import HeldLoadBalancers
 from evenkeel.haproxyd.partition.merge import MergedChanges
@@ -48,6 +49,7 @@ class ChangeApplier:
         self.guard = PartitionGuard(partition, host.settings, storage, host.peer_ports)
         self.held = HeldLoadBalancers(partition, storage.change_log, host.binds)
         self.runner = runner
+        self.drains = ConnectionDrains(partition, storage, runner.process)
 
     async def load(self) -> None:
         """Read the partition's directory; whatever could be read is loaded, and its addresses are reserved.
@@ -68,6 +70,7 @@ class ChangeApplier:
         self._user.read()  # also if the rest is not readable: its HAProxy keeps running
         self.held.read()
         self.guard.read()
+        self.drains.read()
 
     async def rewrite_files(self) -> None:
         """Write the whole directory from memory. Raises :class:`OSError`."""
@@ -113,6 +116,8 @@ class ChangeApplier:
             applied = msgspec.structs.replace(applied, how="runtime")
         # HAProxy runs the change before it is stored: if the daemon dies here, no receipt was sent, and the owner sends
         # everything again after the restart.
+        # Before that, so that no server is forgotten whose removal is stored.
+        await self.drains.record_change(self.held.by_id, target)
         await self.held.replace(target)
         await self.guard.set_peers(peers)
         return applied

@@ -178,6 +178,7 @@ class PartitionSupervisor:
         finally:
             # Also after a failure: changes that arrive may succeed, and must not be answered with `busy` for ever.
             self._started = True
+            self._applier.drains.start()
         self._waits_for_owner = self.runs
         if not self._waits_for_owner:
             self._pass_due = True
@@ -199,6 +200,7 @@ class PartitionSupervisor:
     async def _finish(self) -> None:
         self._closing = True
         self._cancel_timer()
+        await self._applier.drains.close()
         if self._task is not None:
             # The pass has reported its errors to its changes; only its end matters here.
             await asyncio.gather(self._task, return_exceptions=True)

@@ -26,6 +26,8 @@ MAXCONN_MAX = 2**31 - 1
 STICKY_SECONDS_MAX = 7 * 86_400
 """Longest time that clients of datagrams stay bound to a server."""
 
+DRAIN_SECONDS_MAX = 86_400
+
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _HIDING = re.compile(r"[\"'\\$#]")
 _HIDDEN = frozenset(
@@ -177,6 +179,8 @@ def _backend_problems(backend: wire.Backend, settings: DaemonSettings, kinds: Ki
     yield from _line_problems(what, backend.lines, KEYWORDS["backend"], settings, _pages(kinds))
     if len(backend.servers) > settings.servers_max:
         yield f"{what}: {len(backend.servers)} servers given; at most {settings.servers_max} are allowed"
+    if not 0 <= backend.drain_seconds <= DRAIN_SECONDS_MAX:
+        yield f"{what}: drain_seconds is {backend.drain_seconds}; 0 to {DRAIN_SECONDS_MAX} is allowed"
     yield from _name_problems(f"{what}: server", tuple(server.name for server in backend.servers))
     for server in backend.servers:
         where = f"{what}: server {server.name}"

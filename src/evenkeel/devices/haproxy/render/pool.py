@@ -29,7 +29,13 @@ from evenkeel.devices.haproxy.render.modes import backend_name, modes_of
 from evenkeel.devices.haproxy.render.monitor import Checks, checks
 from evenkeel.devices.haproxy.render.persistence import BALANCE, balance_lines, cookie_arguments, persistence_lines
 from evenkeel.devices.haproxy.render.reencryption import server_arguments
-from evenkeel.devices.haproxy.render.services.backends import limit_arguments, member_limit, queue_lines, tunnel_lines
+from evenkeel.devices.haproxy.render.services.backends import (
+    drain_seconds,
+    limit_arguments,
+    member_limit,
+    queue_lines,
+    tunnel_lines,
+)
 from evenkeel.haproxyd import wire
 
 PROXY_ARGUMENTS = {"PROXY": ("send-proxy",), "PROXYV2": ("send-proxy-v2",)}
@@ -93,6 +99,7 @@ def _backend(
         servers=tuple(_server(pool, member, how, connection) for member in pool.members),
         ping=how.ping,
         datagrams=datagram_balance(pool),
+        drain_seconds=drain_seconds(parts),
     )
 
 

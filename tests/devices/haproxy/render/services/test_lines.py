@@ -31,9 +31,7 @@ def test_source_rate_and_connection_limit_have_a_table_each() -> None:
         "tcp-request connection reject if { sc0_conn_cur gt 5 }",
         "tcp-request connection track-sc1 src table listener-1:rates.client.10",
     )
-    assert found.first == (
-        "http-request deny deny_status 429 hdr Retry-After 10 if { sc1_http_req_rate gt 50 }",
-    )
+    assert found.first == ("http-request deny deny_status 429 hdr Retry-After 10 if { sc1_http_req_rate gt 50 }",)
     (table,) = found.tables
     assert table.name == "listener-1:rates.client.10"
     assert table.lines[-1] == "stick-table type ipv6 size 100k expire 20s store http_req_rate(10s) peers evenkeel"
@@ -76,6 +74,17 @@ def test_longest_tunnel_time_out_counts_for_a_shared_pool() -> None:
     rendered = render(service(listeners=listeners, pools=(pool(),)), enhanced=known).load_balancer
     assert rendered is not None
     assert [line for line in rendered.backends[0].lines if "tunnel" in line] == ["timeout tunnel 3600s"]
+
+
+def test_longest_drain_counts_for_a_shared_pool() -> None:
+    known = {name: definition(name, drain=seconds) for name, seconds in (("short", 5), ("long", 60))}
+    listeners = (
+        listener(1, enhanced_services=("short",)),
+        listener(2, enhanced_services=("long",), protocol_port=81, default_pool_id="pool-1"),
+    )
+    rendered = render(service(listeners=listeners, pools=(pool(),)), enhanced=known).load_balancer
+    assert rendered is not None
+    assert [backend.drain_seconds for backend in rendered.backends] == [60]
 
 
 def test_lowest_limit_of_connections_counts_for_a_shared_pool_in_its_mode() -> None:

@@ -1,7 +1,7 @@
 """Parts of enhanced services as lines of a pool's backend and arguments of its servers. Pure.
 
-Listeners that share a pool share its backend: the longest time-out of tunnels and the lowest limit of
-connections count there.
+Listeners that share a pool share its backend: the longest time-out of tunnels, the longest time of drained members and
+the lowest limit of connections count there.
 """
 
 from collections.abc import Collection, Iterator
@@ -13,6 +13,12 @@ def tunnel_lines(parts: Collection[Parts]) -> list[str]:
     """Lines for the longest time-out of tunnels among the parts of a pool's listeners."""
     seconds = max((each.timeouts.tunnel or 0 for each in parts if each.timeouts is not None), default=0)
     return [f"timeout tunnel {seconds}s"] if seconds else []
+
+
+def drain_seconds(parts: Collection[Parts]) -> int:
+    """Seconds that connections of removed members have, the longest among the parts of a pool's listeners; 0: no end is
+    set."""
+    return max((each.drain or 0 for each in parts), default=0)
 
 
 def member_limit(parts: Collection[Parts]) -> MemberConnectionLimit | None:

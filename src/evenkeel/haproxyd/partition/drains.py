@@ -1,0 +1,151 @@
+"""Ends the connections of members that were taken out of service, when the time that their pool gives them is over.
+
+Until then nothing touches these connections: the current worker keeps those of a server in maintenance, and old workers
+keep their own. The times are on disk and by the host's clock, so that they hold over restarts of the daemon and of its
+host; agents have no part in them. An old worker whose master was replaced, because it could not be reloaded, is not
+reached: its connections end by themselves.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterable, Iterator, Mapping
+
+import structlog
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.disk.storage import Drain, PartitionStorage
+from evenkeel.haproxyd.errors import HaproxyDown
+from evenkeel.haproxyd.haproxy.process import HaproxyProcess
+
+log = structlog.get_logger(__name__)
+
+RETRY_SECONDS = 1.0
+LOOK_SECONDS_MAX = 60.0
+"""Longest wait for the next deadline: the host's clock may be set meanwhile, which the event loop's does not notice."""
+
+LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
+
+
+def drains_after(known: Iterable[Drain], before: LoadBalancers, after: LoadBalancers, now: float) -> tuple[Drain, ...]:
+    """The deadlines after a change of load balancers at ``now`` (seconds since 1970). Pure.
+
+    A server that is back in service has none; one that has a deadline already keeps it.
+    """
+    serving = {one.id: _servers_in_service(one) for one in after.values()}
+    none: frozenset[str] = frozenset()
+    kept = {
+        (drain.backend, drain.server): drain
+        for drain in known
+        if drain.server not in serving.get(drain.load_balancer_id, none)
+    }
+    for load_balancer in before.values():
+        if after.get(load_balancer.id) is not load_balancer:
+            for drain in _new_drains(load_balancer, serving.get(load_balancer.id, none), now):
+                kept.setdefault((drain.backend, drain.server), drain)
+    return tuple(kept.values())
+
+
+def _servers_in_service(load_balancer: wire.LoadBalancerConfig) -> frozenset[str]:
+    # by name alone, because a pool's backend may get another name while its members stay
+    return frozenset(server.name for backend in load_balancer.backends for server in backend.servers if server.admin_up)
+
+
+def _new_drains(before: wire.LoadBalancerConfig, serving: frozenset[str], now: float) -> Iterator[Drain]:
+    for backend in before.backends:
+        for server in backend.servers if backend.drain_seconds else ():
+            if server.admin_up and server.name not in serving:
+                yield Drain(
+                    load_balancer_id=before.id,
+                    backend=backend.name,
+                    server=server.name,
+                    until=now + backend.drain_seconds,
+                )
+
+
+class ConnectionDrains:
+    """The deadlines of one partition, and the timer that carries them out."""
+
+    def __init__(self, partition: str, storage: PartitionStorage, process: HaproxyProcess) -> None:
+        self._storage = storage
+        self._process = process
+        self._drains: tuple[Drain, ...] = ()
+        self._timer: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._writing = asyncio.Lock()
+        self._started = False
+        self._log = log.bind(partition=partition)
+
+    def read(self) -> None:
+        """Read the deadlines from disk. Blocks."""
+        self._drains = self._storage.read_drains()
+
+    def start(self) -> None:
+        """Begin to carry out deadlines, those that passed meanwhile at once."""
+        self._started = True
+        self._arm()
+
+    async def close(self) -> None:
+        """Stop; deadlines stay on disk."""
+        self._started = False
+        self._cancel_timer()
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def record_change(self, before: LoadBalancers, after: LoadBalancers) -> None:
+        """Set the deadlines of servers that this change takes out of service. Raises :class:`OSError`."""
+        found = drains_after(self._drains, before, after, time.time())
+        if found != self._drains:
+            self._drains = found
+            await self._write()
+            self._arm()
+
+    # -- implementation
+
+    async def _write(self) -> None:
+        # what is in memory when it is this writer's turn, so that the file never goes back
+        async with self._writing:
+            await asyncio.to_thread(lambda: self._storage.write_drains(self._drains))
+
+    def _arm(self, at_least_seconds: float = 0.0) -> None:
+        self._cancel_timer()
+        if self._started and self._drains:
+            left_seconds = min(drain.until for drain in self._drains) - time.time()
+            wait_seconds = max(at_least_seconds, min(left_seconds, LOOK_SECONDS_MAX))
+            self._timer = asyncio.get_running_loop().call_later(wait_seconds, self._begin)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _begin(self) -> None:
+        self._timer = None
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._end_due(), name="connections of drained servers end")
+
+    async def _end_due(self) -> None:
+        due = tuple(drain for drain in self._drains if drain.until <= time.time())
+        try:
+            if due:
+                await self._shut_down(due)
+                self._drains = tuple(drain for drain in self._drains if drain not in due)
+                await self._write()
+        except (HaproxyDown, OSError) as error:
+            self._log.warning("connections of drained servers not ended; retrying", reason=str(error))
+        except Exception:  # deadlines of later drains must still be carried out
+            self._log.exception("connections of drained servers not ended; retrying")
+        self._arm(RETRY_SECONDS if due else 0.0)
+
+    async def _shut_down(self, due: Iterable[Drain]) -> None:
+        """End the connections in all workers. Raises :class:`HaproxyDown` if one of them does not answer."""
+        if not self._process.up:
+            return  # and there are no connections
+        processes = await self._process.cli.processes()
+        workers = (*processes.workers_leaving, *([processes.worker_pid] if processes.worker_pid else []))
+        # A server may come back into service meanwhile.
+        for drain in (one for one in due if one in self._drains):
+            # a worker that has no such server says so, and has no connections to it either
+            command = f"shutdown sessions server {drain.backend}/{drain.server}"
+            for pid in workers:
+                await self._process.cli.of_worker(pid, command)
+            self._log.info("connections of a drained server ended", backend=drain.backend, server=drain.server)
