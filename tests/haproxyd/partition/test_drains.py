@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.disk.storage import Drain
+from evenkeel.haproxyd.disk.storage import ServerDrain
 from evenkeel.haproxyd.partition.drains import drains_after
 from tests.haproxyd.partition.test_old_workers import change_others
 from tests.haproxyd.world import VIP_PORT, World, backend, files_of, free_vip, load_balancer, world
@@ -126,7 +126,7 @@ async def test_connections_of_a_disabled_member_end_after_the_seconds_of_its_poo
 
 
 A, B = (wire.BackendServer(name=name, address="192.0.2.1", port=80) for name in ("a", "b"))
-A_ENDS = Drain(load_balancer_id="lb", backend="lb_b", server="a", until=NOW + 30)
+A_ENDS = ServerDrain(load_balancer_id="lb", backend="lb_b", server="a", until=NOW + 30)
 
 
 def held(*servers: wire.BackendServer, drain_seconds: int = 30) -> dict[str, wire.LoadBalancerConfig]:

@@ -89,7 +89,7 @@ class RunningFile(Wire):
     """The worker's size, as in :class:`~evenkeel.haproxyd.haproxy.config.worker_size.WorkerSize`."""
 
 
-class Drain(Wire):
+class ServerDrain(Wire):
     """A server out of service whose connections end at ``until``, in seconds since 1970."""
 
     load_balancer_id: str
@@ -101,7 +101,7 @@ class Drain(Wire):
 class DrainsFile(Wire):
     """Content of the file with deadlines of servers."""
 
-    drains: tuple[Drain, ...] = ()
+    drains: tuple[ServerDrain, ...] = ()
 
 
 FileVersion = tuple[int, int]
@@ -213,13 +213,13 @@ class PartitionStorage:
         """Write the user id of workers, which survives a power failure once this returns."""
         write_file(self._worker, msgspec.json.encode(WorkerFile(uid=uid)), sync=True)
 
-    def read_drains(self) -> tuple[Drain, ...]:
+    def read_drains(self) -> tuple[ServerDrain, ...]:
         """Read the deadlines of servers; none if the file is not readable."""
         with contextlib.suppress(StorageBroken):
             return (read_value(self._drains, DrainsFile) or DrainsFile()).drains
         return ()
 
-    def write_drains(self, drains: tuple[Drain, ...]) -> None:
+    def write_drains(self, drains: tuple[ServerDrain, ...]) -> None:
         """Write the deadlines of servers, which survive a power failure once this returns."""
         write_file(self._drains, msgspec.json.encode(DrainsFile(drains=drains)), sync=True)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import structlog
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.disk.storage import Drain, PartitionStorage
+from evenkeel.haproxyd.disk.storage import PartitionStorage, ServerDrain
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.process import HaproxyProcess
 
@@ -26,7 +26,9 @@ LOOK_SECONDS_MAX = 60.0
 LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
 
 
-def drains_after(known: Iterable[Drain], before: LoadBalancers, after: LoadBalancers, now: float) -> tuple[Drain, ...]:
+def drains_after(
+    known: Iterable[ServerDrain], before: LoadBalancers, after: LoadBalancers, now: float
+) -> tuple[ServerDrain, ...]:
     """The deadlines after a change of load balancers at ``now`` (seconds since 1970). Pure.
 
     A server that is back in service has none; one that has a deadline already keeps it.
@@ -50,11 +52,11 @@ def _servers_in_service(load_balancer: wire.LoadBalancerConfig) -> frozenset[str
     return frozenset(server.name for backend in load_balancer.backends for server in backend.servers if server.admin_up)
 
 
-def _new_drains(before: wire.LoadBalancerConfig, serving: frozenset[str], now: float) -> Iterator[Drain]:
+def _new_drains(before: wire.LoadBalancerConfig, serving: frozenset[str], now: float) -> Iterator[ServerDrain]:
     for backend in before.backends:
         for server in backend.servers if backend.drain_seconds else ():
             if server.admin_up and server.name not in serving:
-                yield Drain(
+                yield ServerDrain(
                     load_balancer_id=before.id,
                     backend=backend.name,
                     server=server.name,
@@ -68,7 +70,7 @@ class ConnectionDrains:
     def __init__(self, partition: str, storage: PartitionStorage, process: HaproxyProcess) -> None:
         self._storage = storage
         self._process = process
-        self._drains: tuple[Drain, ...] = ()
+        self._drains: tuple[ServerDrain, ...] = ()
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
@@ -136,7 +138,7 @@ class ConnectionDrains:
             self._log.exception("connections of drained servers not ended; retrying")
         self._arm(RETRY_SECONDS if due else 0.0)
 
-    async def _shut_down(self, due: Iterable[Drain]) -> None:
+    async def _shut_down(self, due: Iterable[ServerDrain]) -> None:
         """End the connections in all workers. Raises :class:`HaproxyDown` if one of them does not answer."""
         if not self._process.up:
             return  # and there are no connections
