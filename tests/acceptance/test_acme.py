@@ -4,7 +4,9 @@ import asyncio
 import base64
 import os
 import random
+import sqlite3
 import ssl
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import pytest
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace, choose_place, is_free
 from evenkeel.demo.cluster import Cluster, agent_name, controller_name
+from tests.acceptance.handshakes import Handshakes
 from tests.acceptance.tenant import LIMIT_SECONDS, Tenant, session, settled
 from tests.acceptance.websites import create
 from tests.services import acme2certifier
@@ -28,6 +31,7 @@ NAME = "www.example.org"
 PROJECT = "acme-project"
 CERTIFICATE = f"{API}/certificates/{PROJECT}/www"
 REFERENCE = f"directory://{PROJECT}/www"
+HANDSHAKES = 10_000
 
 
 @pytest.fixture
@@ -90,8 +94,8 @@ async def cluster(tmp_path: Path, authority: Acme2Certifier, names: NameServer) 
         await asyncio.to_thread(made.close)
 
 
-async def request_certificate(cluster: Cluster) -> None:
-    body = {"name": "www", "project_id": PROJECT, "names": [NAME], "self_signed_until_issued": True}
+async def request_certificate(cluster: Cluster, project: str = PROJECT) -> None:
+    body = {"name": "www", "project_id": project, "names": [NAME], "self_signed_until_issued": True}
     await asyncio.to_thread(cluster.client().post, f"{API}/certificates", {"certificate": body})
 
 
@@ -160,6 +164,14 @@ async def test_a_requested_certificate_is_served_to_strict_clients(
     await eventually(lambda: is_verified(place, context), within_seconds=LIMIT_SECONDS, every_seconds=0.2)
     found = await shown(cluster)
     assert (found["state"], found["problem"], found["dns_names"]) == ("issued", None, [NAME])
+    # another tenant, who asks for the same name
+    await request_certificate(cluster, "stranger")
+
+    async def waits() -> bool:
+        problem = (await cluster.ask("/certificates/stranger/www"))["certificate"]["problem"]
+        return f"{NAME} has the address {place.address}, which is no VIP" in str(problem)
+
+    await eventually(waits, within_seconds=LIMIT_SECONDS, every_seconds=0.1)
     assert authority.orders() == ["valid"]
 
 
@@ -180,3 +192,74 @@ async def test_an_order_whose_controller_is_killed_is_finished_by_another_one(
         return authority.orders() if await is_in_state(cluster, "issued") else []
 
     assert await eventually(orders_once_issued, within_seconds=LIMIT_SECONDS, every_seconds=0.1) == ["valid"]
+
+
+def make_due(cluster: Cluster) -> None:
+    """Let the next step of all requested certificates be due, as if their renewal's time had come."""
+    with sqlite3.connect(cluster.directory / "evenkeel.db", timeout=60) as database:
+        database.execute("UPDATE acme_certificate SET next_attempt_at = ?", (time.time() - 1.0,))
+
+
+async def test_no_handshake_of_10000_fails_while_the_certificate_is_renewed(
+    cluster: Cluster, place: VipPlace, authority: Acme2Certifier
+) -> None:
+    await request_certificate(cluster)
+    async with session() as http:
+        await website(cluster, place, Tenant(http, cluster.controllers, PROJECT))
+    context = authority.client_context()
+    await eventually(lambda: is_verified(place, context), within_seconds=LIMIT_SECONDS, every_seconds=0.2)
+    with Handshakes(place.address, place.https_port, NAME, context) as clients:
+        await eventually(lambda: clients.shown.total() >= HANDSHAKES // 4, within_seconds=LIMIT_SECONDS)
+        await asyncio.to_thread(make_due, cluster)
+        await eventually(lambda: len(clients.shown) > 1, within_seconds=LIMIT_SECONDS)
+        await eventually(lambda: clients.shown.total() >= HANDSHAKES, within_seconds=LIMIT_SECONDS)
+    assert clients.failures == []
+    assert len(clients.shown) == 2 and authority.orders() == ["valid", "valid"]
+
+
+async def answer_of(place: VipPlace, path: str) -> bytes:
+    """Response to a request on port 80."""
+    reader, writer = await asyncio.open_connection(place.address, 80)
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: {NAME}\r\nConnection: close\r\n\r\n".encode())
+    answer = await reader.read()
+    writer.close()
+    return answer
+
+
+def challenges_left(cluster: Cluster) -> int:
+    """Load balancers that have challenges in the database."""
+    with sqlite3.connect(cluster.directory / "evenkeel.db", timeout=60) as database:
+        (count,) = database.execute("SELECT count(*) FROM load_balancer WHERE challenges != '[]'").fetchone()
+        return int(count)
+
+
+async def test_controller_agent_daemon_and_authority_killed_in_turn_leave_one_order_and_nothing_pending(
+    cluster: Cluster, place: VipPlace, authority: Acme2Certifier
+) -> None:
+    async with session() as http:
+        await website(cluster, place, Tenant(http, cluster.controllers, PROJECT), secure=False)
+    # Without its agent the load balancer does not get the challenge, so that the order stays open.
+    cluster.kill(agent_name("host-1"))
+    await request_certificate(cluster)
+    await eventually(lambda: is_in_state(cluster, "ordering"), within_seconds=LIMIT_SECONDS, every_seconds=0.1)
+    cluster.kill(controller_name(1))
+    await asyncio.to_thread(authority.kill)
+    cluster.kill("devices")
+    await cluster.start_controller(2)
+
+    async def waits_for_the_authority() -> bool:
+        return "cannot be reached" in str((await shown(cluster))["problem"])
+
+    await eventually(waits_for_the_authority, within_seconds=LIMIT_SECONDS, every_seconds=0.1)
+    await asyncio.to_thread(authority.start)
+    await cluster.start_devices()
+    await cluster.start_again(agent_name("host-1"))
+    await eventually(lambda: is_in_state(cluster, "issued"), within_seconds=LIMIT_SECONDS, every_seconds=0.1)
+    assert authority.orders() == ["valid"]
+    assert (await shown(cluster))["problem"] is None
+    assert await asyncio.to_thread(challenges_left, cluster) == 0
+
+    async def answers_as_before() -> bool:
+        return (await answer_of(place, "/.well-known/acme-challenge/x")).startswith(b"HTTP/1.1 302 ")
+
+    await eventually(answers_as_before, within_seconds=LIMIT_SECONDS, every_seconds=0.1)
