@@ -13,6 +13,7 @@ ACTIVE = {
     "failover_state": "active",
     "sync_state": "In Sync",
     "problem": "",
+    "limitation": "SCTP is refused: the kernel does not track it",
 }
 STANDBY = ACTIVE | {"name": "b:443", "own_name": "", "failover_state": "standby", "sync_state": "Changes Pending"}
 AWAY = {
@@ -45,6 +46,7 @@ def test_devices_are_listed_once_with_the_newest_report(stub: Stub, evenkeel: Ru
             "sync_state": sync_state,
             "version": "16.1.2",
             "problem": "",
+            "limitation": "SCTP is refused: the kernel does not track it",
         }
         for name, own_name, failover_state, sync_state in (
             ("a", "lb-1", "active", "In Sync"),

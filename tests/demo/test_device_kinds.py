@@ -16,6 +16,8 @@ from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.demo.processes import ProcessFailed, stop_all
 from evenkeel.demo.workspace import Workspace
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.layer4.kernel_table import read_table
+from evenkeel.haproxyd.layer4.netlink import Netfilter
 from tests.waiting import eventually
 
 
@@ -101,6 +103,30 @@ async def test_closing_ends_what_outlives_the_daemon(side: HaproxySide) -> None:
     side.kill_daemon()
     await asyncio.to_thread(side.close)
     await eventually(lambda: not side.haproxy_pids())
+
+
+def has_table(name: str) -> bool:
+    with Netfilter() as netfilter:
+        return bool(read_table(netfilter, name).rules)
+
+
+async def test_the_table_of_forwarded_datagrams_is_the_demos_own_and_ends_with_it(side: HaproxySide) -> None:
+    udp = wire.LoadBalancerConfig(
+        id="lb-2",
+        revision=1,
+        datagram_listeners=(
+            wire.DatagramListener(
+                name="udp", binds=(wire.Bind(address=choose_place(random.Random()).address, port=53),)
+            ),
+        ),
+    )
+    if side.daemon.about().datagrams:
+        pytest.skip("the kernel forwards nothing here")
+    await put(side, "host-1", "demo_tenant", wire.PartitionChange(epoch=1, load_balancers=(udp,)))
+    assert has_table(side.table)
+    side.kill_daemon()
+    await asyncio.to_thread(side.close)
+    assert not has_table(side.table)
 
 
 def test_a_machine_has_room_for_one_haproxy(tmp_path: Path) -> None:

@@ -25,6 +25,10 @@ DAY = 86_400
 OWN = 'evenkeel_own_certificate_ends_timestamp_seconds{instance="c:1",certificate="message broker mq:5671"}'
 OLDEST = 'evenkeel_notification_oldest_seconds{instance="c:1"}'
 DROPPED = 'evenkeel_notifications_dropped_total{instance="c:1"}'
+FLOWS, FLOWS_MAX, FLOWS_DROPPED = (
+    f'evenkeel_haproxyd_{name}{{instance="h:1"}}' for name in ("flows", "flows_max", "flows_dropped_total")
+)
+OF_DAEMONS = {"EvenKeelConnectionTableFull", "EvenKeelFlowsDropped", "EvenKeelPartitionProblems"}
 CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "EvenKeelApiSlow": (
         [slow("2.5", "0+1x40"), slow("5.0", "0+100x40"), slow("+Inf", "0+100x40")],
@@ -50,6 +54,14 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
         [{"series": DROPPED, "values": "0+0x20 5+0x20"}],
         [{"series": DROPPED, "values": "5+0x40"}],
     ),
+    "EvenKeelConnectionTableFull": (
+        [{"series": FLOWS, "values": "95+0x40"}, {"series": FLOWS_MAX, "values": "100+0x40"}],
+        [{"series": FLOWS, "values": "85+0x40"}, {"series": FLOWS_MAX, "values": "100+0x40"}],
+    ),
+    "EvenKeelFlowsDropped": (
+        [{"series": FLOWS_DROPPED, "values": "0+0x35 3+0x5"}],
+        [{"series": FLOWS_DROPPED, "values": "3+0x40"}],
+    ),
     "EvenKeelPartitionProblems": (
         [{"series": PROBLEMS, "values": "0 1+0x39"}],
         [{"series": PROBLEMS, "values": "0 1 0+0x38"}],
@@ -66,7 +78,9 @@ def test_an_alert_fires_for_its_cause_only(tmp_path: Path, name: str, fires: boo
         pytest.skip("promtool is not installed: it comes with Debian's package prometheus")
     (tmp_path / "rules.yml").write_text(_without_annotations())
     series = CASES[name][0 if fires else 1]
-    labels = {"severity": "warning", "instance": {"h": "h:1"}.get("h" if "Partition" in name else "", "c:1")}
+    labels = {"severity": "warning", "instance": "h:1" if name in OF_DAEMONS else "c:1"}
+    if name == "EvenKeelConnectionTableFull":
+        labels["severity"] = "critical"
     if "Own" in name:
         labels = {"severity": "warning", "certificate": "message broker mq:5671"}
     if "Notifications" in name:

@@ -43,6 +43,8 @@ BY_SERIES = {
     "EvenKeelApiSlow",
     "EvenKeelBackgroundWorkFails",
     "EvenKeelPartitionProblems",
+    "EvenKeelConnectionTableFull",
+    "EvenKeelFlowsDropped",
     "EvenKeelOwnCertificateExpiring",
     "EvenKeelNotificationsLate",
     "EvenKeelNotificationsDropped",

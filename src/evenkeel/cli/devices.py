@@ -19,6 +19,7 @@ LIST_COLUMNS = (
     "sync_state",
     "version",
     "problem",
+    "limitation",
 )
 NARROW = {
     "name": "name",
@@ -62,7 +63,9 @@ def devices_of(agents: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _row(environment: str, group_number: int, address: str, told: list[Mapping[str, Any]]) -> dict[str, Any]:
     reached = [device for device in told if device["reachable"]]
-    problems = dict.fromkeys(str(device["problem"]) for device in told if device.get("problem"))
+    problems, limitations = (
+        dict.fromkeys(str(device[field]) for device in told if device.get(field)) for field in ("problem", "limitation")
+    )
     return {
         "name": next((str(device["own_name"]) for device in told if device.get("own_name")), address),
         "address": address,
@@ -71,4 +74,5 @@ def _row(environment: str, group_number: int, address: str, told: list[Mapping[s
         "reached_by": f"{len(reached)}/{len(told)}",
         **{field: next((str(one[field]) for one in reached if one.get(field)), "") for field in _REPORTED},
         "problem": "; ".join(problems),
+        "limitation": "; ".join(limitations),
     }

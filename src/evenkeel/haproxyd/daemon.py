@@ -152,7 +152,7 @@ class HaproxyDaemon:
             state_id=self.partitions.identity.state_id,
             owners=dict(self.partitions.owners),
             note=self.partitions.note,
-            datagrams=self.partitions.datagrams.problem,
+            datagrams=self.partitions.datagrams.host_problem,
             sctp=self.partitions.datagrams.sctp_problem,
         )
 

@@ -27,7 +27,7 @@ OLD_WORKERS_ENDED = Counter(
 )
 FLOWS = Gauge("evenkeel_haproxyd_flows", "Flows in the kernel's connection table, of all programs of the host.")
 FLOWS_MAX = Gauge("evenkeel_haproxyd_flows_max", "Flows that the connection table can hold.")
-FLOWS_DROPPED = Gauge(
-    "evenkeel_haproxyd_flows_dropped",
-    "New flows that the kernel dropped since the host started, for lack of a free port or of a place in the table.",
+FLOWS_DROPPED = Counter(
+    "evenkeel_haproxyd_flows_dropped_total",
+    "New flows that the kernel dropped, for lack of a free port or of a place in the table.",
 )

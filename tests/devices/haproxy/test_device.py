@@ -8,11 +8,13 @@ import msgspec
 import pytest
 import structlog
 from aiohttp import web
+from msgspec.structs import replace
 
 from evenkeel.core.devices.device import PartitionOutcome
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.ports import Device
 from evenkeel.devices.haproxy import open_group
+from evenkeel.devices.haproxy.device import limitation_of
 from evenkeel.haproxyd import wire
 from tests.devices.haproxy.fake import FakeDaemon, about, fake_daemon, json, refusal
 from tests.devices.haproxy.rig import HaproxyRig
@@ -154,3 +156,11 @@ async def test_load_balancer_that_cannot_be_rendered_stays_unchanged_in_a_comple
     after = await rig.content()
     assert after == {name: one for name, one in before.items() if not re.search("(lb|listener|pool)-7", name)}
     assert not errors(await agent.apply(batch(service(revision=3), service(2), complete=True)))
+
+
+def test_what_a_host_refuses_is_a_limitation_and_no_problem() -> None:
+    able = wire.About(name="one", daemon_version="1", haproxy_version="2.6.12")
+    assert limitation_of(able) == ""
+    assert limitation_of(replace(able, sctp="no such module")) == "SCTP is refused: no such module"
+    unable = replace(able, datagrams="Operation not permitted", sctp="no such module")
+    assert limitation_of(unable) == "UDP and SCTP are refused: Operation not permitted"

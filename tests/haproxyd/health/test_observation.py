@@ -143,6 +143,9 @@ class Datagrams:
     async def collect_totals(self) -> None:
         """Totals never change here."""
 
+    def active_of(self, partition: str) -> Mapping[str, int]:
+        return {"udp_1": 2}
+
     def totals_of(self, partition: str) -> Mapping[str, DatagramTotals]:
         return {"udp_1": DatagramTotals(bytes_in=5, bytes_out=7, flows=3)} if partition == "p1" else {}
 
@@ -288,6 +291,7 @@ async def test_datagram_listeners_are_observed_with_their_totals_and_servers() -
     seen = (await world.observe())["p1"]
     found = next(each for each in seen.frontends if each.name == "udp_1")
     assert (found.listening, found.bytes_in, found.bytes_out, found.total_connections) == (True, 5, 7, 3)
+    assert found.active_connections == 2
     assert ("be_1", "s1") in world.datagrams.states["p1"]
     world.datagrams.problem = "no permission"
     assert not next(each for each in (await world.observe())["p1"].frontends if each.name == "udp_1").listening

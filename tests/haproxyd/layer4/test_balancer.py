@@ -110,6 +110,7 @@ async def test_a_host_that_does_not_forward_is_named(tmp_path: Path) -> None:
     found = made(tmp_path, "set net.ipv4.ip_forward = 1")
     await found.start({})
     assert found.problem_of(UDP).endswith("datagrams are not forwarded here: set net.ipv4.ip_forward = 1")
+    assert found.host_problem == "set net.ipv4.ip_forward = 1"
     assert found.sctp_problem == "set net.ipv4.ip_forward = 1"
     await found.close()
 

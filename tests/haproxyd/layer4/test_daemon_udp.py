@@ -82,7 +82,7 @@ async def test_traffic_goes_on_while_the_daemon_is_killed_and_restarted(
     assert stream.answers.keys() <= {"m1", "m2"}
     async with daemon.client() as again:
         seen = await again.listener(PARTITION, "lb1_f")
-        assert (seen.listening, seen.total_connections) == (True, 8)
+        assert (seen.listening, seen.total_connections, seen.active_connections) == (True, 8, 8)
         assert seen.bytes_in >= stream.answers.total() * len(b"question")
         # the table was adopted, not made anew: bound clients and their flows are as before
         receipt = await again.sent(PARTITION, holding(balancer(*members, sticky_seconds=60)))

@@ -21,6 +21,8 @@ class DeviceView(Value):
     failover_state: str
     sync_state: str
     problem: str
+    limitation: str
+    """What a usable device refuses, with the reason; empty: nothing."""
     certificate_ends_at: str | None = None
     """Expiry of the certificate of the device's management address; None: not known."""
 
@@ -98,6 +100,7 @@ def _device(device: DeviceState, *, alive: bool) -> DeviceView:
         failover_state=device.failover_state,
         sync_state=device.sync_state,
         problem=device.problem,
+        limitation=device.limitation,
         certificate_ends_at=timestamp_or_none(device.certificate_ends_at),
     )
 

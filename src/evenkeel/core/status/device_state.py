@@ -13,6 +13,10 @@ class DeviceState(Wire):
     failover_state: str = ""
     problem: str = ""
     """Problem of the device (human-readable); empty when the device is usable."""
+    limitation: str = ""
+    """What a usable device refuses, with the reason (human-readable): load balancers that need it get an error there,
+    and others are served. Empty: nothing.
+    """
     identity: str = ""
     """Unique id that does not depend on the address: a serial number, the id of an installation. Empty: not known."""
     incarnation: str = ""

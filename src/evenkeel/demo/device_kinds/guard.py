@@ -13,10 +13,10 @@ CLOSE_SECONDS = leftovers.LIMIT_SECONDS + 30.0
 
 class ProcessGuard:
     """A separate process that waits for the end of a pipe of which only this process holds the other end: see
-    :mod:`evenkeel.demo.device_kinds.leftovers`, also for ``directory`` and ``removed``."""
+    :mod:`evenkeel.demo.device_kinds.leftovers`, also for ``directory``, ``table`` and ``removed``."""
 
-    def __init__(self, directory: Path, *, removed: Sequence[Path] = (), log: Path) -> None:
-        self._command = [sys.executable, "-I", "-S", leftovers.__file__, str(directory), *map(str, removed)]
+    def __init__(self, directory: Path, *, removed: Sequence[Path] = (), table: str = "", log: Path) -> None:
+        self._command = [sys.executable, "-I", "-S", leftovers.__file__, str(directory), table, *map(str, removed)]
         self._log = log
         self._popen: subprocess.Popen[bytes] | None = None
 

@@ -3,6 +3,7 @@ address and port.
 """
 
 import asyncio
+import hashlib
 import secrets
 import signal
 import tempfile
@@ -45,6 +46,8 @@ class HaproxySide:
         self._options = options or {}
         self._directory = workshop.directory / "devices"
         self._certificates = CertificateFiles(folder=workshop.directory / "etc" / PROCESS)
+        # the same when the demo is started again there, and no other demo's
+        self.table = f"evenkeel_{hashlib.sha256(str(self._directory.resolve()).encode()).hexdigest()[:16]}"
         self._credentials = workshop.directory / "etc" / f"{PROCESS}-credentials"
         self._passwords: dict[str, str] = {}
         self._lock = threading.Lock()
@@ -102,7 +105,7 @@ class HaproxySide:
         memory = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
         self._sockets = Path(tempfile.mkdtemp(prefix="evenkeel-", dir=memory))
         log = self._workshop.directory / "logs" / "guard.log"
-        self._guard = ProcessGuard(self._workshop.directory, removed=[self._sockets], log=log)
+        self._guard = ProcessGuard(self._workshop.directory, removed=[self._sockets], table=self.table, log=log)
         self._guard.start()  # before any process that it has to stop
         make_certificates(self._certificates.folder, [ADDRESS])
         self._password(READER)
@@ -120,6 +123,7 @@ class HaproxySide:
                 "tls_key": self._certificates.key,
                 "credentials_file": self._credentials,
                 "endpoint_file": endpoint_file,
+                "nftables_table": self.table,
                 "allow_loopback_addresses": True,  # everything is on this machine
             }
         }

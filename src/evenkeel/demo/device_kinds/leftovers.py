@@ -1,8 +1,9 @@
-"""``python leftovers.py DIRECTORY REMOVED…``: ends every HAProxy below DIRECTORY when its standard input ends.
+"""``python leftovers.py DIRECTORY TABLE REMOVED…``: ends every HAProxy below DIRECTORY when its standard input ends.
 
 HAProxy deliberately outlives its daemon, and is not bound to a parent process. A process that starts a daemon for a
 demo or a test therefore also starts this one and holds the other end of its standard input: the input ends when the
-starter closes it or dies. Then the directories REMOVED are deleted.
+starter closes it or dies. Then the directories REMOVED are deleted, and the daemon's table of nftables (TABLE; empty:
+none), in which the kernel would go on forwarding.
 
 A process belongs to DIRECTORY if its command line names a path in it. Started by path, without site packages, so that
 it costs little. Linux only, as HAProxy's daemon.
@@ -12,11 +13,13 @@ import contextlib
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 DAEMON_MODULE = "evenkeel.cmd.haproxyd"
+REMOVE_TABLE = "evenkeel.haproxyd.layer4.remove_table"
 PATIENCE_SECONDS = 3.0
 LIMIT_SECONDS = 30.0
 POLL_SECONDS = 0.1
@@ -25,10 +28,13 @@ QUIET_LOOKS = 3
 
 
 def main() -> int:
-    """Wait for the end of the input, then clean up. Exit code 1 if a process could not be stopped."""
+    """Wait for the end of the input, then clean up. Exit code 1 if something could not be ended."""
     sys.stdin.buffer.read()
-    directory, *removed = sys.argv[1:]
+    directory, table, *removed = sys.argv[1:]
     gone = end_leftovers(directory)
+    # others than root have none
+    if table and os.geteuid() == 0:
+        gone = subprocess.run([sys.executable, "-m", REMOVE_TABLE, table], check=False).returncode == 0 and gone  # noqa: S603
     for path in removed:
         shutil.rmtree(path, ignore_errors=True)
     return 0 if gone else 1

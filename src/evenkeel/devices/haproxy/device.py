@@ -166,6 +166,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             identity=about.installation_id,
             incarnation=about.state_id,
             own_name=about.name,
+            limitation=limitation_of(about),
         )
 
     def _other_owner(self, about: wire.About) -> str:
@@ -277,6 +278,13 @@ def _result_of_receipt(receipt: wire.Receipt, orphans: frozenset[LoadBalancerId]
     return DeviceResult(
         errors=errors, wrote=wrote, receipt=receipt, repaired=repaired, lacking=lacking, orphans=orphans
     )
+
+
+def limitation_of(about: wire.About) -> str:
+    """What the daemon's host refuses, and why; empty: nothing."""
+    if about.datagrams:
+        return f"UDP and SCTP are refused: {about.datagrams}"
+    return f"SCTP is refused: {about.sctp}" if about.sctp else ""
 
 
 Half = tuple[Sequence[wire.LoadBalancerConfig], Sequence[str]]

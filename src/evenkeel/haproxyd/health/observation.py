@@ -66,6 +66,10 @@ class ObservedDatagrams(Protocol):
         """Totals of the partition's listeners at the last reading, by name."""
         ...
 
+    def active_of(self, partition: str) -> Mapping[str, int]:
+        """Flows of the partition's listeners at the last count, by name."""
+        ...
+
 
 class FrontendTotals(Protocol):
     """Source of a partition's counters, which go on over reloads and restarts."""
@@ -186,6 +190,7 @@ class Observer:
             partition,
             problem,
             totals=self._datagrams.totals_of(partition.name),
+            active=self._datagrams.active_of(partition.name),
             down=self._datagrams.down_of(partition.name),
             serving=not self._datagrams.problem,
         )
@@ -216,7 +221,10 @@ class Observer:
             frontends=(
                 *frontend_statuses(held.values(), totals),
                 *datagram_statuses(
-                    held.values(), self._datagrams.totals_of(partition.name), serving=not self._datagrams.problem
+                    held.values(),
+                    self._datagrams.totals_of(partition.name),
+                    self._datagrams.active_of(partition.name),
+                    serving=not self._datagrams.problem,
                 ),
             ),
             backends=tuple(servers.backends(held.values())),

@@ -96,10 +96,13 @@ def frontend_statuses(
 
 
 def datagram_statuses(
-    balancers: Iterable[wire.LoadBalancerConfig], totals: Mapping[str, DatagramTotals], *, serving: bool
+    balancers: Iterable[wire.LoadBalancerConfig],
+    totals: Mapping[str, DatagramTotals],
+    active: Mapping[str, int],
+    *,
+    serving: bool,
 ) -> Iterable[wire.FrontendStatus]:
-    """Statuses of all held listeners for datagrams; flows count as connections. The kernel's flows are not counted
-    while they are active."""
+    """Statuses of all held listeners for datagrams; flows count as connections. ``active``: flows by listener."""
     for balancer in balancers:
         for listener in balancer.datagram_listeners:
             counts = totals.get(listener.name, DatagramTotals())
@@ -109,6 +112,7 @@ def datagram_statuses(
                 listening=serving,
                 bytes_in=counts.bytes_in,
                 bytes_out=counts.bytes_out,
+                active_connections=active.get(listener.name, 0),
                 total_connections=counts.flows,
             )
 
@@ -118,6 +122,7 @@ def status_without_haproxy(
     problem: str,
     *,
     totals: Mapping[str, DatagramTotals],
+    active: Mapping[str, int],
     down: Container[ServerKey] = frozenset(),
     serving: bool,
 ) -> wire.PartitionStatus:
@@ -131,7 +136,7 @@ def status_without_haproxy(
     return wire.PartitionStatus(
         name=partition.name,
         load_balancer_ids=tuple(held),
-        frontends=tuple(datagram_statuses(forwarded, totals, serving=serving)),
+        frontends=tuple(datagram_statuses(forwarded, totals, active, serving=serving)),
         backends=tuple(_unchecked_backends(forwarded, down)),
         haproxy_down=bool(forwarded),
         problem=problem,

@@ -6,19 +6,21 @@ from each observation. The kernel goes on forwarding while no daemon runs.
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import structlog
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import PartitionFailed
-from evenkeel.haproxyd.layer4.elements import family_of
+from evenkeel.haproxyd.layer4.active_flows import Pace
+from evenkeel.haproxyd.layer4.elements import Service, family_of
 from evenkeel.haproxyd.layer4.flow_table import FlowWatch
 from evenkeel.haproxyd.layer4.forwarding import forwarding_problem
 from evenkeel.haproxyd.layer4.health_file import HealthFile
 from evenkeel.haproxyd.layer4.kernel import KernelRefused, KernelTable
-from evenkeel.haproxyd.layer4.ruleset import Content, ServerKey, content_of
-from evenkeel.haproxyd.layer4.statements import Family
+from evenkeel.haproxyd.layer4.ruleset import Content, ServerKey, content_of, services_of
+from evenkeel.haproxyd.layer4.statements import FAMILIES, Family
 from evenkeel.haproxyd.layer4.totals import DatagramTotals, PartitionTotals
 from evenkeel.haproxyd.ports import OnEvent, PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -47,6 +49,8 @@ class DatagramBalancer:
         self._held: dict[str, LoadBalancers] = {}
         self._down: dict[str, frozenset[ServerKey]] = {}
         self._totals: dict[str, PartitionTotals] = {}
+        self._active: Mapping[Service, int] = {}
+        self._active_pace = Pace()
         self._dirty: set[str] = set()
         """Partitions whose servers' health changed since their content was made."""
         self._failed: set[str] = set()
@@ -117,6 +121,14 @@ class DatagramBalancer:
         return (
             f"listener {one.datagram_listeners[0].name}: datagrams are not forwarded here: {problem}" if problem else ""
         )
+
+    @property
+    def host_problem(self) -> str:
+        """Reason why this host forwards no datagrams at all; empty if it forwards those of one family at least."""
+        if self.problem or self._settings.addresses.allow_loopback:
+            return self.problem
+        reasons = [self._forwarding((family,), ()) for family in FAMILIES]
+        return reasons[0] if all(reasons) else ""
 
     @property
     def sctp_problem(self) -> str:
@@ -228,11 +240,22 @@ class DatagramBalancer:
                 self._totals[name].load()
             listeners = (each.name for one in load_balancers.values() for each in one.datagram_listeners)
             self._totals[name].update(listeners, counters)
+        if self._active_pace.is_due():
+            began = time.thread_time()
+            self._active = self._kernel.active_flows()
+            self._active_pace.record(time.thread_time() - began)
 
     def totals_of(self, partition: str) -> Mapping[str, DatagramTotals]:
         """Totals of the partition's listeners at the last reading, by name."""
         found = self._totals.get(partition)
         return found.totals() if found is not None else {}
+
+    def active_of(self, partition: str) -> Mapping[str, int]:
+        """Flows of the partition's listeners at the last count, by name; the kernel keeps a flow until its time-out."""
+        if not self._active:
+            return {}
+        listeners = (each for one in self._held.get(partition, {}).values() for each in one.datagram_listeners)
+        return {each.name: sum(self._active.get(service, 0) for service in services_of(each)) for each in listeners}
 
     # -- repair
 
@@ -268,8 +291,9 @@ class DatagramBalancer:
             return
         FLOWS.set(found.count)
         FLOWS_MAX.set(found.maximum)
-        FLOWS_DROPPED.set(found.failed)
-        for text in self._flow_watch.news(found):
+        news = self._flow_watch.news(found)
+        FLOWS_DROPPED.inc(self._flow_watch.dropped)
+        for text in news:
             log.warning("flows are dropped or will be", reason=text)
             for name in self._held:
                 self._on_event(PartitionEvent(partition=name, text=text))

@@ -40,6 +40,8 @@ class FlowWatch:
     def __init__(self) -> None:
         self._failed: int | None = None
         self._is_full = False
+        self.dropped = 0
+        """Flows that were dropped between the last two states."""
 
     def news(self, now: FlowTable) -> tuple[str, ...]:
         """Texts about what is new since the last state."""
@@ -48,8 +50,10 @@ class FlowWatch:
         if percent >= FULL_PERCENT and not self._is_full:
             texts.append(f"the connection table has {now.count} of {now.maximum} flows; further ones will be dropped")
         self._is_full = percent >= (RELIEVED_PERCENT if self._is_full else FULL_PERCENT)
-        if self._failed is not None and now.failed > self._failed:
-            number = now.failed - self._failed
-            texts.append(f"{number} new flows were dropped: no free port towards a member, or no place in the table")
+        self.dropped = 0 if self._failed is None else max(now.failed - self._failed, 0)
+        if self.dropped:
+            texts.append(
+                f"{self.dropped} new flows were dropped: no free port towards a member, or no place in the table"
+            )
         self._failed = now.failed
         return tuple(texts)

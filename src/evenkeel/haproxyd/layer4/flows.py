@@ -110,6 +110,13 @@ def _selection(service: Service) -> bytes:
     )
 
 
+def all_of_protocol(protocol: str) -> bytes:
+    """Has the kernel (5.8 and later) select the flows of a protocol; an earlier one dumps all of the family."""
+    number = attribute(_NUMBER, bytes([PROTOCOL_NUMBERS[protocol]]))
+    chosen = nested(_FILTER, attribute(_FILTER_ORIGINAL, struct.pack("=I", _BY_PROTOCOL)))
+    return nested(_ORIGINAL, nested(_TUPLE_PROTOCOL, number)) + chosen
+
+
 def _service_of(flow: Attributes) -> Service | None:
     numbers, addresses = _tuple(flow, _ORIGINAL)
     name = _PROTOCOL_NAMES.get(numbers.get(_NUMBER, b"\0")[0])

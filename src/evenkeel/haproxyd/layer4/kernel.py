@@ -11,7 +11,9 @@ from contextlib import contextmanager
 import structlog
 
 from evenkeel.core.kit.errors import EvenKeelError
+from evenkeel.haproxyd.layer4.active_flows import count_flows
 from evenkeel.haproxyd.layer4.commands import DeleteTable, TableCommand
+from evenkeel.haproxyd.layer4.elements import Service
 from evenkeel.haproxyd.layer4.flow_table import FlowTable, read_flow_table
 from evenkeel.haproxyd.layer4.flows import Ended, ended_by, remove
 from evenkeel.haproxyd.layer4.forwarding import TableLock
@@ -150,6 +152,12 @@ class KernelTable:
             return {}
         with _netfilter() as netfilter:
             return read_counters(netfilter, self._table)
+
+    def active_flows(self) -> Mapping[Service, int]:
+        """Number of flows by service, without services that have none. Raises :class:`KernelRefused`."""
+        services = [service for one in self._contents.values() for service in one.flows]
+        with _netfilter() as netfilter:
+            return count_flows(netfilter, services)
 
     def flow_table(self) -> FlowTable:
         """State of the kernel's connection table. Raises :class:`KernelRefused`."""

@@ -82,6 +82,16 @@ def object_name(kind: str, *parts: str) -> str:
     return text if len(text) <= NAME_CHARS_MAX else f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:40]}"
 
 
+def service_of(listener: wire.DatagramListener, bind: wire.Bind) -> Service:
+    """The service at one of a listener's addresses."""
+    return Service(protocol=listener.protocol, address=str(ipaddress.ip_address(bind.address)), port=bind.port)
+
+
+def services_of(listener: wire.DatagramListener) -> Iterator[Service]:
+    """The services of a listener."""
+    return (service_of(listener, bind) for bind in listener.binds)
+
+
 def listener_counters(partition: str, listener: str) -> tuple[str, str, str]:
     """Names of a listener's counters: received, sent, and new flows."""
     received, sent, flows = (object_name(kind, partition, listener) for kind in ("in", "out", "new"))
@@ -147,9 +157,7 @@ class _Made:
         allowed = self._allowed(listener)
         chain = self._add_chain(listener, pool, flows, allowed)
         for bind in listener.binds:
-            address = str(ipaddress.ip_address(bind.address))
-            family = family_of(address)
-            service = Service(protocol=listener.protocol, address=address, port=bind.port)
+            family, service = family_of(bind.address), service_of(listener, bind)
             key = ElementKey(service=service)
             data = {"owned": "", "in": received, "out": sent}
             data |= {"new": flows} if pool is not None and not pool.sticky else {}

@@ -1,0 +1,68 @@
+"""Counts the flows of listeners in the kernel's connection table. Blocks.
+
+The kernel walks the whole table for each count, and sends every flow of the protocol; so counts take at most a share of
+one processor (:class:`Pace`), and are then older than an observation.
+"""
+
+import ipaddress
+import socket
+import struct
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+
+from evenkeel.haproxyd.layer4.elements import Service
+from evenkeel.haproxyd.layer4.flows import all_of_protocol
+from evenkeel.haproxyd.layer4.netlink import CONNTRACK, Netfilter
+from evenkeel.haproxyd.layer4.statements import PROTOCOL_NUMBERS, Family
+
+_GET = 1
+_FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
+_PLACES = {4: (20, 4, 32, 48), 6: (32, 16, 56, 72)}
+"""In the kernel's usual order of attributes: place and size of the destination address, places of protocol and port."""
+SHARE_MAX = 0.02
+"""Share of one processor's time that counts may take."""
+
+
+def count_flows(netfilter: Netfilter, services: Collection[Service]) -> Mapping[Service, int]:
+    """Number of flows by service; services without flows are left out. Raises :class:`OSError`."""
+    wanted: dict[tuple[Family, str], dict[bytes, Service]] = {}
+    for service in services:
+        address = ipaddress.ip_address(service.address)
+        place = address.packed + struct.pack("!H", service.port)
+        wanted.setdefault((address.version, service.protocol), {})[place] = service
+    found: Counter[Service] = Counter()
+    for (family, protocol), by_place in wanted.items():
+        for place, count in _count_by_place(netfilter, family, protocol).items():
+            if place in by_place:
+                found[by_place[place]] += count
+    return found
+
+
+def _count_by_place(netfilter: Netfilter, family: Family, protocol: str) -> Counter[bytes]:
+    """Number of flows of a protocol by the address and port to which the client sends."""
+    address_at, size, protocol_at, port_at = _PLACES[family]
+    number = PROTOCOL_NUMBERS[protocol]
+    found: Counter[bytes] = Counter()
+    flows = netfilter.dump_contents(CONNTRACK, _GET, family=_FAMILIES[family], payload=all_of_protocol(protocol))
+    for content in flows:
+        # a kernel before 5.8 sends all protocols
+        if content[protocol_at] == number:
+            found[content[address_at : address_at + size] + content[port_at : port_at + 2]] += 1
+    return found
+
+
+class Pace:
+    """Decides when the next count may begin, by what the last one cost."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._next_at_seconds = float("-inf")
+
+    def is_due(self) -> bool:
+        """Whether a count may begin now."""
+        return self._monotonic() >= self._next_at_seconds
+
+    def record(self, took_seconds: float) -> None:
+        """Record that a count has ended just now, and how long it took."""
+        self._next_at_seconds = self._monotonic() + took_seconds / SHARE_MAX

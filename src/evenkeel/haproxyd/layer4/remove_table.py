@@ -1,0 +1,28 @@
+"""``python -m evenkeel.haproxyd.layer4.remove_table TABLE``: removes a table whose daemon is gone, as after a demo.
+
+Flows that live end with it. A table that is not there is no error.
+"""
+
+import errno
+import sys
+
+from evenkeel.haproxyd.layer4.commands import AddTable, DeleteTable
+from evenkeel.haproxyd.layer4.netlink import Netfilter
+
+_IMPOSSIBLE = (errno.EPERM, errno.EOPNOTSUPP, errno.EPROTONOSUPPORT, errno.EAFNOSUPPORT, errno.EINVAL)
+"""Errors of hosts where no daemon with these permissions can have made a table."""
+
+
+def remove_table(table: str) -> None:
+    """Remove a table of this network namespace, if it is there. Raises :class:`OSError`."""
+    try:
+        with Netfilter() as netfilter:
+            # created first, because what is not there cannot be deleted
+            netfilter.transact(message for step in (AddTable(), DeleteTable()) for message in step.messages(table))
+    except OSError as error:
+        if error.errno not in _IMPOSSIBLE:
+            raise
+
+
+if __name__ == "__main__":
+    remove_table(sys.argv[1])
