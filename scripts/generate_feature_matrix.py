@@ -145,6 +145,12 @@ def tls_versions() -> Iterable[tuple[str, Cell]]:
 def options() -> Iterable[tuple[str, Cell]]:
     """Each attribute that not every device type can do."""
     yield "members that are VIPs of the same devices", lambda table: yes(table.chaining)
+
+    def other_version(table: Capabilities) -> str:
+        without = ", ".join(table.vip_version_pools)
+        return f"not in {without} pools" if without else "yes"
+
+    yield "members of another IP version than all VIPs", other_version
     for option in OPTIONS:
 
         def cell(table: Capabilities, option: str = option) -> str:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import select
 
 from evenkeel.api.app import create_app
@@ -320,6 +321,54 @@ async def test_cidrs_are_of_the_vips_family(api: Client) -> None:
     nested = populated(case, "dev")
     nested["loadbalancer"]["vip_subnet_id"] = SIX.id
     await api.post("/loadbalancers", nested)
+
+
+SIXTH = {"address": "2001:db8:1::5", "protocol_port": 53}
+FOURTH = {"address": "10.20.0.5", "protocol_port": 53}
+OTHER_VERSION = "address 2001:db8:1::5 of a member of a UDP pool. Allowed: IPv4, as all VIPs."
+
+
+async def test_members_of_a_version_that_no_vip_has_are_refused_where_devices_do_not_translate(api: Client) -> None:
+    root = (await api.load_balancer(provider="hap"))["id"]
+    pool = await api.pool(root, protocol="UDP")
+    own = {"protocol": "UDP", "lb_algorithm": "ROUND_ROBIN", "members": [SIXTH]}
+    listed = {"loadbalancer_id": root, "protocol": "UDP", "protocol_port": 53, "default_pool": own}
+    at = {"subnet_id": SIX.id}
+    for path, body in (
+        (f"/pools/{pool['id']}/members", {"member": SIXTH}),
+        (f"/neutron/v2.0/lbaas/pools/{pool['id']}/members", {"member": SIXTH | at}),
+        (f"/neutron/v2.0/lbaas/pools/{pool['id']}/members", {"members": [FOURTH | at, SIXTH | at]}),
+        ("/pools", {"pool": own | {"loadbalancer_id": root}}),
+        ("/listeners", {"listener": listed}),
+        ("/loadbalancers", bodies.load_balancer(provider="hap", pools=[own | {"name": "p"}])),
+    ):
+        assert OTHER_VERSION in str(await api.post(path, body, 501)), path
+    batch = {"members": [FOURTH, SIXTH]}
+    assert OTHER_VERSION in (await api.put(f"/pools/{pool['id']}/members", batch, 501))["faultstring"]
+    await api.post(f"/pools/{pool['id']}/members", {"member": FOURTH})
+    # HAProxy connects to members itself
+    await api.member((await api.pool(root, protocol="TCP"))["id"], **SIXTH)
+
+
+async def test_members_of_both_versions_are_possible_with_vips_of_both_or_devices_that_translate(
+    store: SqlStore, api: Client
+) -> None:
+    four = next(each for each in await store.operators.subnets() if each.id == bodies.SUBNET_ID)
+    same_network = replace(
+        SIX,
+        id="7b0c8b3e-3b3d-4c53-9f2c-0d6a1f7f0a07",
+        name="six-too",
+        network_id=four.network_id,
+        cidr="2001:db8:7::/64",
+        allocation_start="2001:db8:7::10",
+        allocation_end="2001:db8:7::ffff",
+    )
+    await store.operators.add_subnet(same_network)
+    both = await api.load_balancer(provider="hap", additional_vips=[{"subnet_id": same_network.id}])
+    big = await api.load_balancer(provider="big")
+    for root in (both, big):
+        pool = await api.pool(root["id"], protocol="UDP")
+        await api.put(f"/pools/{pool['id']}/members", {"members": [FOURTH, SIXTH]}, 202)
 
 
 async def test_refusal_names_nothing_of_other_projects(store: SqlStore, sink: Sink, api: Client) -> None:

@@ -158,7 +158,7 @@ async def test_load_balancer_that_cannot_be_rendered_stays_unchanged_in_a_comple
     assert not errors(await agent.apply(batch(service(revision=3), service(2), complete=True)))
 
 
-def test_what_a_host_refuses_is_a_limitation_and_no_problem() -> None:
+def test_services_that_a_host_refuses_are_a_limitation_and_no_problem() -> None:
     able = wire.About(name="one", daemon_version="1", haproxy_version="2.6.12")
     assert limitation_of(able) == ""
     assert limitation_of(replace(able, sctp="no such module")) == "SCTP is refused: no such module"

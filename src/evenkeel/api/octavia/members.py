@@ -14,7 +14,7 @@ from evenkeel.api.usecases.member_subnets import check_subnets
 from evenkeel.api.usecases.members import check_sriov
 from evenkeel.api.usecases.parents import Place
 from evenkeel.api.usecases.writes import all_children
-from evenkeel.core.devices.capabilities import member_problems
+from evenkeel.core.devices.capabilities import member_problems, version_problems
 from evenkeel.core.resources.model import LoadBalancer, Member, Pool
 
 
@@ -36,6 +36,7 @@ async def replace(services: Services, call: Call, body: change_requests.MemberBa
     served = await services.providers.provider_of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     for row in rows:
         served.refuse(member_problems(served.table, asdict(row)))
+    served.refuse(version_problems(served.table, served.by.vip_address, pool.protocol, rows))
     await check_sriov(services, pool.load_balancer_id, body.members)
     await check_subnets(services, call.caller.scope, rows)
     there = {member.address for member in before}

@@ -22,7 +22,7 @@ class DeviceView(Value):
     sync_state: str
     problem: str
     limitation: str
-    """What a usable device refuses, with the reason; empty: nothing."""
+    """Services that a usable device refuses, with the reason; empty: nothing."""
     certificate_ends_at: str | None = None
     """Expiry of the certificate of the device's management address; None: not known."""
 

@@ -199,15 +199,20 @@ def _given_vips(body: requests.LoadBalancerNew) -> dict[str, str]:
     return {address: text for text, address in normal.items() if text != address}
 
 
+def planned_family(vip: VipPlan) -> str | None:
+    """Return an address of the family of all planned VIPs; None if they are of both."""
+    # An address that the store still has to allocate is of the family of its subnet's range.
+    near, *more = (each.address or each.allocation_start for each in (vip, *vip.additional))
+    return one_family(near, more)
+
+
 def tree_of(
     body: requests.LoadBalancerNew, place: Place, *, provider: str, vip: VipPlan, new_id: NewId
 ) -> LoadBalancerTree:
     """Convert a request to the whole new load balancer. The VIP's address is empty if the store has to allocate it."""
     _check_names(body.pools or ())
     pools = [pool_rows(item, item.protocol, item.lb_algorithm, place, new_id=new_id) for item in body.pools or ()]
-    # An address that the store still has to allocate is of the family of its subnet's range.
-    near, *more = (each.address or each.allocation_start for each in (vip, *vip.additional))
-    made = _listeners(body.listeners or (), pools, place, one_family(near, more), new_id)
+    made = _listeners(body.listeners or (), pools, place, planned_family(vip), new_id)
     address = Vip(address=vip.address or "", subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id)
     root = LoadBalancer(
         id=place.load_balancer_id,

@@ -8,7 +8,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.responses.errors import Forbidden
 from evenkeel.api.usecases import change_requests, requests
-from evenkeel.api.usecases.build import tree_of
+from evenkeel.api.usecases.build import planned_family, tree_of
 from evenkeel.api.usecases.chaining import check_chaining
 from evenkeel.api.usecases.changes import load_balancer_changes
 from evenkeel.api.usecases.enhanced_services import offered_services
@@ -59,7 +59,7 @@ async def make_load_balancer(
     )
     try:
         tree = choice.apply_to(tree_of(wanted, place, provider=provider, vip=vip, new_id=services.new_id))
-        refuse(provider, tree_problems(table, tree))
+        refuse(provider, tree_problems(table, tree, planned_family(vip)))
         offered.check_tree(tree)
         await check_subnets(services, call.caller.scope, tree.members)
         vips = (vip, *vip.additional)

@@ -13,7 +13,7 @@ from evenkeel.api.usecases.changes import member_changes
 from evenkeel.api.usecases.member_subnets import check_subnets
 from evenkeel.api.usecases.parents import Place
 from evenkeel.api.usecases.writes import state_after_write, write_changes
-from evenkeel.core.devices.capabilities import member_problems, needs_check
+from evenkeel.core.devices.capabilities import member_problems, needs_check, version_problems
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.resources.catalogue import Flavor, metadata
 from evenkeel.core.resources.model import LoadBalancer, Member, Pool
@@ -42,6 +42,7 @@ async def make_member(services: Services, call: Call, pool: Pool, wanted: reques
     )
     served = await services.providers.provider_of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     served.refuse(member_problems(served.table, asdict(row)))
+    served.refuse(version_problems(served.table, served.by.vip_address, pool.protocol, [row]))
     await check_sriov(services, pool.load_balancer_id, [wanted])
     await check_subnets(services, call.caller.scope, [row])
     unchained = await check_new_members(services, served, [row])

@@ -29,6 +29,7 @@ from evenkeel.core.devices.capabilities import (
     pair_problems,
     persistence_problems,
     pool_problems,
+    version_problems,
 )
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, NewPool, Pool, SessionPersistence
@@ -89,6 +90,7 @@ def check_new_pool(served: ServedObject, new: NewPool, listener_protocol: str | 
         served.refuse(pair_problems(served.table, listener_protocol, pool.protocol, pool.session_persistence))
     for member in new.members:
         served.refuse(member_problems(served.table, asdict(member)))
+    served.refuse(version_problems(served.table, served.by.vip_address, pool.protocol, new.members))
     if new.monitor is not None:
         served.refuse(monitor_problems(served.table, asdict(new.monitor)))
         served.refuse(monitored_problems(served.table, pool.protocol, new.monitor.type, over_tls=pool.tls_enabled))

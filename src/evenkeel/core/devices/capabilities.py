@@ -34,6 +34,7 @@ from evenkeel.core.resources.model import (
     SessionPersistence,
     TlsVersion,
     Vip,
+    one_family,
 )
 from evenkeel.core.resources.patterns import PatternLimits, PatternRefused, limit_problems
 
@@ -145,6 +146,10 @@ class Capabilities(Value):
     ``silent``: they hold it and do not answer for its VIPs; ``listening``: they serve what is routed to them, which
     disturbs nobody; ``refused``: the driver cannot tell, so that load balancers cannot move from or to such devices.
     """
+    vip_version_pools: tuple[str, ...] = ()
+    """Protocols of pools whose members must be of the IP version of a VIP: the devices do not translate between
+    versions.
+    """
     chaining: bool = True
     """True: a member may be a VIP that the same devices serve."""
     carries_traffic: bool = True
@@ -250,6 +255,21 @@ def member_problems(table: Capabilities, attributes: Attributes) -> Iterator[str
         yield "request_sriov True. Allowed: False."
 
 
+def version_problems(
+    table: Capabilities, vip_address: str | None, protocol: str, members: Iterable[MemberSpec]
+) -> Iterator[str]:
+    """Yield members of a pool whose IP version no VIP has. ``vip_address``: address of a VIP if all are of one version;
+    None: they are of both, or not known.
+    """
+    if not vip_address or protocol not in table.vip_version_pools:
+        return
+    six = ":" in vip_address
+    for member in members:
+        if (":" in member.address) != six:
+            version = f"IPv{6 if six else 4}, as all VIPs"
+            yield f"address {member.address} of a member of a {protocol} pool. Allowed: {version}."
+
+
 def monitor_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
     """Yield unsupported attributes of a health monitor."""
     yield from _not_among("type", attributes.get("type"), table.health_monitor_types)
@@ -299,14 +319,21 @@ def pair_problems(
             yield f"session_persistence {persistence.type} {behind}. Allowed: {allowed}."
 
 
-def tree_problems(table: Capabilities, tree: LoadBalancerTree) -> Iterator[str]:
-    """Yield unsupported attributes of a whole new load balancer."""
+def tree_problems(table: Capabilities, tree: LoadBalancerTree, vip_address: str | None = None) -> Iterator[str]:
+    """Yield unsupported attributes of a whole new load balancer. ``vip_address``: see :func:`version_problems`; None:
+    the tree's VIPs have their addresses, if there are any.
+    """
+    root = tree.load_balancer
+    if vip_address is None and root.vip is not None:
+        vip_address = one_family(root.vip.address, (vip.address for vip in root.additional_vips))
     yield from load_balancer_problems(table, tree.load_balancer.additional_vips)
     pools = {pool.id: pool for pool in tree.pools}
     for pool in tree.pools:
         yield from pool_problems(table, asdict(pool))
     for member in tree.members:
         yield from member_problems(table, asdict(member))
+        if found := pools.get(member.pool_id):
+            yield from version_problems(table, vip_address, found.protocol, [member])
     for monitor in tree.health_monitors:
         yield from monitor_problems(table, asdict(monitor))
         if checked := pools.get(monitor.pool_id):
@@ -336,8 +363,10 @@ def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iter
     controller.
     """
     yield from load_balancer_problems(table, service.additional_vips)
+    vip_address = one_family(service.vip.address, (vip.address for vip in service.additional_vips))
     for pool in service.pools:
         found = [*pool_problems(table, asdict(pool))]
+        found += version_problems(table, vip_address, pool.protocol, pool.members)
         for member in pool.members:
             found += member_problems(table, asdict(member))
         if pool.monitor is not None:

@@ -14,7 +14,7 @@ class DeviceState(Wire):
     problem: str = ""
     """Problem of the device (human-readable); empty when the device is usable."""
     limitation: str = ""
-    """What a usable device refuses, with the reason (human-readable): load balancers that need it get an error there,
+    """Services that a usable device refuses, with the reason (human-readable): load balancers that need it get an error there,
     and others are served. Empty: nothing.
     """
     identity: str = ""

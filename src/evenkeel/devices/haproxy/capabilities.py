@@ -59,6 +59,8 @@ CAPABILITIES = Capabilities(
         "session_persistence.persistence_granularity",
         "session_persistence.persistence_timeout",
     ),
+    # the kernel translates addresses of one version only
+    vip_version_pools=("UDP", "SCTP"),
     # flows have the kernel's time-outs
     fixed_attributes=dict.fromkeys(
         ("UDP", "SCTP"),

@@ -281,7 +281,7 @@ def _result_of_receipt(receipt: wire.Receipt, orphans: frozenset[LoadBalancerId]
 
 
 def limitation_of(about: wire.About) -> str:
-    """What the daemon's host refuses, and why; empty: nothing."""
+    """Text about services that the daemon's host refuses; empty: none."""
     if about.datagrams:
         return f"UDP and SCTP are refused: {about.datagrams}"
     return f"SCTP is refused: {about.sctp}" if about.sctp else ""

@@ -89,7 +89,7 @@ def test_listener_that_is_down_is_left_out() -> None:
     ("definition", "text"),
     [
         (udp(lb_algorithm="LEAST_CONNECTIONS"), "lb_algorithm LEAST_CONNECTIONS"),
-        (udp(members=(member(address="2001:db8::5"),)), "member member-1-1: address 2001:db8::5"),
+        (udp(members=(member(address="2001:db8::5"),)), "address 2001:db8::5 of a member of a UDP pool. Allowed: IPv4"),
         (udp(on_listener={"connection_limit": 0}), "connection_limit 0"),
         (udp(on_listener={"timeout_client_data": 7}), "timeout_client_data 7"),
         (udp(session_persistence=SessionPersistence(type="HTTP_COOKIE")), "session_persistence HTTP_COOKIE"),

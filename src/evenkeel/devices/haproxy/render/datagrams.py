@@ -11,7 +11,6 @@ persistence SOURCE_IP       bound clients: ``persistence_timeout`` (default 360 
 ==========================  =================================================================================
 """
 
-import ipaddress
 from collections.abc import Collection
 from typing import Literal
 
@@ -38,8 +37,6 @@ def datagram_listener(
     """Render a listener. Raises :class:`Unrenderable`."""
     binds, flows_max = binds_of(listener, addresses), connection_limit(listener)
     pool = next((pool for pool in pools if pool.id == listener.default_pool_id), None)
-    if pool is not None:
-        _refuse_other_families(pool, addresses)
     return wire.DatagramListener(
         name=object_name("listener", listener.id),
         binds=binds,
@@ -80,14 +77,4 @@ def refuse_mixed(pool: ServicePool, listeners: Collection[ServiceListener]) -> N
         if (listener.protocol in PROTOCOLS) != of_datagrams:
             raise Unrenderable(
                 f"listener {listener.id}: protocol {listener.protocol} is not possible with pools of {pool.protocol}"
-            )
-
-
-def _refuse_other_families(pool: ServicePool, addresses: Collection[str]) -> None:
-    """Raises :class:`Unrenderable` for members that no address can be translated to."""
-    versions = {ipaddress.ip_address(address).version for address in addresses}
-    for member in pool.members:
-        if ipaddress.ip_address(member.address).version not in versions:
-            raise Unrenderable(
-                f"member {member.id}: address {member.address}: {pool.protocol} members need a VIP of their IP version"
             )
