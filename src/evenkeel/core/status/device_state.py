@@ -14,8 +14,8 @@ class DeviceState(Wire):
     problem: str = ""
     """Problem of the device (human-readable); empty when the device is usable."""
     limitation: str = ""
-    """Services that a usable device refuses, with the reason (human-readable): load balancers that need it get an error there,
-    and others are served. Empty: nothing.
+    """Services that a usable device refuses, with the reason (human-readable): load balancers that need them get an
+    error there, and others are served. Empty: none.
     """
     identity: str = ""
     """Unique id that does not depend on the address: a serial number, the id of an installation. Empty: not known."""
