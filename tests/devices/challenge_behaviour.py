@@ -48,6 +48,19 @@ class ChallengeClients(Clients):
             )
         )
 
+    async def serve_without_http(self, *ports: int, challenges: Mapping[str, str] = CHALLENGES) -> None:
+        """Listeners of TCP on these ports only, without members."""
+        await self.apply(
+            service(
+                listeners=tuple(
+                    listener(number, protocol="TCP", protocol_port=port, default_pool_id=None)
+                    for number, port in enumerate(ports, start=1)
+                ),
+                pools=(),
+                challenges=dict(challenges),
+            )
+        )
+
     async def get(self, path: str) -> tuple[str, str, str]:
         """Status code, type and body of a response; empty if the connection was refused."""
         head, body = await ask(self.site.place(VIP, 80), path)
@@ -92,3 +105,29 @@ class ChallengeBehaviour:
         assert (await clients.get(f"{PATH}1"))[0] in ("302", "403")
         await clients.serve(server, {}, l7policies=(covering,))
         assert (await clients.get(PATH))[0] in ("302", "403")
+
+    async def test_load_balancer_without_a_listener_on_port_80_answers_challenges_and_nothing_else(
+        self, clients: ChallengeClients
+    ) -> None:
+        await clients.serve_without_http(8443)
+        assert await clients.get(PATH) == ANSWERED
+        assert [(await clients.get(path))[0] for path in ("/", f"{PATH}1")] == ["404", "404"]
+        found = await clients.site.observe()
+        assert {one.id for one in found.statuses if one.kind == "listener"} == {"listener-1"}
+        assert {one.listener_id for one in found.statistics} == {"listener-1"}
+        await clients.serve_without_http(8443, challenges={})
+        assert (await clients.get(PATH))[0] == ""
+
+    async def test_port_80_of_a_tcp_listener_stays_its_own(self, clients: ChallengeClients) -> None:
+        await clients.serve_without_http(80)
+        assert (await clients.get(PATH))[0] == ""
+
+    async def test_listener_that_comes_to_port_80_and_goes_takes_over_the_challenges(
+        self, clients: ChallengeClients, server: Server
+    ) -> None:
+        await clients.serve_without_http()
+        assert [await clients.get(PATH), (await clients.get("/"))[0]] == [ANSWERED, "404"]
+        await clients.serve(server)
+        assert [await clients.get(PATH), (await clients.get("/"))[2]] == [ANSWERED, "member-1-1"]
+        await clients.serve_without_http()
+        assert [await clients.get(PATH), (await clients.get("/"))[0]] == [ANSWERED, "404"]

@@ -1,11 +1,26 @@
-"""Challenges of a certificate authority (ACME's http-01), whatever the device. Pure."""
+"""Challenges of a certificate authority (ACME's http-01), whatever the device. Pure.
+
+They are answered by a load balancer's HTTP listeners on port 80. One that has no listener there gets a listener of its
+own while there are challenges, which answers nothing else, and of which tenants see neither status nor statistics.
+"""
 
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from evenkeel.core.resources.http_challenges import CHALLENGE_PATH, is_challenge
+from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS
 from evenkeel.devices.errors import Unrenderable
 
 PORT = 80
 """The port that authorities connect to (RFC 8555, 8.3)."""
+
+
+def own_listener(service: ServiceDefinition) -> ServiceListener | None:
+    """The listener that only answers challenges, with the load balancer's id; None if none is needed, or another one
+    has the port.
+    """
+    taken = any(each.protocol_port == PORT and each.protocol not in DATAGRAM_PROTOCOLS for each in service.listeners)
+    if not service.challenges or not service.admin_state_up or taken:
+        return None
+    return ServiceListener(id=service.load_balancer_id, protocol="HTTP", protocol_port=PORT)
 
 
 def answered_paths(service: ServiceDefinition, listener: ServiceListener) -> dict[str, str]:

@@ -75,7 +75,7 @@ async def test_a_controller_killed_at_any_effect_leaves_an_order_that_another_on
         ({"www.example.org": (ADDRESS,)}, (), "which is no VIP of a load balancer of the project"),
         ({"www.example.org": (ADDRESS,)}, (target(environment="f5"),), "(bigip) do not answer challenges"),
         ({"www.example.org": (ADDRESS,)}, (target(environment="gone"),), "do not answer challenges"),
-        ({"www.example.org": (ADDRESS,)}, (target(has_http_listener=False),), "no enabled listener of protocol HTTP"),
+        ({"www.example.org": (ADDRESS,)}, (target(has_http_listener=False),), "disabled or of another protocol"),
         ({"www.example.org": (ADDRESS,)}, (target(admin_state_up=False),), "which is disabled"),
         ({"www.example.org": (ADDRESS,)}, (target(placed=False),), "not on a device yet"),
         ({"www.example.org": (ADDRESS,)}, (target(mirrored=True),), "only another system changes"),
@@ -89,6 +89,11 @@ async def test_a_name_that_cannot_be_proven_waits_with_the_reason_and_nothing_is
     await world.controller().process_due()
     assert world.progress.state is AcmeState.WAITING and reason in world.progress.problem
     assert world.authority.orders == [] and world.keys.contents == {}
+
+
+async def test_a_load_balancer_without_a_listener_on_port_80_can_prove_names(world: World) -> None:
+    world.database.targets_found = (target(has_http_listener=False, port_taken=False),)
+    await issue(world)
 
 
 async def test_no_order_is_made_while_as_many_as_allowed_are_open(world: World) -> None:

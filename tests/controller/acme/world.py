@@ -147,6 +147,7 @@ def target(**changes: Any) -> AcmeTarget:
         "environment": "e",
         "addresses": (ADDRESS,),
         "has_http_listener": True,
+        "port_taken": True,
         "admin_state_up": True,
         "placed": True,
         "mirrored": False,

@@ -64,8 +64,13 @@ async def test_targets_are_the_projects_own_load_balancers_with_the_address(worl
 
 @pytest.mark.parametrize(
     "values",
-    [{"protocol": "TCP", "protocol_port": 80}, {"protocol_port": 81}, {"protocol_port": 80, "admin_state_up": False}],
-    ids=["tcp", "other port", "disabled"],
+    [
+        {"protocol": "TCP", "protocol_port": 80},
+        {"protocol_port": 80, "admin_state_up": False},
+        {"protocol_port": 81},
+        {"protocol": "UDP", "protocol_port": 80},
+    ],
+    ids=["tcp", "disabled", "other port", "udp"],
 )
 async def test_a_target_without_an_enabled_http_listener_on_port_80_is_shown_as_such(
     world: World, values: dict[str, Any]
@@ -75,6 +80,7 @@ async def test_a_target_without_an_enabled_http_listener_on_port_80_is_shown_as_
     await world.add(Listener(id="listener", **{**common, **values}))
     (target,) = await world.store.acme.targets(PROJECT, [ADDRESS])
     assert not target.has_http_listener
+    assert target.port_taken == (values["protocol_port"] == 80 and values.get("protocol") != "UDP")
 
 
 async def test_placed_challenges_raise_the_revision_once_and_are_applied_by_its_report(world: World) -> None:

@@ -62,6 +62,7 @@ class NameProof:
             return "which is not on a device yet"
         if not target.admin_state_up:
             return "which is disabled"
-        if not target.has_http_listener:
-            return "which has no enabled listener of protocol HTTP on port 80"
+        # Without a listener on the port, devices answer by one of their own.
+        if target.port_taken and not target.has_http_listener:
+            return "whose listener on port 80 is disabled or of another protocol than HTTP"
         return ""

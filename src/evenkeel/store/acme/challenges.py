@@ -14,6 +14,7 @@ from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.http_challenges import CHALLENGES_PER_LOAD_BALANCER, HttpChallenge
+from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS
 from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.core.tls.acme.values import AcmeCertificate, AcmeTarget, Authorization, PlacedChallenges
 from evenkeel.store.acme.certificates import holds_turn
@@ -45,23 +46,23 @@ def read_targets(connection: Connection, project_id: ProjectId, addresses: Seque
     of = connection.execute(
         select(_address.c.load_balancer_id, _address.c.address).where(in_list(_address.c.load_balancer_id, ids))
     ).all()
-    on_port = _listener.c.protocol == "HTTP", _listener.c.protocol_port == HTTP_PORT
-    listening = set(
-        connection.scalars(
-            select(_listener.c.load_balancer_id).where(
-                in_list(_listener.c.load_balancer_id, ids),
-                *on_port,
-                _listener.c.admin_state_up,
-                _listener.c.deleted == false(),
-            )
+    on_port = connection.execute(
+        select(_listener.c.load_balancer_id, _listener.c.protocol, _listener.c.admin_state_up).where(
+            in_list(_listener.c.load_balancer_id, ids),
+            _listener.c.protocol_port == HTTP_PORT,
+            _listener.c.protocol.not_in(sorted(DATAGRAM_PROTOCOLS)),
+            _listener.c.deleted == false(),
         )
-    )
+    ).all()
+    listening = {each.load_balancer_id for each in on_port if each.protocol == "HTTP" and each.admin_state_up}
+    taken = {each.load_balancer_id for each in on_port}
     return tuple(
         AcmeTarget(
             load_balancer_id=row.id,
             environment=row.provider,
             addresses=tuple(sorted(each.address for each in of if each.load_balancer_id == row.id)),
             has_http_listener=row.id in listening,
+            port_taken=row.id in taken,
             admin_state_up=row.admin_state_up,
             placed=row.shard_id is not None,
             mirrored=row.mirrored,

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from evenkeel.devices.bigip.naming import BigIpNames
-from evenkeel.devices.bigip.objects import DATA_GROUP, POLICY, RULE
+from evenkeel.core.devices.service import ServiceListener
+from evenkeel.core.resources.model import Vip
+from evenkeel.devices.bigip.naming import BigIpNames, parse_mark
+from evenkeel.devices.bigip.objects import DATA_GROUP, POLICY, RULE, VIRTUAL
 from evenkeel.devices.bigip.render.load_balancer import render
 from tests.devices.challenge_behaviour import CHALLENGES, CONTENT, PATH, TOKEN, away
 from tests.devices.services import listener, policy, rule, service
@@ -40,9 +42,28 @@ def test_an_ltm_policy_lets_challenges_pass_before_its_own_rules() -> None:
     assert [each["ordinal"] for each in (first, *rest)] == list(range(len(plain) + 1))
 
 
-@pytest.mark.parametrize("changes", [{"protocol_port": 8080}, {"protocol": "TCP"}])
-def test_only_http_listeners_on_port_80_answer_challenges(changes: dict[str, Any]) -> None:
-    assert not {RULE, DATA_GROUP} & objects(**changes).keys()
+def test_tcp_listener_on_port_80_answers_no_challenges_and_keeps_its_port() -> None:
+    found = objects(protocol="TCP")
+    assert not {RULE, DATA_GROUP} & found.keys()
+    assert found[VIRTUAL]["destination"].endswith(":80")
+
+
+@pytest.mark.parametrize("listeners", [(), (listener(protocol_port=8080),), (listener(protocol="UDP"),)])
+def test_without_a_listener_on_port_80_each_vip_gets_a_virtual_server_that_is_no_listeners(
+    listeners: tuple[ServiceListener, ...],
+) -> None:
+    more = (Vip(address="2001:db8::1", subnet_id="s", network_id="n", port_id="p"),)
+    rendered = render(service(listeners=listeners, additional_vips=more, challenges=CHALLENGES), NAMES)
+    assert not rendered.problem
+    marks = {item.key.name: item.attributes.get("description") for item in rendered.objects if item.key.type == VIRTUAL}
+    own = {name: mark for name, mark in marks.items() if "challenges" in name}
+    assert len(own) == 2 and "dev_challenges_lb-1" in own
+    assert all(parse_mark(mark).implements == "challenges" for mark in own.values())  # type: ignore[union-attr]
+
+
+def test_disabled_load_balancer_gets_no_virtual_server_for_challenges() -> None:
+    rendered = render(service(listeners=(), challenges=CHALLENGES, admin_state_up=False), NAMES)
+    assert VIRTUAL not in {item.key.type for item in rendered.objects}
 
 
 @pytest.mark.parametrize("token", ["", "a b", "../x", 'a"b', "a\n", "[x]", "x" * 201])

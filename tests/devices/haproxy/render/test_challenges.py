@@ -1,8 +1,11 @@
 """Challenges of a certificate authority in HAProxy's configuration."""
 
+from typing import Any
+
 import pytest
 
 from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.resources.model import Vip
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.haproxyd import wire
 from tests.devices.services import listener, policy, rule, service
@@ -45,3 +48,28 @@ def test_challenges_are_rendered_in_the_same_order_whatever_theirs_is() -> None:
 def test_a_text_that_is_no_challenge_is_the_load_balancers_problem(token: str) -> None:
     assert "RFC 8555" in render(service(challenges={token: ANSWER})).problem
     assert "RFC 8555" in render(service(challenges={TOKEN: token})).problem
+
+
+def test_without_a_listener_on_port_80_a_frontend_of_its_own_answers_at_every_vip() -> None:
+    more = (Vip(address="2001:db8::1", subnet_id="s", network_id="n", port_id="p"),)
+    one, own = rendered(
+        service(listeners=(listener(protocol_port=8080),), additional_vips=more, challenges={TOKEN: ANSWER})
+    )
+    assert one.name == "listener-1" and own.name == "lb-1:challenges"
+    assert [(bind.address, bind.port) for bind in own.binds] == [("10.1.0.2", 80), ("2001:db8::1", 80)]
+    assert own.lines[-2:] == (LINE, "http-request return status 404")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"challenges": {}},
+        {"admin_state_up": False},
+        {"listeners": (listener(protocol="TCP", protocol_port=80),)},
+        {"listeners": (listener(protocol_port=80, admin_state_up=False),)},
+    ],
+    ids=["no_challenge", "disabled", "tcp_listener_there", "disabled_listener_there"],
+)
+def test_no_frontend_of_its_own_where_none_is_needed_or_possible(changes: dict[str, Any]) -> None:
+    definition = service(**{"listeners": (), "challenges": {TOKEN: ANSWER}, **changes})
+    assert not any(":" in each.name for each in rendered(definition))

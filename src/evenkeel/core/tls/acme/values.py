@@ -158,6 +158,8 @@ class AcmeTarget(Value):
     """Addresses of all VIPs in canonical form."""
     has_http_listener: bool
     """Whether an enabled listener of protocol HTTP has port 80."""
+    port_taken: bool
+    """Whether any listener over TCP has port 80."""
     admin_state_up: bool
     placed: bool
     mirrored: bool

@@ -5,13 +5,21 @@ only while there are challenges. A BIG-IP judges LTM policies before iRules: a l
 (:mod:`.l7.policy`). iRules that follow, of operators, do not see the request.
 """
 
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from evenkeel.core.resources.http_challenges import CHALLENGE_PATH
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject
+from evenkeel.devices.bigip.render.addresses import VirtualIp
 from evenkeel.devices.bigip.render.data_groups import data_group, data_group_path
+from evenkeel.devices.bigip.render.l7.effective import effective_routing
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
-from evenkeel.devices.challenges import answered_paths
+from evenkeel.devices.bigip.render.rules import listener_rules
+from evenkeel.devices.bigip.render.virtual import virtual_server
+from evenkeel.devices.challenges import answered_paths, own_listener
 
 KIND = "challenges"
 # The connection ends with the response, because it is left without its later requests' events.
@@ -25,6 +33,24 @@ _CODE = f"""\
             return
         }}
     }}"""
+
+
+def own_virtual_servers(
+    service: ServiceDefinition, vips: Sequence[VirtualIp], names: BigIpNames
+) -> tuple[list[WantedObject], list[WantedObject]]:
+    """The virtual servers that only answer challenges, after what they need, if the load balancer needs any. Raises
+    :class:`Unrenderable`.
+    """
+    listener = own_listener(service)
+    if listener is None:
+        return [], []
+    routes = effective_routing(listener, {})
+    missing = RulePart(event="HTTP_REQUEST", order=Order.ROUTING, lines=("    HTTP::respond 404 noserver",))
+    parts = [*challenge_parts(service, listener, names), missing]
+    own = [*challenge_objects(service, listener, names), *listener_rules(service, routes, parts, names)]
+    made = (virtual_server(service, vip, None, routes, own, names, kind=KIND) for vip in vips)
+    named = [names.helper(vip.mark_kind(KIND), service.load_balancer_id) for vip in vips]
+    return own, [replace(each, key=replace(each.key, name=name)) for each, name in zip(made, named, strict=True)]
 
 
 def challenge_objects(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:

@@ -10,6 +10,8 @@ its headers, times    ltm/profile/http, /tcp, /fastl4, /udp,    ``<prefix>_<kind
                       /sctp; ltm/rule
 its allowed CIDRs     ltm/data-group/internal                   ``<prefix>_cidrs_<listener id>``
 challenges            the same, with a part of its ltm/rule     ``<prefix>_challenges_<listener id>``
+without a listener    ltm/virtual and these                     ``<prefix>_challenges_<load balancer id>``
+on port 80
 its certificates      ltm/profile/client-ssl                    ``<prefix>_clientssl-<digest>_<listener id>``
 HTTP/2                built-in, or ltm/profile/http2            ``<prefix>_http2_<listener id>``
 pool                  ltm/pool                                  ``<prefix>_<pool id>``
@@ -44,7 +46,7 @@ from evenkeel.devices.bigip.objects import RenderedObjects, WantedObject
 from evenkeel.devices.bigip.render.addresses import check_addresses, virtual_address, virtual_ips
 from evenkeel.devices.bigip.render.admission import admitted_networks
 from evenkeel.devices.bigip.render.certificates import References
-from evenkeel.devices.bigip.render.challenges import challenge_objects, challenge_parts
+from evenkeel.devices.bigip.render.challenges import challenge_objects, challenge_parts, own_virtual_servers
 from evenkeel.devices.bigip.render.client_ssl import DEFAULT_PARENT, client_ssl_profiles, http2_profiles
 from evenkeel.devices.bigip.render.enhanced import digest_of, with_enhanced_services
 from evenkeel.devices.bigip.render.l7.effective import Routing, effective_routing
@@ -123,6 +125,9 @@ def _objects(
         changed, servers = with_enhanced_services(made, own, listener, default_pool, enhanced)
         found.extend(changed)
         virtuals.extend(servers)
+    own, servers = own_virtual_servers(service, vips, names)
+    found.extend(own)
+    virtuals.extend(servers)
     found.extend(virtual_address(service, vip, names) for vip in vips)
     found.extend(pool_object(service, pool, names) for pool in service.pools)
     return [*found, *virtuals]

@@ -27,10 +27,13 @@ def virtual_server(
     routes: Routing,
     own: Sequence[WantedObject],
     names: BigIpNames,
+    *,
+    kind: str = "listener",
 ) -> WantedObject:
     """The listener's virtual server at one VIP.
 
     ``own``: the listener's objects; the virtual server refers to the profiles, policies and iRules among them.
+    ``kind``: of its mark; that of another kind is observed as no listener.
     """
     partition = names.partition(service.project_id)
     listener, live_pool = routes.listener, routes.default
@@ -59,7 +62,7 @@ def virtual_server(
             "sourceAddressTranslation": {"type": "automap"},
             "connectionLimit": max(0, listener.connection_limit),
             "enabled" if up and listener.connection_limit != 0 else "disabled": True,
-            "description": names.marked_description(vip.mark_kind("listener"), service.load_balancer_id, listener.id),
+            "description": names.marked_description(vip.mark_kind(kind), service.load_balancer_id, listener.id),
         },
     )
 

@@ -122,12 +122,17 @@ def _part_statuses(
             )
             yield from ((owner, one) for one in members)
             yield owner, ObservedStatus(kind="pool", id=pool_id, status=status)
-    for frontend in partition.frontends:
+    for frontend in _listening(partition):
         owner = LoadBalancerId(frontend.load_balancer_id)
         yield owner, _listener(frontend, notes.get(owner, Note()))
     for owner, note in notes.items():
         for listener_id in note.listeners_down:
             yield owner, ObservedStatus(kind="listener", id=listener_id, status=S.OFFLINE)
+
+
+def _listening(partition: wire.PartitionStatus) -> Iterator[wire.FrontendStatus]:
+    """Frontends of tenants' listeners: all but auxiliary ones."""
+    return (frontend for frontend in partition.frontends if object_id(frontend.name) == frontend.name)
 
 
 def _member(server: wire.ServerStatus) -> ObservedStatus:
@@ -252,7 +257,7 @@ def _statistics(readings: Iterable[HaproxyReading], names: HaproxyNames) -> Iter
     totals: dict[str, ListenerStatistics] = {}
     for reading in readings:
         for partition in own_partitions(reading.seen, names):
-            for frontend in partition.frontends:
+            for frontend in _listening(partition):
                 before = totals.get(frontend.name, ListenerStatistics())
                 totals[frontend.name] = before.plus(_listener_counters(frontend))
     return (ObservedStatistics(listener_id=key, statistics=value) for key, value in totals.items())

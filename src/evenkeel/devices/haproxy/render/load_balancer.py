@@ -7,6 +7,7 @@ listener            frontend                                    listener id
 allowed CIDRs       ACL file                                    ``<listener id>:cidrs``
 certificates        files, see :mod:`.certificates`             ``<listener or pool id>:<kind>.<digits>``
 challenges          lines of listeners, see :mod:`.challenges`  none
+of no listener's    frontend                                     ``<load balancer id>:challenges``
 a listener's        ``crt-list`` of these files                 ``<listener id>:crt_list``
 pool                backend                                     pool id
 L7 policies         lines of the frontend, see :mod:`.l7`       ``l7.<n>.<m>`` for ACLs
@@ -35,7 +36,7 @@ from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.note import Note, pack_note
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
-from evenkeel.devices.haproxy.render.challenges import challenge_lines
+from evenkeel.devices.haproxy.render.challenges import challenge_lines, own_frontend
 from evenkeel.devices.haproxy.render.datagrams import PROTOCOLS, datagram_listener
 from evenkeel.devices.haproxy.render.headers import inserted_headers
 from evenkeel.devices.haproxy.render.l7 import policy_lines, pools_in_use, redirect_pools
@@ -120,7 +121,7 @@ def _load_balancer(
     return wire.LoadBalancerConfig(
         id=object_name("load balancer", service.load_balancer_id),
         revision=service.revision,
-        frontends=frontends,
+        frontends=(*frontends, *own_frontend(service, (address, *more))),
         backends=(*rendered_pools, *(table for each in services.values() for table in each.tables)),
         # Last, because rendering collects the files that it refers to.
         files=(*lists, *(file for each in services.values() for file in each.files), *certificates.files),
