@@ -5,7 +5,9 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-WITHOUT_SUBJECT = re.compile(r"test_(?:what|it|its|so|nobody|somebody|those|they|who|whose|which)_")
+WITHOUT_SUBJECT = re.compile(
+    r"test_(?:what|it|its|so|nobody|somebody|those|they|who|whose|which|when|where|how|that|whether|if)_"
+)
 
 
 def test_names_of_tests_begin_with_their_subject() -> None:

@@ -120,7 +120,7 @@ async def test_as_long_as_contents_come_it_is_gone_on_however_many_there_are() -
     assert len(bench.controllers.certificate_calls) == 10
 
 
-async def test_when_none_come_any_more_others_get_their_turn() -> None:
+async def test_others_get_their_turn_when_no_more_certificates_come() -> None:
     bench = bench_of({"lb-1": (named("a"),)})
     clock = HandClock()
     bench.worker._reconciler._certificates._clock = clock

@@ -71,7 +71,7 @@ def test_a_confirmed_change_is_named_for_a_while_in_the_history_that_it_is_of() 
     assert memory.state_to_confirm() == ConfirmedState(history="h1", keepalives=5)
 
 
-def test_where_a_confirmed_change_is_served_is_reported_until_its_load_balancer_is_to_be_gone() -> None:
+def test_devices_of_a_confirmed_change_are_reported_until_its_load_balancer_is_to_be_gone() -> None:
     memory, _ = remembering()
     shard = ShardEpoch(shard_id="s", epoch=4)
     memory.confirm("h1", (OUTCOME,), shard)

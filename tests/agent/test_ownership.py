@@ -372,7 +372,7 @@ async def test_a_lost_session_ends_everything_at_once(bench: Bench) -> None:
     assert bench.asked == 0
 
 
-async def test_where_devices_are_attached_to_networks_the_common_shard_has_a_writer_for_those_that_are_shared(
+async def test_common_shard_writes_shared_networks_where_devices_are_attached_to_networks(
     bench: Bench,
 ) -> None:
     bench.group.facts = replace(bench.group.facts, network_layout=NetworkLayout(adjacent=True))

@@ -33,6 +33,6 @@ def test_watch_goes_on_while_no_controller_answers(stub: Stub, evenkeel: Run, mo
     assert ran.code == 0 and "trying again" in ran.err
 
 
-def test_how_often_is_limited(evenkeel: Run) -> None:
+def test_interval_of_watch_is_limited(evenkeel: Run) -> None:
     assert evenkeel("status", "--watch", "0.1").code == 2
     assert evenkeel("status", "--watch", "often").code == 2

@@ -170,7 +170,7 @@ async def test_a_slow_network_service_holds_up_nobody_and_its_answer_is_used_lat
     await definitions.close()
 
 
-async def test_where_members_are_is_queried_again_soon_if_nobody_said() -> None:
+async def test_addresses_of_members_are_queried_again_soon_if_nobody_reported_them() -> None:
     store, service = Store(Needs(members=frozenset({("net-1", "10.0.0.1"), ("net-2", "10.0.0.2")}))), Service()
     service.error = NetworkUnavailable("away")
     told: list[str] = []

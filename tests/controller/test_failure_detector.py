@@ -118,7 +118,7 @@ async def test_with_many_agents_each_is_looked_at_less_often() -> None:
     assert many.interval_seconds() == 1000 / PROBES_PER_SECOND
 
 
-async def test_where_wills_are_delivered_only_sessions_with_a_reason_are_probed() -> None:
+async def test_only_sessions_with_a_reason_are_probed_where_wills_are_delivered() -> None:
     store, bus, clock = Sessions(4), Presences(delivers_wills=True), HandClock()
     detector = suspicion(store, bus, [], clock)
     names = [presence_name(session.session_id) for session in store.refs]

@@ -87,7 +87,7 @@ async def test_the_first_of_a_tenant_is_decided_and_the_others_join_it_with_thei
     assert around.told == [("b", True), ("c", True)]
 
 
-async def test_where_the_tenant_has_a_shard_by_now_nothing_is_decided() -> None:
+async def test_no_placement_is_decided_where_the_tenant_has_a_shard_by_now() -> None:
     around = Around()
     around.shards["lab", "t", None] = SHARD
     await placed(around, created("a"))

@@ -79,7 +79,7 @@ async def test_an_outage_of_the_bus_moves_nothing_where_all_agents_come_back(wor
     assert "shard_taken_over" not in await kinds(world)
 
 
-async def test_when_most_agents_fall_silent_nothing_moves_until_an_operator_resumes(world: World) -> None:
+async def test_no_shard_moves_when_most_agents_fall_silent_until_an_operator_resumes(world: World) -> None:
     await world.start(agents=4)
     load_balancer_id, home = await served(world)
     others = [host for host in world.agents if host != home][:2]
@@ -113,7 +113,7 @@ async def test_an_agent_that_alone_cannot_reach_the_devices_gives_its_shards_up(
     await eventually(back_home)
 
 
-async def test_when_no_agent_reaches_the_devices_nothing_moves(world: World) -> None:
+async def test_no_shard_moves_when_no_agent_reaches_the_devices(world: World) -> None:
     await world.start()
     load_balancer_id, home = await served(world)
     before = await epoch(world, load_balancer_id)

@@ -193,7 +193,7 @@ def test_option_without_an_equivalent_is_a_problem(evenkeel: Run, tmp_path: Path
     ]
 
 
-def test_how_devices_are_attached_to_networks_is_kept(evenkeel: Run, tmp_path: Path) -> None:
+def test_attachment_of_devices_to_networks_is_kept(evenkeel: Run, tmp_path: Path) -> None:
     file, written = tmp_path / "agent.ini", tmp_path / "new" / "agent.ini"
     file.write_text(
         "[DEFAULT]\nf5_global_routed_mode = False\nicontrol_hostname = 192.0.2.1,192.0.2.2\nicontrol_password = x\n"

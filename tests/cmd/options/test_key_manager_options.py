@@ -58,7 +58,7 @@ def test_a_missing_file_for_barbicans_tls_is_refused(tmp_path: Path, name: str) 
         open_key_manager(configured(tmp_path, *BARBICAN, f"{name} = /no/such"))
 
 
-def test_that_barbicans_certificate_is_not_verified_is_reported(tmp_path: Path) -> None:
+def test_unverified_certificate_of_barbican_is_reported(tmp_path: Path) -> None:
     with capture_logs() as lines:
         open_key_manager(configured(tmp_path, *BARBICAN, "insecure = true")).close()
     assert [line["event"] for line in lines] == ["certificates of Barbican and Keystone are not verified"]

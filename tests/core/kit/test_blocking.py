@@ -22,7 +22,7 @@ async def test_blocking_call_runs_in_a_thread_with_its_result_or_error() -> None
     pool.close()
 
 
-async def test_when_all_places_are_taken_the_next_is_refused_at_once_and_later_taken() -> None:
+async def test_call_is_refused_at_once_when_all_places_are_taken_and_accepted_later() -> None:
     pool, go = calls(threads=1, waiting_max=1), threading.Event()
     both = [asyncio.create_task(pool.run(go.wait)) for _ in range(2)]
     await asyncio.sleep(0)

@@ -34,7 +34,7 @@ def test_small_differences_stay() -> None:
     assert skewed_homes(group()) is None
 
 
-def test_where_homes_are_not_moved() -> None:
+def test_homes_that_are_not_moved() -> None:
     skewed = group(9, 0)
     assert skewed_homes(skewed) is not None
     assert skewed_homes(replace(skewed, halted=True)) is None

@@ -309,7 +309,7 @@ def test_only_eligible_agents_take_and_only_what_is_unserved_or_overdue(group: G
 
 
 @given(groups_st)
-def test_where_any_agent_may_take_over_no_shard_is_left_unserved(group: GroupSnapshot) -> None:
+def test_no_shard_is_left_unserved_where_any_agent_may_take_over(group: GroupSnapshot) -> None:
     if group.halted or group.reschedule is not RescheduleMode.CONTROL:
         return
     if not any(not agent.fresh for agent in fit_agents(group.agents)):

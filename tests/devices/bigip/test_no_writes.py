@@ -174,7 +174,7 @@ async def test_one_that_refuses_every_commit_of_its_owner_lags_and_no_load_balan
     assert not outcome.lagging and await same_on_both(pair)
 
 
-async def test_if_all_refuse_every_commit_the_load_balancer_gets_the_reason(pair: BigIpRig) -> None:
+async def test_load_balancer_gets_the_reason_if_all_devices_refuse_every_commit(pair: BigIpRig) -> None:
     agent = pair.owner(**QUICK)
     await agent.apply(batch(service(), complete=True))
     pair.emulator.faults.add(Fault(kind="refuse_transaction"))

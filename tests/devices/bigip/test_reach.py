@@ -99,7 +99,7 @@ async def test_a_slow_device_is_waited_for_as_long_as_it_lives(pair: BigIpRig) -
     assert not (await slow).lagging
 
 
-async def test_when_no_device_answers_all_of_them_are_named(pair: BigIpRig) -> None:
+async def test_all_devices_are_named_when_none_answers(pair: BigIpRig) -> None:
     pair.emulator.faults.add(Fault(kind="refuse"))
     agent = pair.owner(retry_time="0.1")
     with pytest.raises(DeviceUnavailable) as refusal:

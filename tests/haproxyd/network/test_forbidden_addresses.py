@@ -81,7 +81,7 @@ def test_an_api_on_every_address_is_protected_by_the_hosts_addresses() -> None:
     assert made.problem_of(balancer(vip=VIP, listening=9443), ()) == ""  # what is bound already cannot be bound again
 
 
-def test_where_loopback_is_allowed_the_daemons_own_ports_are_not() -> None:
+def test_daemons_own_ports_are_forbidden_where_loopback_is_allowed() -> None:
     made = limits(
         addresses=AddressRules(allow_loopback=True),
         peers_address="127.0.0.1",

@@ -162,7 +162,7 @@ async def test_a_partition_whose_guard_cannot_be_read_stops_nobody():
         assert site.partitions.show("one").problem == ""
 
 
-async def test_where_a_partition_that_cannot_be_read_listens_is_not_given_away():
+async def test_addresses_of_an_unreadable_partition_are_not_given_away():
     async with world() as site:
         a = await site.member("a")
         vip = free_vip()

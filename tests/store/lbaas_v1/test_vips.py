@@ -222,7 +222,7 @@ async def test_port_attributes_of_a_pool_without_vip_are_refused(store: SqlStore
         await store.tenants.update_load_balancer(made.load_balancer_id, {"vip_qos_policy_id": "q"}, project_id=PROJECT)
 
 
-async def test_where_immutability_is_strict_a_vip_waits_for_its_pool(store: SqlStore, database_url: str) -> None:
+async def test_vip_waits_for_its_pool_where_immutability_is_strict(store: SqlStore, database_url: str) -> None:
     await placed(store)
     made = await make_pool(store)
     strict = open_store(database_url, StoreOptions(strict_immutability=True))

@@ -155,7 +155,7 @@ async def test_quotas_are_set_shown_listed_and_reset(narrow: SqlStore) -> None:
     assert [row.id for row in (await narrow.quotas.list_quotas(ListQuery())).items] == ["a"]
 
 
-async def test_where_there_are_no_quotas_no_statement_is_about_them(store: SqlStore) -> None:
+async def test_no_statement_is_about_quotas_where_there_are_none(store: SqlStore) -> None:
     await store.quotas.set_quotas("another", {"loadbalancer": 0})
     stored = await create(store)
 

@@ -123,7 +123,7 @@ async def test_after_the_databases_clock_was_set_back_it_is_counted_again(store:
     assert (await of(store, asked).get()).content == 2
 
 
-async def test_when_they_have_become_few_the_row_goes(store: SqlStore, asked: Questions) -> None:
+async def test_stored_shared_count_is_deleted_when_few_rows_remain_to_count(store: SqlStore, asked: Questions) -> None:
     await of(store, asked).get()
     await change(store, counted_at=db_now() - 2 * LONG)
     assert await of(store, asked, lambda _: 0.0).get() == (2, 0.0)

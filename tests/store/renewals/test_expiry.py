@@ -80,7 +80,7 @@ async def test_a_revocation_list_is_reported_when_it_is_out_of_date(world: World
     assert await told(world) == ["expired"]
 
 
-async def test_when_a_revocation_list_is_out_of_date_is_stored(world: World) -> None:
+async def test_date_at_which_a_revocation_list_is_out_of_date_is_stored(world: World) -> None:
     await world.certificate(await world.load_balancer(), "ref-1", kind="revocation_list")
     end = datetime(2026, 1, 1, tzinfo=UTC)
     ended = replace(found(), kind=CertificateKind.REVOCATION_LIST, facts=None, next_update=end)

@@ -198,7 +198,7 @@ async def test_monitors_of_nodes_take_members_out(device: Client, backend: Start
 
 
 @pytest.mark.parametrize("kind", ["tcp", "http", "gateway-icmp"])
-async def test_where_monitors_may_probe(device: Client, kind: str) -> None:
+async def test_addresses_that_monitors_may_probe(device: Client, kind: str) -> None:
     for number, possible in enumerate(("*:*", "*:80", "10.0.0.1:80", "10.0.0.1%1:80", "2001:db8::1.80")):
         await monitor(device, kind, f"m{number}", destination=possible)
     for impossible in ("10.0.0.1:*", "10.0.0.1%1:*", "2001:db8::1.*", "name:80", "10.0.0.1"):

@@ -115,7 +115,7 @@ def test_source_port_is_a_hash_in_the_rule(protocol: str, port: str) -> None:
     assert used(definition) == ([], "")
 
 
-def test_where_no_hash_chooses_all_requests_of_a_connection_go_to_one_member() -> None:
+def test_all_requests_of_a_connection_go_to_one_member_where_no_hash_chooses() -> None:
     def profiles(definition: ServiceDefinition) -> list[str]:
         found = objects(definition)
         assert "ltm/rule dev_rule_listener-1" not in found

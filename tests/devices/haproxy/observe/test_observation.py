@@ -137,12 +137,12 @@ def test_of_a_pair_the_worst_counts_and_connections_are_summed() -> None:
         ]
 
 
-def test_where_haproxy_does_not_run_its_load_balancers_are_in_error() -> None:
+def test_load_balancers_are_in_error_where_haproxy_does_not_run() -> None:
     seen = together(partition(problem="does not start"))
     assert statuses(seen) == {"lb": "ERROR"} and reasons(seen) == {"lb": "device a: does not start"}
 
 
-def test_where_haproxy_does_not_run_load_balancers_of_the_kernel_are_degraded_with_the_reason() -> None:
+def test_load_balancers_of_the_kernel_are_degraded_with_the_reason_where_haproxy_does_not_run() -> None:
     parts = (frontend(), backend(server(checked=False)))
     ids = ("lb", "tcp")
     seen = together(partition(*parts, load_balancer_ids=ids, haproxy_down=True, problem="does not start"))
@@ -150,14 +150,14 @@ def test_where_haproxy_does_not_run_load_balancers_of_the_kernel_are_degraded_wi
     assert reasons(seen) == dict.fromkeys(ids, "device a: does not start")
 
 
-def test_where_it_runs_on_one_device_only_they_are_degraded() -> None:
+def test_load_balancers_are_degraded_where_haproxy_runs_on_one_device_only() -> None:
     well, gone = partition(frontend(), backend(server())), partition(problem="does not start")
     for seen, host in ((together(well, gone), "b"), (together(gone, well), "a")):
         assert statuses(seen) == {"lb": "DEGRADED", "l1": "ONLINE", "p1": "ONLINE", "m1": "ONLINE"}
         assert reasons(seen) == {"lb": f"device {host}: does not start"}
 
 
-def test_where_it_does_not_run_as_configured_they_are_degraded() -> None:
+def test_load_balancers_are_degraded_where_haproxy_does_not_run_as_configured() -> None:
     seen = together(partition(frontend(), backend(server()), problem="local.cfg is broken"))
     assert statuses(seen)["lb"] == "DEGRADED" and reasons(seen) == {"lb": "device a: local.cfg is broken"}
 
