@@ -7,7 +7,7 @@ Litestar routes requests and handles exceptions.
 import functools
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -82,10 +82,10 @@ class Application:
     """The ASGI application of one set of services. It sets a request id on every response, including responses that no
     endpoint made. All applications of a process share their routing, see :func:`_router`."""
 
-    def __init__(self, served: Mapping[str, "_Path"], end_streams: Callable[[], None]) -> None:
-        """Initialize the application. ``served``: by path. ``end_streams``: ends streamed responses."""
+    def __init__(self, served: "_Paths", end_streams: Callable[[], None]) -> None:
+        """Initialize the application. ``end_streams``: ends streamed responses."""
         self._served = served
-        self._router = _router(tuple(served), frozenset(path.style for path in served.values()))
+        self._router = _router(tuple(served.operations), served.styles)
         self.end_streams = end_streams
         """Function that ends streamed responses, because the process stops."""
 
@@ -174,7 +174,7 @@ def create_app(
     routes = (*ROUTES, document_routes(ROUTES))
     gatekeeper = Gatekeeper(identity or NoAuthentication(), policy or default_policy(), rate_limit, routes)
     return Application(
-        _build_endpoints(routes, services, gatekeeper, origins or OriginRule()), end_streams=services.event_feed.close
+        _build_paths(routes, services, gatekeeper, origins or OriginRule()), end_streams=services.event_feed.close
     )
 
 
@@ -227,23 +227,40 @@ def _error_handler(styles: ApiStyles) -> ErrorHandler:
     return answer_error
 
 
-def _build_endpoints(
-    routes: Iterable[RouteMap], services: Services, gatekeeper: Gatekeeper, origins: OriginRule
-) -> dict[str, "_Path"]:
-    """Build the endpoints of all paths over these services."""
+class _Paths(dict[str, "_Path"]):
+    """The paths of an application, made at their first request: three hundred of them, of which a process that has just
+    started, and each application in a test, serves a few.
+
+    ``make``: makes the endpoint of an operation."""
+
+    def __init__(self, routes: Iterable[RouteMap], make: Callable[[RouteMap, Operation], Endpoint]) -> None:
+        super().__init__()
+        self._make = make
+        self.styles = frozenset(route_map.style for route_map in routes)
+        self.operations: dict[str, list[tuple[RouteMap, Operation]]] = defaultdict(list)
+        """By path."""
+        for route_map, operation in _operations(routes):
+            for path in _paths(route_map, operation):
+                self.operations[path].append((route_map, operation))
+
+    def __missing__(self, path: str) -> "_Path":
+        operations = self.operations[path]
+        endpoints = {operation.method: self._make(route_map, operation) for route_map, operation in operations}
+        unaudited = {operation.method for _, operation in operations if not operation.audited}
+        style = operations[-1][0].style
+        made = self[path] = _Path(path, endpoints, style, unaudited)
+        return made
+
+
+def _build_paths(routes: Sequence[RouteMap], services: Services, gatekeeper: Gatekeeper, origins: OriginRule) -> _Paths:
+    """Build all paths over these services."""
     in_error = services.changing_in_error()
-    endpoints: dict[str, dict[str, Endpoint]] = defaultdict(dict)
-    unaudited: dict[str, set[str]] = defaultdict(set)
-    styles: dict[str, ApiStyle] = {}
-    for route_map, operation in _operations(routes):
+
+    def make(route_map: RouteMap, operation: Operation) -> Endpoint:
         used = in_error if route_map.style.changes_in_error else services
-        endpoint = _endpoint(operation, route_map.style, used, gatekeeper, origins)
-        for path in _paths(route_map, operation):
-            endpoints[path][operation.method] = endpoint
-            if not operation.audited:
-                unaudited[path].add(operation.method)
-            styles[path] = route_map.style
-    return {path: _Path(path, methods, styles[path], unaudited[path]) for path, methods in endpoints.items()}
+        return _endpoint(operation, route_map.style, used, gatekeeper, origins)
+
+    return _Paths(routes, make)
 
 
 class _Path:
