@@ -230,8 +230,10 @@ def sentence(text: str) -> str:
 
 
 def main() -> int:
-    """Write the pages; the folder is the argument."""
-    folder = Path(sys.argv[1])
+    """Write the pages into the folder that the command line names."""
+    parser = argparse.ArgumentParser(description="Write man pages of all commands.")
+    parser.add_argument("folder", type=Path, help="folder for the pages; made if it is missing")
+    folder: Path = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     for variable in ("EVENKEEL_ENDPOINT", "EVENKEEL_CACERT", "OS_CACERT"):
         os.environ.pop(variable, None)  # help names their values as defaults

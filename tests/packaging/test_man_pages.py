@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,17 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(make, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return folder
+
+
+def test_generation_without_a_folder_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = str(ROOT / "scripts" / "generate_man_pages.py")
+    monkeypatch.setattr(sys, "argv", [script])
+    with pytest.raises(SystemExit) as refused:
+        runpy.run_path(script, run_name="__main__")
+    assert refused.value.code == 2
+    assert "folder" in capsys.readouterr().err
 
 
 def shown(*pages: Path) -> str:
