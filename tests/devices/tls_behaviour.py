@@ -76,16 +76,19 @@ class Site(Protocol):
 
 
 class Answer:
-    """What a client got. ``status`` 0: it was not served."""
+    """What a client got. ``status`` 0: it was not served, for the reason ``error`` if its connection failed."""
 
-    def __init__(self, head: str = "", body: str = "", session: Any = None) -> None:
-        self.head, self.body = head, body
+    def __init__(self, head: str = "", body: str = "", session: Any = None, error: OSError | None = None) -> None:
+        self.head, self.body, self.error = head, body, error
         self.status = int(head.split()[1]) if head else 0
         self.version = session.version() if session else ""
         self.cipher = session.cipher()[0] if session else ""
         self.protocol = session.selected_alpn_protocol() if session else ""
         self.shown = common_name(session.getpeercert(True)) if session else ""
         """Of the certificate that the device showed."""
+
+    def __repr__(self) -> str:
+        return f"Answer({self.head.partition(chr(13))[0]!r}, {self.version!r}, {self.error!r})"
 
     def header(self, name: str) -> list[str]:
         """All values of a header."""
@@ -208,8 +211,8 @@ class Clients:
                 session = writer.get_extra_info("ssl_object")
                 head, _, body = (await reader.read()).decode().partition("\r\n\r\n")
                 return Answer(head, body, session if head else None)
-        except OSError:
-            return Answer()
+        except OSError as error:
+            return Answer(error=error)
         finally:
             if writer is not None:
                 writer.transport.abort()

@@ -9,6 +9,7 @@ import abc
 import atexit
 import contextlib
 import ctypes
+import functools
 import os
 import pwd
 import random
@@ -25,6 +26,7 @@ from typing import Any
 
 STOP_SECONDS = 60.0
 _PR_SET_PDEATHSIG = 1
+_NETWORKS = range(2, 252)
 _PORTS = range(15_000, 32_000)  # below Linux's ephemeral range: a stopped server finds its port free again
 _libc = ctypes.CDLL(None, use_errno=True)
 _starter = ThreadPoolExecutor(1, thread_name_prefix="service-starter")
@@ -38,7 +40,7 @@ def free_port() -> int:
     """A TCP port of 127.0.0.1 that nobody listens on, and that no other test process is given while this one lives."""
     for _ in range(200):
         port = random.SystemRandom().choice(_PORTS)
-        if not _reserve(port):
+        if not _reserve(f"port-{port}"):
             continue
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -63,12 +65,23 @@ def free_port_at(address: str) -> int:
     raise ServiceFailed("no free port")
 
 
-def _reserve(port: int) -> bool:
+@functools.cache
+def loopback_network() -> str:
+    """``127.N`` of loopback addresses that no other test process of this host uses while this one lives."""
+    first = os.getpid()
+    for number in range(first, first + len(_NETWORKS)):
+        network = _NETWORKS[number % len(_NETWORKS)]
+        if _reserve(f"network-{network}"):
+            return f"127.{network}"
+    raise ServiceFailed("no free loopback network")
+
+
+def _reserve(name: str) -> bool:
     """False: it is another one's, who may not listen yet, or be stopped and come back. The kernel ends a reservation
     with the process: an abstract socket has no file."""
     reservation = socket.socket(socket.AF_UNIX)
     try:
-        reservation.bind(f"\0evenkeel-test-port-{port}")
+        reservation.bind(f"\0evenkeel-test-{name}")
     except OSError:
         reservation.close()
         return False

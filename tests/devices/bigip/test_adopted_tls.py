@@ -1,7 +1,6 @@
 """F5's objects in /Common: profiles, certificates, keys, ciphers and data groups go with the last adopted listener."""
 
 import asyncio
-import os
 import ssl
 from collections.abc import AsyncIterator
 from typing import Any
@@ -20,9 +19,10 @@ from tests.devices.bigip.rig import BigIpRig
 from tests.devices.owner import Owner
 from tests.devices.services import batch, gone, member, pool, service, session_of
 from tests.devices.tls_behaviour import RENEWED, SHOP, WWW, tls_listener
+from tests.services.process import loopback_network
 from tests.waiting import eventually
 
-NETWORK = f"127.{os.getpid() % 250 + 2}.78"
+NETWORK = f"{loopback_network()}.78"
 SHARED, OWN, ACL = (f"{at:08x}-1111-4000-8000-000000000000" for at in range(1, 4))
 COMMON = (
     ("ltm/profile/client-ssl", f"dev_{SHARED}"),

@@ -1,7 +1,6 @@
 """Partitions that F5's agent made: refused until an operator has them adopted, then changed in place under traffic."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -16,9 +15,10 @@ from icontrol_emulator import Emulator, Fault
 from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands, bigip
 from tests.devices.owner import Owner
 from tests.devices.services import PROJECT, batch, gone, listener, member, pool, service, session_of
+from tests.services.process import loopback_network
 from tests.waiting import eventually
 
-VIP = f"127.{os.getpid() % 250 + 2}.77.9"
+VIP = f"{loopback_network()}.77.9"
 SEVEN_LAYERS = [{"name": name, "partition": "Common"} for name in ("http", "oneconnect", "tcp")]
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from tests.devices.bigip.traffic import TrafficSite
 from tests.devices.enhanced_behaviour import EnhancedServiceBehaviour
 from tests.devices.services import batch, listener, member, pool, service
 from tests.devices.tls_behaviour import Member
+from tests.services.process import loopback_network
 
 ADDS_A_HEADER = 'when HTTP_REQUEST {\n    HTTP::header insert "X-Added" "by the operator"\n}'
 VIRTUAL = at("ltm/virtual", "listener-1")
@@ -198,7 +198,7 @@ async def test_members_get_the_header_of_the_operators_irule(busy: BigIpRig, tmp
     owner = busy.owner(esd_dir=str(tmp_path), allow_loopback_addresses="true")
     server = Member("one")
     await server.start()
-    address = f"127.{os.getpid() % 250 + 2}.77.9"
+    address = f"{loopback_network()}.77.9"
     one = using(
         "web",
         vip=Vip(address=address, subnet_id="s", network_id="n", port_id="p"),

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import ssl
 from collections.abc import AsyncIterator
 
@@ -26,9 +25,10 @@ from tests.devices.bigip.rig import ENVIRONMENT, BigIpRig
 from tests.devices.bigip.snapshots import snapshot
 from tests.devices.services import PROJECT, batch, listener, member, monitor, pool, service
 from tests.devices.tls_behaviour import SHOP, WWW, tls_listener
+from tests.services.process import loopback_network
 from tests.waiting import eventually
 
-VIP = f"127.{os.getpid() % 250 + 2}.79.9"
+VIP = f"{loopback_network()}.79.9"
 _KEYS = "https://keys.example/v1/containers"
 CONTAINERS = {f"{_KEYS}/{uuid_of('tls-1')}": WWW, f"{_KEYS}/{uuid_of('tls-2')}": SHOP}
 NAMED = {reference: certificate(issued) for reference, issued in CONTAINERS.items()}

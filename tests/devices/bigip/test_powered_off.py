@@ -4,7 +4,6 @@ The devices end up in step, without orphans, and traffic is served all the time.
 """
 
 import asyncio
-import os
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 
@@ -17,6 +16,7 @@ from icontrol_emulator import Emulator
 from tests.devices.bigip.rig import BigIpRig, Hands
 from tests.devices.owner import Owner
 from tests.devices.services import batch, gone, listener, member, pool, service
+from tests.services.process import loopback_network
 from tests.waiting import eventually
 
 LOAD_BALANCERS = 40
@@ -70,7 +70,7 @@ class Tenant:
         return list(self.services.values())
 
     def address(self, number: int) -> str:
-        return f"127.{os.getpid() % 250 + 2}.77.{number}"
+        return f"{loopback_network()}.77.{number}"
 
     def _member(self, number: int, place: int) -> ServiceMember:
         return member(number, place, address="127.0.0.1", protocol_port=self._backends[place].port)

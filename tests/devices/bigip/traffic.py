@@ -1,7 +1,6 @@
 """An emulated BIG-IP with a data plane, as clients and an agent see it."""
 
 import itertools
-import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import MappingProxyType
@@ -16,6 +15,7 @@ from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from icontrol_emulator import Emulator
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.services import PROJECT, batch
+from tests.services.process import loopback_network
 
 _numbers = itertools.count(1)
 
@@ -39,7 +39,7 @@ class TrafficSite:
         self._project_id = project_id
         self._epoch = epoch
         self._owner = rig.owner(allow_loopback_addresses="true", **options)
-        self._network = f"127.{os.getpid() % 250 + 2}.{next(_numbers) % 250 + 1}" if at is None else at._network
+        self._network = f"{loopback_network()}.{next(_numbers) % 250 + 1}" if at is None else at._network
 
     async def apply(
         self, service: ServiceDefinition, contents: Mapping[str, CertificateContent] = MappingProxyType({})

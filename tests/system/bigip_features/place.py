@@ -24,6 +24,7 @@ from tests.api.client import Client
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.tls_behaviour import BALANCER, REVOKED, REVOKED_MEMBER, ROOT, SHOP, WWW
 from tests.key_managers.authority import INTERMEDIATE
+from tests.services.process import loopback_network
 from tests.system.world import ENVIRONMENT, World
 from tests.waiting import eventually
 
@@ -217,7 +218,7 @@ async def feature_place(folder: Path, installed: tuple[Path, Path]) -> AsyncIter
             await world.rig.hands.call("POST", "ltm/rule", rule)
             await world.start(controllers=1, agents=1)
             for number, subnet_id in enumerate(SUBNET_IDS):
-                await world.store.operators.add_subnet(_subnet(subnet_id, f"127.{os.getpid() % 250 + 2}.{number}"))
+                await world.store.operators.add_subnet(_subnet(subnet_id, f"{loopback_network()}.{number}"))
             app = create_app(
                 store=world.store,
                 network=BuiltinNetwork(world.store.operators),

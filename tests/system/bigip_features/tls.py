@@ -82,7 +82,8 @@ async def clients_must_show_certificates(scene: Scene) -> None:
 
 async def clients_may_show_certificates(scene: Scene) -> None:
     clients = scene.over_tls()
-    assert [(await clients.ask(tls=clients.context(each))).status for each in (CLIENT, None)] == [200, 200]
+    answers = [await clients.ask(tls=clients.context(each)) for each in (CLIENT, None)]
+    assert [answer.status for answer in answers] == [200, 200], answers
 
 
 async def members_are_verified_and_shown_a_certificate(scene: Scene) -> None:
