@@ -17,7 +17,7 @@ DISTRIBUTION = "worksteal"
 """``--dist`` of pytest-xdist. Each worker begins with consecutive tests (:mod:`tests.tiers.order`), so that fixtures of
 a module or package are set up by one worker; workers that have run out of tests take over half of those of another."""
 
-_SERVERS = "(services or servers)"
+_WAITING = "(services or servers or acceptance)"
 
 
 class Tier(NamedTuple):
@@ -44,10 +44,10 @@ def tiers(mode: Mode, marks: str = "") -> list[Tier]:
         only.append("not slow")
         return [Tier("quick tests", _all("not services and not acceptance", *only))]
     return [
-        Tier("tests without servers", _all(f"not {_SERVERS} and not acceptance", *only)),
-        # before tests with servers, which keep the processors busy without those that compute beside
-        Tier("acceptance", _all("acceptance", *only), is_waiting=True),
-        Tier("tests with servers", _all(f"{_SERVERS} and not acceptance", *only), is_waiting=True),
+        Tier("tests without servers", _all(f"not {_WAITING}", *only)),
+        # with acceptance tests, which wait most: they begin, for they take long, and others fill the processors; a tier
+        # of their own would start all servers and import all programs twice, and end with one worker
+        Tier("tests with servers", _all(_WAITING, *only), is_waiting=True),
     ]
 
 

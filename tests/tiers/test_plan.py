@@ -37,7 +37,8 @@ def test_every_test_is_in_one_tier_of_a_release_run_and_in_one_or_none_of_the_ot
         ({"slow"}, "tests without servers"),
         ({"servers"}, "tests with servers"),
         ({"services", "slow"}, "tests with servers"),
-        ({"services", "acceptance"}, "acceptance"),
+        ({"services", "acceptance"}, "tests with servers"),
+        ({"acceptance"}, "tests with servers"),
     ],
 )
 def test_tier_follows_from_marks(marks: set[str], tier: str) -> None:
