@@ -32,6 +32,7 @@ PROJECT = "acme-project"
 CERTIFICATE = f"{API}/certificates/{PROJECT}/www"
 REFERENCE = f"directory://{PROJECT}/www"
 HANDSHAKES = 10_000
+BY_NAMES = f"acme://{NAME}?self_signed"
 
 
 @pytest.fixture
@@ -99,8 +100,10 @@ async def request_certificate(cluster: Cluster, project: str = PROJECT) -> None:
     await asyncio.to_thread(cluster.client().post, f"{API}/certificates", {"certificate": body})
 
 
-async def website(cluster: Cluster, place: VipPlace, tenant: Tenant, *, secure: bool = True) -> None:
-    """A load balancer that redirects HTTP to HTTPS; if ``secure``, with a listener for the requested certificate."""
+async def website(
+    cluster: Cluster, place: VipPlace, tenant: Tenant, *, secure: bool = True, reference: str = REFERENCE
+) -> None:
+    """A load balancer that redirects HTTP to HTTPS; if ``secure``, with a listener that has the reference."""
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
     subnet = (await asyncio.to_thread(cluster.client().post, f"{API}/subnets", body))["subnet"]
     redirect = {
@@ -117,7 +120,7 @@ async def website(cluster: Cluster, place: VipPlace, tenant: Tenant, *, secure: 
     https = {
         "protocol": "TERMINATED_HTTPS",
         "protocol_port": place.https_port,
-        "default_tls_container_ref": REFERENCE,
+        "default_tls_container_ref": reference,
         "default_pool": pool,
     }
     plain = {"protocol": "HTTP", "protocol_port": 80, "default_pool": {**pool, "name": "p"}, "l7policies": [redirect]}
@@ -173,6 +176,17 @@ async def test_a_requested_certificate_is_served_to_strict_clients(
         return authority.orders() if waits else []
 
     assert await eventually(orders_once_it_waits, within_seconds=LIMIT_SECONDS, every_seconds=0.1) == ["valid"]
+
+
+async def test_a_listener_that_names_its_certificate_by_dns_names_gets_it(
+    cluster: Cluster, place: VipPlace, authority: Acme2Certifier
+) -> None:
+    async with session() as http:
+        await website(cluster, place, Tenant(http, cluster.controllers, PROJECT), reference=BY_NAMES)
+    context = authority.client_context()
+    await eventually(lambda: is_verified(place, context), within_seconds=LIMIT_SECONDS, every_seconds=0.2)
+    (found,) = (await cluster.ask(f"/certificates?project_id={PROJECT}"))["certificates"]
+    assert (found["state"], found["names"], authority.orders()) == ("issued", [NAME], ["valid"])
 
 
 async def test_an_order_whose_controller_is_killed_is_finished_by_another_one(

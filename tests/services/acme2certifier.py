@@ -46,7 +46,6 @@ cert_validity_days: 30
 [DBhandler]
 handler: wsgi
 dbfile: {home}/acme.db
-[EABhandler]
 {eab}
 [Challenge]
 {challenge}
@@ -54,7 +53,9 @@ dns_server_list: ["{name_server}"]
 http01_block_private_ips: False
 """
 
-_EAB = """eab_handler_module: acme2certifier.eabhandlers.json_handler
+# The section alone, empty, makes it refuse every account.
+_EAB = """[EABhandler]
+eab_handler_module: acme2certifier.eabhandlers.json_handler
 key_file: {home}/eab.json"""
 
 

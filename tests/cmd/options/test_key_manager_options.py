@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.options.key_manager_options import open_key_manager
+from evenkeel.key_managers.acme_references import AcmeReferences
 from evenkeel.key_managers.directory import DirectoryKeyManager
 
 BARBICAN = ("key_manager = barbican", "[barbican]", "auth_type = none", "endpoint = http://127.0.0.1:1")
@@ -36,8 +37,8 @@ def test_a_directory_is_opened_with_its_key(tmp_path: Path) -> None:
         configured(tmp_path, "key_manager = directory", f"directory = {tmp_path}/c", f"directory_key_file = {key}")
     )
 
-    assert isinstance(opened.key_manager, DirectoryKeyManager)
-    assert opened.certificates is opened.key_manager
+    assert isinstance(opened.key_manager, AcmeReferences)
+    assert isinstance(opened.certificates, DirectoryKeyManager)
     opened.close()
 
 
@@ -94,7 +95,7 @@ def test_the_api_and_the_agents_have_one_each_of_which_neither_waits_for_the_oth
     conf = configured(tmp_path, *(line.format(key=key) for line in lines))
     opened = open_key_manager(conf), open_key_manager(conf)
 
-    first, second = (vars(one.key_manager)["_calls"] for one in opened)
+    first, second = (vars(one.certificates or one.key_manager)["_calls"] for one in opened)
     assert first is not second
     for one in opened:
         one.close()

@@ -215,3 +215,16 @@ async def test_an_order_that_became_invalid_by_a_failed_request_is_told_with_tha
     world.authority.orders[0] = replace(world.authority.orders[0], status=OrderStatus.INVALID)
     await controller.process_due()
     assert (world.progress.state, world.progress.problem) == (AcmeState.FAILED, "enrollment failed")
+
+
+async def test_a_certificate_requested_by_a_reference_is_read_by_it_and_deleted_with_it(world: World) -> None:
+    assert world.database.certificate is not None
+    reference = "acme://www.example.org"
+    world.database.certificate = replace(world.database.certificate, reference=reference)
+    await issue(world)
+    assert world.database.checked == ["directory://p1/www", reference, f"{reference}?self_signed"]
+    world.database.certificate = replace(
+        world.database.certificate, progress=replace(world.progress, step=AcmeStep.REMOVE)
+    )
+    await world.controller().process_due()
+    assert world.database.certificate is None and world.stored is None

@@ -101,6 +101,7 @@ class Database:
         self.applied = True
         self.told: list[str] = []
         self.open_orders = 0
+        self.checked: list[str] = []
 
     async def take_due(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
         if self.certificate is None:
@@ -114,6 +115,9 @@ class Database:
         self.told += [result.told[0]] if result.told else []
         self.certificate = replace(self.certificate, progress=result.progress)
         return self.certificate
+
+    async def remove_unused(self, unused_seconds: float) -> int:
+        return 0
 
     async def remove(self, certificate: AcmeCertificate) -> None:
         self.certificate = None
@@ -137,8 +141,8 @@ class Database:
     async def environments(self) -> list[Environment]:
         return [Environment(name="e", device_driver="haproxy"), Environment(name="f5", device_driver="bigip")]
 
-    async def check_now(self, *_: Any) -> None:
-        """Nothing refers to the certificate here."""
+    async def check_now(self, project_id: str, reference: str, kind: Any) -> None:
+        self.checked.append(reference)
 
 
 def target(**changes: Any) -> AcmeTarget:

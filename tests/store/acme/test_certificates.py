@@ -20,7 +20,9 @@ ORDERED = AcmeProgress(
 )
 
 
-def new(name: str = "www", *, project_id: str = "p1", per_project_max: int = 100) -> NewAcmeCertificate:
+def new(
+    name: str = "www", *, project_id: str = "p1", per_project_max: int = 100, reference: str = ""
+) -> NewAcmeCertificate:
     return NewAcmeCertificate(
         id=f"{project_id}-{name}",
         project_id=ProjectId(project_id),
@@ -28,6 +30,7 @@ def new(name: str = "www", *, project_id: str = "p1", per_project_max: int = 100
         names=(f"{name}.example.org", "example.org"),
         authority="second",
         per_project_max=per_project_max,
+        reference=reference,
     )
 
 
@@ -119,3 +122,27 @@ async def test_a_deleted_request_is_removed_by_the_next_step_and_hidden_before(w
     assert leaving.progress.step is AcmeStep.REMOVE
     await world.store.acme.remove(leaving)
     assert (await world.store.acme.request(new())).progress == AcmeProgress()
+
+
+@pytest.mark.parametrize("parameter", ["", "?self_signed"])
+async def test_a_request_by_a_reference_is_removed_when_no_listener_has_it_any_more(
+    world: World, parameter: str
+) -> None:
+    reference = "acme://www.example.org"
+    made = await world.store.acme.request(new(reference=reference))
+    await world.store.acme.request(new("by-api"))
+    await world.store.acme.request(new("unused-of-another", project_id="p2", reference=reference))
+    load_balancer = await world.load_balancer(project_id="p1")
+    await world.certificate(load_balancer, reference + parameter)
+    assert await world.store.acme.remove_unused(3600.0) == 0
+    for id_ in (made.id, "p1-by-api", "p2-unused-of-another"):
+        await world.change(schema.acme_certificate, id_, referenced_at=db_now() - 4000.0)
+    assert await world.store.acme.remove_unused(3600.0) == 1
+    assert [one.name for one in await world.store.acme.requested(None)] == ["by-api", "www"]
+    use = schema.certificate_use
+    await world.db.write(lambda connection: connection.execute(use.delete()))
+    assert await world.store.acme.touch(PROJECT, "www") is not None
+    assert await world.store.acme.remove_unused(3600.0) == 0
+    await world.change(schema.acme_certificate, made.id, referenced_at=db_now() - 4000.0)
+    assert await world.store.acme.remove_unused(3600.0) == 1
+    assert await world.store.acme.touch(PROJECT, "www") is None

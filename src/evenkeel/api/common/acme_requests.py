@@ -6,6 +6,9 @@ from typing import NamedTuple
 from evenkeel.core.ports import KeyPairMaker
 from evenkeel.core.tls.acme.authorities import AuthorityScope
 
+SELF_SIGNED_DAYS = 365
+"""Lifetime of self-signed certificates that listeners use until one is issued."""
+
 
 class AcmeRequests(NamedTuple):
     """How certificates are requested from authorities by ACME."""

@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 
 import structlog
 
+from evenkeel.api.common.referenced_requests import ReferencedRequests
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.kit.errors import (
     CertificateError,
@@ -23,6 +24,7 @@ from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import KeyManager
 from evenkeel.core.ports.certificate_contents import read_certificate
 from evenkeel.core.resources.model import Listener, LoadBalancerTree, Pool
+from evenkeel.core.tls.acme.references import is_acme_reference
 from evenkeel.core.tls.acme.values import ACME_PROJECT
 from evenkeel.core.tls.certificate_references import SIGNED_BY, NamedCertificate, references_of
 from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate
@@ -66,24 +68,34 @@ class ReferenceReader:
     and accepted unread for others.
     """
 
-    def __init__(self, key_manager: KeyManager | None, *, now: Callable[[], datetime] | None = None) -> None:
+    def __init__(
+        self,
+        key_manager: KeyManager | None,
+        *,
+        requests: ReferencedRequests | None = None,
+        now: Callable[[], datetime] | None = None,
+    ) -> None:
         self._key_manager = key_manager
+        self._requests = requests
         self._now = now or (lambda: datetime.now(UTC))
         self._all = asyncio.Semaphore(READS_AT_ONCE_OF_ALL)
         self._of_project: WeakValueDictionary[ProjectId, asyncio.Semaphore] = WeakValueDictionary()
         """Semaphores by project; each exists while a request of the project is in progress."""
 
     async def read(
-        self, users: Sequence[ChangedUser], project_id: ProjectId, table: Capabilities
+        self, users: Sequence[ChangedUser], project_id: ProjectId, table: Capabilities, *, requesting: bool = True
     ) -> tuple[CheckedCertificate, ...]:
         """Read the new references, each content once. Call it after all other checks, outside of transactions. Raises
         :class:`CertificateError` naming field and reference, :class:`Invalid` for too many of them, and
-        :class:`KeyManagerUnavailable`.
+        :class:`KeyManagerUnavailable`. ``requesting``: whether references ``acme://…`` are allowed, which request
+        certificates.
         """
         named = _each_once(each for user in users for each in _new_references(user))
         lists = [pair for user in users for pair in _new_lists(user)]
         if not named and not lists:
             return ()
+        if by_names := [each for each in named if is_acme_reference(each.reference)]:
+            await self._request(by_names, project_id, table, requesting=requesting)
         if self._key_manager is None:
             return _without_key_manager(named, table)
         if project_id == ACME_PROJECT:  # the controllers' own keys are nobody's certificates
@@ -106,6 +118,17 @@ class ReferenceReader:
                 f"{_reference_names(named or [lists[0].revoked])}: not read within {READ_SECONDS:g} s"
             ) from error
         return tuple(found)
+
+    async def _request(
+        self, named: Sequence[NamedCertificate], project_id: ProjectId, table: Capabilities, *, requesting: bool
+    ) -> None:
+        if not requesting or self._requests is None:
+            raise Invalid(
+                f"Validation failure: {_reference_names(named)}: imports and mirrors request no certificates; "
+                "references of a key manager are allowed."
+            )
+        for each in named:
+            await self._requests.prepare(each, project_id, table)
 
     async def _some_at_once(self, work: Sequence[Callable[[], Awaitable[T]]], slots: asyncio.Semaphore) -> list[T]:
         """Run all work, some at a time. After a failure no more is started; of several failures the first in order is

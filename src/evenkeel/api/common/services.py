@@ -14,6 +14,7 @@ from evenkeel.api.common.event_feed import EventFeed
 from evenkeel.api.common.ports import ActivitySource, ChangeSink, TrafficSource
 from evenkeel.api.common.provider_lookup import ProviderLookup
 from evenkeel.api.common.recent import Coalesced, Recent
+from evenkeel.api.common.referenced_requests import ReferencedRequests
 from evenkeel.api.common.references import ReferenceReader
 from evenkeel.api.http.call import Limits
 from evenkeel.api.responses.answers import Answer
@@ -84,7 +85,6 @@ class Services:
         self.tls = tls
         self.bare_esd_tags = bare_esd_tags
         self.documentation_url = documentation_url
-        self.references = ReferenceReader(key_manager)
         self.providers = ProviderLookup(store.operators, store.tenants, capabilities)
         self.broker_problem = broker_problem
         self.traffic = traffic
@@ -97,6 +97,9 @@ class Services:
         self.event_feed = EventFeed(store.operators.events)
         self.inquiries = asyncio.Semaphore(INQUIRIES_MAX)
         self.new_id = new_id or (lambda: str(uuid.uuid4()))
+        self.references = ReferenceReader(
+            key_manager, requests=ReferencedRequests(store.acme, certificates, acme, self.new_id)
+        )
         self._driver = driver
         self._applied = AppliedWatch(store.tenants.pending, limits.applied_seconds)
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import idna
 
-from evenkeel.api.common.acme_requests import AcmeRequests
+from evenkeel.api.common.acme_requests import SELF_SIGNED_DAYS, AcmeRequests
 from evenkeel.api.common.services import Services
 from evenkeel.api.operators.requests import CertificateNew
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, Unsupported
@@ -15,7 +15,6 @@ from evenkeel.core.tls.acme.names import RULE, checked_names
 from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeCertificate, NewAcmeCertificate
 from evenkeel.core.tls.certificates import CertificateKind, KeptCertificate, NewCertificate
 
-SELF_SIGNED_DAYS = 365
 _OTHER_FIELDS = ("pem", "pkcs12", "private_key", "intermediates", "passphrase")
 
 

@@ -91,7 +91,7 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
         members=tree.members,
         vips=(plan, *plan.additional),
     )
-    certificates = await services.references.read(new_users(tree), project_id, table)
+    certificates = await services.references.read(new_users(tree), project_id, table, requesting=False)
     if not body.apply:
         await services.imports.check(tree, plan)
         return ImportResult("new")
@@ -135,7 +135,9 @@ async def _updated(
     services: Services, tree: LoadBalancerTree, table: Capabilities, result: ImportResult
 ) -> ImportResult:
     """Make a held load balancer equal to the tree."""
-    certificates = await services.references.read(new_users(tree), tree.load_balancer.project_id, table)
+    certificates = await services.references.read(
+        new_users(tree), tree.load_balancer.project_id, table, requesting=False
+    )
     change = await services.imports.update(tree, certificates)
     if change is None:  # as another request left it
         return ImportResult("present")

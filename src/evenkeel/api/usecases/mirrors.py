@@ -59,7 +59,7 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
             members=new_members(tree, None if was is None else was.tree),
             vips=() if was is not None or root.vip is None else (root.vip, *root.additional_vips),
         )
-        certificates = await services.references.read(_users(tree, was), project_id, table)
+        certificates = await services.references.read(_users(tree, was), project_id, table, requesting=False)
         plan = _plan(services, tree.load_balancer)
         change = await services.mirrors.put(tree, plan, mark, certificates, unchained=unchained)
     if change is not None:

@@ -79,14 +79,15 @@ def open_key_manager(conf: cfg.ConfigOpts) -> OpenedKeyManager:
     if not conf.certificates.directory_key_file:
         raise ValueError("certificates.directory_key_file: not set, and key_manager is directory")
     # imported here, because every process declares the options and only controllers have the library
-    from evenkeel.key_managers.directory import DirectoryKeyManager, read_key_file
+    from evenkeel.key_managers.acme_references import AcmeReferences
+    from evenkeel.key_managers.directory import SCHEME, DirectoryKeyManager, read_key_file
 
     try:
         encryption = read_key_file(Path(conf.certificates.directory_key_file))
     except ValueError as error:
         raise ValueError(f"certificates.directory_key_file: {error}") from None
     manager = DirectoryKeyManager(Path(conf.certificates.directory), encryption)
-    return OpenedKeyManager(manager, manager, close=manager.close)
+    return OpenedKeyManager(AcmeReferences(manager, scheme=SCHEME), manager, close=manager.close)
 
 
 def _open_barbican(conf: cfg.ConfigOpts) -> OpenedKeyManager:

@@ -38,6 +38,7 @@ from evenkeel.core.ports import (
     RenewalStore,
 )
 from evenkeel.core.tls.acme import progress as p
+from evenkeel.core.tls.acme.references import spellings
 from evenkeel.core.tls.acme.values import (
     AcmeCertificate,
     AcmeStep,
@@ -53,6 +54,9 @@ from evenkeel.metrics.controller import ACME_RESULTS
 log = structlog.get_logger(__name__)
 
 DUE_PER_LOOK = 20
+UNUSED_LOOK_SECONDS = 60.0
+UNUSED_SECONDS = 3600.0
+"""Time for which a request that a reference made stays without a listener that has the reference."""
 STEPS_PER_TURN = 6
 """Maximum number of steps, each due at once after the one before, for which a certificate stays taken."""
 
@@ -114,9 +118,13 @@ class AcmeIssuing:
         self._keys = AcmeKeys(parts.certificates, parts.key_manager, parts.maker)
         self._uniform = uniform
         self._now = now
+        self._unused_look_at = 0.0
 
     async def process_due(self) -> None:
         """Take all due steps once. Raises :class:`StoreUnavailable`."""
+        if self._now() >= self._unused_look_at:
+            self._unused_look_at = self._now() + UNUSED_LOOK_SECONDS
+            await self._store.remove_unused(UNUSED_SECONDS)
         due = await self._store.take_due(limit=DUE_PER_LOOK, lease_seconds=self.settings.lease_seconds)
         await for_each(due, self._take_turn, at_once=self.settings.steps_at_once)
 
@@ -229,7 +237,8 @@ class AcmeIssuing:
         key = await self._keys.pending(certificate)
         issued = await authority.download(account, order, key, certificate.names)
         kept = await self._keys.store(certificate, issued, key)
-        await self._renewals.check_now(certificate.project_id, kept.reference, CertificateKind.CERTIFICATE)
+        for reference in (kept.reference, *spellings(certificate.reference)):
+            await self._renewals.check_now(certificate.project_id, reference, CertificateKind.CERTIFICATE)
         return p.Issued(not_before=issued.not_before.timestamp(), not_after=issued.not_after.timestamp())
 
     async def _place(
@@ -243,6 +252,8 @@ class AcmeIssuing:
     async def _remove(self, certificate: AcmeCertificate) -> None:
         await self._place(certificate, {})
         await self._forget_key(certificate)
+        if certificate.reference:
+            await self._keys.discard(certificate)
         await self._store.remove(certificate)
         log.info("certificate request removed", certificate=certificate.name, project=certificate.project_id)
 

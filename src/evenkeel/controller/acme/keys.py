@@ -49,6 +49,11 @@ class AcmeKeys:
         with contextlib.suppress(NotFound):
             await self._certificates.delete(ACME_PROJECT, certificate.id)
 
+    async def discard(self, certificate: AcmeCertificate) -> None:
+        """Delete what the key manager has under the requested name."""
+        with contextlib.suppress(NotFound):
+            await self._certificates.delete(certificate.project_id, certificate.name)
+
     async def _key(self, name: str, names: tuple[str, ...]) -> PrivateKey:
         try:
             kept = await self._certificates.show(ACME_PROJECT, name)

@@ -121,6 +121,10 @@ class NoKeyManager(CertificateError):
     """No certificates can be used: there is no key manager to read them from."""
 
 
+class CertificateNotIssued(CertificateError):
+    """It is not issued yet."""
+
+
 class CertificateUnreadable(CertificateError):
     """Could not read X509 from PEM."""
 

@@ -35,6 +35,16 @@ class AcmeStore(Protocol):
         """Return one requested certificate; None if there is none."""
         ...
 
+    async def touch(self, project_id: ProjectId, name: str) -> AcmeCertificate | None:
+        """Return one requested certificate, which is not removed as unused for some time; None if there is none."""
+        ...
+
+    async def remove_unused(self, unused_seconds: float) -> int:
+        """Let controllers remove requests that references made, if no listener has the reference and none was about to
+        have it for ``unused_seconds``. Returns their number.
+        """
+        ...
+
     async def request_removal(self, project_id: ProjectId, name: str) -> bool:
         """Let a controller remove a request and its challenges soon; returns whether there was one."""
         ...

@@ -6,6 +6,7 @@ it is for one host, or on a file system that the controllers share.
 """
 
 from evenkeel.key_managers.directory.encryption import Encryption, read_key_file
+from evenkeel.key_managers.directory.files import SCHEME
 from evenkeel.key_managers.directory.key_manager import DirectoryKeyManager
 
-__all__ = ["DirectoryKeyManager", "Encryption", "read_key_file"]
+__all__ = ["SCHEME", "DirectoryKeyManager", "Encryption", "read_key_file"]

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, delete, func, or_, select, update
 
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.acme.progress import Advance
+from evenkeel.core.tls.acme.references import SELF_SIGNED
 from evenkeel.core.tls.acme.values import (
     ORDERED_STEPS,
     AcmeCertificate,
@@ -25,6 +26,8 @@ from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.quota_check import lock_project
 
 _row = schema.acme_certificate
+_certificate = schema.certificate
+_use = schema.certificate_use
 # A renewal may be due in months.
 _FAR_SECONDS = 10 * 365 * 86_400.0
 _names = msgspec.json.Decoder(tuple[str, ...])
@@ -45,6 +48,8 @@ def request(connection: Connection, new: NewAcmeCertificate) -> AcmeCertificate:
         "name": new.name,
         "names": msgspec.json.encode(new.names).decode(),
         "authority": new.authority,
+        "reference": new.reference,
+        "referenced_at": db_now(),
         "turn": 0,
         "created_at": db_now(),
         "next_attempt_at": db_now(),
@@ -68,6 +73,39 @@ def find(connection: Connection, project_id: ProjectId, name: str) -> AcmeCertif
     named = _row.c.project_id == project_id, _row.c.name == name, _row.c.step != AcmeStep.REMOVE.value
     row = connection.execute(select(_row).where(*named)).first()
     return None if row is None else _certificate_of(row)
+
+
+def touch(connection: Connection, project_id: ProjectId, name: str) -> AcmeCertificate | None:
+    """Note that a listener is about to refer to the certificate; None if it is not requested."""
+    named = _row.c.project_id == project_id, _row.c.name == name, _row.c.step != AcmeStep.REMOVE.value
+    connection.execute(update(_row).where(*named).values(referenced_at=db_now()))
+    return find(connection, project_id, name)
+
+
+def remove_unused(connection: Connection, unused_seconds: float) -> int:
+    """Make the removal due of requests by references that no listener has, and that none was about to have since."""
+    users = (
+        select(_certificate.c.id)
+        .join(_use, _use.c.certificate_id == _certificate.c.id)
+        .where(
+            _certificate.c.project_id == _row.c.project_id,
+            or_(
+                _certificate.c.reference == _row.c.reference,
+                _certificate.c.reference == _row.c.reference + SELF_SIGNED,
+            ),
+        )
+    )
+    statement = (
+        update(_row)
+        .where(
+            _row.c.reference != "",
+            _row.c.step != AcmeStep.REMOVE.value,
+            _row.c.referenced_at < db_now() - unused_seconds,
+            ~users.exists(),
+        )
+        .values(step=AcmeStep.REMOVE.value, turn=_row.c.turn + 1, next_attempt_at=db_now())
+    )
+    return connection.execute(statement).rowcount
 
 
 def request_removal(connection: Connection, project_id: ProjectId, name: str) -> bool:
@@ -175,4 +213,5 @@ def _certificate_of(row: Any) -> AcmeCertificate:
         turn=row.turn,
         created_at=row.created_at,
         next_attempt_at=row.next_attempt_at,
+        reference=row.reference,
     )

@@ -22,6 +22,8 @@ class SqlAcme:
     request = write_operation(certificates.request)
     requested = querying(certificates.read)
     find = querying(certificates.find)
+    touch = write_operation(certificates.touch)
+    remove_unused = write_operation(certificates.remove_unused)
     request_removal = write_operation(certificates.request_removal)
     remove = write_operation(certificates.remove)
     ordering = querying(certificates.count_ordering)

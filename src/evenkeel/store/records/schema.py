@@ -720,6 +720,8 @@ acme_certificate = Table(  # certificates requested by names: see store/acme; no
     Column("name", String(100), nullable=False),  # in the project's folder of the key manager
     Column("names", Text, nullable=False),  # JSON: DNS names
     Column("authority", String(32), nullable=False, server_default="default"),
+    Column("reference", NAME, nullable=False, server_default=""),  # of listeners, which made the request
+    Column("referenced_at", Double, nullable=False, server_default="0"),  # when a listener was about to refer to it
     Column("step", KEYWORD, nullable=False),
     Column("state", KEYWORD, nullable=False),
     Column("problem", Text, nullable=False),

@@ -79,6 +79,10 @@ class AcmeCertificate(Value):
     created_at: float
     next_attempt_at: float
     """Time of the next step, in seconds since the epoch."""
+    reference: str = ""
+    """Reference ``acme://…`` of listeners that made the request, without parameters: it is removed when none has it any
+    more. Empty: requested by the API, and removed by it.
+    """
 
 
 class NewAcmeCertificate(Value):
@@ -91,6 +95,8 @@ class NewAcmeCertificate(Value):
     authority: str
     per_project_max: int
     """Limit of requested certificates of the project."""
+    reference: str = ""
+    """Reference ``acme://…`` that makes the request, without parameters; empty: none does."""
 
 
 class AuthorizationStatus(StrEnum):

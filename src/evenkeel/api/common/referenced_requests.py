@@ -1,0 +1,93 @@
+"""Requests for certificates that references ``acme://…`` of listeners make on behalf of their project."""
+
+import contextlib
+from collections.abc import Callable
+
+from evenkeel.api.common.acme_requests import SELF_SIGNED_DAYS, AcmeRequests
+from evenkeel.core.devices.capabilities import Capabilities
+from evenkeel.core.kit.errors import CertificateNotIssued, Conflict, Invalid, NotFound
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.ports import AcmeStore, CertificateStore
+from evenkeel.core.tls.acme.authorities import authority_for
+from evenkeel.core.tls.acme.references import SELF_SIGNED, AcmeReference, parse_reference
+from evenkeel.core.tls.acme.values import AcmeCertificate, NewAcmeCertificate
+from evenkeel.core.tls.certificate_references import NamedCertificate
+from evenkeel.core.tls.certificates import CertificateKind, NewCertificate
+
+FIELDS = ("default_tls_container_ref", "sni_container_refs")
+"""Attributes of listeners that may have such references."""
+
+
+class ReferencedRequests:
+    """Makes requests; without ``acme`` and ``certificates`` it refuses them."""
+
+    def __init__(
+        self,
+        store: AcmeStore,
+        certificates: CertificateStore | None,
+        acme: AcmeRequests | None,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._store = store
+        self._certificates = certificates
+        self._acme = acme
+        self._new_id = new_id
+
+    async def prepare(self, named: NamedCertificate, project_id: ProjectId, table: Capabilities) -> None:
+        """Request the certificate unless it was requested before, and provide a self-signed one if the reference says
+        so. Afterwards the key manager has a certificate for the reference.
+
+        Raises :class:`Invalid` naming the field, :class:`CertificateNotIssued`, and :class:`Conflict`.
+        """
+        acme, certificates = self._acme, self._certificates
+        where = f"Validation failure: {named.field}: {named.reference[:255]}"
+        if acme is None or certificates is None:
+            raise Invalid(f"{where}: the controllers request no certificates: no authority is configured.")
+        if named.field not in FIELDS:
+            raise Invalid(f"{where}: only {' and '.join(FIELDS)} request certificates.")
+        if not table.http_challenges:
+            raise Invalid(f"{where}: devices of this provider do not answer an authority's challenges.")
+        reference = parse_reference(named.reference, names_max=acme.names_max)
+        request = await self._request(acme, reference, project_id)
+        try:
+            await certificates.show(project_id, reference.name)
+        except NotFound:
+            if not reference.self_signed:
+                problem = request.progress.problem or "the order is under way"
+                raise CertificateNotIssued(
+                    named.reference,
+                    f"It was requested: {problem}. Repeat this once it is issued, or add {SELF_SIGNED}.",
+                    field=named.field,
+                ) from None
+            await _add_self_signed(acme, certificates, project_id, reference)
+
+    async def _request(self, acme: AcmeRequests, reference: AcmeReference, project_id: ProjectId) -> AcmeCertificate:
+        # Touched, so that it is not removed as unused before the listener is stored.
+        if (there := await self._store.touch(project_id, reference.name)) is not None:
+            return there
+        new = NewAcmeCertificate(
+            id=self._new_id(),
+            project_id=project_id,
+            name=reference.name,
+            names=reference.names,
+            authority=authority_for(project_id, None, acme.authorities),
+            per_project_max=acme.per_project_max,
+            reference=reference.bare,
+        )
+        try:
+            return await self._store.request(new)
+        except Conflict:
+            # Another request has just made it, unless the limit is met or it is being removed.
+            if (there := await self._store.touch(project_id, reference.name)) is not None:
+                return there
+            raise
+
+
+async def _add_self_signed(
+    acme: AcmeRequests, certificates: CertificateStore, project_id: ProjectId, reference: AcmeReference
+) -> None:
+    pair = await acme.maker.self_signed(reference.names, days=SELF_SIGNED_DAYS)
+    new = NewCertificate(project_id=project_id, name=reference.name, kind=CertificateKind.CERTIFICATE, content=pair)
+    # One that was issued or made meanwhile stays.
+    with contextlib.suppress(Conflict):
+        await certificates.add(new, replace=False)

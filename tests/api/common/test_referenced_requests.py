@@ -1,0 +1,126 @@
+"""Listeners that refer to a certificate by DNS names request it on behalf of their project."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenkeel.acme_client.key_pairs import KeyPairs
+from evenkeel.api.app import create_app
+from evenkeel.api.common.acme_requests import AcmeRequests
+from evenkeel.core.devices.capabilities import Capabilities
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.tls.acme.authorities import AuthorityScope
+from evenkeel.core.tls.acme.references import parse_reference
+from evenkeel.core.tls.certificates import CertificateKind, NewCertificate
+from evenkeel.key_managers.acme_references import AcmeReferences
+from evenkeel.key_managers.directory import SCHEME, DirectoryKeyManager, Encryption
+from evenkeel.network.builtin import BuiltinNetwork
+from evenkeel.store.sql_store import SqlStore
+from tests.api.client import Client, Sink
+
+PROJECT = ProjectId("p1")
+REFERENCE = "acme://www.example.org,example.org"
+OWN_NAME = parse_reference(REFERENCE).name
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> DirectoryKeyManager:
+    return DirectoryKeyManager(tmp_path / "certificates", Encryption([bytes(32)]))
+
+
+def client_of(
+    store: SqlStore, sink: Sink, manager: DirectoryKeyManager, *, authority: bool = True, challenges: bool = True
+) -> Client:
+    acme = AcmeRequests(maker=KeyPairs(), authorities=(AuthorityScope(name="default"),), names_max=2, per_project_max=2)
+    app = create_app(
+        store=store,
+        network=BuiltinNetwork(store.operators),
+        driver=sink,
+        default_provider="dev",
+        capabilities={"noop": Capabilities(http_challenges=challenges)},
+        certificates=manager,
+        key_manager=AcmeReferences(manager, scheme=SCHEME),
+        acme=acme if authority else None,
+    )
+    return Client.of(app)
+
+
+@pytest.fixture
+async def api(store: SqlStore, sink: Sink, manager: DirectoryKeyManager) -> AsyncIterator[Client]:
+    async with client_of(store, sink, manager) as client:
+        yield client
+
+
+async def listener(client: Client, *, port: int = 443, **fields: Any) -> Any:
+    root = await client.load_balancer(project_id=PROJECT)
+    body = {"loadbalancer_id": root["id"], "protocol": "TERMINATED_HTTPS", "protocol_port": port, **fields}
+    return await client.http.post("/v2.0/lbaas/listeners", json={"listener": body})
+
+
+async def test_a_self_signed_certificate_is_served_until_one_is_issued(api: Client, store: SqlStore) -> None:
+    made = await listener(api, default_tls_container_ref=f"{REFERENCE}?self_signed")
+    assert made.status_code == 201
+    assert made.json()["listener"]["default_tls_container_ref"] == f"{REFERENCE}?self_signed"
+    (request,) = await store.acme.requested(PROJECT)
+    assert (request.name, request.names, request.reference) == (OWN_NAME, ("www.example.org", "example.org"), REFERENCE)
+    both = {"default_tls_container_ref": REFERENCE, "sni_container_refs": [f"{REFERENCE}?self_signed"]}
+    assert (await listener(api, **both)).status_code == 201
+    assert len(await store.acme.requested(PROJECT)) == 1
+
+
+async def test_what_is_not_issued_is_requested_and_refused_until_then(
+    api: Client, store: SqlStore, manager: DirectoryKeyManager
+) -> None:
+    refused = await listener(api, default_tls_container_ref=REFERENCE)
+    assert refused.status_code == 400
+    assert "not issued yet" in refused.text and "?self_signed" in refused.text
+    assert [one.reference for one in await store.acme.requested(PROJECT)] == [REFERENCE]
+    issued = await KeyPairs().self_signed(["www.example.org"], days=1)
+    new = NewCertificate(project_id=PROJECT, name=OWN_NAME, kind=CertificateKind.CERTIFICATE, content=issued)
+    await manager.add(new, replace=False)
+    assert (await listener(api, default_tls_container_ref=REFERENCE)).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("reference", "told"),
+    [
+        ("acme://*.example.org", "acme://NAME"),
+        ("acme://a.example,b.example,c.example?self_signed", "1 to 2"),
+        ("acme://a.example?wildcard", "acme://NAME"),
+    ],
+)
+async def test_an_invalid_reference_is_refused(api: Client, store: SqlStore, reference: str, told: str) -> None:
+    answer = await listener(api, default_tls_container_ref=reference)
+    assert answer.status_code == 400 and told in answer.text
+    assert await store.acme.requested(None) == ()
+
+
+async def test_a_reference_of_another_attribute_is_refused(api: Client, store: SqlStore) -> None:
+    root = await api.load_balancer(project_id=PROJECT)
+    body = {"loadbalancer_id": root["id"], "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN", "tls_enabled": True}
+    pool = {"pool": {**body, "tls_container_ref": f"{REFERENCE}?self_signed"}}
+    answer = await api.http.post("/v2.0/lbaas/pools", json=pool)
+    assert answer.status_code == 400 and "default_tls_container_ref" in answer.text
+    assert await store.acme.requested(None) == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [({"authority": False}, "no authority"), ({"challenges": False}, "do not answer an authority's challenges")],
+)
+async def test_a_reference_that_nothing_could_issue_is_refused(
+    store: SqlStore, sink: Sink, manager: DirectoryKeyManager, options: dict[str, bool], told: str
+) -> None:
+    async with client_of(store, sink, manager, **options) as client:
+        answer = await listener(client, default_tls_container_ref=f"{REFERENCE}?self_signed")
+    assert answer.status_code == 400 and told in answer.text
+    assert await store.acme.requested(None) == ()
+
+
+async def test_a_projects_limit_of_certificates_holds_for_references(api: Client) -> None:
+    answers = [
+        await listener(api, default_tls_container_ref=f"acme://{name}.example?self_signed") for name in ("a", "b", "c")
+    ]
+    assert [answer.status_code for answer in answers] == [201, 201, 409]

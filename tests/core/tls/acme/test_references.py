@@ -1,0 +1,36 @@
+"""References that request the certificate that they name."""
+
+import pytest
+
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.tls.acme.references import is_acme_reference, parse_reference, spellings
+
+
+def test_a_reference_has_names_and_identifies_its_request_whatever_its_parameter_and_case() -> None:
+    plain = parse_reference("acme://www.Example.org,example.org")
+    both = parse_reference("acme://www.example.org,example.org?self_signed")
+    assert plain.names == both.names == ("www.example.org", "example.org")
+    assert (plain.self_signed, both.self_signed) == (False, True)
+    assert plain.bare == both.bare == "acme://www.example.org,example.org"
+    assert plain.name == both.name and plain.name.startswith("acme-") and len(plain.name) == 29
+    assert parse_reference("acme://example.org").name != plain.name
+    assert spellings(plain.bare) == (plain.bare, f"{plain.bare}?self_signed")
+    assert spellings("") == ()
+
+
+def test_references_of_key_managers_are_others() -> None:
+    assert is_acme_reference("acme://") and not is_acme_reference("directory://acme/www")
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["acme://", "acme://*.example.org", "acme://a.example,a.example", "acme://a.example?x", "acme://a.example/path"],
+)
+def test_an_invalid_reference_is_refused_with_the_form_that_is_allowed(reference: str) -> None:
+    with pytest.raises(Invalid, match=r"acme://NAME\[,NAME…\], with \?self_signed"):
+        parse_reference(reference)
+
+
+def test_more_names_than_allowed_are_refused() -> None:
+    with pytest.raises(Invalid, match="1 to 1"):
+        parse_reference("acme://a.example,b.example", names_max=1)
