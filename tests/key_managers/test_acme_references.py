@@ -38,7 +38,7 @@ async def test_a_reference_by_names_is_read_whatever_its_parameter(keys: AcmeRef
 @pytest.mark.parametrize(
     ("reference", "project"), [("acme://other.example", "p1"), (REFERENCE, "p2"), ("acme://*.example", "p1")]
 )
-async def test_what_there_is_nothing_of_is_not_found_under_its_own_reference(
+async def test_an_absent_certificate_is_not_found_under_its_own_reference(
     keys: AcmeReferences, reference: str, project: str
 ) -> None:
     with pytest.raises(CertificateNotFound) as missing:

@@ -70,7 +70,7 @@ async def test_a_self_signed_certificate_is_served_until_one_is_issued(api: Clie
     assert len(await store.acme.requested(PROJECT)) == 1
 
 
-async def test_what_is_not_issued_is_requested_and_refused_until_then(
+async def test_a_certificate_that_is_not_issued_is_requested_and_its_listener_refused_until_then(
     api: Client, store: SqlStore, manager: DirectoryKeyManager
 ) -> None:
     refused = await listener(api, default_tls_container_ref=REFERENCE)

@@ -61,6 +61,7 @@ async def test_a_certificate_is_added_listed_shown_and_forgotten(api: Client) ->
         "key_bits": 256,
         "warnings": None,
         "names": None,
+        "authority": None,
         "state": None,
         "problem": None,
         "next_attempt_at": None,
