@@ -62,6 +62,8 @@ def allowed(route: Route) -> set[Persona]:
     reading = route.method == "GET"
     if route.path == "/evenkeel/v1/caller":
         return {*EVERYBODY} - {ANONYMOUS}
+    if CERTIFICATES.fullmatch(route.path):
+        return {*(READERS if reading else WRITERS), *OPERATORS}
     if OPERATED.fullmatch(route.path):
         return WATCHERS if reading and WATCHED.fullmatch(route.path) else OPERATORS
     if LOOKUPS.fullmatch(route.path):
@@ -107,14 +109,16 @@ def expected(route: Route, persona: Persona) -> set[int]:
         return good
     if persona == ANONYMOUS:
         return {401}
+    if CERTIFICATES.fullmatch(route.path) and persona in {*allowed(route), STRANGER}:
+        return {501}  # no key manager is configured
     if persona == STRANGER:
         return expected_elsewhere(route, good)
     if persona not in allowed(route):
         return {403}
     if LOOKUPS.fullmatch(route.path):
         return looked_up(route)
-    if CERTIFICATES.fullmatch(route.path) or str(route) == "POST /evenkeel/v1/mirror/vip-ports":
-        return {501}  # no key manager, and no network service, is configured
+    if str(route) == "POST /evenkeel/v1/mirror/vip-ports":
+        return {501}  # no network service is configured
     if route.path.startswith(THERE_ARE_NONE) or route.path.endswith("/{enhanced_service}"):
         return {404}
     if str(route) in REFUSED_FOR_OTHER_REASONS:

@@ -25,14 +25,18 @@ class Requested(NamedTuple):
     kept: KeptCertificate | None
 
 
-async def request_certificate(services: Services, store: CertificateStore, body: CertificateNew) -> Requested:
-    """Store the request; the answer does not wait for the authority. Raises :class:`Invalid`, :class:`Conflict` and
-    :class:`Unsupported`.
+async def request_certificate(
+    services: Services, store: CertificateStore, body: CertificateNew, scope: ProjectId | None
+) -> Requested:
+    """Store the request; the answer does not wait for the authority. ``scope``: the tenant's project; None: an
+    operator. Raises :class:`Invalid`, :class:`Conflict` and :class:`Unsupported`.
     """
     acme = _acme_of(services)
     new = _checked(services, acme, body)
-    if await _find(store, new.project_id, new.name) is not None and not body.replace:
-        raise Conflict(f"Project {new.project_id} has a certificate {new.name} already; replace is not set.")
+    if await _find(store, new.project_id, new.name) is not None:
+        if not body.replace:
+            raise Conflict(f"Project {new.project_id} has a certificate {new.name} already; replace is not set.")
+        await _check_own(services, new.project_id, new.name, scope)
     certificate = await services.acme_store.request(new)
     kept = None
     if body.self_signed_until_issued:
@@ -45,17 +49,28 @@ async def request_certificate(services: Services, store: CertificateStore, body:
     return Requested(certificate, kept)
 
 
-async def delete_request(services: Services, store: CertificateStore, project_id: ProjectId, name: str) -> None:
-    """Delete a request, if there is one, and what the key manager has under the name. Raises :class:`NotFound` if there
-    is neither.
+async def delete_request(
+    services: Services, store: CertificateStore, project_id: ProjectId, name: str, scope: ProjectId | None
+) -> None:
+    """Delete a request, if there is one, and what the key manager has under the name. ``scope``: the tenant's project;
+    None: an operator. Raises :class:`NotFound` if there is neither, and :class:`Conflict` for a tenant who has not
+    requested it.
     """
     check_project(project_id)
+    if await _find(store, project_id, name) is not None:
+        await _check_own(services, project_id, name, scope)
     requested = await services.acme_store.request_removal(project_id, name)
     try:
         await store.delete(project_id, name)
     except NotFound:
         if not requested:
             raise
+
+
+async def _check_own(services: Services, project_id: ProjectId, name: str, scope: ProjectId | None) -> None:
+    """Raise :class:`Conflict` if a tenant is about to remove what an operator added."""
+    if scope is not None and await services.acme_store.find(project_id, name) is None:
+        raise Conflict(f"Certificate {name} of project {project_id} was added by an operator, who alone removes it.")
 
 
 def check_project(project_id: ProjectId) -> None:

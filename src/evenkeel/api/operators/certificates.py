@@ -12,6 +12,7 @@ from evenkeel.api.operators.certificate_requests import check_project, delete_re
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.requests import CertificateNew, CertificateNewBody
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.responses.errors import Forbidden
 from evenkeel.api.responses.timestamps import timestamp
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, Unsupported
 from evenkeel.core.kit.ids import ProjectId
@@ -58,8 +59,11 @@ class CertificateView(Value):
 async def certificates(services: Services, call: Call) -> Answer:
     """Handle GET /certificates: list all certificates, or a project's."""
     options = options_of(call, ("project_id",))
-    project_id = ProjectId(options["project_id"]) if "project_id" in options else None
-    kept = {(row.project_id, row.name): row for row in await _store(services).kept(project_id)}
+    project_id = ProjectId(options["project_id"]) if "project_id" in options else call.caller.scope
+    store = _store(services)
+    if call.caller.scope not in (None, project_id):
+        return json_answer({"certificates": []})
+    kept = {(row.project_id, row.name): row for row in await store.kept(project_id)}
     requested = {(row.project_id, row.name): row for row in await services.acme_store.requested(project_id)}
     places = sorted(place for place in kept.keys() | requested.keys() if place[0] != ACME_PROJECT)
     views = [_view(services, kept.get(place), requested.get(place)) for place in places]
@@ -68,10 +72,14 @@ async def certificates(services: Services, call: Call) -> Answer:
 
 async def add_certificate(services: Services, call: Call, body: CertificateNewBody) -> Answer:
     """Handle POST /certificates: add a certificate to the key manager, or request one by names; answers 201."""
-    store, new = _store(services), body.certificate
-    if new.names is not None:
-        return await _request(services, store, new)
+    store, new, scope = _store(services), body.certificate, call.caller.scope
     project_id = ProjectId(new.project_id)
+    if scope not in (None, project_id):
+        raise Forbidden
+    if new.names is not None:
+        return await _request(services, store, new, scope)
+    if scope is not None:
+        raise Invalid("Validation failure: names is missing: tenants request certificates, and operators add files.")
     check_project(project_id)
     if new.self_signed_until_issued:
         raise Invalid("Validation failure: self_signed_until_issued needs names.")
@@ -91,8 +99,8 @@ async def add_certificate(services: Services, call: Call, body: CertificateNewBo
 
 async def certificate(services: Services, call: Call) -> Answer:
     """Handle GET /certificates/{project_id}/{name}."""
-    project_id, name = ProjectId(call.params["project_id"]), call.params["name"]
     store = _store(services)
+    project_id, name = _place(call)
     check_project(project_id)
     requested = await services.acme_store.find(project_id, name)
     try:
@@ -106,16 +114,25 @@ async def certificate(services: Services, call: Call) -> Answer:
 
 async def delete_certificate(services: Services, call: Call) -> Answer:
     """Handle DELETE /certificates/{project_id}/{name}; answers 204."""
-    project_id, name = ProjectId(call.params["project_id"]), call.params["name"]
-    await delete_request(services, _store(services), project_id, name)
+    store = _store(services)
+    project_id, name = _place(call)
+    await delete_request(services, store, project_id, name, call.caller.scope)
     await services.operators.record_act(
         kind="certificate_deleted", done=f"certificate {name} of project {project_id} was deleted"
     )
     return NO_CONTENT
 
 
-async def _request(services: Services, store: CertificateStore, new: CertificateNew) -> Answer:
-    certificate, kept = await request_certificate(services, store, new)
+def _place(call: Call) -> tuple[ProjectId, str]:
+    """Project and name of the path. Raises :class:`NotFound` for another project than the tenant's."""
+    project_id, name = ProjectId(call.params["project_id"]), call.params["name"]
+    if call.caller.scope not in (None, project_id):
+        raise NotFound("Certificate", name)
+    return project_id, name
+
+
+async def _request(services: Services, store: CertificateStore, new: CertificateNew, scope: ProjectId | None) -> Answer:
+    certificate, kept = await request_certificate(services, store, new, scope)
     await services.operators.record_act(
         kind="certificate_requested",
         done=f"certificate {new.name} of project {new.project_id} was requested",

@@ -456,7 +456,7 @@ _CERTIFICATE = _objects("certificate", certificates.CertificateView, key="{proje
 _CERTIFICATES = (
     _CERTIFICATE.list(
         certificates.certificates,
-        "List the certificates that the controllers store",
+        "List the certificates that the controllers store: all, or those of the caller's project",
         parameters=(_OF_PROJECT,),
         errors=(501,),
     ),
@@ -547,10 +547,11 @@ OPERATOR_ROUTES: RouteMap = RouteMap(
             *_MOVES,
             *_SUBNETS,
             *_NETWORKS,
-            *_CERTIFICATES,
             *_REFERENCES,
             *_IMPORTS,
         )
-    ),
+    )
+    # Tenants have their own project's.
+    + _CERTIFICATES,
     style=OPERATORS,
 )

@@ -17,6 +17,7 @@ _WRITE_QUOTA, _ADMIN = "load-balancer:write-quota", "load-balancer:admin"
 _ROLE = re.compile(r"role:([\w-]+)")
 _ADMINISTRATORS = "role:admin or role:load-balancer_admin"
 _OPERATOR, _WATCHER = own_rule("roles", "operator"), own_rule("roles", "watcher")
+_READ_OR_OPERATOR, _WRITE_OR_OPERATOR = f"{_READ} or rule:{_OPERATOR}", f"{_WRITE} or rule:{_OPERATOR}"
 
 _EVERYBODY = "@"
 """The check that every authenticated caller passes."""
@@ -143,9 +144,9 @@ _OWN = (
     ("network", "update", _OPERATOR, "Change a declared network"),
     ("network", "delete", _OPERATOR, "Delete a declared network"),
     ("subnet", "delete", _OPERATOR, "Delete an address pool"),
-    ("certificate", "get", _OPERATOR, "List and show certificates that the controllers store, without keys"),
-    ("certificate", "create", _OPERATOR, "Add a certificate"),
-    ("certificate", "delete", _OPERATOR, "Delete a certificate"),
+    ("certificate", "get", _READ_OR_OPERATOR, "List and show certificates that the controllers store, without keys"),
+    ("certificate", "create", _WRITE_OR_OPERATOR, "Request a certificate; operators also add files"),
+    ("certificate", "delete", _WRITE_OR_OPERATOR, "Delete a requested certificate; operators also others"),
     ("reference", "get", _OPERATOR, "List references of listeners and pools to the key manager"),
     ("reference", "refresh", _OPERATOR, "Read references again now"),
     ("shard", "get", _WATCHER, "List shards"),
