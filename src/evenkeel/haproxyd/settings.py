@@ -57,6 +57,9 @@ class DaemonSettings(Value):
     """The table (family ``inet``) in which the kernel forwards datagrams. Each daemon of a network namespace needs its
     own."""
 
+    kernel_drain_seconds: float = 300.0
+    """Time for which connections of a removed server go on, where the kernel forwards TCP."""
+
     addresses: AddressRules = STRICT
     """Addresses that tenants' load balancers may send to and listen on."""
     management_addresses: tuple[str, ...] = ()

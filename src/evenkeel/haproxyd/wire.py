@@ -116,7 +116,9 @@ class Ping(Wire):
     protocol: Literal["icmp", "udp", "sctp"] = "icmp"
 
 
-DatagramProtocol = Literal["udp", "sctp"]
+DatagramProtocol = Literal["udp", "sctp", "tcp"]
+"""Protocols that the kernel forwards. TCP connections are flows like those of datagrams, but for what a removed server
+means: its connections go on until a deadline."""
 
 
 class DatagramBalance(Wire):

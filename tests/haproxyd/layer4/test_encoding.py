@@ -52,8 +52,8 @@ def outline() -> Outline:
 
 def _plain(rule: str) -> str:
     """A rule in one notation: nft prints protocols' names of fields, and omits conditions that these contain."""
-    rule = re.sub(r"^(meta nfproto ipv[46] )?(meta l4proto (udp|sctp) )?", "", rule)
-    return re.sub(r"\b(udp|sctp) (dport|sport)\b", r"th \2", rule).strip()
+    rule = re.sub(r"^(meta nfproto ipv[46] )?(meta l4proto (udp|sctp|tcp) )?", "", rule)
+    return re.sub(r"\b(udp|sctp|tcp) (dport|sport)\b", r"th \2", rule).strip()
 
 
 def expected(content: Content) -> dict[str, list[str]]:

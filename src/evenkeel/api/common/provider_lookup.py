@@ -106,7 +106,7 @@ class ProviderLookup:
         if found is None or scope not in (None, found.project_id) or asyncio.get_running_loop().time() >= until:
             found = await self._tenants.served_by(kind, object_id, project_id=scope)
             self._cache((kind, object_id), found)
-        return ServedObject(found, self.capabilities_of(found.device_driver))
+        return ServedObject(found, self.capabilities_of(found.device_driver).of_path(found.data_path))
 
     def remember(self, root: LoadBalancer, device_driver: str) -> None:
         """Cache a new load balancer, because the next requests are mostly about it."""
@@ -118,6 +118,7 @@ class ProviderLookup:
             vip_address=None
             if root.vip is None or root.root_pool_id is not None
             else one_family(root.vip.address, (vip.address for vip in root.additional_vips)),
+            data_path=root.data_path,
         )
         self._cache((LoadBalancer, root.id), found)
 

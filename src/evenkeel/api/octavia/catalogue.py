@@ -28,7 +28,7 @@ from evenkeel.api.octavia import catalogue_bodies as bodies
 from evenkeel.api.octavia.resources import page_type
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.usecases.enhanced_services import flavor_names, offered_services
-from evenkeel.core.devices.capabilities import metadata_problems, refuse
+from evenkeel.core.devices.capabilities import metadata_problems, path_problems, refuse
 from evenkeel.core.resources.catalogue import (
     ZONE_GROUP,
     AvailabilityZone,
@@ -36,6 +36,7 @@ from evenkeel.core.resources.catalogue import (
     CatalogueKind,
     Flavor,
     FlavorProfile,
+    data_path_of,
     metadata,
     zone_group_of,
 )
@@ -182,6 +183,8 @@ async def check_profile(services: Services, row: Any) -> None:
         # Zones of every device type may name a device group, so the tables of the device types do not.
         data = {name: value for name, value in data.items() if name != ZONE_GROUP}
     refuse(row.provider_name, metadata_problems(field, None if table.other_metadata else known, data))
+    if isinstance(row, FlavorProfile):
+        refuse(row.provider_name, path_problems(table, data_path_of(data)))
     if isinstance(row, FlavorProfile) and table.offers_services:
         offered = await offered_services(services, row.provider_name, table)
         offered.check_flavor(flavor_names(row.flavor_data))

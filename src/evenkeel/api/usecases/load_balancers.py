@@ -43,7 +43,7 @@ async def make_load_balancer(
     provider = choice.provider
     device_driver = await services.providers.device_driver_of(provider)
     table = services.providers.capabilities_of(device_driver)
-    offered = await offered_services(services, provider, table)
+    offered = await offered_services(services, provider, table.of_path(choice.data_path))
     load_balancer_id = LoadBalancerId(services.new_id())
     place = Place(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
     marked = mark(place.load_balancer_id)
@@ -117,6 +117,11 @@ async def resize_load_balancer(
         raise Invalid(
             f"Flavor '{flavor_id}' needs a VIP port of vnic_type '{choice.vnic_type}'; the load balancer's has"
             f" '{current.vip_vnic_type}', which is decided at its creation. (new_flavor_id)"
+        )
+    if choice.data_path != current.data_path:
+        raise Invalid(
+            f"Flavor '{flavor_id}' has the data_path '{choice.data_path}'; the load balancer has"
+            f" '{current.data_path}', which is decided at its creation. (new_flavor_id)"
         )
     if choice.flavor_enhanced_services:
         served = await services.providers.provider_of(LoadBalancer, load_balancer_id, scope)

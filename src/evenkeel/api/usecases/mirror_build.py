@@ -29,7 +29,7 @@ from evenkeel.api.usecases.parents import NewId, Place
 from evenkeel.api.usecases.rules import check_listener_ports, check_members, check_monitored, check_pair, wanted_vip
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.networking.network import ADDITIONAL_ADDRESS
-from evenkeel.core.resources.catalogue import vip_vnic_type, zone_group_of
+from evenkeel.core.resources.catalogue import data_path_of, vip_vnic_type, zone_group_of
 from evenkeel.core.resources.model import (
     HealthMonitor,
     Listener,
@@ -126,6 +126,7 @@ def _root(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place) -> Loa
         vip=_vip(body, place),
         additional_vips=tuple(more),
         vip_vnic_type=vip_vnic_type(flavor),
+        data_path=data_path_of(flavor),
         flavor_enhanced_services=flavor_names(_text(flavor)),
         zone_group_number=zone_group_of(zone),
         **create_values(body, LoadBalancer, "additional_vips"),

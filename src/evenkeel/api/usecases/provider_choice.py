@@ -9,8 +9,16 @@ from evenkeel.api.usecases.mirror_requests import ImportedLoadBalancer
 from evenkeel.api.usecases.requests import LoadBalancerNew
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.values import Value
-from evenkeel.core.resources.catalogue import AvailabilityZone, Flavor, Offer, metadata, vip_vnic_type, zone_group_of
-from evenkeel.core.resources.model import LoadBalancerTree, VnicType
+from evenkeel.core.resources.catalogue import (
+    AvailabilityZone,
+    Flavor,
+    Offer,
+    data_path_of,
+    metadata,
+    vip_vnic_type,
+    zone_group_of,
+)
+from evenkeel.core.resources.model import DataPath, LoadBalancerTree, VnicType
 
 
 class ProviderChoice(Value):
@@ -22,6 +30,7 @@ class ProviderChoice(Value):
     zone_group_number: int | None = None
     flavor_enhanced_services: tuple[str, ...] = ()
     vnic_type: VnicType = "normal"
+    data_path: DataPath = "proxy"
 
     def apply_to(self, tree: LoadBalancerTree) -> LoadBalancerTree:
         """Return the new load balancer with the choice applied."""
@@ -34,6 +43,7 @@ class ProviderChoice(Value):
             zone_group_number=self.zone_group_number,
             flavor_enhanced_services=self.flavor_enhanced_services,
             vip_vnic_type=self.vnic_type,
+            data_path=self.data_path,
         )
         return replace(tree, load_balancer=root)
 
@@ -69,10 +79,12 @@ async def choose_flavor(services: Services, flavor_id: str, provider: str | None
     flavor = _enabled_offer("flavor", flavor_id, await services.catalogue.offer(Flavor, flavor_id))
     if provider and flavor.provider_name != provider:
         raise Invalid(f"Flavor '{flavor_id}' is not compatible with provider '{provider}'")
+    data = metadata("flavor_data", flavor.data)
     return ProviderChoice(
         provider=flavor.provider_name,
         flavor_id=flavor_id,
-        vnic_type=vip_vnic_type(metadata("flavor_data", flavor.data)),
+        vnic_type=vip_vnic_type(data),
+        data_path=data_path_of(data),
         flavor_enhanced_services=flavor_names(flavor.data),
     )
 

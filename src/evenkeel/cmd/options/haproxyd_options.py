@@ -132,7 +132,14 @@ HAPROXYD = [
     cfg.StrOpt(
         "nftables_table",
         default=_DAEMON.nftables_table,
-        help="Name of the nftables table (family inet) that forwards UDP; each daemon of a host needs its own.",
+        help="Name of the nftables table (family inet) of forwarded traffic; each daemon of a host needs its own.",
+    ),
+    cfg.FloatOpt(
+        "kernel_drain",
+        default=_DAEMON.kernel_drain_seconds,
+        min=0,
+        max=86_400,
+        help="Seconds for which connections of a removed member go on, where the kernel forwards TCP.",
     ),
     *ADDRESSES,
     cfg.PortOpt("peers_port_last", default=_DAEMON.peers_port_last, help="Last port for that."),
@@ -165,6 +172,7 @@ def daemon_settings(conf: cfg.ConfigOpts) -> DaemonSettings:
         old_workers_memory_max_mib=section.old_workers_memory_max,
         traffic_log=_syslog_server("haproxyd.traffic_log", section.traffic_log),
         nftables_table=section.nftables_table,
+        kernel_drain_seconds=section.kernel_drain,
         peers_address=section.peers_address,
         peers_port_first=section.peers_port_first,
         peers_port_last=section.peers_port_last,

@@ -6,6 +6,7 @@ from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.kit.values import Value
 from evenkeel.core.networking.vip_networks import VipNetworks
 from evenkeel.core.placement.reach import Reach
+from evenkeel.core.resources.model import DataPath
 from evenkeel.core.resources.statuses import FailbackMode
 
 
@@ -68,3 +69,5 @@ class ServedBy(Value):
     """Address of the VIP if all VIPs are of one address family. None: they are of both; or there is no VIP, or one that
     exists only while an LBaaS v1 pool has a listener.
     """
+    data_path: DataPath = "proxy"
+    """Way of the load balancer's connections, by its flavor."""

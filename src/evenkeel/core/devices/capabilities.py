@@ -19,6 +19,7 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import Unsupported
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.attributes import defaults_of
+from evenkeel.core.resources.catalogue import DATA_PATH
 from evenkeel.core.resources.model import (
     COOKIE_PERSISTENCE,
     POOL_PROTOCOLS_OF_LISTENER,
@@ -150,6 +151,8 @@ class Capabilities(Value):
     """Protocols of pools whose members must be of the IP version of a VIP: the devices do not translate between
     versions.
     """
+    data_paths: Mapping[str, "Capabilities"] = {}
+    """Features of load balancers whose flavor gives another data path than the proxy, by its name."""
     chaining: bool = True
     """True: a member may be a VIP that the same devices serve."""
     carries_traffic: bool = True
@@ -169,6 +172,10 @@ class Capabilities(Value):
     """
     other_metadata: bool = False
     """True: the data of profiles may contain keys that are not listed."""
+
+    def of_path(self, data_path: str) -> "Capabilities":
+        """Return the features of load balancers with the data path."""
+        return self.data_paths.get(data_path, self)
 
     @property
     def offers_services(self) -> bool:
@@ -195,6 +202,11 @@ def metadata_problems(field: str, known: Mapping[str, str] | None, data: Attribu
     """Yield unknown keys of a profile's data; ``field``: attribute that holds the data."""
     for name in data if known is not None else ():
         yield from _not_among(field, name, known or ())
+
+
+def path_problems(table: Capabilities, data_path: str) -> Iterator[str]:
+    """Yield a data path that the device type does not have."""
+    yield from _not_among(DATA_PATH, data_path, ("proxy", *table.data_paths))
 
 
 def load_balancer_problems(table: Capabilities, more: Collection[Vip]) -> Iterator[str]:
@@ -324,6 +336,8 @@ def tree_problems(table: Capabilities, tree: LoadBalancerTree, vip_address: str 
     the tree's VIPs have their addresses, if there are any.
     """
     root = tree.load_balancer
+    yield from path_problems(table, root.data_path)
+    table = table.of_path(root.data_path)
     if vip_address is None and root.vip is not None:
         vip_address = one_family(root.vip.address, (vip.address for vip in root.additional_vips))
     yield from load_balancer_problems(table, tree.load_balancer.additional_vips)
@@ -362,6 +376,8 @@ def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iter
     """Yield unsupported attributes of a service definition: for renderers, which receive definitions from any
     controller.
     """
+    yield from path_problems(table, service.data_path)
+    table = table.of_path(service.data_path)
     yield from load_balancer_problems(table, service.additional_vips)
     vip_address = one_family(service.vip.address, (vip.address for vip in service.additional_vips))
     for pool in service.pools:

@@ -15,6 +15,7 @@ from evenkeel.core.resources.enhanced_services import select_parameters, select_
 from evenkeel.core.resources.model import (
     L7_TARGETS,
     TLS_PROTOCOL,
+    DataPath,
     HealthMonitorSpec,
     L7PolicySpec,
     L7RuleSpec,
@@ -127,6 +128,8 @@ class ServiceDefinition(Wire):
     """Challenges of a certificate authority that HTTP listeners on port 80 answer before anything else: key
     authorization by token (:mod:`evenkeel.core.resources.http_challenges`).
     """
+    data_path: DataPath = "proxy"
+    """Way of TCP connections through the devices."""
     networks: tuple[ServiceNetwork, ...] = ()
     """Networks of VIPs and members, sorted by id. Empty unless the device group is attached to networks one by one
     (:attr:`NetworkLayout.adjacent`).
@@ -231,6 +234,7 @@ def definition_of(
         ),
         pools=_pools_of(tree),
         additional_vips=root.additional_vips,
+        data_path=root.data_path,
         # sorted, so that equal content gives equal definitions
         certificates=tuple(sorted(certificates, key=lambda each: (each.reference, each.kind))),
         challenges={each.token: each.key_authorization for each in root.challenges},

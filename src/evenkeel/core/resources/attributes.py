@@ -127,6 +127,7 @@ HIDDEN: dict[type[Any], frozenset[str]] = {
             "shard_id",
             "zone_group_number",
             "flavor_enhanced_services",
+            "data_path",
             "root_pool_id",
             "vip_leaving_revision",
             "held",

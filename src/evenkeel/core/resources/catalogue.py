@@ -3,13 +3,13 @@ holds the entry's settings for it. Attribute names and texts are Octavia's.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.values import Value
-from evenkeel.core.resources.model import VnicType
+from evenkeel.core.resources.model import DataPath, VnicType
 
 ZONE_GROUP = "environment_group_number"
 """Key in the data of an availability zone: number of the provider's device group in which load balancers are placed."""
@@ -99,6 +99,19 @@ def zone_group_of(data: dict[str, Any]) -> int | None:
             " device group, 1 or greater."
         )
     return number
+
+
+DATA_PATH = "data_path"
+"""Key in a flavor profile's data; its value is a data path."""
+
+
+def data_path_of(flavor: Mapping[str, Any]) -> DataPath:
+    """Return the data path that a flavor's data give. Raises :class:`Invalid` if it is none."""
+    found: DataPath = flavor.get(DATA_PATH, "proxy")
+    if found not in get_args(DataPath):
+        allowed = ", ".join(get_args(DataPath))
+        raise Invalid(f"{found} is not a valid option for flavor_data: {DATA_PATH} should be one of {allowed}.")
+    return found
 
 
 def vip_vnic_type(flavor: Mapping[str, Any]) -> VnicType:

@@ -25,6 +25,8 @@ L7RuleType = Literal[
     "HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE", "SSL_CONN_HAS_CERT", "SSL_VERIFY_RESULT", "SSL_DN_FIELD"
 ]
 VnicType = Literal["normal", "direct"]
+DataPath = Literal["proxy", "kernel"]
+"""Way of a load balancer's traffic through its devices: a proxy, or the kernel of the device's host."""
 """Kind of a port's connection; ``direct``: a virtual function of the network card (SR-IOV)."""
 ClientAuthentication = Literal["NONE", "OPTIONAL", "MANDATORY"]
 TlsVersion = Literal["SSLv3", "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"]
@@ -142,6 +144,8 @@ class LoadBalancer(Value):
     """Names of enhanced services for all listeners of the load balancer, by its flavor: see
     :mod:`evenkeel.core.resources.enhanced_services`.
     """
+    data_path: DataPath = "proxy"
+    """Way of the load balancer's TCP connections, by its flavor at creation."""
     root_pool_id: str | None = None
     """The LBaaS v1 pool for which the load balancer was made: it has a VIP only while it has a listener, and is deleted
     with that pool.

@@ -35,6 +35,7 @@ FIXED = (
     "vip_vnic_type",
     "zone_group_number",
     "flavor_enhanced_services",
+    "data_path",
 )
 """Attributes of a load balancer that never change."""
 

@@ -1,11 +1,14 @@
 """The HAProxy renderer's support for the API's features. The kernel of the daemon's host forwards UDP and SCTP."""
 
+from msgspec.structs import replace
+
 from evenkeel.config.esd.parts import PARTS
 from evenkeel.core.devices.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
 from evenkeel.core.devices.rate_limits import RateLimitSupport
+from evenkeel.core.resources.catalogue import DATA_PATH
 from evenkeel.core.resources.enhanced_services import FLAVOR_KEY
 
-CAPABILITIES = Capabilities(
+_PROXY = Capabilities(
     protocol_pairs={
         "HTTP": ("HTTP", "PROXY", "PROXYV2"),
         "TCP": ("HTTP", "HTTPS", "PROXY", "PROXYV2", "TCP"),
@@ -89,6 +92,38 @@ CAPABILITIES = Capabilities(
         # HAProxy 2.6 is built with three counters for each stream
         counters_max=3,
     ),
-    flavor_metadata={FLAVOR_KEY: "A list of names of enhanced services, which all listeners of a load balancer get."},
+    flavor_metadata={
+        FLAVOR_KEY: "A list of names of enhanced services, which all listeners of a load balancer get.",
+        DATA_PATH: "kernel: the host's kernel forwards TCP connections; the load balancer then has TCP, UDP and SCTP"
+        " listeners only. proxy (default): HAProxy forwards them.",
+    },
     availability_zone_metadata={},
 )
+KERNEL = replace(
+    _PROXY,
+    protocol_pairs={name: (name,) for name in ("TCP", "UDP", "SCTP")},
+    lb_algorithms=("ROUND_ROBIN", "SOURCE_IP", "SOURCE_IP_PORT"),
+    pool_algorithms={},
+    session_persistence={"SOURCE_IP": ("TCP", "UDP", "SCTP")},
+    cookie_pools=(),
+    insert_headers=(),
+    options=(
+        ADDITIONAL_VIPS,
+        "listener.allowed_cidrs",
+        "listener.connection_limit",
+        "member.backup",
+        "member.monitor_address",
+        "member.monitor_port",
+        "session_persistence.persistence_granularity",
+        "session_persistence.persistence_timeout",
+    ),
+    fixed_attributes={},
+    l7policy_actions=(),
+    l7rule_types=(),
+    vip_version_pools=("TCP", "UDP", "SCTP"),
+    http_challenges=False,
+    service_parts=(),
+    rate_limits=RateLimitSupport(),
+)
+"""Features of load balancers whose TCP connections the kernel forwards: HAProxy only checks their members."""
+CAPABILITIES = replace(_PROXY, data_paths={"kernel": KERNEL})

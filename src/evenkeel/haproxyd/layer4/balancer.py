@@ -10,16 +10,18 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import structlog
+from msgspec.structs import replace
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import PartitionFailed
 from evenkeel.haproxyd.layer4.active_flows import Pace
-from evenkeel.haproxyd.layer4.elements import Service, family_of
+from evenkeel.haproxyd.layer4.drains import DrainFile, Draining, is_over, next_draining, with_draining
+from evenkeel.haproxyd.layer4.elements import FlowTarget, Service, family_of
 from evenkeel.haproxyd.layer4.flow_table import FlowWatch
 from evenkeel.haproxyd.layer4.forwarding import forwarding_problem
 from evenkeel.haproxyd.layer4.health_file import HealthFile
 from evenkeel.haproxyd.layer4.kernel import KernelRefused, KernelTable
-from evenkeel.haproxyd.layer4.ruleset import Content, ServerKey, content_of, services_of
+from evenkeel.haproxyd.layer4.ruleset import Content, ServerKey, content_of, services_of, target_of
 from evenkeel.haproxyd.layer4.statements import FAMILIES, Family
 from evenkeel.haproxyd.layer4.totals import DatagramTotals, PartitionTotals
 from evenkeel.haproxyd.ports import OnEvent, PartitionEvent
@@ -48,6 +50,8 @@ class DatagramBalancer:
         self._health_file = HealthFile(settings.run_dir / "datagrams-down.json")
         self._held: dict[str, LoadBalancers] = {}
         self._down: dict[str, frozenset[ServerKey]] = {}
+        self._draining: dict[str, Draining] = {}
+        self._drain_file = DrainFile(settings.run_dir / "kernel-draining.json")
         self._totals: dict[str, PartitionTotals] = {}
         self._active: Mapping[Service, int] = {}
         self._active_pace = Pace()
@@ -72,6 +76,7 @@ class DatagramBalancer:
         ``problem``."""
         self._held = {name: of_datagrams for name, each in held.items() if (of_datagrams := _of_datagrams(each))}
         down = await asyncio.to_thread(self._health_file.read)
+        self._draining = await asyncio.to_thread(self._drain_file.read)
         self._down = {name: _present(down.get(name, frozenset()), each) for name, each in self._held.items()}
         # Like a running HAProxy, a table that differs is left to its owners' next change for a while: the disk may be
         # an older copy.
@@ -96,7 +101,7 @@ class DatagramBalancer:
         try:
             needed, self._needed = bool(self._held) or self._needed, False
             await asyncio.to_thread(self._kernel.open, needed=needed)
-            contents = {name: self._content(name, each) for name, each in self._held.items()}
+            contents = {name: self._content(name, each, self.down_of(name)) for name, each in self._held.items()}
             if not await asyncio.to_thread(self._kernel.adopt, contents):
                 log.warning("nftables table differs from what is held", table=self._settings.nftables_table)
         except KernelRefused as error:
@@ -118,9 +123,8 @@ class DatagramBalancer:
         forwards = self._settings.addresses.allow_loopback
         self._needed = self._needed or bool(self.problem)
         problem = self.problem or ("" if forwards else self._forwarding(families, protocols))
-        return (
-            f"listener {one.datagram_listeners[0].name}: datagrams are not forwarded here: {problem}" if problem else ""
-        )
+        what = "connections" if protocols == {"tcp"} else "datagrams"
+        return f"listener {one.datagram_listeners[0].name}: {what} are not forwarded here: {problem}" if problem else ""
 
     @property
     def host_problem(self) -> str:
@@ -150,7 +154,8 @@ class DatagramBalancer:
             raise PartitionFailed(f"partition {partition}: datagrams cannot be forwarded: {self.problem}")
         async with self._turn:
             down = _present(self._down.get(partition, frozenset()), wanted)
-            content = content_of(partition, wanted.values(), down)
+            draining = self._draining.get(partition)
+            content = self._content(partition, wanted, down)
             try:
                 changed = await asyncio.to_thread(self._kernel.apply, partition, content)
             except KernelRefused as error:
@@ -163,6 +168,8 @@ class DatagramBalancer:
                 self._apply_soon([partition])
             if not wanted:
                 del self._held[partition]
+            if self._draining.get(partition) != draining:
+                await asyncio.to_thread(self._drain_file.write, dict(self._draining))
         return changed
 
     # -- health
@@ -202,13 +209,15 @@ class DatagramBalancer:
                 log.error("servers' health not applied; retrying", partition=partition, reason=str(error))
                 self._failed.add(partition)
         await asyncio.to_thread(self._health_file.write, dict(self._down))
+        await asyncio.to_thread(self._drain_file.write, dict(self._draining))
 
     async def _apply_health_of(self, partition: str) -> None:
         async with self._turn:
             held = self._held.get(partition)
             # without a table, its first change brings the health too; one that is uncertain is left to its owner
             if held is not None and not self.problem and self._kernel.certain:
-                await asyncio.to_thread(self._kernel.apply, partition, self._content(partition, held))
+                content = self._content(partition, held, self.down_of(partition))
+                await asyncio.to_thread(self._kernel.apply, partition, content)
 
     def _set_down(self, partition: str, down: frozenset[ServerKey]) -> None:
         if down:
@@ -216,8 +225,21 @@ class DatagramBalancer:
         else:
             self._down.pop(partition, None)
 
-    def _content(self, partition: str, held: LoadBalancers) -> Content:
-        return content_of(partition, held.values(), self._down.get(partition, frozenset()))
+    def _content(self, partition: str, held: LoadBalancers, down: frozenset[ServerKey]) -> Content:
+        """The partition's content, with the connections that drain; notes which servers do."""
+        content = content_of(partition, held.values(), down)
+        draining = next_draining(
+            self._draining.get(partition, {}),
+            self._kernel.flows_of(partition),
+            content.flows,
+            dead=_targets(held, down),
+            now=time.time(),
+            seconds=self._settings.kernel_drain_seconds,
+        )
+        self._draining.pop(partition, None)
+        if draining:
+            self._draining[partition] = draining
+        return replace(content, flows=with_draining(content.flows, draining))
 
     # -- totals
 
@@ -277,7 +299,8 @@ class DatagramBalancer:
         except KernelRefused as error:
             log.error("nftables table not verified; retrying", reason=str(error))
         failed, self._failed = self._failed, set()
-        self._apply_soon(failed)
+        now = time.time()
+        self._apply_soon((*failed, *(name for name, each in self._draining.items() if is_over(each, now))))
         await self._watch_flows()
 
     async def _watch_flows(self) -> None:
@@ -309,6 +332,13 @@ def _servers(load_balancers: LoadBalancers) -> Iterator[ServerKey]:
         for backend in one.backends:
             if backend.datagrams is not None:
                 yield from ((backend.name, server.name) for server in backend.servers if server.admin_up)
+
+
+def _targets(load_balancers: LoadBalancers, servers: frozenset[ServerKey]) -> Iterator[FlowTarget]:
+    """Addresses and ports of some servers."""
+    for one in load_balancers.values():
+        for backend in one.backends:
+            yield from (target_of(each) for each in backend.servers if (backend.name, each.name) in servers)
 
 
 def _present(down: Iterable[ServerKey], load_balancers: LoadBalancers) -> frozenset[ServerKey]:

@@ -17,6 +17,7 @@ from evenkeel.haproxyd.layer4.statements import (
     ORIGINAL_PORT,
     PROTOCOL,
     REJECT,
+    RESET,
     SOURCE_PORT,
     TRANSLATED,
     Among,
@@ -60,7 +61,7 @@ HOOKS: Mapping[str, Hook] = {
     "count-out": Hook("filter", *_POSTROUTING, 150),
 }
 """Base chains."""
-PROTOCOLS = ("udp", "sctp")
+PROTOCOLS = ("udp", "sctp", "tcp")
 """Protocols of listeners."""
 
 
@@ -104,9 +105,10 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
     # every packet, before translation; each base chain costs every packet of the host
     "count-in": (
         *_each(lambda family: (InDirection("original"), CountByMap(service_key(family), f"in{family}"))),
-        (OfProtocol("sctp"), INVALID, goto("invalid")),
+        (INVALID, goto("invalid")),
     ),
-    # The kernel does not drop what it cannot assign to an association, but lets it pass without translation.
+    # The kernel does not drop what it cannot assign to a flow, but lets it pass without translation: this host would
+    # answer, and end a connection.
     "invalid": _each(lambda family: (Among(service_key(family), f"owned{family}"), DROP)),
     # the first packet of a flow only, from other hosts and from this one
     "dispatch": _DISPATCH,
@@ -115,6 +117,8 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
     "deal": (
         *_each(lambda family: (CountByMap(service_key(family), f"new{family}"),)),
         *(rule for deal in DEALS for rule in _dealing(deal)),
+        # a connection whose server is gone must end at once, which no ICMP error does
+        *_each(lambda family: (OfProtocol("tcp"), Among(service_key(family), f"owned{family}"), RESET)),
         # What has no server is refused, and so leaves no entry in the connection table, which would pin this client's
         # port to "not translated" for as long as it sends.
         *_each(lambda family: (Among(service_key(family), f"owned{family}"), REJECT)),

@@ -13,7 +13,7 @@ import structlog
 from evenkeel.core.kit.errors import EvenKeelError
 from evenkeel.haproxyd.layer4.active_flows import count_flows
 from evenkeel.haproxyd.layer4.commands import DeleteTable, TableCommand
-from evenkeel.haproxyd.layer4.elements import Service
+from evenkeel.haproxyd.layer4.elements import FlowTarget, Service
 from evenkeel.haproxyd.layer4.flow_table import FlowTable, read_flow_table
 from evenkeel.haproxyd.layer4.flows import Ended, ended_by, remove
 from evenkeel.haproxyd.layer4.forwarding import TableLock
@@ -146,6 +146,10 @@ class KernelTable:
                 self._run([DeleteTable()], ended_by(Content(flows=gone), _NOTHING))
                 self._contents, self._exists = {}, False
 
+    def flows_of(self, partition: str) -> Mapping[Service, frozenset[FlowTarget]]:
+        """Servers whose flows go on, by service, in the partition's present content."""
+        return self._contents.get(partition, _NOTHING).flows
+
     def counters(self) -> dict[str, CounterValue]:
         """The named counters. Raises :class:`KernelRefused`."""
         if not self._exists:
@@ -183,10 +187,10 @@ class KernelTable:
         try:
             with Netfilter() as netfilter:
                 before = generation(netfilter)
-                self._transact(netfilter, commands)
+                after = before + self._transact(netfilter, commands)
                 # Another program's transaction may have been on our table: the next look compares it.
-                alone = generation(netfilter) == before + 1
-                self._generation = before + 1 if alone and (anew or before == self._generation) else -1
+                alone = generation(netfilter) == after
+                self._generation = after if alone and (anew or before == self._generation) else -1
                 self._end_flows(netfilter, ended)
         except TransactionRefused as error:
             raise _refused(error) from error
@@ -195,7 +199,8 @@ class KernelTable:
             self._known = False
             raise _refused(error) from error
 
-    def _transact(self, netfilter: Netfilter, commands: Iterable[TableCommand], *, dry_run: bool = False) -> None:
+    def _transact(self, netfilter: Netfilter, commands: Iterable[TableCommand], *, dry_run: bool = False) -> bool:
+        """Returns whether there was anything to carry out."""
         messages: list[Message] = []
         ends: list[tuple[int, TableCommand]] = []
         for command in commands:
@@ -206,6 +211,7 @@ class KernelTable:
         except TransactionRefused as error:
             failed = next((command for end, command in ends if error.place < end), None)
             raise TransactionRefused(error.errno, f"{failed}: {error.strerror}", error.place) from error
+        return bool(messages)
 
     def _is_unchanged(self) -> bool:
         with _netfilter() as netfilter:

@@ -232,17 +232,17 @@ class _Pool:
 
     def live_targets(self, family: Family) -> frozenset[FlowTarget]:
         """Servers whose flows may go on."""
-        return frozenset(_target(one) for one in self._live_of(family))
+        return frozenset(target_of(one) for one in self._live_of(family))
 
     def elements(self, service: Service, family: Family) -> dict[tuple[str, ElementKey], Data]:
         """Elements of one service: the server of each number, and chains that bind clients."""
         made: dict[tuple[str, ElementKey], Data] = {
-            (f"slots{family}", ElementKey(service=service, number=number)): _target(self._new[name])
+            (f"slots{family}", ElementKey(service=service, number=number)): target_of(self._new[name])
             for number, name in self._dealt[family].items()
         }
         if self.sticky:
             for server in self._live_of(family):
-                made[f"bonds{family}", ElementKey(service=service, server=_target(server))] = self._name("kp", server)
+                made[f"bonds{family}", ElementKey(service=service, server=target_of(server))] = self._name("kp", server)
         return made
 
     def sets(self) -> dict[str, SetDeclaration]:
@@ -285,7 +285,7 @@ class _Pool:
         for one in self._live.values():
             family = family_of(one.address)
             known = Among((source(family),), self._known(one), mask=self._mask(family))
-            target = _target(one)
+            target = target_of(one)
             yield OfFamily(family), known, TranslatedTo(target.address, target.port)
 
     def _mask(self, family: Family) -> str:
@@ -297,5 +297,6 @@ def _collapsed(networks: Iterable[ipaddress.IPv4Network | ipaddress.IPv6Network]
     return tuple(str(network) for network in ipaddress.collapse_addresses(networks))  # type: ignore[type-var]
 
 
-def _target(server: wire.BackendServer) -> FlowTarget:
+def target_of(server: wire.BackendServer) -> FlowTarget:
+    """Address and port of a server."""
     return FlowTarget(address=str(ipaddress.ip_address(server.address)), port=server.port)

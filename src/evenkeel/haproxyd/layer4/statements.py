@@ -27,7 +27,7 @@ _EXPRESSION, _EXPRESSION_NAME, _EXPRESSION_DATA = 1, 1, 2
 _NETWORK, _TRANSPORT = 1, 2
 _DATA_VALUE, _DATA_VERDICT, _VERDICT_CODE, _VERDICT_CHAIN = 1, 2, 1, 2
 _JUMP, _GOTO, _DROP = -3, -4, 0
-PROTOCOL_NUMBERS = {"udp": 17, "sctp": 132}
+PROTOCOL_NUMBERS = {"udp": 17, "sctp": 132, "tcp": 6}
 
 
 class Statement(Protocol):
@@ -413,6 +413,7 @@ class _Alone:
 MASQUERADE = _Alone("masquerade", "masq")
 # the ICMP error "port unreachable", whichever family the packet is of
 REJECT = _Alone("reject", "reject", (number32(1, 2), attribute(2, b"\1")))
+RESET = _Alone("reject with tcp reset", "reject", (number32(1, 1),))
 
 
 # -- encoding

@@ -47,6 +47,7 @@ def _served_by(kind: Kind) -> Select[Any]:
             environment.c.device_driver,
             case((root.c.root_pool_id.is_(None), root.c.vip_address)).label("vip_address"),
             root.c.additional_vips,
+            root.c.data_path,
         )
         .join(environment, environment.c.name == root.c.provider)
         .where(is_root)

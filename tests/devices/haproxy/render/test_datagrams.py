@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.resources.model import SessionPersistence, Vip
@@ -105,3 +106,48 @@ def test_listener_that_is_down_is_left_out() -> None:
 )
 def test_impossible_datagram_definition_is_refused_by_name(definition: ServiceDefinition, text: str) -> None:
     assert text in render(definition).problem
+
+
+def test_tcp_is_the_kernels_with_its_data_path_and_haproxy_checks_the_members() -> None:
+    definition = service(
+        listeners=(listener(protocol="TCP", connection_limit=9),),
+        pools=(pool(protocol="TCP", monitor=monitor(type="TCP"), lb_algorithm="SOURCE_IP"),),
+        data_path="kernel",
+    )
+    one = rendered(definition)
+    assert one.frontends == ()
+    assert [(each.protocol, each.backend, each.flows_max) for each in one.datagram_listeners] == [("tcp", "pool-1", 9)]
+    (backend,) = one.backends
+    assert backend.datagrams == wire.DatagramBalance(protocol="tcp", choice="source")
+    assert all("check" in server.arguments for server in backend.servers)
+    assert rendered(replace(definition, data_path="proxy")).datagram_listeners == ()
+
+
+@pytest.mark.parametrize(
+    ("definition", "text"),
+    [
+        (service(data_path="kernel"), "protocol HTTP. Allowed: SCTP, TCP, UDP."),
+        (
+            service(
+                listeners=(listener(protocol="TCP", timeout_client_data=7),),
+                pools=(pool(protocol="TCP", monitor=None),),
+                data_path="kernel",
+            ),
+            "timeout_client_data 7",
+        ),
+        (
+            service(
+                listeners=(listener(protocol="TCP", enhanced_services=("gold",)),),
+                pools=(pool(protocol="TCP", monitor=None),),
+                data_path="kernel",
+            ),
+            "gold",
+        ),
+    ],
+)
+def test_attributes_that_need_haproxy_are_refused_with_the_kernels_data_path(
+    definition: ServiceDefinition, text: str
+) -> None:
+    found = render(definition)
+    assert found.load_balancer is None
+    assert text in found.problem

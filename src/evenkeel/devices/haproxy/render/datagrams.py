@@ -1,5 +1,7 @@
 """UDP and SCTP listeners and pools, which the kernel of the daemon's host serves beside HAProxy. Pure.
 
+With the data path "kernel" of a flavor it serves TCP as well.
+
 ==========================  =================================================================================
 Octavia                     the daemon
 ==========================  =================================================================================
@@ -11,10 +13,11 @@ persistence SOURCE_IP       bound clients: ``persistence_timeout`` (default 360 
 ==========================  =================================================================================
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 from evenkeel.core.devices.service import ServiceListener, ServicePool
+from evenkeel.core.resources.model import DataPath
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.render.listener import binds_of, connection_limit
@@ -23,7 +26,7 @@ from evenkeel.haproxyd import wire
 
 PROTOCOLS: dict[str, wire.DatagramProtocol] = {"UDP": "udp", "SCTP": "sctp"}
 """The daemon's protocol by protocol of listeners and pools."""
-DATAGRAM_POOLS = frozenset(PROTOCOLS)
+Forwarded = Mapping[str, wire.DatagramProtocol]
 Choice = Literal["weight", "source", "source_port"]
 CHOICES: dict[str, Choice] = {"ROUND_ROBIN": "weight", "SOURCE_IP": "source", "SOURCE_IP_PORT": "source_port"}
 STICKY_SECONDS = 360
@@ -31,8 +34,13 @@ STICKY_SECONDS = 360
 STICKY_SECONDS_MAX = 7 * 86_400
 
 
+def forwarded_protocols(data_path: DataPath) -> Forwarded:
+    """The protocols that the kernel forwards for a load balancer."""
+    return {**PROTOCOLS, "TCP": "tcp"} if data_path == "kernel" else PROTOCOLS
+
+
 def datagram_listener(
-    listener: ServiceListener, addresses: Collection[str], pools: Collection[ServicePool]
+    listener: ServiceListener, addresses: Collection[str], pools: Collection[ServicePool], forwarded: Forwarded
 ) -> wire.DatagramListener:
     """Render a listener. Raises :class:`Unrenderable`."""
     binds, flows_max = binds_of(listener, addresses), connection_limit(listener)
@@ -40,16 +48,16 @@ def datagram_listener(
     return wire.DatagramListener(
         name=object_name("listener", listener.id),
         binds=binds,
-        protocol=PROTOCOLS[listener.protocol],
+        protocol=forwarded[listener.protocol],
         backend="" if pool is None else object_name("pool", pool.id),
         flows_max=flows_max,
         allowed_cidrs=tuple(allowed_networks(listener)),
     )
 
 
-def datagram_balance(pool: ServicePool) -> wire.DatagramBalance | None:
+def datagram_balance(pool: ServicePool, forwarded: Forwarded) -> wire.DatagramBalance | None:
     """The kernel's rules for a pool; None for a pool that HAProxy serves. Raises :class:`Unrenderable`."""
-    if pool.protocol not in PROTOCOLS:
+    if pool.protocol not in forwarded:
         return None
     if pool.lb_algorithm not in CHOICES:
         raise Unrenderable(f"pool {pool.id}: lb_algorithm {pool.lb_algorithm} is not possible for {pool.protocol}")
@@ -60,21 +68,21 @@ def datagram_balance(pool: ServicePool) -> wire.DatagramBalance | None:
     if not 0 <= seconds <= STICKY_SECONDS_MAX:
         raise Unrenderable(f"pool {pool.id}: persistence_timeout {seconds}: 1 to {STICKY_SECONDS_MAX} are possible")
     return wire.DatagramBalance(
-        protocol=PROTOCOLS[pool.protocol],
+        protocol=forwarded[pool.protocol],
         choice=CHOICES[pool.lb_algorithm],
         sticky_seconds=seconds,
         sticky_netmask="" if bound is None else bound.persistence_granularity or "",
     )
 
 
-def refuse_mixed(pool: ServicePool, listeners: Collection[ServiceListener]) -> None:
+def refuse_mixed(pool: ServicePool, listeners: Collection[ServiceListener], forwarded: Forwarded) -> None:
     """Refuse a pool that datagrams would reach by HAProxy, or connections by the kernel.
 
     Raises :class:`Unrenderable`.
     """
-    of_datagrams = pool.protocol in PROTOCOLS
+    of_datagrams = pool.protocol in forwarded
     for listener in listeners:
-        if (listener.protocol in PROTOCOLS) != of_datagrams:
+        if (listener.protocol in forwarded) != of_datagrams:
             raise Unrenderable(
                 f"listener {listener.id}: protocol {listener.protocol} is not possible with pools of {pool.protocol}"
             )

@@ -37,7 +37,7 @@ from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.note import Note, pack_note
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
 from evenkeel.devices.haproxy.render.challenges import challenge_lines, own_frontend
-from evenkeel.devices.haproxy.render.datagrams import PROTOCOLS, datagram_listener
+from evenkeel.devices.haproxy.render.datagrams import datagram_listener, forwarded_protocols
 from evenkeel.devices.haproxy.render.headers import inserted_headers
 from evenkeel.devices.haproxy.render.l7 import policy_lines, pools_in_use, redirect_pools
 from evenkeel.devices.haproxy.render.listener import cidr_files, frontend
@@ -96,8 +96,9 @@ def _load_balancer(
         for pool in service.pools
         if pool.admin_state_up and (pool.id, "http") in targets
     }
+    forwarded = forwarded_protocols(service.data_path)
     inserted = inserted_headers(service.listeners)
-    carried = tuple(listener for listener in listening if listener.protocol not in PROTOCOLS)
+    carried = tuple(listener for listener in listening if listener.protocol not in forwarded)
     services = {each.id: service_lines(each, parts[each.id], service.load_balancer_id) for each in carried}
     frontends = tuple(
         frontend(
@@ -115,7 +116,7 @@ def _load_balancer(
     rendered_pools = tuple(
         backend
         for pool in service.pools
-        for backend in backends(pool, _senders(service.listeners, pool), address, certificates, parts)
+        for backend in backends(pool, _senders(service.listeners, pool), address, certificates, parts, forwarded)
     )
     lists = [file for each in carried for file in (*cidr_files(each), *list_files(each, certificates))]
     return wire.LoadBalancerConfig(
@@ -127,9 +128,9 @@ def _load_balancer(
         files=(*lists, *(file for each in services.values() for file in each.files), *certificates.files),
         note=pack_note(_note_of(service, listening)),
         datagram_listeners=tuple(
-            datagram_listener(listener, (address, *more), service.pools)
+            datagram_listener(listener, (address, *more), service.pools, forwarded)
             for listener in listening
-            if listener.protocol in PROTOCOLS
+            if listener.protocol in forwarded
         ),
     )
 

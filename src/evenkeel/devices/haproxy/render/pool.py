@@ -23,7 +23,7 @@ from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
-from evenkeel.devices.haproxy.render.datagrams import DATAGRAM_POOLS, datagram_balance, refuse_mixed
+from evenkeel.devices.haproxy.render.datagrams import PROTOCOLS, Forwarded, datagram_balance, refuse_mixed
 from evenkeel.devices.haproxy.render.listener import duration
 from evenkeel.devices.haproxy.render.modes import backend_name, modes_of
 from evenkeel.devices.haproxy.render.monitor import Checks, checks
@@ -55,17 +55,18 @@ def backends(
     vip_address: str,
     certificates: ReferencedFiles,
     parts: Mapping[str, Parts] = MappingProxyType({}),
+    forwarded: Forwarded = PROTOCOLS,
 ) -> tuple[wire.Backend, ...]:
     """The pool's backends, one for each mode of the listeners that use it.
 
-    ``parts``: those of enhanced services by id of the listener.
+    ``parts``: those of enhanced services by id of the listener. ``forwarded``: protocols that the kernel forwards.
     """
     modes = modes_of(pool, listeners)
-    refuse_mixed(pool, listeners)
+    refuse_mixed(pool, listeners, forwarded)
     _refuse_twins(pool)
     chosen = [parts[listener.id] for listener in listeners if listener.id in parts]
     return tuple(
-        _backend(pool, mode, backend_name(pool, mode, modes), listeners, vip_address, certificates, chosen)
+        _backend(pool, mode, backend_name(pool, mode, modes), listeners, vip_address, certificates, chosen, forwarded)
         for mode in modes
     )
 
@@ -78,27 +79,28 @@ def _backend(
     vip_address: str,
     certificates: ReferencedFiles,
     parts: Collection[Parts],
+    forwarded: Forwarded,
 ) -> wire.Backend:
     tls = server_arguments(pool, mode, certificates)
     how = checks(pool.monitor, vip_address, over_tls=bool(tls))
-    limit = member_limit(parts) if pool.protocol not in DATAGRAM_POOLS else None
+    limit = member_limit(parts) if pool.protocol not in forwarded else None
     connection = (*_proxy_arguments(pool, mode, listeners), *tls, *limit_arguments(limit))
     return wire.Backend(
         name=name,
         lines=(
             f"mode {mode}",
-            *(BALANCE["ROUND_ROBIN"] if pool.protocol in DATAGRAM_POOLS else balance_lines(pool, mode)),
+            *(BALANCE["ROUND_ROBIN"] if pool.protocol in forwarded else balance_lines(pool, mode)),
             *_timeouts(listeners),
             *tunnel_lines(parts),
             *(queue_lines(name, mode, limit) if limit is not None else ()),
             *retry_lines(pool),
-            *([] if pool.protocol in DATAGRAM_POOLS else persistence_lines(pool, mode)),
+            *([] if pool.protocol in forwarded else persistence_lines(pool, mode)),
             *how.lines,
             *(["option allbackups"] if any(member.backup for member in pool.members) else []),
         ),
         servers=tuple(_server(pool, member, how, connection) for member in pool.members),
         ping=how.ping,
-        datagrams=datagram_balance(pool),
+        datagrams=datagram_balance(pool, forwarded),
         drain_seconds=drain_seconds(parts),
     )
 

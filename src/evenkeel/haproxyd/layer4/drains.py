@@ -1,0 +1,108 @@
+"""TCP connections of servers that were removed: they go on until a deadline, and are then removed.
+
+Connections of a server that health checks found down end at once, and datagrams' flows always do: their next packet
+makes a new flow, while a connection cannot move to another server.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from evenkeel.core.kit.values import Wire
+from evenkeel.haproxyd.disk.files import StorageBroken, read_value, write_file
+from evenkeel.haproxyd.layer4.elements import FlowTarget, Service
+
+log = structlog.get_logger(__name__)
+
+Flows = Mapping[Service, frozenset[FlowTarget]]
+"""Servers whose flows may go on, by service."""
+Draining = Mapping[Service, Mapping[FlowTarget, float]]
+"""Removed servers by service, each with the Unix time at which its connections end."""
+
+
+def next_draining(
+    draining: Draining, before: Flows, wanted: Flows, *, dead: Iterable[FlowTarget], now: float, seconds: float
+) -> dict[Service, dict[FlowTarget, float]]:
+    """The servers that are draining after a change. ``before``: servers whose flows go on; ``wanted``: those that the
+    configuration names now; ``dead``: servers that checks found down; ``now``: a Unix time."""
+    ended = frozenset(dead)
+    found: dict[Service, dict[FlowTarget, float]] = {}
+    for service, servers in wanted.items():
+        if service.protocol != "tcp":
+            continue
+        known = draining.get(service, {})
+        leaving = (before.get(service, frozenset()) | known.keys()) - servers - ended
+        kept = {one: end for one in leaving if (end := known.get(one, now + seconds)) > now}
+        if kept:
+            found[service] = kept
+    return found
+
+
+def with_draining(wanted: Flows, draining: Draining) -> dict[Service, frozenset[FlowTarget]]:
+    """The servers whose flows may go on, with those that are draining."""
+    return {service: servers | draining.get(service, {}).keys() for service, servers in wanted.items()}
+
+
+def is_over(draining: Draining, now: float) -> bool:
+    """Whether a deadline has passed."""
+    return any(end <= now for servers in draining.values() for end in servers.values())
+
+
+class _Entry(Wire):
+    protocol: str
+    address: str
+    port: int
+    server: str
+    server_port: int
+    ends_at: float
+
+
+class DrainingServers(Wire):
+    """Draining servers by partition."""
+
+    draining: dict[str, tuple[_Entry, ...]] = {}
+
+
+class DrainFile:
+    """The file of the draining servers, for the next daemon. A hint: without it their connections end at its start."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> dict[str, Draining]:
+        """Read the file; it never raises. Blocks."""
+        try:
+            found = read_value(self._path, DrainingServers) or DrainingServers()
+        except (OSError, StorageBroken) as error:
+            log.warning("draining servers not known", reason=str(error))
+            return {}
+        read: dict[str, dict[Service, dict[FlowTarget, float]]] = {}
+        for partition, entries in found.draining.items():
+            for one in entries:
+                service = Service(protocol="tcp", address=one.address, port=one.port)
+                server = FlowTarget(address=one.server, port=one.server_port)
+                read.setdefault(partition, {}).setdefault(service, {})[server] = one.ends_at
+        return dict(read)
+
+    def write(self, draining: Mapping[str, Draining]) -> None:
+        """Replace the file; it never raises. Blocks."""
+        content = {name: tuple(_entries(each)) for name, each in draining.items() if each}
+        try:
+            write_file(self._path, msgspec.json.encode(DrainingServers(draining=content)))
+        except OSError as error:
+            log.warning("draining servers not saved", reason=error.strerror)
+
+
+def _entries(draining: Draining) -> Iterable[_Entry]:
+    for service, servers in draining.items():
+        for server, ends_at in servers.items():
+            yield _Entry(
+                protocol=service.protocol,
+                address=service.address,
+                port=service.port,
+                server=server.address,
+                server_port=server.port,
+                ends_at=ends_at,
+            )
