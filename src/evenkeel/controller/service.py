@@ -139,7 +139,9 @@ class Controller:
         self._acme = (
             None
             if acme is None
-            else AcmeIssuing(store.acme, store.operators, store.renewals, self.driver, acme, self._rng.uniform)
+            else AcmeIssuing(
+                store.acme, store.operators, store.renewals, self.driver, acme, self._rng.uniform, network=network
+            )
         )
 
     async def start(self) -> None:

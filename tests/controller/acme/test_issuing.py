@@ -1,6 +1,7 @@
 """A requested certificate becomes an issued one, whatever is interrupted, and failures are told in words."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -72,7 +73,7 @@ async def test_a_controller_killed_at_any_effect_leaves_an_order_that_another_on
         ({}, (target(),), "www.example.org has no address in the DNS."),
         ({"www.example.org": ("203.0.113.9",)}, (target(),), "203.0.113.9, which is no VIP"),
         ({"www.example.org": (ADDRESS, "2001:db8::9")}, (target(),), "2001:db8::9, which is no VIP"),
-        ({"www.example.org": (ADDRESS,)}, (), "which is no VIP of a load balancer of the project"),
+        ({"www.example.org": (ADDRESS,)}, (), "of the project, and no floating IP of one"),
         ({"www.example.org": (ADDRESS,)}, (target(environment="f5"),), "(bigip) do not answer challenges"),
         ({"www.example.org": (ADDRESS,)}, (target(environment="gone"),), "do not answer challenges"),
         ({"www.example.org": (ADDRESS,)}, (target(has_http_listener=False),), "disabled or of another protocol"),
@@ -94,6 +95,30 @@ async def test_a_name_that_cannot_be_proven_waits_with_the_reason_and_nothing_is
 async def test_a_load_balancer_without_a_listener_on_port_80_can_prove_names(world: World) -> None:
     world.database.targets_found = (target(has_http_listener=False, port_taken=False),)
     await issue(world)
+
+
+async def test_a_name_that_resolves_to_a_floating_ip_of_the_vip_is_proven(world: World) -> None:
+    world.resolver.found = {"www.example.org": ("198.51.100.7",)}
+    world.network.add("198.51.100.7")
+    await issue(world)
+
+
+@pytest.mark.parametrize(
+    "floating",
+    [
+        {"project": "p2"},
+        {"port": "another-port"},
+        {"fixed": "192.0.2.99"},
+        {"fixed": None, "port": None},
+        {"address": "198.51.100.8"},
+    ],
+    ids=["of_another_project", "of_another_port", "of_another_address", "of_nothing", "another_one"],
+)
+async def test_a_name_that_resolves_to_another_floating_ip_waits(world: World, floating: dict[str, Any]) -> None:
+    world.resolver.found = {"www.example.org": ("198.51.100.7",)}
+    world.network.add(**{"address": "198.51.100.7", **floating})
+    await world.controller().process_due()
+    assert "198.51.100.7, which is no VIP" in world.progress.problem and world.authority.orders == []
 
 
 async def test_no_order_is_made_while_as_many_as_allowed_are_open(world: World) -> None:

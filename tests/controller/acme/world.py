@@ -150,6 +150,7 @@ def target(**changes: Any) -> AcmeTarget:
         "load_balancer_id": LOAD_BALANCER,
         "environment": "e",
         "addresses": (ADDRESS,),
+        "port_id": "port",
         "has_http_listener": True,
         "port_taken": True,
         "admin_state_up": True,
@@ -292,6 +293,27 @@ class Resolver:
         return self.found.get(name, ())
 
 
+class FloatingIps:
+    """A network service that has floating IPs of projects."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, dict[str, Any]]] = []
+        """Project and floating IP, as Neutron shows it."""
+
+    def add(self, address: str, *, project: str = "p1", fixed: str | None = ADDRESS, port: str | None = "port") -> None:
+        row = {"floating_ip_address": address, "fixed_ip_address": fixed, "port_id": port}
+        self.rows.append((project, row))
+
+    async def look_up(
+        self, kind: str, filters: Mapping[str, Sequence[str]], *, project_id: str | None
+    ) -> tuple[Mapping[str, Any], ...]:
+        assert kind == "floatingips"
+        wanted = filters["floating_ip_address"]
+        return tuple(
+            row for project, row in self.rows if project == project_id and row["floating_ip_address"] in wanted
+        )
+
+
 class Driver:
     """Takes note of what is announced."""
 
@@ -311,6 +333,7 @@ class World:
         self.keys = KeyManager()
         self.resolver = Resolver()
         self.driver = Driver()
+        self.network = FloatingIps()
         self.effects = Effects()
 
     def controller(self) -> AcmeIssuing:
@@ -329,7 +352,10 @@ class World:
             settings=AcmeSettings(),
         )
         driver: Any = effects.of(self.driver, "accepted")
-        return AcmeIssuing(database, database, database, driver, parts, lambda low, _high: low, now=lambda: NOW)
+        network: Any = self.network
+        return AcmeIssuing(
+            database, database, database, driver, parts, lambda low, _high: low, network=network, now=lambda: NOW
+        )
 
     @property
     def progress(self) -> AcmeProgress:

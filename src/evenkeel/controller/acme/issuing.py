@@ -33,6 +33,7 @@ from evenkeel.core.ports import (
     KeyManager,
     KeyPairMaker,
     NameResolver,
+    Network,
     OperatorStore,
     OrderingAuthority,
     RenewalStore,
@@ -107,6 +108,7 @@ class AcmeIssuing:
         parts: AcmeParts,
         uniform: Uniform,
         *,
+        network: Network | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._store = store
@@ -114,7 +116,7 @@ class AcmeIssuing:
         self._driver = driver
         self._authorities = parts.authorities
         self.settings = parts.settings
-        self._readiness = NameProof(store, operators, parts.resolver, parts.capabilities)
+        self._readiness = NameProof(store, operators, parts.resolver, parts.capabilities, network)
         self._keys = AcmeKeys(parts.certificates, parts.key_manager, parts.maker)
         self._uniform = uniform
         self._now = now

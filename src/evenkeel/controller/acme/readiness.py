@@ -1,10 +1,10 @@
 """Whether all names of a certificate lead to load balancers of its project that can answer challenges."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from evenkeel.core.devices.capabilities import Capabilities
-from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.ports import AcmeStore, NameResolver, OperatorStore
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.ports import AcmeStore, NameResolver, Network, OperatorStore
 from evenkeel.core.tls.acme.values import AcmeCertificate, AcmeTarget
 
 Targets = Mapping[str, tuple[LoadBalancerId, ...]]
@@ -12,7 +12,7 @@ Targets = Mapping[str, tuple[LoadBalancerId, ...]]
 
 
 class NameProof:
-    """``capabilities``: by device driver."""
+    """``capabilities``: by device driver. ``network``: source of floating IPs; None: there are none."""
 
     def __init__(
         self,
@@ -20,15 +20,17 @@ class NameProof:
         operators: OperatorStore,
         resolver: NameResolver,
         capabilities: Mapping[str, Capabilities],
+        network: Network | None = None,
     ) -> None:
         self._store = store
         self._operators = operators
         self._resolver = resolver
         self._capabilities = capabilities
+        self._network = network
 
     async def find(self, certificate: AcmeCertificate) -> Targets | str:
-        """Return the load balancers of each name, or why a name cannot be proven. Raises :class:`ResolverUnavailable`
-        and :class:`StoreUnavailable`.
+        """Return the load balancers of each name, or why a name cannot be proven. Raises :class:`ResolverUnavailable`,
+        :class:`StoreUnavailable` and :class:`NetworkUnavailable`.
         """
         resolved: dict[str, tuple[str, ...]] = {}
         for name in certificate.names:
@@ -36,20 +38,41 @@ class NameProof:
             if not resolved[name]:
                 return f"{name} has no address in the DNS."
         every = sorted({address for addresses in resolved.values() for address in addresses})
-        found = await self._store.targets(certificate.project_id, every)
+        by_address = await self._targets(certificate.project_id, every)
         drivers = {each.name: each.device_driver for each in await self._operators.environments()}
         targets: dict[str, tuple[LoadBalancerId, ...]] = {}
         for name, addresses in resolved.items():
             # The authority may connect to any of the addresses, so all of them have to answer.
             for address in addresses:
-                if not any(address in target.addresses for target in found):
-                    return f"{name} has the address {address}, which is no VIP of a load balancer of the project."
-            own = [target for target in found if set(target.addresses) & set(addresses)]
-            for target in own:
+                if address not in by_address:
+                    return (
+                        f"{name} has the address {address}, which is no VIP of a load balancer of the project, and no"
+                        " floating IP of one."
+                    )
+            own = {each.load_balancer_id: each for address in addresses for each in by_address[address]}
+            for target in own.values():
                 if problem := self._problem_of(target, drivers.get(target.environment, "")):
                     return f"{name} leads to load balancer {target.load_balancer_id}, {problem}."
-            targets[name] = tuple(target.load_balancer_id for target in own)
+            targets[name] = tuple(sorted(own))
         return targets
+
+    async def _targets(self, project_id: ProjectId, addresses: Sequence[str]) -> Mapping[str, tuple[AcmeTarget, ...]]:
+        """The project's load balancers by address that leads to them: of a VIP, or of its floating IP."""
+        found = await self._store.targets(project_id, addresses)
+        by_address = {each: tuple(one for one in found if each in one.addresses) for each in addresses}
+        others = [each for each, targets in by_address.items() if not targets]
+        if others and self._network is not None:
+            floating = await self._network.look_up(
+                "floatingips", {"floating_ip_address": others}, project_id=project_id
+            )
+            behind = {each["floating_ip_address"]: each for each in floating if each.get("port_id")}
+            fixed = sorted({each["fixed_ip_address"] for each in behind.values()})
+            found = await self._store.targets(project_id, fixed) if fixed else ()
+            for address, one in behind.items():
+                # By the port, too: networks of a project may have the same addresses.
+                here = (each for each in found if each.port_id == one["port_id"])
+                by_address[address] = tuple(each for each in here if one["fixed_ip_address"] in each.addresses)
+        return {address: targets for address, targets in by_address.items() if targets}
 
     def _problem_of(self, target: AcmeTarget, driver: str) -> str:
         """Why the load balancer cannot answer challenges, as the end of a sentence; empty if it can."""

@@ -38,7 +38,14 @@ def read_targets(connection: Connection, project_id: ProjectId, addresses: Seque
     owned = _root.c.project_id == project_id, _root.c.deleted == false(), _root.c.held == false()
     with_address = select(_address.c.load_balancer_id).where(in_list(_address.c.address, list(addresses)))
     roots = connection.execute(
-        select(_root.c.id, _root.c.provider, _root.c.admin_state_up, _root.c.shard_id, _root.c.mirrored)
+        select(
+            _root.c.id,
+            _root.c.provider,
+            _root.c.admin_state_up,
+            _root.c.shard_id,
+            _root.c.mirrored,
+            _root.c.vip_port_id,
+        )
         .where(*owned, _root.c.id.in_(with_address))
         .order_by(_root.c.id)
     ).all()
@@ -61,6 +68,7 @@ def read_targets(connection: Connection, project_id: ProjectId, addresses: Seque
             load_balancer_id=row.id,
             environment=row.provider,
             addresses=tuple(sorted(each.address for each in of if each.load_balancer_id == row.id)),
+            port_id=row.vip_port_id,
             has_http_listener=row.id in listening,
             port_taken=row.id in taken,
             admin_state_up=row.admin_state_up,

@@ -162,6 +162,8 @@ class AcmeTarget(Value):
     environment: str
     addresses: tuple[str, ...]
     """Addresses of all VIPs in canonical form."""
+    port_id: str
+    """The VIPs' port at the network service."""
     has_http_listener: bool
     """Whether an enabled listener of protocol HTTP has port 80."""
     port_taken: bool
