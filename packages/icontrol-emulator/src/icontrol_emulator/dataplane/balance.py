@@ -98,6 +98,11 @@ class Balancer:
         """The number of members that take new connections."""
         return sum(self._free(member) for member in self.members(pool_path))
 
+    def is_full(self, pool_path: str) -> bool:
+        """Whether members would take new connections if their limits allowed more, and none has room."""
+        found = [member for member in self.members(pool_path) if self._status.open_to_new(member)]
+        return bool(found) and not any(map(self._has_room, found))
+
     def members(self, pool_path: str) -> list[Obj]:
         return self._engine.store.children(MEMBERS, pool_path)
 

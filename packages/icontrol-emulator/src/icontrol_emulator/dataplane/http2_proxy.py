@@ -20,6 +20,7 @@ from h2.events import (
 from h2.exceptions import H2Error
 from h2.settings import SettingCodes
 
+from icontrol_emulator.dataplane.compression import Compression, requested_compression
 from icontrol_emulator.dataplane.http_headers import add_to_request, add_to_response, own_head
 from icontrol_emulator.dataplane.http_proxy import RESELECTIONS_MAX, NoMember
 from icontrol_emulator.dataplane.http_wire import BadMessage, Head, body_parts, read_head, response_framing
@@ -132,6 +133,7 @@ class Http2Proxy:
             if decision.answer is not None:
                 await self._say(number, decision.answer, request)
                 return
+            compression = requested_compression(self._session.profiles.by_kind, request.head)
             add_to_request(self._session, request.head)
             upstream = await self._chooser.connect(decision, cookies)
             if upstream is None:
@@ -141,7 +143,7 @@ class Http2Proxy:
             self._rules.sending(request.head, exchange)
             async with asyncio.TaskGroup() as group:
                 sending = group.create_task(self._send_request(number, request, upstream))
-                await self._answer(number, request, upstream, cookies, exchange)
+                await self._answer(number, request, upstream, cookies, exchange, compression)
                 sending.cancel()
         except (NoMember, BadMessage, OSError, H2Error, ExceptionGroup):
             self._reset(number)
@@ -208,7 +210,8 @@ class Http2Proxy:
             await send(upstream.stream, b"0\r\n\r\n", upstream.gave_out)
 
     async def _answer(
-        self, number: int, request: Request, upstream: Upstream, cookies: str, exchange: Exchange
+        self, number: int, request: Request, upstream: Upstream, cookies: str, exchange: Exchange,
+        compression: Compression | None,
     ) -> None:  # fmt: skip
         response = await self._response_head(upstream)
         decided = self._rules.response(response, exchange)
@@ -219,11 +222,13 @@ class Http2Proxy:
             return
         add_to_response(self._session, response, self._session.set_cookie(upstream, cookies))
         framing = response_framing(response, request.head.method)
+        compressed = compression is not None and compression.applies(response, framing)
         self._connection.send_headers(number, response_headers(response), end_stream=framing.is_empty)
         await self._flush()
         if framing.is_empty:
             return
-        async for part in body_parts(upstream.stream, framing, upstream.took_in):
+        parts = body_parts(upstream.stream, framing, upstream.took_in)
+        async for part in compression.compressed(parts) if compression is not None and compressed else parts:
             await self._send_body(number, part)
         self._connection.end_stream(number)
         await self._flush()

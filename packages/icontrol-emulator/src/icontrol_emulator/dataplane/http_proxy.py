@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
+from icontrol_emulator.dataplane.compression import Compression, requested_compression
 from icontrol_emulator.dataplane.http_headers import add_to_request, add_to_response, own_head
 from icontrol_emulator.dataplane.http_wire import (
     BadMessage,
@@ -14,6 +15,7 @@ from icontrol_emulator.dataplane.http_wire import (
     relay_body,
     request_framing,
     response_framing,
+    send_chunks,
 )
 from icontrol_emulator.dataplane.idle import ClientSide
 from icontrol_emulator.dataplane.rules import Exchange, RuleFailed, Rules
@@ -72,6 +74,7 @@ class HttpProxy:
             self._place = decision.place
         if not await self._collected(exchange, head):
             return True
+        compression = requested_compression(self._session.profiles.by_kind, head)
         add_to_request(self._session, head)
         upstream, fresh = await self._choose(decision, cookies)
         for _ in range(RESELECTIONS_MAX):
@@ -98,12 +101,15 @@ class HttpProxy:
                 raise NoMember from None
             response, body = await self._send_request(upstream, head, exchange.body)
         try:
-            return await self._answer(upstream, exchange, head, response, cookies, body)
+            return await self._answer(upstream, exchange, head, response, cookies, body, compression)
         finally:
             if body is not None and not body.done():
                 body.cancel()
                 with contextlib.suppress(asyncio.CancelledError, OSError, BadMessage):
                     await body
+            if self._session.profiles.balances_requests:
+                # with OneConnect a connection counts towards limits only while it has a request
+                self._drop_upstream()
 
     async def _say(self, answer: Answer, head: Head) -> bool:
         """Send an iRule's response; an unread request body ends the connection."""
@@ -170,7 +176,7 @@ class HttpProxy:
 
     async def _answer(
         self, upstream: Upstream, exchange: Exchange, head: Head, response: Head, cookies: str,
-        body: asyncio.Task[None] | None,
+        body: asyncio.Task[None] | None, compression: Compression | None,
     ) -> bool:  # fmt: skip
         decided = self._rules.response(response, exchange)
         if decided.rejected:
@@ -179,13 +185,18 @@ class HttpProxy:
             self._drop_upstream()  # the rest of the server's response is not read
             return await self._say(decided.answer, head)
         add_to_response(self._session, response, self._session.set_cookie(upstream, cookies))
+        framing = response_framing(response, head.method)
+        compressed = compression is not None and compression.applies(response, framing)
         await send(self._client, response.encode(), self._counters.gave_out)
         if response.status == 101:
             counts = (self._counters.took_in, self._counters.gave_out, upstream.took_in, upstream.gave_out)
             await splice(self._client, upstream.stream, counts)
             return False
-        framing = response_framing(response, head.method)
-        await relay_body(upstream.stream, self._client, framing, upstream.took_in, self._counters.gave_out)
+        if compression is not None and compressed:
+            parts = compression.compressed(body_parts(upstream.stream, framing, upstream.took_in))
+            await send_chunks(self._client, parts, self._counters.gave_out)
+        else:
+            await relay_body(upstream.stream, self._client, framing, upstream.took_in, self._counters.gave_out)
         if body is not None and not body.done():
             return False
         if response.closes or framing.until_close:

@@ -159,6 +159,13 @@ async def _relay_chunks(source: Stream, target: Stream, took: Count, gave: Count
             return
 
 
+async def send_chunks(target: Stream, parts: AsyncIterator[bytes], gave: Count) -> None:
+    """Send a body's data, none of it empty, in chunks."""
+    async for part in parts:
+        await send(target, b"%x\r\n%b\r\n" % (len(part), part), gave)
+    await send(target, b"0\r\n\r\n", gave)
+
+
 async def body_parts(source: Stream, framing: Framing, took: Count) -> AsyncIterator[bytes]:
     """The body's data, without chunk framing."""
     if framing.chunked:

@@ -25,6 +25,7 @@ from icontrol_emulator.dataplane.limits import RateLimits
 from icontrol_emulator.dataplane.networks import Networks
 from icontrol_emulator.dataplane.persist import Addresses, PersistenceTable, masked
 from icontrol_emulator.dataplane.policies.program import Programs
+from icontrol_emulator.dataplane.queueing import PoolQueues
 from icontrol_emulator.dataplane.rules import RuleFailed, Rules, Scripts
 from icontrol_emulator.dataplane.script_counters import ScriptCounters
 from icontrol_emulator.dataplane.server_side import Chooser, Handed, Handovers
@@ -63,6 +64,7 @@ class Carrier:
         self.rates = rates
         self.networks = networks
         self.siblings = MemberConnections(engine)
+        self._queues = PoolQueues(engine)
         self.scripts = Scripts(engine, balancer, Programs(engine), script_counters, SessionTable(table.clock))
         self._handovers = Handovers()
         self._connections: set[asyncio.Task[None]] = set()
@@ -170,7 +172,7 @@ class Carrier:
         profiles = self._profiles_of(virtual)
         plan = profiles.towards_members(self.engine)
         return Session(self.engine, self.balancer, self.counters, self.table, virtual, addresses, profiles, plan,
-                       self.siblings, self.networks)  # fmt: skip
+                       self.siblings, self.networks, self._queues)  # fmt: skip
 
     async def _carry(self, session: Session, client: Stream, counters: ClientSide, came: Handed) -> None:
         tls = client.writer.get_extra_info("tls")

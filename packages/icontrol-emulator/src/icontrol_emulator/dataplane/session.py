@@ -17,6 +17,7 @@ from icontrol_emulator.dataplane.counters import CounterBook, Counters
 from icontrol_emulator.dataplane.idle import idle_seconds
 from icontrol_emulator.dataplane.networks import ONE_NETWORK, Network, Networks
 from icontrol_emulator.dataplane.persist import Addresses, CookieToSet, Persistence, PersistenceTable, PersistKey
+from icontrol_emulator.dataplane.queueing import PoolQueues
 from icontrol_emulator.dataplane.service_down import RESELECT, MemberConnections
 from icontrol_emulator.dataplane.snat import Source, SourceAddresses
 from icontrol_emulator.dataplane.streams import Stream
@@ -111,6 +112,8 @@ class Upstream:
     open: bool = True
     siblings: MemberConnections | None = None
     """The registry that has it while it is open."""
+    queues: PoolQueues | None = None
+    """The queues of clients that wait for its end."""
     ends_client: Callable[[str], None] = lambda action: None
     """Ends the client's connection in the way of an action on service down."""
     by: PersistKey | None = None
@@ -146,6 +149,8 @@ class Upstream:
                 counters.closed()
             if self.siblings is not None and self.member is not None:
                 self.siblings.remove(self.member.key, self)
+            if self.queues is not None and self.member is not None:
+                self.queues.released(self.member.key.parent)
             self.stream.writer.close()
 
 
@@ -163,6 +168,7 @@ class Session:
     tls_to_members: TlsPlan | None = None
     siblings: MemberConnections | None = None
     networks: Networks = ONE_NETWORK
+    queues: PoolQueues | None = None
     ends_client: Callable[[str], None] = lambda action: None
     persistence: Persistence = field(init=False)
     sources: SourceAddresses = field(init=False)
@@ -202,9 +208,23 @@ class Session:
             yield member
 
     async def connect(self, cookies: str = "", pool: str = "", by: PersistKey | None = None) -> Upstream | None:
-        """A connection to a member of the given pool, or of the virtual server's own; tries the next member if one
-        refuses. `by` is a rule's key of persistence, in place of that of the profiles."""
-        for member in self.candidates(pool or self.pool, cookies, by):
+        """A connection to a member of the given pool, or of the virtual server's own, after a wait in its queue if it
+        has one. `by` is a rule's key of persistence, in place of that of the profiles."""
+        path = pool or self.pool
+        if self.queues is None:
+            return await self._connect_now(cookies, path, by)
+        turn = self.queues.turn(path)
+        others_wait = turn.others_wait
+        upstream = None if others_wait else await self._connect_now(cookies, path, by)
+        # a client that no member accepts for another reason than its limit does not wait
+        while upstream is None and (others_wait or self.balancer.is_full(path)) and await turn.wait():
+            others_wait = False
+            upstream = await self._connect_now(cookies, path, by)
+        return upstream
+
+    async def _connect_now(self, cookies: str, pool: str, by: PersistKey | None) -> Upstream | None:
+        """A connection to a member that has room; tries the next member if one refuses."""
+        for member in self.candidates(pool, cookies, by):
             counted: tuple[Counters, ...] = ()
             try:
                 source, network = self.source_of(member), self.network_of(member)
@@ -216,6 +236,8 @@ class Session:
                 for counters in counted:
                     counters.closed()
                     counters.total -= 1
+                if self.queues is not None:
+                    self.queues.released(pool)
                 continue
             except BaseException:
                 for counters in counted:
@@ -231,7 +253,10 @@ class Session:
                     counters.closed()
                 raise
             self.persistence.remember(member, cookies, by)
-            upstream = Upstream(member, stream, counted, siblings=self.siblings, ends_client=self.ends_client, by=by)
+            upstream = Upstream(
+                member, stream, counted,
+                siblings=self.siblings, queues=self.queues, ends_client=self.ends_client, by=by,
+            )  # fmt: skip
             if self.siblings is not None:
                 self.siblings.add(member.key, upstream)
             return upstream
