@@ -390,17 +390,17 @@ class EnhancedServiceBehaviour:
         self, clients: EnhancedClients
     ) -> None:
         slow = Holding("member-1-1")
-        await clients.offer(web={"member_connection_limit": {"connections": 2, "queue": 3, "wait": 600}})
+        await clients.offer(web={"member_connection_limit": {"connections": 3, "queue": 2, "wait": 600}})
         await slow.start()
         await clients.serve((slow,), "web")
         asking = [asyncio.create_task(clients.ask()) for _ in range(12)]
         try:
-            # the member has two, three wait
+            # the member has three, two wait
             early = await eventually(lambda: _answered(asking, 7))
             assert early == {"503": 7}
             slow.release.set()
             assert await eventually(lambda: _answered(asking, 12)) == {"200": 5, "503": 7}
-            assert slow.most == 2  # settled: everything was answered
+            assert slow.most == 3  # settled: everything was answered
         finally:
             slow.release.set()
             await slow.stop()

@@ -28,6 +28,7 @@ TYPES = (
     "ltm/profile/tcp",
     "ltm/profile/fastl4",
     "ltm/profile/http2",
+    "ltm/profile/http-compression",
     "ltm/profile/client-ssl",
     "ltm/profile/server-ssl",
     "ltm/persistence/cookie",

@@ -234,6 +234,7 @@ _FORMS: Mapping[str, Callable[[Any], object]] = {
     "persist": _paths,
     "policies": _paths,
     "rules": _rules,
+    "contentTypeInclude": _words,
     "controls": _words,
     "requires": _words,
     "legacy": _flag,

@@ -80,7 +80,9 @@ CAPABILITIES = Capabilities(
         "response_headers",
         "security_headers",
         "error_pages",
+        "compression",
         "access_log",
+        "member_connection_limit",
     ),
     service_tags=True,
     rate_limits=RateLimitSupport(

@@ -25,6 +25,7 @@ CIPHER_GROUP = "ltm/cipher/group"
 CLIENT_SSL = "ltm/profile/client-ssl"
 SERVER_SSL = "ltm/profile/server-ssl"
 HTTP2_PROFILE = "ltm/profile/http2"
+COMPRESSION_PROFILE = "ltm/profile/http-compression"
 CERTIFICATE_FILE = "sys/file/ssl-cert"
 KEY_FILE = "sys/file/ssl-key"
 REVOCATION_FILE = "sys/file/ssl-crl"
@@ -45,6 +46,7 @@ PROFILES = (
     "ltm/profile/udp",
     "ltm/profile/sctp",
     HTTP2_PROFILE,
+    COMPRESSION_PROFILE,
     CLIENT_SSL,
 )
 COOKIE_PERSISTENCE = "ltm/persistence/cookie"

@@ -3,11 +3,11 @@
 The first service that has a part decides it (:mod:`evenkeel.core.resources.enhanced_services`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parameters import with_parameters
-from evenkeel.config.esd.parts import PARTS, Parts
+from evenkeel.config.esd.parts import PARTS, MemberConnectionLimit, Parts
 from evenkeel.core.devices.service import ServiceListener
 from evenkeel.core.resources.enhanced_services import OPTIONAL, PER_LISTENER_MAX
 from evenkeel.core.resources.model import CHILDLESS_PROTOCOL, DATAGRAM_PROTOCOLS, L7_PROTOCOLS
@@ -50,6 +50,12 @@ def parts_of(listener: ServiceListener, known: Definitions) -> Parts:
             _check_protocol(listener, definition, part)
             found.setdefault(part, getattr(parts, part))
     return Parts(**{part: found[part] for part in PARTS if part in found})  # type: ignore[arg-type]
+
+
+def member_limit(parts: Collection[Parts]) -> MemberConnectionLimit | None:
+    """The lowest limit of connections among the parts of a pool's listeners."""
+    limits = [each.member_connection_limit for each in parts if each.member_connection_limit is not None]
+    return min(limits, key=lambda limit: (limit.connections, limit.queue, limit.wait), default=None)
 
 
 def _parts_with_parameters(listener: ServiceListener, definition: Definition) -> Parts:

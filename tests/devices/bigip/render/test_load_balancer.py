@@ -66,6 +66,9 @@ def test_a_usual_http_load_balancer() -> None:
         "ltm/pool dev_pool-1": {
             "loadBalancingMode": "round-robin",
             "minActiveMembers": 0,
+            "queueOnConnectionLimit": "disabled",
+            "queueDepthLimit": 0,
+            "queueTimeLimit": 0,
             "monitor": f"{PART}/dev_monitor-1",
             "description": "evenkeel:dev/1:pool:lb-1:pool-1",
         },
@@ -94,6 +97,7 @@ def test_a_usual_http_load_balancer() -> None:
     assert only.attributes == {
         "address": "10.2.1.1",
         "ratio": 1,
+        "connectionLimit": 0,
         "priorityGroup": 0,
         "session": "user-enabled",
         "state": "user-up",

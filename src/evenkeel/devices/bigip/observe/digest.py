@@ -32,8 +32,17 @@ _VIRTUAL = (
     "description",
 )
 _VIRTUAL_FORMS = tuple((name, canonical.canonical_form_of(name)) for name in ("persist", "sourceAddressTranslation"))
-_POOL = ("fullPath", "loadBalancingMode", "minActiveMembers", "monitor", "description")
-_MEMBER = ("name", "address", "ratio", "priorityGroup", "monitor", "description")
+_POOL = (
+    "fullPath",
+    "loadBalancingMode",
+    "minActiveMembers",
+    "queueOnConnectionLimit",
+    "queueDepthLimit",
+    "queueTimeLimit",
+    "monitor",
+    "description",
+)
+_MEMBER = ("name", "address", "ratio", "connectionLimit", "priorityGroup", "monitor", "description")
 _MEMBER_FORMS = tuple((name, canonical.canonical_form_of(name)) for name in ("session", "state"))
 
 

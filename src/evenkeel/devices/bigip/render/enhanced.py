@@ -18,21 +18,21 @@ from evenkeel.config.esd.parts import parts_report
 from evenkeel.core.devices.service import ServiceListener, ServicePool
 from evenkeel.core.resources.enhanced_services import OPTIONAL
 from evenkeel.core.resources.model import L7_PROTOCOLS, TLS_PROTOCOL
-from evenkeel.devices.bigip.objects import Key, WantedObject
+from evenkeel.devices.bigip.objects import COMPRESSION_PROFILE, Key, WantedObject
 from evenkeel.devices.bigip.render.l7.sharing import unshared_because
 from evenkeel.devices.bigip.render.transport import MEMBER_SIDE, connect_settings, idle_settings, profile_attributes
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.esd.selection import Definitions, chosen_definitions
 
 _FAST_L4, _TCP, _HTTP, _UDP = "ltm/profile/fastl4", "ltm/profile/tcp", "ltm/profile/http", "ltm/profile/udp"
-_ONE_CONNECT, _COMPRESSION = "ltm/profile/one-connect", "ltm/profile/http-compression"
+_ONE_CONNECT = "ltm/profile/one-connect"
 _BUILT_IN = {
     "/Common/fastL4": _FAST_L4,
     "/Common/tcp": _TCP,
     "/Common/http": _HTTP,
     "/Common/udp": _UDP,
     "/Common/oneconnect": _ONE_CONNECT,
-    "/Common/httpcompression": _COMPRESSION,
+    "/Common/httpcompression": COMPRESSION_PROFILE,
 }
 """Types of the built-in profiles that listeners have."""
 _TCP_BASED = ("HTTP", "TCP", "HTTPS", TLS_PROTOCOL)
@@ -300,7 +300,7 @@ def _compression(made: _Virtual, found: Mapping[str, _Setting]) -> None:
     setting = found.get(t.COMPRESSION)
     if setting is None:
         return
-    made.remove(_COMPRESSION)
+    made.remove(COMPRESSION_PROFILE)
     if setting.paths:
         _need_http(made, t.COMPRESSION, setting, found)
         made.add(setting.path)

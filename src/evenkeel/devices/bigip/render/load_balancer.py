@@ -13,6 +13,7 @@ challenges            the same, with a part of its ltm/rule     ``<prefix>_chall
 without a listener    ltm/virtual and these                     ``<prefix>_challenges_<load balancer id>``
 on port 80
 its certificates      ltm/profile/client-ssl                    ``<prefix>_clientssl-<digest>_<listener id>``
+compression           ltm/profile/http-compression              ``<prefix>_compression_<listener id>``
 HTTP/2                built-in, or ltm/profile/http2            ``<prefix>_http2_<listener id>``
 pool                  ltm/pool                                  ``<prefix>_<pool id>``
 member                its member; the device creates the node   ``<address>:<port>``, ``<address>``
@@ -56,7 +57,7 @@ from evenkeel.devices.bigip.render.network.addresses import in_route_domain
 from evenkeel.devices.bigip.render.network.translation import with_translation
 from evenkeel.devices.bigip.render.persistence import persistence_objects, with_readers_of_cookies
 from evenkeel.devices.bigip.render.pool import pool_object
-from evenkeel.devices.bigip.render.profiles import http_profile
+from evenkeel.devices.bigip.render.profiles import compression_profile, http_profile
 from evenkeel.devices.bigip.render.rules import listener_rules
 from evenkeel.devices.bigip.render.server_ssl import server_ssl_profiles
 from evenkeel.devices.bigip.render.services.rule import service_objects
@@ -64,7 +65,7 @@ from evenkeel.devices.bigip.render.tls import cipher_objects
 from evenkeel.devices.bigip.render.transport import transport_profiles
 from evenkeel.devices.bigip.render.virtual import virtual_server
 from evenkeel.devices.errors import Unrenderable, problem_of
-from evenkeel.devices.esd.selection import Definitions, parts_of
+from evenkeel.devices.esd.selection import Definitions, member_limit, parts_of
 
 
 def render(
@@ -114,10 +115,13 @@ def _objects(
         found.extend(monitor_objects(service, pool, names))
         found.extend(persistence_objects(service, pool, names))
     virtuals: list[WantedObject] = []
+    chosen: dict[str, list[Parts]] = {}
     for listener in service.listeners:
         default_pool = pools.get(listener.default_pool_id or "")
         routes = effective_routing(listener, pools)
         parts = parts_of(listener, enhanced)
+        for pool in routes.named:
+            chosen.setdefault(pool.id, []).append(parts)
         own = _listener_objects(service, routes, default_pool, names, parts)
         client_ssl = client_ssl_profiles(service, listener, names, references, parent_ssl_profile)
         own = [*own, *client_ssl]
@@ -129,7 +133,7 @@ def _objects(
     found.extend(own)
     virtuals.extend(servers)
     found.extend(virtual_address(service, vip, names) for vip in vips)
-    found.extend(pool_object(service, pool, names) for pool in service.pools)
+    found.extend(pool_object(service, pool, names, member_limit(chosen.get(pool.id, ()))) for pool in service.pools)
     return [*found, *virtuals]
 
 
@@ -142,6 +146,7 @@ def _listener_objects(
     return [
         *(cipher_objects(service, listener, names) if listener.protocol == TLS_PROTOCOL else ()),
         *http_profile(service, listener, names),
+        *compression_profile(service, listener, parts.compression, names),
         *transport_profiles(service, listener, pool, names),
         *http2_profiles(service, listener, names),
         *admitted_networks(service, listener, names),

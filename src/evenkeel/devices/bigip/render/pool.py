@@ -6,6 +6,7 @@ and its members are forced offline. Backup members get a lower priority group an
 available.
 """
 
+from evenkeel.config.esd.parts import MemberConnectionLimit
 from evenkeel.core.devices.service import ServiceDefinition, ServiceMember, ServicePool
 from evenkeel.devices.bigip.naming import BigIpNames, address_of, endpoint
 from evenkeel.devices.bigip.objects import MEMBER, POOL, Key, WantedObject
@@ -29,8 +30,10 @@ _METHODS = {
 }
 
 
-def pool_object(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> WantedObject:
-    """The pool with its members."""
+def pool_object(
+    service: ServiceDefinition, pool: ServicePool, names: BigIpNames, limit: MemberConnectionLimit | None = None
+) -> WantedObject:
+    """The pool with its members. ``limit``: of connections to each, by an enhanced service."""
     backups = any(member.backup for member in pool.members)
     _refuse_twins(pool)
     return WantedObject(
@@ -39,10 +42,14 @@ def pool_object(service: ServiceDefinition, pool: ServicePool, names: BigIpNames
         attributes={
             "loadBalancingMode": _METHODS[pool.lb_algorithm, different_weights(pool)],
             "minActiveMembers": 1 if backups else 0,
+            # always there, so that they end with the service
+            "queueOnConnectionLimit": "disabled" if limit is None else "enabled",
+            "queueDepthLimit": 0 if limit is None else limit.queue,
+            "queueTimeLimit": 0 if limit is None else 1000 * limit.wait,
             "monitor": _monitor_path(service, pool, EVERYWHERE, names),
             "description": names.marked_description("pool", service.load_balancer_id, pool.id),
         },
-        members=tuple(_member(service, pool, member, backups, names) for member in pool.members),
+        members=tuple(_member(service, pool, member, backups, names, limit) for member in pool.members),
     )
 
 
@@ -64,7 +71,12 @@ def _member_address(member: ServiceMember) -> str:
 
 
 def _member(
-    service: ServiceDefinition, pool: ServicePool, member: ServiceMember, backups: bool, names: BigIpNames
+    service: ServiceDefinition,
+    pool: ServicePool,
+    member: ServiceMember,
+    backups: bool,
+    names: BigIpNames,
+    limit: MemberConnectionLimit | None,
 ) -> WantedObject:
     address = _member_address(member)
     up = pool.admin_state_up and member.admin_state_up
@@ -75,6 +87,7 @@ def _member(
             "address": address,
             # A device has no ratio of 0; weight 0 is expressed by `session`.
             "ratio": max(1, member.weight),
+            "connectionLimit": 0 if limit is None else limit.connections,
             "priorityGroup": 0 if not backups else BACKUP_GROUP if member.backup else PRIMARY_GROUP,
             "session": "user-enabled" if up and member.weight > 0 else "user-disabled",
             "state": "user-up" if up else "user-down",

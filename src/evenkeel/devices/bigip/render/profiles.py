@@ -1,9 +1,10 @@
-"""A listener's headers: an http profile of its own, only where a value differs from the built-in profile. Pure."""
+"""A listener's headers and compression: profiles of its own, only where a value differs from the built-in one. Pure."""
 
+from evenkeel.config.esd.parts import Compression
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.bigip.naming import BigIpNames
-from evenkeel.devices.bigip.objects import Key, WantedObject
+from evenkeel.devices.bigip.objects import COMPRESSION_PROFILE, Key, WantedObject
 from evenkeel.devices.bigip.render.headers import header_plan
 
 _NO_HSTS: dict[str, str | int] = {
@@ -34,6 +35,32 @@ def http_profile(service: ServiceDefinition, listener: ServiceListener, names: B
             immutables=frozenset({"defaultsFrom"}),
         )
     ]
+
+
+def compression_profile(
+    service: ServiceDefinition, listener: ServiceListener, compression: Compression | None, names: BigIpNames
+) -> list[WantedObject]:
+    """The profile that compresses the listener's responses of these content types."""
+    if compression is None:
+        return []
+    return [
+        WantedObject(
+            key=Key(type=COMPRESSION_PROFILE, name=names.helper("compression", listener.id)),
+            owner=service.load_balancer_id,
+            attributes={
+                "defaultsFrom": "/Common/httpcompression",
+                "contentTypeInclude": [_pattern(type_) for type_ in compression.types],
+                "description": names.marked_description("compression", service.load_balancer_id, listener.id),
+            },
+            immutables=frozenset({"defaultsFrom"}),
+        )
+    ]
+
+
+def _pattern(content_type: str) -> str:
+    """A regular expression for a content type, without its parameters. A backslash would need quoting of its own."""
+    name = content_type.partition(";")[0]
+    return "".join(f"[{character}]" if character in ".+" else character for character in name)
 
 
 def _hsts(listener: ServiceListener) -> dict[str, str | int]:

@@ -9,7 +9,16 @@ from collections.abc import Sequence
 from evenkeel.core.devices.service import ServiceDefinition, ServicePool
 from evenkeel.core.resources.model import L7_PROTOCOLS
 from evenkeel.devices.bigip.naming import BigIpNames
-from evenkeel.devices.bigip.objects import CLIENT_SSL, HTTP2_PROFILE, POLICY, RULE, VIRTUAL, Key, WantedObject
+from evenkeel.devices.bigip.objects import (
+    CLIENT_SSL,
+    COMPRESSION_PROFILE,
+    HTTP2_PROFILE,
+    POLICY,
+    RULE,
+    VIRTUAL,
+    Key,
+    WantedObject,
+)
 from evenkeel.devices.bigip.render.addresses import VirtualIp
 from evenkeel.devices.bigip.render.client_ssl import HTTP2, speaks_http2
 from evenkeel.devices.bigip.render.l7.effective import Routing
@@ -83,6 +92,8 @@ def _profile_list(
     found.extend(transport_entries(service, listener, pool, names))
     if over_http and shares_connections(routes):
         found.append(_on_all_vlans("/Common/oneconnect"))
+    if over_http and COMPRESSION_PROFILE in paths:
+        found.append(_on_all_vlans(paths[COMPRESSION_PROFILE]))
     clients = [f"/{partition}/{item.key.name}" for item in own if item.key.type == CLIENT_SSL]
     if speaks_http2(listener):
         clients.append(paths.get(HTTP2_PROFILE, HTTP2))

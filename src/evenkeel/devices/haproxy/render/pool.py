@@ -21,6 +21,7 @@ from evenkeel.core.devices.service import ServiceListener, ServiceMember, Servic
 from evenkeel.core.networking.addresses import in_brackets
 from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.errors import Unrenderable
+from evenkeel.devices.esd.selection import member_limit
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
 from evenkeel.devices.haproxy.render.datagrams import PROTOCOLS, Forwarded, datagram_balance, refuse_mixed
@@ -32,7 +33,6 @@ from evenkeel.devices.haproxy.render.reencryption import server_arguments
 from evenkeel.devices.haproxy.render.services.backends import (
     drain_seconds,
     limit_arguments,
-    member_limit,
     queue_lines,
     tunnel_lines,
 )

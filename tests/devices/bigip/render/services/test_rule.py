@@ -16,7 +16,7 @@ from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.render.load_balancer import render
 from evenkeel.devices.bigip.render.services.rule import service_objects
 from evenkeel.devices.bigip.render.services.texts import Texts
-from tests.devices.services import listener, policy, pool, rule, service
+from tests.devices.services import listener, member, policy, pool, rule, service
 
 NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
 
@@ -80,9 +80,42 @@ def test_access_log_has_a_pool_in_the_route_domain_of_members_and_counts_by_list
     assert "HSL::open -proto UDP -pool $service_log_pool" in text
 
 
-@pytest.mark.parametrize("part", ["compression", "timeouts", "member_connection_limit"])
-def test_parts_that_need_profiles_are_not_among_a_bigips(part: str) -> None:
+@pytest.mark.parametrize("part", ["timeouts", "drain"])
+def test_parts_that_no_setting_of_a_bigip_has_are_not_among_its_own(part: str) -> None:
     assert part not in CAPABILITIES.service_parts
+
+
+def test_compressed_types_are_patterns_of_the_listeners_profile() -> None:
+    types = ["text/plain; charset=utf-8", "image/svg+xml"]
+    known = {"web": Definition(name="web", file="a.json", parts=parts(compression={"types": types}))}
+    wanted = listener(enhanced_services=("web",))
+    rendered = render(service(listeners=(wanted,), pools=(pool(),)), NAMES, enhanced=known)
+    (profile,) = (one for one in rendered.objects if one.key.type == "ltm/profile/http-compression")
+    assert profile.attributes["contentTypeInclude"] == ["text/plain", "image/svg[+]xml"]
+    (virtual,) = (one for one in rendered.objects if one.key.type == "ltm/virtual")
+    assert profile.key.name in {entry["name"].rpartition("/")[2] for entry in virtual.attributes["profiles"]}
+
+
+def test_lowest_limit_of_connections_is_the_pools_and_its_members() -> None:
+    limits = {"low": {"connections": 5, "queue": 7, "wait": 3}, "high": {"connections": 50}}
+    known = {
+        name: Definition(name=name, file="a.json", parts=parts(member_connection_limit=limit))
+        for name, limit in limits.items()
+    }
+    listeners = (
+        listener(1, enhanced_services=("high",)),
+        listener(2, enhanced_services=("low",), protocol_port=81, default_pool_id="pool-1"),
+    )
+    rendered = render(service(listeners=listeners, pools=(pool(members=(member(),)),)), NAMES, enhanced=known)
+    (found,) = (one for one in rendered.objects if one.key.type == "ltm/pool")
+    queue = {name: found.attributes[name] for name in found.attributes if name.startswith("queue")}
+    assert queue == {"queueOnConnectionLimit": "enabled", "queueDepthLimit": 7, "queueTimeLimit": 3000}
+    assert [one.attributes["connectionLimit"] for one in found.members] == [5]
+    tcp = listener(enhanced_services=("low",), protocol="TCP")
+    refused = render(service(listeners=(tcp,), pools=(pool(protocol="TCP"),)), NAMES, enhanced=known)
+    assert refused.problem.endswith(
+        "member_connection_limit: protocol TCP: HTTP and TERMINATED_HTTPS are possible on BIG-IPs"
+    )
 
 
 def test_pages_and_security_headers_are_in_all_responses_of_the_listeners_rule() -> None:

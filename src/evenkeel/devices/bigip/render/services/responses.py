@@ -23,10 +23,11 @@ _NO_MEMBER = "    HTTP::respond 503 noserver"
 
 def with_own_responses(rule: Iterable[RulePart], parts: Parts, texts: Texts) -> Iterator[RulePart]:
     """The parts of the iRule with the definition's pages and security headers in each response."""
-    if parts.error_pages is None and parts.security_headers is None:
+    if parts.error_pages is None and parts.security_headers is None and parts.member_connection_limit is None:
         yield from rule
         return
-    if "503" in (parts.error_pages or {}):
+    # clients for whom no member has room, too, get the same as from HAProxy
+    if "503" in (parts.error_pages or {}) or parts.member_connection_limit is not None:
         rule = (*rule, RulePart(event="LB_FAILED", order=Order.ADMISSION, lines=(_NO_MEMBER,)))
     for part in rule:
         yield replace(part, lines=tuple(_changed(line, parts, texts) for line in part.lines))

@@ -10,6 +10,8 @@ rate_limit         see :mod:`.rates`, which renders tenants' rate limit policies
 maintenance        ``HTTP::respond 503``
 https_redirect     ``HTTP::respond`` with ``Location``, on listeners without TLS
 request_headers    ``HTTP::header``, after the L7 policies
+member_connection  ``HTTP::respond 503`` at ``LB_FAILED``; limit and queue are the pool's
+_limit
 access_log         ``HSL::send`` at ``HTTP_RESPONSE``, see :mod:`.access_log`
 error_pages        ``HTTP::respond`` with the page, also at ``LB_FAILED``, see :mod:`.responses`
 response_headers   ``HTTP::header`` at ``HTTP_RESPONSE``: in responses of members, not in those that the device makes
@@ -23,7 +25,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from evenkeel.config.esd.parts import SECURITY_HEADERS, HeaderChanges, Parts
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
-from evenkeel.core.resources.model import TLS_PROTOCOL
+from evenkeel.core.resources.model import L7_PROTOCOLS, TLS_PROTOCOL
 from evenkeel.devices.bigip.naming import BigIpNames, plain_or_digest
 from evenkeel.devices.bigip.objects import WantedObject
 from evenkeel.devices.bigip.render.admission import refusal_part
@@ -33,6 +35,7 @@ from evenkeel.devices.bigip.render.services.access_log import log_parts, log_poo
 from evenkeel.devices.bigip.render.services.rates import byte_counting_parts, rate_limit_lines
 from evenkeel.devices.bigip.render.services.responses import with_own_responses
 from evenkeel.devices.bigip.render.services.texts import Texts
+from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.rate_limits import ClientLimit, rate_limits
 
 TEXTS = "services"
@@ -56,6 +59,12 @@ def service_objects(
 
     ``others``: the parts of the listener's L7 policies, which come first.
     """
+    if parts.member_connection_limit is not None and listener.protocol not in L7_PROTOCOLS:
+        # F5's manual does not say whether a fastL4 virtual server has a queue
+        raise Unrenderable(
+            f"listener {listener.id}: member_connection_limit: protocol {listener.protocol}:"
+            f" {' and '.join(sorted(L7_PROTOCOLS))} are possible on BIG-IPs"
+        )
     limits = rate_limits(listener, parts)
     if not (parts.names or limits):
         return [], list(others)

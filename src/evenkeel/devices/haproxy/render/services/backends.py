@@ -21,12 +21,6 @@ def drain_seconds(parts: Collection[Parts]) -> int:
     return max((each.drain or 0 for each in parts), default=0)
 
 
-def member_limit(parts: Collection[Parts]) -> MemberConnectionLimit | None:
-    """The lowest limit of connections among the parts of a pool's listeners."""
-    limits = [each.member_connection_limit for each in parts if each.member_connection_limit is not None]
-    return min(limits, key=lambda limit: (limit.connections, limit.queue, limit.wait), default=None)
-
-
 def limit_arguments(limit: MemberConnectionLimit | None) -> tuple[str, ...]:
     """Arguments of each server. Its own queue, of clients that persist to it, is as long as the backend's."""
     return () if limit is None else ("maxconn", str(limit.connections), "maxqueue", str(limit.queue))
