@@ -77,6 +77,22 @@ def test_a_directory_is_checked_without_a_controller(stub: Stub, evenkeel: Run, 
     assert evenkeel("esd", "check", str(tmp_path / "gone")).code == 2
 
 
+def test_targets_of_access_logs_are_checked_against_networks(evenkeel: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps({"logged": {"access_log": {"target": "192.0.2.9:514"}}}))
+    directory = str(tmp_path)
+    assert evenkeel("esd", "check", directory).code == 0
+    assert evenkeel("esd", "check", directory, "--access-log-networks", "203.0.113.0/24, 192.0.2.0/24").code == 0
+    for networks, allowed in (("203.0.113.0/24", "203.0.113.0/24"), ("", "none")):
+        ran = evenkeel("esd", "check", directory, "--access-log-networks", networks)
+        assert ran.code == 1
+        assert ran.err.endswith(
+            "a.json: enhanced service 'logged': access_log: target '192.0.2.9:514':"
+            f" it is in no network of the agent's access_log_networks; allowed: {allowed}\n"
+        )
+    ran = evenkeel("esd", "check", directory, "--access-log-networks", "192.0.2.0/24,logs")
+    assert ran.code == 2 and "access_log_networks: " in ran.err and "'logs'" in ran.err
+
+
 def test_a_directory_is_compared_with_what_agents_have(stub: Stub, evenkeel: Run, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps({"web": {"lbaas_irule": ["r"]}, "new": {}}))
     loaded = service(agent("h-1"), agent("h-2", lbaas_irule=["/Common/old"]), agent("h-3", "device has no ltm/rule"))

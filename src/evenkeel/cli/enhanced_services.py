@@ -13,6 +13,7 @@ from evenkeel.cli.client import API, ApiRefused, UsageError, segment
 from evenkeel.cli.columns import Columns, escape_controls, list_table, object_table
 from evenkeel.cli.filters import add_environment_filter
 from evenkeel.config.esd.directory import read_directory
+from evenkeel.config.esd.log_targets import targets_in, without_refused_targets
 from evenkeel.config.esd.parse import Parsed, parse_all
 
 LIST_COLUMNS = ("environment", "name", "usable", "agreed", "agents", "problem")
@@ -63,6 +64,12 @@ class CheckEnhancedServices(ApiCommand):
             action="store_true",
             help="An unusable tag is a problem, as with esd_strict; else it is discarded with a warning.",
         )
+        parser.add_argument(
+            "--access-log-networks",
+            metavar="NETWORKS",
+            help="Networks (CIDR, with commas) to which access logs may go, as in the agents' option; without it their "
+            "targets are not checked.",
+        )
 
     def take_action(self, parsed_args: Namespace) -> None:
         if parsed_args.directory is None:
@@ -70,7 +77,7 @@ class CheckEnhancedServices(ApiCommand):
             problems, warnings = list(_problems(services)), list(_warnings(services))
         else:
             parsed = _parsed(parsed_args.directory, strict=parsed_args.strict)
-            problems = list(_file_problems(parsed))
+            problems = [*_file_problems(parsed), *_target_problems(parsed, parsed_args.access_log_networks)]
             warnings = [warning for one in parsed.definitions.values() for warning in one.warnings]
             if parsed_args.environment:
                 services = _services(self, parsed_args.environment)
@@ -128,6 +135,19 @@ def _parsed(directory: str, *, strict: bool) -> Parsed:
 def _file_problems(parsed: Parsed) -> Iterator[str]:
     yield from parsed.problems.values()
     yield from (one.problem for one in parsed.definitions.values() if one.problem)
+
+
+def _target_problems(parsed: Parsed, networks: str | None) -> Iterator[str]:
+    """Access logs that go elsewhere. ``networks``: as in the command; None: any target is allowed."""
+    if networks is None:
+        return
+    try:
+        targets = targets_in(filter(None, map(str.strip, networks.split(","))))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    for one in parsed.definitions.values():
+        if not one.problem and (problem := without_refused_targets(one, targets).problem):
+            yield problem
 
 
 def _differences(parsed: Parsed, services: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -5,10 +5,10 @@ from ipaddress import ip_network
 from typing import Any
 
 from evenkeel.config.esd.definition import Definition
+from evenkeel.config.esd.log_targets import NO_TARGETS, LogTargets
 from evenkeel.config.esd.parse import parse_all
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.networking.addresses import AddressRules
-from evenkeel.devices.esd.log_targets import NO_TARGETS, LogTargets
 from evenkeel.devices.esd.support import SupportVerifier, without_unsupported_parts
 
 SOME = Capabilities(service_parts=("compression", "deny"))

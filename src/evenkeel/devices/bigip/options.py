@@ -8,6 +8,7 @@ from typing import Any
 from oslo_config import cfg, types
 
 from evenkeel.config.addresses import ADDRESSES
+from evenkeel.config.esd.log_targets import NO_TARGETS, LogTargets
 from evenkeel.config.problems import Problems
 from evenkeel.config.values import checked_values
 from evenkeel.core.kit.values import Value
@@ -15,7 +16,7 @@ from evenkeel.core.networking.addresses import Address, AddressRules, parsed_add
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.bigip import attachment
 from evenkeel.devices.bigip.attachment import AttachmentOptions
-from evenkeel.devices.esd.log_targets import NO_TARGETS, OPTION, LogTargets, log_targets
+from evenkeel.devices.esd.log_targets import OPTION, log_targets
 from evenkeel.devices.options import client_options, credential
 
 DEFAULT_PORT = 443

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from evenkeel.config.esd.definition import Definition
+from evenkeel.config.esd.log_targets import NO_TARGETS, LogTargets, without_refused_targets
 from evenkeel.config.esd.parts import NO_PARTS
 from evenkeel.core.devices.capabilities import Capabilities
-from evenkeel.devices.esd.log_targets import NO_TARGETS, LogTargets, without_refused_targets
 
 
 def without_unsupported_parts(definition: Definition, table: Capabilities) -> Definition:

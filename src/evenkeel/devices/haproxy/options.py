@@ -6,11 +6,12 @@ from typing import Any
 from oslo_config import cfg
 from yarl import URL
 
+from evenkeel.config.esd.log_targets import LogTargets
 from evenkeel.config.problems import Problems
 from evenkeel.config.values import checked_values
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.statuses import HaType
-from evenkeel.devices.esd.log_targets import OPTION, LogTargets, log_targets
+from evenkeel.devices.esd.log_targets import OPTION, log_targets
 from evenkeel.devices.options import client_options, credential
 
 DEFAULT_PORT = 9443

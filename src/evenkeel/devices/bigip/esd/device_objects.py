@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping
 import structlog
 
 from evenkeel.config.esd.definition import Definition, types_of
+from evenkeel.config.esd.log_targets import NO_TARGETS, LogTargets
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.esd.verify import Common, verify_definition
-from evenkeel.devices.esd.log_targets import NO_TARGETS, LogTargets
 from evenkeel.devices.esd.support import usable_definition
 
 log = structlog.get_logger(__name__)

@@ -1,0 +1,52 @@
+"""Where access logs of enhanced services may go: only to networks that the operator names. Pure.
+
+A device sends lines from inside the operator's network, about requests that a tenant makes as it likes; so nothing is
+reachable unless it is allowed, and what no member may be is refused as well.
+"""
+
+from collections.abc import Iterable
+from ipaddress import ip_address
+
+from msgspec.structs import replace
+
+from evenkeel.config.esd.definition import Definition
+from evenkeel.config.esd.parts import NO_PARTS
+from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.addresses import AddressRules, Network, parsed_networks
+
+OPTION_NAME = "access_log_networks"
+"""The agent's option with the networks."""
+
+
+class LogTargets(Value):
+    """Rules for the targets of access logs. ``rules``: those for members; None: the device applies its own."""
+
+    networks: tuple[Network, ...] = ()
+    rules: AddressRules | None = None
+
+    def problem(self, address: str) -> str:
+        """Reason why no access log may go to an address; empty if one may."""
+        if not any(ip_address(address) in network for network in self.networks):
+            allowed = ", ".join(map(str, self.networks)) or "none"
+            return f"it is in no network of the agent's {OPTION_NAME}; allowed: {allowed}"
+        return "" if self.rules is None else self.rules.member_problem(address)
+
+
+NO_TARGETS = LogTargets()
+
+
+def targets_in(networks: Iterable[str], rules: AddressRules | None = None) -> LogTargets:
+    """The rules with these networks. Raises :class:`ValueError` naming the option."""
+    try:
+        return LogTargets(networks=parsed_networks(networks), rules=rules)
+    except ValueError as error:
+        raise ValueError(f"{OPTION_NAME}: {error}") from None
+
+
+def without_refused_targets(definition: Definition, targets: LogTargets) -> Definition:
+    """The definition, with a problem if its access log goes where none may."""
+    log = definition.parts.access_log
+    if definition.problem or log is None or not (reason := targets.problem(log.address)):
+        return definition
+    where = f"{definition.file}: enhanced service {definition.name!r}: access_log: target {log.target!r}"
+    return replace(definition, tags={}, types={}, parts=NO_PARTS, problem=f"{where}: {reason}")
