@@ -16,7 +16,7 @@ def test_each_object_has_a_line_below_its_parent(stub: Stub, evenkeel: Run) -> N
     limit = {"id": "t", "name": "", "metric": "REQUESTS", "threshold": 50, "interval": 10, **GOOD}
     limits = [{"id": "z", "name": "slow", "action": "DENY", "rate_limit_rules": [limit], **GOOD}]
     below = {"default_pool_id": None, "rate_limit_policies": limits, "l7policies": [policy]}
-    listener = {"id": "l", "name": "web", **below, **GOOD}
+    listener = {"id": "l", "name": "web", "enhanced_services": ["rate-limit"], **below, **GOOD}
     member = {"id": "m", "name": "", "address": "10.0.0.2", "protocol_port": 80, **GOOD}
     monitor = {"id": "h", "name": "alive", "type": "PING", **GOOD}
     pool = {"id": "g", "name": "servers", "members": [member], "health_monitor": monitor, **GOOD}
@@ -29,6 +29,7 @@ def test_each_object_has_a_line_below_its_parent(stub: Stub, evenkeel: Run) -> N
         ("  listener", "web"),
         ("    L7 policy", "moved"),
         ("      L7 rule", "PATH"),
+        ("    enhanced service", "rate-limit"),
         ("    rate limit policy", "slow"),
         ("      rate limit rule", "50 REQUESTS in 10 s"),
         ("  pool", "servers"),

@@ -49,7 +49,9 @@ def rows(tree: Node) -> Iterator[dict[str, str]]:
             yield _row(2, "L7 policy", policy)
             for rule in policy["rules"]:
                 yield _row(3, "L7 rule", rule)
-        # controllers of earlier versions show none
+        # controllers of earlier versions show neither
+        for name in listener.get("enhanced_services", ()):
+            yield {**dict.fromkeys(COLUMNS, ""), "object": f"{2 * INDENT}enhanced service", "name": name}
         for policy in listener.get("rate_limit_policies", ()):
             yield _row(2, "rate limit policy", policy)
             for rule in policy["rate_limit_rules"]:

@@ -97,6 +97,17 @@ async def test_a_tag_of_the_listener_comes_first(api: Client, listeners: Listene
     assert [one.enhanced_services for one in await listeners(root)] == [("other", "web"), ("web",)]
 
 
+async def test_operators_see_the_enhanced_services_of_each_listener_whatever_chose_them(
+    api: Client, listeners: Listeners
+) -> None:
+    root = await made(api, tags=["esd:web"])
+    id_ = root["listeners"][0]["id"]
+    await api.put(f"/listeners/{id_}", {"listener": {"tags": ["esd:rate"]}})
+    await api.post("/l7policies", {"l7policy": {"listener_id": id_, "action": "REJECT", "name": "other"}})
+    (shown,) = (await api.get(f"/evenkeel/v1/loadbalancers/{root['id']}/tree"))["tree"]["listeners"]
+    assert shown["enhanced_services"] == list(await names(listeners, root)) == ["other", "rate", "web"]
+
+
 @pytest.mark.parametrize("name", ["unknown", "broken", "", "Web"])
 async def test_unknown_enhanced_service_is_refused_with_the_offered_names(api: Client, name: str) -> None:
     root = await made(api)

@@ -48,13 +48,14 @@ export function Tree({ node, kind, root, parent, unseen }) {
   const children = Object.entries(CHILDREN).flatMap(([key, name]) => (node[key] || []).map((each) => [name, each]));
   if (node.health_monitor) children.push(["healthmonitor", node.health_monitor]);
   const address = node.address ? ` ${node.address}:${node.protocol_port}` : "";
+  const services = (node.enhanced_services || []).join(", ");
   const limit = node.metric ? ` ${node.threshold} ${node.metric} in ${node.interval} s` : "";
   const name = node.name || node.type || short(node.id);
   return html`<ul class="tree">
     <li>
       <span class="kind">${kind ? KINDS[kind][0] : "load balancer"}</span>${" "}
       ${kind ? html`<a href=${addressOf(root, kind, node.id, parent)}>${name}${address}${limit}</a>` : name}${" "}
-      <${Status} value=${node.provisioning_status} />${node.status_reason && ` ${node.status_reason}`}${node.operating_status && html` ${unseen ? lastSeen(node.operating_status) : html`<${Status} value=${node.operating_status} />`}`}
+      <${Status} value=${node.provisioning_status} />${node.status_reason && ` ${node.status_reason}`}${node.operating_status && html` ${unseen ? lastSeen(node.operating_status) : html`<${Status} value=${node.operating_status} />`}`}${services && html` <span class="kind">enhanced services</span> ${services}`}
       ${(node.shared || []).map((pool) => html`<ul class="tree"><li><span class="kind">pool</span> <a href=${addressOf(root, "pool", pool.id)}>${pool.name || short(pool.id)}</a>, the same as above</li></ul>`)}
       ${children.map(([below, each]) => html`<${Tree} node=${each} kind=${below} root=${root} parent=${node.id} unseen=${unseen} />`)}
     </li>

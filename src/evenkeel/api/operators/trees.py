@@ -20,8 +20,10 @@ from evenkeel.api.common.status_trees import (
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.responses.answers import Answer, StreamedAnswer, encode
+from evenkeel.core.devices.service import enhanced_services_of
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.enhanced_services import OPTIONAL
 from evenkeel.core.resources.model import L7Policy, L7Rule, Listener, LoadBalancerTree, Pool
 
 
@@ -70,13 +72,16 @@ class RateLimitPolicyNode(Value, kw_only=True):
 
 
 class ListenerNode(Value, kw_only=True):
-    """A listener's statuses, its rate limit policies and L7 policies."""
+    """A listener's statuses, its rate limit policies and L7 policies, and the enhanced services that it has by tag,
+    L7 policy or flavor, the first with precedence.
+    """
 
     id: str
     name: str
     operating_status: str
     provisioning_status: str
     default_pool_id: str | None
+    enhanced_services: list[str]
     rate_limit_policies: list[RateLimitPolicyNode]
     l7policies: list[PolicyNode]
 
@@ -101,11 +106,13 @@ async def tree(services: Services, call: Call) -> Answer:
     options_of(call, ())
     id_ = LoadBalancerId(object_id(call, "Load Balancer"))
     found = await services.tenants.tree(id_, project_id=None, statuses_only=True)
-    return StreamedAnswer(tree_pieces(found))
+    return StreamedAnswer(tree_pieces(found, bare_tags=services.bare_esd_tags))
 
 
-def tree_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
-    """Generate :class:`LoadBalancerNode` below the key ``tree``, as JSON in pieces."""
+def tree_pieces(tree: LoadBalancerTree, *, bare_tags: bool = False) -> Iterator[bytes]:
+    """Generate :class:`LoadBalancerNode` below the key ``tree``, as JSON in pieces. ``bare_tags``: whether listeners'
+    tags without prefix choose enhanced services.
+    """
     members, monitors = pool_contents(tree)
     policies, rules = policies_of(tree)
     limits = _rate_limits(tree)
@@ -120,6 +127,9 @@ def tree_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
             ListenerNode(
                 **statuses_of(row),
                 default_pool_id=row.default_pool_id,
+                enhanced_services=[
+                    name.removeprefix(OPTIONAL) for name in enhanced_services_of(tree, row, bare=bare_tags)
+                ],
                 rate_limit_policies=limits.get(row.id, []),
                 l7policies=[],
             )

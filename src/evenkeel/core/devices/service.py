@@ -225,7 +225,7 @@ def definition_of(
                 row,
                 policies.get(row.id, ()),
                 live_pools,
-                _enhanced_services_of(tree, row, bare=bare_tags),
+                enhanced_services_of(tree, row, bare=bare_tags),
                 limits.get(row.id, ()),
                 tree.load_balancer.tags,
             )
@@ -335,7 +335,7 @@ def rate_limit(policy: RateLimitPolicy, rules: Iterable[RateLimitRule]) -> Servi
     return _rate_limit(policy, tuple(replace(_rate_limit_rule(rule), urls=tuple(sorted(rule.urls))) for rule in rules))
 
 
-def _enhanced_services_of(tree: LoadBalancerTree, listener: Listener, *, bare: bool) -> tuple[str, ...]:
+def enhanced_services_of(tree: LoadBalancerTree, listener: Listener, *, bare: bool) -> tuple[str, ...]:
     """Return the names of enhanced services that apply to the listener; a policy that is admin down adds none."""
     named = [
         row

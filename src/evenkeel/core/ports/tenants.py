@@ -238,7 +238,7 @@ class TenantStore(Protocol):
         self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None, statuses_only: bool = False
     ) -> LoadBalancerTree:
         """Return all objects of one load balancer, including objects marked deleted; with ``statuses_only`` without
-        tags and descriptions, which may be most of the data. Raises :class:`NotFound`.
+        tags (but for listeners') and descriptions, which may be most of the data. Raises :class:`NotFound`.
         """
         ...
 

@@ -63,9 +63,10 @@ def load_trees(
 ) -> dict[str, LoadBalancerTree]:
     """Read the trees of existing load balancers, by id in the given order; seven queries.
 
-    ``brief``: children without tags and descriptions, which may have kilobytes each. Rows marked deleted are included:
-    they have to be removed from the device. Children are in order of creation. Load balancers are read first, so a
-    tree's revision is never newer than its content, even if the database gives no snapshot.
+    ``brief``: children without tags and descriptions, which may have kilobytes each; of listeners with tags, because
+    they choose enhanced services. Rows marked deleted are included: they have to be removed from the device. Children
+    are in order of creation. Load balancers are read first, so a tree's revision is never newer than its content, even
+    if the database gives no snapshot.
     """
     if not load_balancer_ids:
         return {}
@@ -107,9 +108,10 @@ _LEFT_OUT = {"tags": "'[]'", "description": "''"}
 
 
 def _selected_columns(kind: Kind, brief: bool) -> list[ColumnElement[Any]]:
-    """Columns of a kind, in their order; with ``brief`` without tags and descriptions."""
+    """Columns of a kind, in their order; with ``brief`` without tags and descriptions, but for listeners' tags."""
+    left_out = {name: text for name, text in _LEFT_OUT.items() if brief and (kind is not LISTENER or name != "tags")}
     return [
-        literal_column(_LEFT_OUT[column.name]).label(column.name) if brief and column.name in _LEFT_OUT else column
+        literal_column(left_out[column.name]).label(column.name) if column.name in left_out else column
         for column in kind.columns
     ]
 
