@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parse import parse_all
 from evenkeel.config.esd.parts import BODY_BYTES_MAX, PARTS, VARIABLES, parts_report, template_words
+from tests.devices.hostile_text_behaviour import TEXTS, possible, template
 
 
 def only(content: Any) -> Definition:
@@ -136,3 +137,10 @@ def test_target_of_an_access_log_is_an_address_and_a_port(target: str, address: 
 def test_other_targets_of_access_logs_are_refused(target: str) -> None:
     problem = only({"access_log": {"target": target}}).problem
     assert "ADDRESS:PORT, as 192.0.2.1:514 or [2001:db8::1]:514, is allowed" in problem
+
+
+def test_hostile_texts_that_no_header_may_have_are_refused() -> None:
+    refused = [text for text in TEXTS if not possible(text)]
+    assert len(TEXTS) > len(refused) > 0
+    for text in refused:
+        assert only({"request_headers": {"set": {"X-Text": template(text)}}}).problem, text

@@ -16,6 +16,7 @@ from tests.devices.access_log_behaviour import AccessLogBehaviour
 from tests.devices.bigip.rig import BigIpRig, at
 from tests.devices.bigip.traffic import TrafficSite
 from tests.devices.enhanced_behaviour import EnhancedServiceBehaviour
+from tests.devices.hostile_text_behaviour import HostileTextBehaviour
 from tests.devices.services import batch, listener, member, pool, service
 from tests.devices.tls_behaviour import Member
 from tests.services.process import loopback_network
@@ -240,6 +241,10 @@ async def site(tmp_path: Path) -> AsyncIterator[EnhancedTrafficSite]:
 
 class TestBigIpParts(EnhancedServiceBehaviour):
     """The parts that a BIG-IP has."""
+
+
+class TestBigIpHostileTexts(HostileTextBehaviour):
+    """Texts in records of data groups."""
 
 
 class TestBigIpAccessLogs(AccessLogBehaviour):

@@ -14,6 +14,7 @@ from tests.devices.access_log_behaviour import AccessLogBehaviour
 from tests.devices.enhanced_behaviour import EnhancedClients, EnhancedServiceBehaviour
 from tests.devices.haproxy.rig import Box, HaproxyRig, haproxy
 from tests.devices.haproxy.test_traffic import HaproxySite
+from tests.devices.hostile_text_behaviour import HostileTextBehaviour
 from tests.devices.plain_http import ask
 from tests.devices.service_behaviour import VIP, Server
 from tests.devices.services import batch
@@ -51,6 +52,12 @@ async def server() -> AsyncIterator[Server]:
 
 
 class TestHaproxyEnhancedServices(EnhancedServiceBehaviour):
+    @pytest.fixture
+    def site(self, rig: HaproxyRig, tmp_path: Path) -> EnhancedHaproxySite:
+        return EnhancedHaproxySite(rig, tmp_path)
+
+
+class TestHaproxyHostileTexts(HostileTextBehaviour):
     @pytest.fixture
     def site(self, rig: HaproxyRig, tmp_path: Path) -> EnhancedHaproxySite:
         return EnhancedHaproxySite(rig, tmp_path)
