@@ -57,6 +57,8 @@ class DaemonSettings(Value):
     """The table (family ``inet``) in which the kernel forwards datagrams. Each daemon of a network namespace needs its
     own."""
 
+    kernel_direct_return: bool = False
+    """Whether servers to which the kernel forwards see the clients' addresses: they must answer through this host."""
     kernel_drain_seconds: float = 300.0
     """Time for which connections of a removed server go on, where the kernel forwards TCP."""
 

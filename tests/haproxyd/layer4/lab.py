@@ -255,6 +255,8 @@ class Stream:
     def __init__(self, lab: Lab, flows: int = 8) -> None:
         self._clients = [lab.open_client() for _ in range(flows)]
         self.answers: Counter[str] = Counter()
+        self.moves: Counter[tuple[str, str]] = Counter()
+        """Members of flows before and after their flow moved."""
         self._ending = False
 
     @contextlib.asynccontextmanager
@@ -271,8 +273,13 @@ class Stream:
         await eventually(lambda: self.answers.total() >= goal)
 
     async def _flow(self, client: Client) -> None:
+        before = ""
         while not self._ending:
-            self.answers[await client.ask()] += 1
+            answer = await client.ask()
+            self.answers[answer] += 1
+            if answer != before and before:
+                self.moves[before, answer] += 1
+            before = answer
             await asyncio.sleep(0.005)
 
 

@@ -12,8 +12,9 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.kernel import KernelTable
 from evenkeel.haproxyd.layer4.ruleset import ServerKey, content_of
 from tests.haproxyd.layer4.configs import balancer, server
-from tests.haproxyd.layer4.lab import PORT, VIP, VIP6, Lab, Member, Stream, in_namespace, ip
+from tests.haproxyd.layer4.lab import CLIENT, CLIENT6, PORT, VIP, VIP6, Lab, Member, Stream, in_namespace, ip
 from tests.haproxyd.layer4.libnftables import Libnftables
+from tests.waiting import eventually
 
 FLOWS = 10_000
 
@@ -28,9 +29,13 @@ class Host:
         assert in_namespace(self.namespace, lambda: self.table.adopt({}))
 
     def serve(
-        self, *balancers: wire.LoadBalancerConfig, down: tuple[ServerKey, ...] = (), partition: str = "p"
+        self,
+        *balancers: wire.LoadBalancerConfig,
+        down: tuple[ServerKey, ...] = (),
+        partition: str = "p",
+        direct: bool = False,
     ) -> bool:
-        content = content_of(partition, balancers, frozenset(down))
+        content = content_of(partition, balancers, frozenset(down), direct=direct)
         return in_namespace(self.namespace, lambda: self.table.apply(partition, content))
 
     def nft(self, words: str) -> str:
@@ -81,21 +86,24 @@ async def test_a_removed_member_gets_nothing_and_other_flows_are_undisturbed(
     assert set(after) == {"m1", "m2"}
 
 
-CHANGES = 60
+ROUNDS = 500
+"""Rounds of two changes each."""
 
 
-async def test_a_member_that_comes_and_goes_under_traffic_costs_no_datagram(
+async def test_a_member_that_comes_and_goes_a_thousand_times_costs_no_datagram_and_moves_only_its_own_flows(
     lab: Lab, host: Host, members: list[Member]
 ) -> None:
     host.serve(balancer(*members))
     async with Stream(lab, flows=6).flowing() as stream:
-        for _ in range(CHANGES):
+        for _ in range(ROUNDS):
             await asyncio.to_thread(host.serve, balancer(*members[:2]))
             await stream.more(12)  # what was on its way has arrived
             received = members[2].received
-            await stream.more(12)
-            assert members[2].received == received  # settled: two rounds of answers came from others
+            await stream.more(6)
+            assert members[2].received == received  # settled: a round of answers came from others
             await asyncio.to_thread(host.serve, balancer(*members))
+            await lab.ask()  # one more flow, which the member gets now and then
+    assert stream.moves.keys() <= {("m3", "m1"), ("m3", "m2")}
     assert stream.answers.keys() <= {"m1", "m2", "m3"}  # settled: any other answer is a failure whenever it comes
 
 
@@ -121,6 +129,16 @@ async def test_dns_of_a_real_resolver_is_served(lab: Lab, host: Host, resolver: 
     asked = await asyncio.create_subprocess_exec(*words, stdout=asyncio.subprocess.PIPE)
     answer, _ = await asked.communicate()
     assert answer.decode().splitlines()[-1] == "192.0.2.77"
+
+
+@pytest.mark.skipif(shutil.which("logger") is None, reason="needs util-linux' logger (Debian: bsdutils)")
+async def test_syslog_messages_reach_a_member(lab: Lab, host: Host, members: list[Member]) -> None:
+    host.serve(balancer(*members))
+    words = ("logger", "--server", VIP, "--port", str(PORT), "--udp", "--rfc5424", "a message")
+    for _ in range(3):
+        sent = await asyncio.create_subprocess_exec("ip", "netns", "exec", lab.client, *words)
+        assert await sent.wait() == 0
+    await eventually(lambda: sum(member.received for member in members) == 3)
 
 
 async def test_a_member_of_weight_0_keeps_its_flows_and_gets_no_new_ones(
@@ -259,6 +277,27 @@ async def test_members_see_the_host_and_clients_see_the_vip(lab: Lab, host: Host
     host.serve(balancer(members[0]))
     assert await lab.ask() == "m1"
     assert members[0].peers == Counter({"10.91.0.1": 1})
+
+
+async def test_members_see_their_clients_with_direct_return(lab: Lab, host: Host, members: list[Member]) -> None:
+    six = await lab.member(9, six=True)
+    for gateway in ("10.91.0.1", "2001:db8:1::1"):
+        ip("-n", lab.servers, "route", "add", "default", "via", gateway)
+    both = balancer(*members[:2], six, vips=(VIP, VIP6))
+    host.serve(both, direct=True)
+    clients = [lab.open_client() for _ in range(8)]
+    answers = [await each.ask() for each in clients]
+    assert set(answers) == {"m1", "m2"}
+    assert members[0].peers + members[1].peers == Counter({CLIENT: 8})
+    assert await lab.ask(VIP6) == "m9"
+    assert six.peers == Counter({CLIENT6: 1})
+    # flows of others go on when a member leaves, and when the host goes back to its own address
+    host.serve(balancer(members[0], six, vips=(VIP, VIP6)), direct=True)
+    assert [await each.ask() for each in clients] == ["m1"] * 8
+    host.serve(balancer(members[0], six, vips=(VIP, VIP6)))
+    assert [await each.ask() for each in clients] == ["m1"] * 8
+    assert await lab.ask() == "m1"
+    assert members[0].peers["10.91.0.1"] == 1
 
 
 async def test_ipv6_clients_reach_ipv6_members(lab: Lab, host: Host, members: list[Member]) -> None:

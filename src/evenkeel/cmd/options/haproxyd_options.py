@@ -134,6 +134,11 @@ HAPROXYD = [
         default=_DAEMON.nftables_table,
         help="Name of the nftables table (family inet) of forwarded traffic; each daemon of a host needs its own.",
     ),
+    cfg.BoolOpt(
+        "kernel_direct_return",
+        default=_DAEMON.kernel_direct_return,
+        help="Members to which the kernel forwards see the clients' addresses; this host must be their gateway.",
+    ),
     cfg.FloatOpt(
         "kernel_drain",
         default=_DAEMON.kernel_drain_seconds,
@@ -172,6 +177,7 @@ def daemon_settings(conf: cfg.ConfigOpts) -> DaemonSettings:
         old_workers_memory_max_mib=section.old_workers_memory_max,
         traffic_log=_syslog_server("haproxyd.traffic_log", section.traffic_log),
         nftables_table=section.nftables_table,
+        kernel_direct_return=section.kernel_direct_return,
         kernel_drain_seconds=section.kernel_drain,
         peers_address=section.peers_address,
         peers_port_first=section.peers_port_first,

@@ -227,7 +227,7 @@ class DatagramBalancer:
 
     def _content(self, partition: str, held: LoadBalancers, down: frozenset[ServerKey]) -> Content:
         """The partition's content, with the connections that drain; notes which servers do."""
-        content = content_of(partition, held.values(), down)
+        content = content_of(partition, held.values(), down, direct=self._settings.kernel_direct_return)
         draining = next_draining(
             self._draining.get(partition, {}),
             self._kernel.flows_of(partition),

@@ -124,7 +124,14 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
         *_each(lambda family: (Among(service_key(family), f"owned{family}"), REJECT)),
     ),
     # Members answer to this host. The rule also makes the kernel keep translating live flows, whatever else goes.
-    "source": _each_protocol(lambda family: (TRANSLATED, Among(_original(family), f"owned{family}"), MASQUERADE)),
+    "source": _each_protocol(
+        lambda family: (
+            TRANSLATED,
+            Among(_original(family), f"owned{family}"),
+            Among(_original(family), f"direct{family}", inverted=True),
+            MASQUERADE,
+        )
+    ),
     # every answer, after its source was translated back
     "count-out": _each(
         lambda family: (

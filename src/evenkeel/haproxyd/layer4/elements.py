@@ -19,6 +19,8 @@ SERVICE = ("addr", "inet_proto", "inet_service")
 SHARED: dict[str, tuple[tuple[str, ...], Kind]] = {
     # every service: what is not translated is refused
     "owned": (SERVICE, ""),
+    # services whose members see the clients' addresses
+    "direct": (SERVICE, ""),
     # services whose first packets pass a chain of their own
     "services": (SERVICE, "verdict"),
     "in": (SERVICE, "counter"),

@@ -65,10 +65,15 @@ class Content(Value):
 
 
 def content_of(
-    partition: str, load_balancers: Iterable[wire.LoadBalancerConfig], down: frozenset[ServerKey] = frozenset()
+    partition: str,
+    load_balancers: Iterable[wire.LoadBalancerConfig],
+    down: frozenset[ServerKey] = frozenset(),
+    *,
+    direct: bool = False,
 ) -> Content:
-    """The objects of one partition. ``down``: servers that health checks found down."""
-    made = _Made(partition)
+    """The objects of one partition. ``down``: servers that health checks found down. ``direct``: whether servers see
+    the clients' addresses."""
+    made = _Made(partition, direct=direct)
     for one in sorted(load_balancers, key=lambda one: one.id):
         if one.datagram_listeners:
             made.add(one, down)
@@ -101,8 +106,9 @@ def listener_counters(partition: str, listener: str) -> tuple[str, str, str]:
 class _Made:
     """Collects the objects of one partition."""
 
-    def __init__(self, partition: str) -> None:
+    def __init__(self, partition: str, *, direct: bool) -> None:
         self._partition = partition
+        self._direct = direct
         self._counters: set[str] = set()
         self._sets: dict[str, SetDeclaration] = {}
         self._chains: dict[str, tuple[Rule, ...]] = {}
@@ -160,6 +166,7 @@ class _Made:
             family, service = family_of(bind.address), service_of(listener, bind)
             key = ElementKey(service=service)
             data = {"owned": "", "in": received, "out": sent}
+            data |= {"direct": ""} if self._direct else {}
             data |= {"new": flows} if pool is not None and not pool.sticky else {}
             self._elements |= {(f"{name}{family}", key): each for name, each in data.items()}
             if chain:
