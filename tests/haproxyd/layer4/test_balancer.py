@@ -61,7 +61,8 @@ async def test_a_kernel_without_modules_is_named(tmp_path: Path, monkeypatch: py
     await found.start({"p": {"lb1": UDP}})
     assert found.problem_of(UDP).endswith(
         "nftables: rule of source: meta l4proto udp ct status dnat ct original ip daddr . meta l4proto . "
-        "ct original proto-dst @owned4 masquerade: No such file or directory"
+        "ct original proto-dst @owned4 ct original ip daddr . meta l4proto . ct original proto-dst != @direct4 "
+        "masquerade: No such file or directory"
     )
 
 

@@ -59,4 +59,4 @@ def test_good_load_balancer_is_accepted() -> None:
 
 def test_protocols_of_listener_and_backend_agree_by_type() -> None:
     with pytest.raises(msgspec.ValidationError, match="protocol"):
-        msgspec.json.decode(b'{"name": "l", "binds": [], "protocol": "tcp"}', type=wire.DatagramListener)
+        msgspec.json.decode(b'{"name": "l", "binds": [], "protocol": "icmp"}', type=wire.DatagramListener)
