@@ -22,6 +22,8 @@ SHARED_FIELDS = (
     "host", "http_version", "user_agent", "referer", "status", "duration_ms", "member",
 )  # fmt: skip
 """What every device logs; some log more."""
+BYTES = ("request_bytes", "response_bytes")
+OF_REQUESTS = ("path", "method", "host", "http_version", "user_agent", "referer", "status")
 HOSTILE_BYTES = (
     b'a"b', b"a\\", b"\\", b'"', b'\\"', b'","status":999,"x":"', b"}\\n{", b"'", b"%[src]", b"%ci", b"$HOME",
     b"[exit]",
@@ -150,6 +152,22 @@ class AccessLogBehaviour:
         await clients.serve((server,), "whole")
         await send(where, b"GET /two?a=1 HTTP/1.1\r\n" + head)
         assert (await logs.line(path="/two?a=1"))["status"] == 200
+
+    async def test_each_connection_of_a_tcp_listener_is_one_line_when_it_ends(
+        self, clients: EnhancedClients, server: Server, logs: LogServer
+    ) -> None:
+        await clients.offer(logged={"access_log": {"target": f"127.0.0.1:{logs.port}", "protocol": "tcp"}})
+        await clients.serve((server,), "logged", protocol="TCP")
+        request = b"GET / HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n"
+        response = await send(clients.site.place(VIP, 80), request)
+        line = await logs.line(listener="listener-1")
+        assert line.keys() == {*SHARED_FIELDS, *BYTES} - {*OF_REQUESTS} | ({"termination"} & line.keys())
+        shown = {name: line[name] for name in ("client_address", "protocol", "tls_version", "member", *BYTES)}
+        assert shown == {
+            "client_address": "127.0.0.1", "protocol": "tcp", "tls_version": "-", "member": f"127.0.0.1:{server.port}",
+            "request_bytes": len(request), "response_bytes": len(response),
+        }  # fmt: skip
+        assert 0 <= line["duration_ms"] < 60_000
 
     async def test_hostile_values_stay_inside_their_line_and_value(
         self, clients: EnhancedClients, server: Server, logs: LogServer

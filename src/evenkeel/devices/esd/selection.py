@@ -16,7 +16,7 @@ from evenkeel.devices.errors import Unrenderable
 Definitions = Mapping[str, Definition]
 
 _IN_ANY_MODE = frozenset(
-    ("allow", "deny", "connection_limit_per_source", "timeouts", "member_connection_limit", "drain")
+    ("allow", "deny", "connection_limit_per_source", "timeouts", "member_connection_limit", "drain", "access_log")
 )
 """Parts that need no HTTP; of ``timeouts`` only ``tunnel``."""
 

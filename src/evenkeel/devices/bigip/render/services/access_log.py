@@ -1,15 +1,15 @@
 """Access logs of tenants: a pool of the log server, and parts of a listener's iRule that send it a line for each
-response of a member. Pure.
+response of a member, or with TCP for each connection. Pure.
 
 A request-log profile would need no code, but its templates put what a client gave into a line as it is, where a quote
 ends the JSON value; so the iRule escapes it, and sends the line itself (``HSL::send``).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from evenkeel.config.esd.parts import LOGGED_PATH_BYTES_MAX, LOGGED_VALUE_BYTES_MAX, AccessLog
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
-from evenkeel.core.resources.model import TLS_PROTOCOL
+from evenkeel.core.resources.model import L7_PROTOCOLS, TLS_PROTOCOL
 from evenkeel.devices.bigip.naming import BigIpNames, endpoint, plain_or_digest
 from evenkeel.devices.bigip.objects import MEMBER, POOL, Key, WantedObject
 from evenkeel.devices.bigip.render.network.addresses import in_domain_of_members
@@ -24,6 +24,8 @@ _VALUES = {
     "referer": "[HTTP::header value Referer]",
 }
 """Tcl code for what a client gave, by the name of the field, beside the path."""
+_DURATION = "[expr { [clock clicks -milliseconds] - $service_log_start }]"
+_MEMBER = "[getfield [LB::server addr] % 1]:[LB::server port]"
 _SECOND = "[clock format [clock seconds] -gmt 1 -format %Y-%m-%dT%H:%M:%SZ]"
 
 
@@ -69,9 +71,19 @@ def log_parts(
         f"    set service_log_pool /{partition}/{names.helper(KIND, listener.id)}",
         f"    set service_log [HSL::open -proto {log.protocol.upper()} -pool $service_log_pool]",
     )
-    yield RulePart(event="CLIENT_ACCEPTED", order=Order.ADMISSION, lines=opened)
-    yield RulePart(event="HTTP_REQUEST", order=Order.ADMISSION, lines=tuple(_noted(log)))
-    yield RulePart(event="HTTP_RESPONSE", order=Order.ADMISSION, lines=tuple(_sent(service, listener, log, partition)))
+    if listener.protocol in L7_PROTOCOLS:
+        yield RulePart(event="CLIENT_ACCEPTED", order=Order.ADMISSION, lines=opened)
+        yield RulePart(event="HTTP_REQUEST", order=Order.ADMISSION, lines=tuple(_noted(log)))
+        lines = tuple(_sent(service, listener, log, partition, _of_response(listener)))
+        yield RulePart(event="HTTP_RESPONSE", order=Order.ADMISSION, lines=lines)
+        return
+    begun = ("    set service_log_start [clock clicks -milliseconds]", '    set service_log_member "-:-"')
+    yield RulePart(event="CLIENT_ACCEPTED", order=Order.ADMISSION, lines=(*opened, *begun))
+    connected = (f'    set service_log_member "{_MEMBER}"',)
+    yield RulePart(event="SERVER_CONNECTED", order=Order.ADMISSION, lines=connected)
+    lines = tuple(_sent(service, listener, log, partition, _of_connection()))
+    closed = ("    if { [info exists service_log_member] } {", *(f"    {line}" for line in lines), "    }")
+    yield RulePart(event="CLIENT_CLOSED", order=Order.ADMISSION, lines=closed)
 
 
 def _noted(log: AccessLog) -> Iterator[str]:
@@ -86,8 +98,33 @@ def _noted(log: AccessLog) -> Iterator[str]:
     yield "    }"
 
 
-def _sent(service: ServiceDefinition, listener: ServiceListener, log: AccessLog, partition: str) -> Iterator[str]:
+Fields = Iterable[tuple[str, str]]
+"""Names of fields, and Tcl code of their values as JSON."""
+
+
+def _of_response(listener: ServiceListener) -> Fields:
     over_tls = listener.protocol == TLS_PROTOCOL
+    yield "protocol", _quoted("https" if over_tls else "http")
+    yield "tls_version", _quoted("[SSL::cipher version]" if over_tls else "-")
+    for place, field in enumerate(("path", *_VALUES)):
+        yield field, _quoted(f"[lindex $service_log_values {place}]")
+    yield "status", "[HTTP::status]"
+    yield "duration_ms", _DURATION
+    yield "member", _quoted(_MEMBER)
+
+
+def _of_connection() -> Fields:
+    yield "protocol", _quoted("tcp")
+    yield "tls_version", _quoted("-")
+    yield "duration_ms", _DURATION
+    yield "member", _quoted("$service_log_member")
+    yield "request_bytes", "[IP::stats bytes in]"
+    yield "response_bytes", "[IP::stats bytes out]"
+
+
+def _sent(
+    service: ServiceDefinition, listener: ServiceListener, log: AccessLog, partition: str, more: Fields
+) -> Iterator[str]:
     fields = (
         ("time", "[clock seconds]"),
         ("load_balancer", _quoted(plain_or_digest(service.load_balancer_id))),
@@ -95,12 +132,7 @@ def _sent(service: ServiceDefinition, listener: ServiceListener, log: AccessLog,
         # without its route domain
         ("client_address", _quoted("[getfield [IP::client_addr] % 1]")),
         ("client_port", "[TCP::client_port]"),
-        ("protocol", _quoted("https" if over_tls else "http")),
-        ("tls_version", _quoted("[SSL::cipher version]" if over_tls else "-")),
-        *((field, _quoted(f"[lindex $service_log_values {place}]")) for place, field in enumerate(("path", *_VALUES))),
-        ("status", "[HTTP::status]"),
-        ("duration_ms", "[expr { [clock clicks -milliseconds] - $service_log_start }]"),
-        ("member", _quoted("[getfield [LB::server addr] % 1]:[LB::server port]")),
+        *more,
     )
     line = ",".join(f"{_quoted(field)}:{value}" for field, value in fields)
     yield f'    set service_log_key "log:{plain_or_digest(listener.id)}"'

@@ -1,20 +1,20 @@
 """Access logs of tenants as lines of a frontend, its log target and a table. Pure.
 
-A line of the log is one JSON object. What a client gave is shortened, so that no line is cut in the middle, and written
-by HAProxy's converter to JSON.
+A line of the log is one JSON object, of a request, or with TCP of a connection. What a client gave is shortened, so
+that no line is cut in the middle, and written by HAProxy's converter to JSON.
 """
 
 from collections.abc import Iterator
 
 from evenkeel.config.esd.parts import LOGGED_PATH_BYTES_MAX, LOGGED_VALUE_BYTES_MAX, AccessLog
 from evenkeel.core.devices.service import ServiceListener
-from evenkeel.core.resources.model import TLS_PROTOCOL
+from evenkeel.core.resources.model import L7_PROTOCOLS, TLS_PROTOCOL
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 from evenkeel.devices.haproxy.render.quoting import quote_line
 from evenkeel.haproxyd import wire
 
 COUNTER = "sc2"
-"""HAProxy's counter of logged requests; rate limits have the others."""
+"""HAProxy's counter of logged requests or connections; rate limits have the others."""
 _VALUES = {
     "method": "method",
     "host": "req.hdr(host)",
@@ -25,6 +25,11 @@ _VALUES = {
 }
 """Samples of a request by the name of their field; stored, because a request is gone when its line is written."""
 
+_REQUEST_FIELDS = (
+    *((field, f'"%[var(txn.log_{field}),json(utf8s)]"') for field in ("path", *_VALUES)),
+    ("status", "%ST"),
+)
+
 
 def log_target(log: AccessLog | None) -> wire.LogTarget | None:
     """Where a frontend's lines go."""
@@ -32,19 +37,22 @@ def log_target(log: AccessLog | None) -> wire.LogTarget | None:
 
 
 def log_table(name: str) -> wire.Backend:
-    """The table that counts the logged requests of the frontend ``name``."""
-    # one entry; it is tracked while a request runs, and what it counts is over after a second
+    """The table that counts the lines of the frontend ``name``."""
+    # one entry; it is tracked while a request or connection runs, and what it counts is over after a second
     table = "stick-table type integer size 1 expire 10s store gpc0,gpc0_rate(1s)"
     return wire.Backend(name=_table_name(name), lines=("mode http", table))
 
 
-def log_lines(name: str, log: AccessLog) -> Iterator[str]:
+def log_lines(name: str, log: AccessLog, *, over_http: bool) -> Iterator[str]:
     """Lines that come before all rules that may answer a request."""
     # the daemon sends what has this level, and nothing else
     few = f"if {{ {COUNTER}_gpc0_rate lt {log.lines_per_second} }}"
-    yield f"http-request track-{COUNTER} int(1) table {_table_name(name)}"
-    yield f"http-request set-log-level emerg {few}"
-    yield f"http-request sc-inc-gpc0({COUNTER.removeprefix('sc')}) {few}"
+    rule = "http-request" if over_http else "tcp-request content"
+    yield f"{rule} track-{COUNTER} int(1) table {_table_name(name)}"
+    yield f"{rule} set-log-level emerg {few}"
+    yield f"{rule} sc-inc-gpc0({COUNTER.removeprefix('sc')}) {few}"
+    if not over_http:
+        return
     yield f"http-request set-var(txn.log_path) {'pathq' if log.query else 'path'},bytes(0,{LOGGED_PATH_BYTES_MAX})"
     for field, sample in _VALUES.items():
         yield f"http-request set-var(txn.log_{field}) {sample},bytes(0,{LOGGED_VALUE_BYTES_MAX})"
@@ -52,18 +60,18 @@ def log_lines(name: str, log: AccessLog) -> Iterator[str]:
 
 def log_format(listener: ServiceListener, load_balancer_id: str) -> str:
     """The line that describes a log line."""
-    over_tls = listener.protocol == TLS_PROTOCOL
+    over_tls, over_http = listener.protocol == TLS_PROTOCOL, listener.protocol in L7_PROTOCOLS
+    protocol = ("https" if over_tls else "http") if over_http else "tcp"
     fields = (
         ("time", "%Ts.%ms"),
         ("load_balancer", f'"{object_name("load balancer", load_balancer_id)}"'),
         ("listener", f'"{object_name("listener", listener.id)}"'),
         ("client_address", '"%[src]"'),
         ("client_port", "%[src_port]"),
-        ("protocol", '"https"' if over_tls else '"http"'),
+        ("protocol", f'"{protocol}"'),
         ("tls_version", '"%[ssl_fc_protocol]"' if over_tls else '"-"'),
-        *((field, f'"%[var(txn.log_{field}),json(utf8s)]"') for field in ("path", *_VALUES)),
-        ("status", "%ST"),
-        ("duration_ms", "%Ta"),
+        *(_REQUEST_FIELDS if over_http else ()),
+        ("duration_ms", "%Ta" if over_http else "%Tt"),
         ("member", '"%si:%sp"'),
         ("request_bytes", "%U"),
         ("response_bytes", "%B"),

@@ -26,6 +26,7 @@ from collections.abc import Iterable, Iterator
 from evenkeel.config.esd.parts import SECURITY_HEADERS, HeaderChanges, Parts, ResponsePage
 from evenkeel.core.devices.service import ServiceListener
 from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import L7_PROTOCOLS
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 from evenkeel.devices.haproxy.render.quoting import quote_line
 from evenkeel.devices.haproxy.render.services.access_log import COUNTER as LOG_COUNTER
@@ -72,7 +73,7 @@ def service_lines(listener: ServiceListener, parts: Parts, load_balancer_id: str
             *([log_format(listener, load_balancer_id)] if parts.access_log is not None else []),
         ),
         first=(
-            *(log_lines(name, parts.access_log) if parts.access_log is not None else ()),
+            *_log(name, listener, parts),
             *rates.lines,
             *_answers(name, parts, files),
         ),
@@ -82,6 +83,11 @@ def service_lines(listener: ServiceListener, parts: Parts, load_balancer_id: str
         # Last, because rendering collects the files that it refers to.
         files=(*files.values(), *rates.files),
     )
+
+
+def _log(name: str, listener: ServiceListener, parts: Parts) -> Iterator[str]:
+    if parts.access_log is not None:
+        yield from log_lines(name, parts.access_log, over_http=listener.protocol in L7_PROTOCOLS)
 
 
 def _free_slots(parts: Parts) -> list[str]:
