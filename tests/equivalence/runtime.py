@@ -64,6 +64,17 @@ def backends(statistics: str) -> dict[str, dict[str, str]]:
     }
 
 
+def without_ended(shown: Mapping[str, Any], wanted: frozenset[str]) -> dict[str, Any]:
+    """Rows of servers, listeners and pools without those of sections that no configuration has any more, and that the
+    next reload takes away: listeners that are closed, and pools with no server that is in service and checked."""
+    busy = {name.partition("/")[0] for name, row in shown.items() if row.get("checked") and not row["maintenance"]}
+    busy |= {
+        name.partition("/")[0] for name, row in shown.items() if name.endswith("/FRONTEND") and row["status"] != "STOP"
+    }
+    kept = wanted | busy
+    return {name: row for name, row in shown.items() if name.partition("/")[0] in kept}
+
+
 def settled(rows: Rows) -> bool:
     """Whether enough checks have run that no further one changes anything, as long as members stay as they are."""
     return all(_settled(row) for row in rows.values())

@@ -17,7 +17,9 @@ from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, Se
 from evenkeel.core.kit.errors import EvenKeelError
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.model import Vip
+from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.haproxyd.errors import HaproxyDown
+from evenkeel.haproxyd.haproxy.config.loaded import loaded
 from tests.devices.plain_http import ask
 from tests.equivalence import definitions as d
 from tests.equivalence import history as h
@@ -283,7 +285,7 @@ class _Trial:
 
         async def agree() -> bool:
             old, new = await asyncio.gather(
-                _shown(self._old, self._old_site, self._members()), _shown(self._new, self._new_site, self._members())
+                self._shown(self._old, self._old_site), self._shown(self._new, self._new_site)
             )
             dead = _checked(self._trees.values(), self._dead)
             last[:] = [*different(old, new), *_not_errors(old, dead)]
@@ -291,6 +293,10 @@ class _Trial:
 
         await within(AGREE_SECONDS, agree)
         return last
+
+    async def _shown(self, partition: Partition, site: Site) -> dict[str, Any]:
+        sections = frozenset[str]().union(*map(_sections, self._everything()))
+        return await _shown(partition, site, self._members(), sections)
 
     def _members(self) -> frozenset[str]:
         return frozenset(member.id for tree in self._everything() for pool in tree.pools for member in pool.members)
@@ -328,23 +334,39 @@ async def _rows(partition: Partition, site: Site) -> dict[str, dict[str, Any]]:
         return {}
 
 
-async def _shown(partition: Partition, site: Site, members: frozenset[str]) -> dict[str, Any]:
-    rows = await _rows(partition, site)
+async def _shown(partition: Partition, site: Site, members: frozenset[str], sections: frozenset[str]) -> dict[str, Any]:
+    """``sections``: names of the listeners and pools that HAProxy is to have."""
+    rows = runtime.without_ended(await _rows(partition, site), sections)
     compared = runtime.compared(rows, members)
     with contextlib.suppress(HaproxyDown):
-        compared |= runtime.backends(await partition.ask(runtime.STATISTICS))
+        compared |= runtime.without_ended(runtime.backends(await partition.ask(runtime.STATISTICS)), sections)
     statuses = await partition.statuses()
     compared |= {f"status of {name}": status for name, status in statuses.items()}
     compared |= partition.rules(site)
     return compared | ({} if runtime.settled(rows) else {"unsettled": str(partition.project)})
 
 
+def _sections(tree: ServiceDefinition) -> frozenset[str]:
+    """Names of the listeners and pools that HAProxy loads for a load balancer."""
+    rendered = render(d.certified(tree), d.CONTENTS).load_balancer
+    assert rendered is not None
+    one = loaded(rendered)
+    return frozenset((*(each.name for each in one.frontends), *(each.name for each in one.backends)))
+
+
 def _checked(trees: Any, dead: set[tuple[str, int]]) -> frozenset[str]:
-    """Members whose checks go to a place at which nobody answers; those of PING, to an address."""
+    """Members whose checks go to a place at which nobody answers; those of PING, to an address. Members of pools that
+    no listener uses are not checked."""
     found = set()
     for tree in trees:
+        sections = _sections(tree)
         for pool in tree.pools:
-            if pool.monitor is None or not pool.monitor.admin_state_up or not pool.admin_state_up:
+            if (
+                pool.id not in sections
+                or pool.monitor is None
+                or not pool.monitor.admin_state_up
+                or not pool.admin_state_up
+            ):
                 continue
             for member in pool.members:
                 port = member.monitor_port or member.protocol_port

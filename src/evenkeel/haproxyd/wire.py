@@ -139,7 +139,9 @@ class Backend(Wire):
     """One pool. ``dynamic``: servers can be added and removed at runtime (a dynamic balancing algorithm, and no
     argument that servers added later would lack). ``datagrams``: the kernel sends the servers datagrams.
     ``drain_seconds``: time after which the connections of a server that is removed, or no longer ``admin_up``, end; 0:
-    they end by themselves."""
+    they end by themselves.
+
+    HAProxy does not load a backend to which no line of a listener leads; its servers are reported as not checked."""
 
     name: str
     lines: tuple[str, ...] = ()

@@ -53,7 +53,7 @@ class Case(NamedTuple):
 
 
 def _idle_pool(case: Case) -> bool:
-    """A pool whose members are checked, although no listener that is up uses it."""
+    """A pool that no listener that is up uses: the members of some are checked by one of both."""
     if not case.found.startswith("checks at"):
         return False
     tree = case.tree

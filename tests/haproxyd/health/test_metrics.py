@@ -17,7 +17,7 @@ theirs,BACKEND,1,2,20,10,UP,6,250,0,7,0,0,0,0,,,
 
 def balancer() -> wire.LoadBalancerConfig:
     def frontend(name: str) -> wire.Frontend:
-        return wire.Frontend(name=name, binds=())
+        return wire.Frontend(name=name, binds=(), lines=("default_backend pool",))
 
     def server(name: str) -> wire.BackendServer:
         return wire.BackendServer(name=name, address="10.0.0.1", port=80)

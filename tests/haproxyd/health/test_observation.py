@@ -65,7 +65,10 @@ SERVERS = tuple(wire.BackendServer(name=name, address="127.0.0.1", port=1) for n
 BALANCER = wire.LoadBalancerConfig(
     id="lb",
     revision=1,
-    frontends=(wire.Frontend(name="fe1", binds=()), wire.Frontend(name="fe2", binds=())),
+    frontends=(
+        wire.Frontend(name="fe1", binds=(), lines=("default_backend be_1",)),
+        wire.Frontend(name="fe2", binds=()),
+    ),
     backends=(wire.Backend(name="be_1", servers=SERVERS),),
     note="remember me",
 )
@@ -280,6 +283,23 @@ async def test_manual_change_is_found_unless_a_change_is_in_progress() -> None:
     await world.observe()
     assert len(keeper.found) == 2 and "set server be_1/s1 weight 1" in keeper.found[1]
     assert not any("s3" in text for text in keeper.found[1])  # in maintenance, it waits for its end
+
+
+async def test_servers_of_a_pool_that_no_listener_uses_are_not_checked_whatever_the_worker_has() -> None:
+    world = World("p1")
+    keeper = world.keepers["p1"]
+    keeper.passes = 1
+    unused = wire.Backend(name="spare", servers=(msgspec.structs.replace(SERVERS[0], weight=9, admin_up=False),))
+    front = msgspec.structs.replace(BALANCER.frontends[0], lines=())
+    keeper.held = {"lb": msgspec.structs.replace(BALANCER, frontends=(front,), backends=(*BALANCER.backends, unused))}
+    seen = (await world.observe())["p1"]
+    assert [(one.name, one.up, one.checked, one.admin_up) for one in seen.backends[0].servers] == [
+        (one.name, True, False, True) for one in SERVERS
+    ]
+    assert seen.backends[1].servers == (
+        wire.ServerStatus(name="s1", up=False, checked=False, admin_up=False, weight=9),
+    )
+    assert keeper.found == []
 
 
 async def test_datagram_listeners_are_observed_with_their_totals_and_servers() -> None:

@@ -82,7 +82,9 @@ class FakeKeeper:
         )
         backend = wire.Backend(name="b", servers=servers, ping=ping)
         plain = wire.Backend(name="plain", servers=servers)
-        self.held = {"lb": wire.LoadBalancerConfig(id="lb", revision=1, backends=(backend, plain))}
+        front = wire.Frontend(name="f", binds=(), lines=("use_backend b", "default_backend plain"))
+        one = wire.LoadBalancerConfig(id="lb", revision=1, frontends=(front,), backends=(backend, plain))
+        self.held = {one.id: one}
 
 
 class ObservedPartitions:

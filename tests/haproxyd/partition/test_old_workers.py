@@ -6,10 +6,12 @@ import os
 import signal
 from collections.abc import AsyncIterator
 
+import msgspec
+
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.old_workers import OldWorker, emptiest_first, limit_memory, memory_limit_bytes
 from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE
-from tests.haproxyd.world import World, free_vip, load_balancer, world
+from tests.haproxyd.world import World, backend, errors, free_vip, get, load_balancer, world
 from tests.waiting import eventually
 
 UPGRADE = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -194,3 +196,42 @@ async def test_a_worker_that_was_observed_ends_when_it_is_replaced_though_nobody
         assert supervisor.worker_pid != observed
         # less than HAProxy's own time-out of an idle connection, after which the worker ends in any case
         await eventually(lambda: not supervisor.old_workers.living_workers(), within_seconds=45.0)
+
+
+async def test_a_removed_load_balancer_is_closed_without_a_reload_and_its_connections_last() -> None:
+    async with world() as site, echoing(site) as (tcp, _), contextlib.AsyncExitStack() as stack:
+        supervisor = site.partitions.get("p")
+        worker, long = supervisor.worker_pid, await Connection.open(tcp)
+        stack.callback(long.close)
+        receipt = await site.patch("p", removed=("tcp",))
+        assert (receipt.how, errors(receipt), supervisor.worker_pid) == ("runtime", {}, worker)
+        assert await get(tcp) == "refused"
+        assert await long.works()
+        # another partition gets the address at once
+        member = await site.member("m")
+        assert errors(await site.put("q", load_balancer("tcp2", tcp, member))) == {}
+        assert await get(tcp) == "m"
+        # a daemon that begins again finds what it left
+        held = tuple(supervisor.held.values())
+        await site.restart()
+        assert (await site.put("p", *held)).how == "nothing"
+        assert site.partitions.get("p").worker_pid == worker and await long.works()
+
+
+async def test_a_pool_that_no_listener_uses_changes_nothing_until_it_is_used() -> None:
+    async with world() as site:
+        one, spare = load_balancer("lb", free_vip(), await site.member("a")), backend("spare", await site.member("b"))
+        await site.put("p", one)
+        waiting = msgspec.structs.replace(one, backends=(*one.backends, spare))
+        assert (await site.patch("p", waiting)).how == "nothing"
+        assert site.partitions.get("p").held["lb"] == waiting
+        vip = one.frontends[0].binds[0].address
+        front = msgspec.structs.replace(one.frontends[0], lines=("default_backend spare",))
+        receipt = await site.patch("p", msgspec.structs.replace(waiting, frontends=(front,)))
+        assert (receipt.how, errors(receipt), await get(vip)) == ("reload", {}, "b")
+        # the pool that the listener used before has its servers in the worker no more
+        assert "lb_b" not in await site.partitions.get("p").cli.command(SERVERS_STATE)
+        unfit = msgspec.structs.replace(one, frontends=(msgspec.structs.replace(front, lines=("no such word",)),))
+        assert errors(await site.patch("p", unfit))
+        # a refused change keeps the pool that nothing uses
+        assert site.partitions.get("p").held["lb"].backends == waiting.backends

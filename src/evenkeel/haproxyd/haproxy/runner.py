@@ -282,7 +282,13 @@ class HaproxyRunner:
             reason = await self._changed_by_others()
             if reason:
                 return RuntimePlan(reason=reason)
-        return plan(self._state.config, config, await self._binary(), self._state.servers_to_delete)
+        return plan(
+            self._state.config,
+            config,
+            await self._binary(),
+            self._state.servers_to_delete,
+            connections_end=bool(self._settings.hard_stop_after_seconds),
+        )
 
     async def _changed_by_others(self) -> str:
         """Reason for a reload from outside: another program reloaded HAProxy, or the operator's file changed. Empty:

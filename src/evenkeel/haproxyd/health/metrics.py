@@ -11,6 +11,7 @@ from typing import Literal
 
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.haproxy.config.loaded import loaded
 
 STATISTICS = "show stat"
 """Command for the statistics of all proxies and servers."""
@@ -139,6 +140,7 @@ RESPONSES = ("1xx", "2xx", "3xx", "4xx", "5xx", "other")
 def metrics(load_balancer: wire.LoadBalancerConfig, statistics: str) -> str:
     """The metrics page of a load balancer, from the worker's answer to :data:`STATISTICS`; other load balancers in it
     are ignored."""
+    load_balancer = loaded(load_balancer)
     rows = {(row["pxname"], row["svname"]): row for row in csv.DictReader(statistics.lstrip("# \n").splitlines())}
     listeners = _rows_of(rows, ((one.name, "FRONTEND") for one in load_balancer.frontends))
     pools = _rows_of(rows, ((one.name, "BACKEND") for one in load_balancer.backends))

@@ -14,6 +14,7 @@ import structlog
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
+from evenkeel.haproxyd.haproxy.config.loaded import LoadedParts
 from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     SERVERS_CONNECTIONS,
     SERVERS_STATE,
@@ -117,6 +118,7 @@ class Observer:
         self._next: dict[float, asyncio.Task[wire.DaemonObservation]] = {}
         """Observations about to begin, by the age that partitions' statuses may have in them."""
         self._last: dict[str, _Observed] = {}
+        self._loaded: dict[str, LoadedParts] = {}
         self._monotonic = monotonic
         self._began_at_seconds = float("-inf")
 
@@ -146,6 +148,7 @@ class Observer:
         await self._datagrams.collect_totals()
         names = self._partitions.names()
         self._last = {name: self._last[name] for name in names if name in self._last}
+        self._loaded = {name: self._loaded[name] for name in names if name in self._loaded}
         recent = {name: one for name in names if (one := self._recent(name, now - within_seconds)) is not None}
         read = [name for name in names if name not in recent]
         found = {**recent, **dict(zip(read, await asyncio.gather(*map(self._partition, read)), strict=True))}
@@ -197,6 +200,7 @@ class Observer:
 
     async def _status(self, partition: ObservedPartition) -> wire.PartitionStatus:
         held, digests, pid = dict(partition.held), dict(partition.digests), partition.worker_pid
+        running = self._loaded.setdefault(partition.name, LoadedParts()).of(held)
         if pid is None:
             absent = "HAProxy does not run" if held else ""
             return self._without_haproxy(partition, partition.problem or absent)
@@ -209,7 +213,7 @@ class Observer:
         # Only if no pass ran meanwhile: during one, HAProxy may differ from its configuration without a manual change.
         if settled is not None and settled == partition.settled:
             pinged = {server for server in states if self._is_pinged(partition.name, *server)}
-            found = manual_changes(held, states, totals, pinged=pinged)
+            found = manual_changes(running, states, totals, pinged=pinged)
             if found:
                 partition.repair_drift(found)
             partition.record_connections(sum(one.active for one in totals.values()))
@@ -227,7 +231,7 @@ class Observer:
                     serving=not self._datagrams.problem,
                 ),
             ),
-            backends=tuple(servers.backends(held.values())),
+            backends=tuple(servers.backends(held.values(), running)),
             problem=partition.problem,
             notes=notes_of(held),
             digests=digests,

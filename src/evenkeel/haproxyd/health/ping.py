@@ -22,6 +22,7 @@ import structlog
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
+from evenkeel.haproxyd.haproxy.config.loaded import loaded
 from evenkeel.haproxyd.haproxy.runtime.state_file import is_judged
 from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE, server_states
 from evenkeel.haproxyd.health.health_state import HealthState
@@ -307,10 +308,14 @@ def _is_unjudged(partition: ObservedPartition, backend_name: str, name: str) -> 
 def _targets_of(partition: ObservedPartition) -> Iterator[PingTarget]:
     """The servers of a partition to be pinged.
 
-    Servers in maintenance are left out: HAProxy accepts no health for them, and drops their previous health.
+    Servers in maintenance are left out: HAProxy accepts no health for them, and drops their previous health. So are
+    those of unused backends, which HAProxy does not have.
     """
     for balancer in partition.held.values():
-        for backend in balancer.backends:
+        # Most load balancers have none, and this is repeated often.
+        if all(backend.ping is None for backend in balancer.backends):
+            continue
+        for backend in loaded(balancer).backends:
             if backend.ping is None:
                 continue
             for server in backend.servers:

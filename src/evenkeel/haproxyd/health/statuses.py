@@ -1,6 +1,6 @@
 """Statuses of a partition's servers and frontends, and manual changes, from the worker's answers. Pure."""
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
@@ -29,19 +29,26 @@ class ServerStatuses:
         self._connections = connections
         self._is_pinged = is_pinged
 
-    def backends(self, balancers: Iterable[wire.LoadBalancerConfig]) -> Iterable[wire.BackendStatus]:
-        """Statuses of the held backends; a server that the worker does not have (yet) is left out."""
+    def backends(
+        self, balancers: Iterable[wire.LoadBalancerConfig], running: Mapping[str, wire.LoadBalancerConfig]
+    ) -> Iterable[wire.BackendStatus]:
+        """Statuses of the held backends; a server that the worker does not have (yet) is left out.
+
+        ``running``: the loaded parts of these load balancers. Servers of other backends are not checked.
+        """
         for balancer in balancers:
+            used = {backend.name for backend in running[balancer.id].backends}
             for backend in balancer.backends:
                 yield wire.BackendStatus(
                     name=backend.name,
                     load_balancer_id=balancer.id,
-                    servers=tuple(
-                        self._server(backend.name, server.name)
-                        for server in backend.servers
-                        if (backend.name, server.name) in self._states
-                    ),
+                    servers=tuple(self._servers(backend)) if backend.name in used else _unused_servers(backend),
                 )
+
+    def _servers(self, backend: wire.Backend) -> Iterator[wire.ServerStatus]:
+        for server in backend.servers:
+            if (backend.name, server.name) in self._states:
+                yield self._server(backend.name, server.name)
 
     def _server(self, backend: str, name: str) -> wire.ServerStatus:
         state = self._states[backend, name]
@@ -55,8 +62,15 @@ class ServerStatuses:
         )
 
 
+def _unused_servers(backend: wire.Backend) -> tuple[wire.ServerStatus, ...]:
+    return tuple(
+        wire.ServerStatus(name=one.name, up=one.admin_up, checked=False, admin_up=one.admin_up, weight=one.weight)
+        for one in backend.servers
+    )
+
+
 def manual_changes(
-    held: Mapping[str, wire.LoadBalancerConfig],
+    running: Mapping[str, wire.LoadBalancerConfig],
     states: Mapping[ServerKey, ServerState],
     totals: Mapping[str, FrontendCounts],
     *,
@@ -64,15 +78,16 @@ def manual_changes(
 ) -> tuple[str, ...]:
     """Texts that describe manual changes in a worker.
 
-    ``states``: the worker's servers; ``pinged``: the servers that are checked by ICMP and have a result.
+    ``running``: the loaded parts of load balancers. ``states``: the worker's servers. ``pinged``: the servers that are
+    checked by ICMP and have a result.
     """
     try:
-        drift = server_drift(HaproxyConfig(load_balancers=held), states, pinged=pinged)
+        drift = server_drift(HaproxyConfig(load_balancers=running), states, pinged=pinged)
         servers = tuple(finding.command.text for finding in drift.findings)
     except NeedsReload as reason:
         # A change that only a reload undoes is a deviation as well.
         servers = (str(reason),)
-    closed = (one.name for one in frontend_statuses(held.values(), totals) if not one.listening)
+    closed = (one.name for one in frontend_statuses(running.values(), totals) if not one.listening)
     return (*servers, *(f"enable frontend {name}" for name in closed))
 
 

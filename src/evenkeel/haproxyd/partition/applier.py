@@ -13,6 +13,7 @@ import msgspec
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.config.loaded import LoadedParts, loaded
 from evenkeel.haproxyd.haproxy.runner import ApplyResult, HaproxyRunner
 from evenkeel.haproxyd.haproxy.worker_users import PartitionUser, WorkerUsers
 from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
@@ -50,6 +51,7 @@ class ChangeApplier:
         self.held = HeldLoadBalancers(partition, storage.change_log, host.binds)
         self.runner = runner
         self.drains = ConnectionDrains(partition, storage, runner.process)
+        self._loaded = LoadedParts()
 
     async def load(self) -> None:
         """Read the partition's directory; whatever could be read is loaded, and its addresses are reserved.
@@ -110,7 +112,7 @@ class ChangeApplier:
         applied = await self.runner.apply(self._config(merged.wanted, peers), verify=verify)
         # Only load balancers that a change names have an outcome; errors of others become the partition's problem.
         merged.errors.update({name: words for name, words in applied.errors.items() if name in merged.named})
-        target = merged.target_state({**self.held.by_id, **applied.kept})
+        target = merged.target_state({**self.held.by_id, **self._whole(applied.kept)})
         # HAProxy first: what it refuses must not be forwarded either.
         if await self._host.datagrams.serve(self._partition, target) and applied.how == "nothing":
             applied = msgspec.structs.replace(applied, how="runtime")
@@ -170,9 +172,16 @@ class ChangeApplier:
     ) -> HaproxyConfig:
         incomplete = {name for name in self.held.incomplete if load_balancers.get(name) is self.held.by_id[name]}
         return HaproxyConfig(
-            load_balancers={name: one for name, one in load_balancers.items() if name not in incomplete},
+            load_balancers=self._loaded.of(
+                {name: one for name, one in load_balancers.items() if name not in incomplete}
+            ),
             peer=self.guard.peer,
             peer_key=self.guard.peer_key,
             peers=peers,
             user=self._user.user,
         )
+
+    def _whole(self, kept: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
+        """Load balancers that HAProxy runs, with their unused backends as far as these are held."""
+        held = self.held.by_id
+        return {name: held[name] if name in held and loaded(held[name]) == one else one for name, one in kept.items()}

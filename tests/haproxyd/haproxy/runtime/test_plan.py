@@ -222,3 +222,85 @@ def test_servers_of_a_ping_monitor_that_is_removed_are_set_up():
     pinged = pool(A, B, change(B, name="off", admin_up=False), ping=wire.Ping(delay=1, timeout=1, rise=1, fall=1))
     assert texts(pool(A, B, change(B, name="off", admin_up=False)), before=pinged) == ["set server p/b health up"]
     assert texts(pinged, before=pool(A, B, change(B, name="off", admin_up=False))) == []
+
+
+CHECKS = ("check", "inter", "5s", "rise", "2", "fall", "3")
+MONITOR = ("timeout check 3s", "option httpchk", "http-check send meth GET uri /")
+LINES = ("mode http", "timeout connect 1s")
+CLOSED = wire.Frontend(name="gone", binds=(wire.Bind(address="127.1.1.1", port=81),), lines=("default_backend spare",))
+SPARE = wire.Backend(name="spare", servers=(A, change(B, name="unchecked")))
+WIDE = change(LB, frontends=(*LB.frontends, CLOSED), backends=(*LB.backends, SPARE))
+
+
+def monitored(*arguments, lines=(*LINES, *MONITOR)):
+    return pool(change(A, arguments=(*arguments, *CHECKS)), B, lines=lines)
+
+
+def test_a_removed_listener_is_closed_and_servers_of_its_pool_are_not_checked_any_more():
+    assert texts(LB, before=WIDE) == ["disable frontend gone", "shutdown frontend gone", "disable health spare/a"]
+
+
+def test_a_removed_listener_whose_connections_are_to_end_is_a_reload():
+    now, wanted = (HaproxyConfig(load_balancers={"lb": one}) for one in (WIDE, LB))
+    assert plan(now, wanted, OLD, frozenset(), connections_end=True).reason
+    assert not plan(wanted, wanted, OLD, frozenset(), connections_end=True).reason
+
+
+def test_a_removed_load_balancer_beside_another_is_closed():
+    after, before = HaproxyConfig(load_balancers={"other": OTHER}), {"other": OTHER, "lb": change(WIDE, files=())}
+    found = plan(HaproxyConfig(load_balancers=before), after, OLD, frozenset())
+    assert not found.reason
+    assert [one.text for one in found.commands if one.text.startswith("shutdown")] == [
+        "shutdown frontend f",
+        "shutdown frontend gone",
+    ]
+
+
+OTHER = wire.LoadBalancerConfig(id="other", revision=1)
+
+
+def test_a_removed_listener_with_a_private_key_is_a_reload():
+    """The worker would keep the key."""
+    assert planned(change(LB, files=LB.files[:1]), before=WIDE).reason == "files"
+
+
+def test_a_removed_listener_with_a_list_of_networks_leaves_the_list_until_the_next_reload():
+    cidrs = wire.File(name="gone:cidrs", kind="acl", content="10.0.0.0/8\n")
+    assert "shutdown frontend gone" in texts(LB, before=change(WIDE, files=(*LB.files, cidrs)))
+
+
+def test_a_removed_pool_that_a_listener_still_names_is_a_reload_which_haproxy_refuses():
+    after = change(WIDE, backends=LB.backends)
+    assert planned(after, before=WIDE).reason == "backend spare is still referred to"
+
+
+def test_a_removed_listener_with_a_connection_to_a_log_server_is_a_reload():
+    logged = change(CLOSED, access_log=wire.LogTarget(address="10.0.0.9", port=514, protocol="tcp"))
+    assert planned(LB, before=change(WIDE, frontends=(*LB.frontends, logged))).reason
+
+
+def test_a_removed_monitor_ends_checks_and_raises_servers():
+    assert texts(pool(change(A, arguments=()), B, lines=LINES), before=monitored(), binary=NEW) == [
+        "disable health p/a",
+        "set server p/a health up",
+    ]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        monitored("ssl", "verify", "none"),
+        monitored(lines=(*LINES, "balance source", *MONITOR)),
+        pool(change(A, arguments=(*CHECKS, "port", "81")), B, lines=(*LINES, *MONITOR)),
+        pool(change(A, arguments=(*CHECKS, "send-proxy")), B, lines=(*LINES, *MONITOR)),
+    ],
+)
+def test_a_removed_monitor_with_any_other_change_is_a_reload(before):
+    assert planned(pool(change(A, arguments=()), B, lines=LINES), before=before, binary=NEW).reason
+
+
+def test_a_removed_monitor_whose_timeout_limited_connections_is_a_reload():
+    limiting = monitored(lines=("mode http", "timeout connect 5s", *MONITOR))
+    after = pool(change(A, arguments=()), B, lines=("mode http", "timeout connect 5s"))
+    assert planned(after, before=limiting, binary=OLD).reason
+    assert not planned(after, before=limiting, binary=NEW).reason

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.runtime.state_file import COLUMNS, DOWN, UP, is_judged, kept_states
-from evenkeel.haproxyd.haproxy.runtime.worker_state import MAINTENANCE, table_rows
+from evenkeel.haproxyd.haproxy.runtime.worker_state import (
+    CHECK_CONFIGURED,
+    CHECK_ENABLED,
+    MAINTENANCE,
+    canonical_notation,
+    table_rows,
+)
 
 MORE_COLUMNS = ("srv_use_ssl", "srv_check_port", "srv_check_addr", "srv_agent_addr", "srv_agent_port")
 PING = wire.Ping(delay=1, timeout=1, rise=1, fall=1)
@@ -62,6 +68,10 @@ def config(*backends: wire.Backend) -> HaproxyConfig:
     return HaproxyConfig(load_balancers={"lb": wire.LoadBalancerConfig(id="lb", revision=1, backends=backends)})
 
 
+CHECKS = CHECK_CONFIGURED | CHECK_ENABLED
+"""Bits of a server that is checked; with the first alone its checks were disabled, and its health is old."""
+
+
 @given(backends, st.lists(rows, max_size=6))
 def test_a_file_has_one_whole_line_of_20_columns_for_each_server_in_service_before_and_after(
     backend: wire.Backend, rows: list[Row]
@@ -79,6 +89,11 @@ def test_a_file_has_one_whole_line_of_20_columns_for_each_server_in_service_befo
         if server.admin_up
         and ("b1", server.name) in first
         and not int(first["b1", server.name]["srv_admin_state"]) & MAINTENANCE
+        and (
+            int(first["b1", server.name]["srv_check_state"]) & CHECKS != CHECK_CONFIGURED
+            or (canonical_notation(first["b1", server.name]["srv_addr"]), first["b1", server.name]["srv_port"])
+            != (canonical_notation(server.address), str(server.port))
+        )
     }
     found = [(row["be_name"], row["srv_name"]) for row in table_rows(text)]
     assert sorted(found) == sorted(expected)

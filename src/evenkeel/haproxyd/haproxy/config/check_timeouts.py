@@ -20,15 +20,26 @@ def with_kept_check_timeout(lines: Iterable[str]) -> Iterator[str]:
     """The lines of a backend, with a ``timeout connect`` for either kind of HAProxy where it exceeds ``timeout
     check``."""
     lines = tuple(lines)
-    found = {match[1]: match for match in map(_TIMEOUT.fullmatch, lines) if match}
-    check, connect = (_milliseconds(found.get(name)) for name in ("check", "connect"))
+    shorter, check, connect = limits_connects(lines), *_timeouts(lines)
     for line in lines:
-        if check is not None and connect is not None and check < connect and line == found["connect"][0]:
+        if shorter and check is not None and connect is not None and line == connect[0]:
             # HAProxy evaluates the condition itself, so the file does not depend on the version that reads it.
-            yield from (f".if {KEPT}", line, ".else", f"timeout connect {check}ms", ".endif")
+            yield from (f".if {KEPT}", line, ".else", f"timeout connect {_milliseconds(check)}ms", ".endif")
         else:
             yield line
 
 
-def _milliseconds(found: re.Match[str] | None) -> int | None:
-    return int(found[2]) * _MILLISECONDS[found[3]] if found else None
+def limits_connects(lines: Iterable[str]) -> bool:
+    """Whether connections have the time-out of the backend's checks, too, where HAProxy ends checks early."""
+    check, connect = _timeouts(lines)
+    return check is not None and connect is not None and _milliseconds(check) < _milliseconds(connect)
+
+
+def _timeouts(lines: Iterable[str]) -> tuple[re.Match[str] | None, re.Match[str] | None]:
+    """The lines ``timeout check`` and ``timeout connect``."""
+    found = {match[1]: match for match in map(_TIMEOUT.fullmatch, lines) if match}
+    return found.get("check"), found.get("connect")
+
+
+def _milliseconds(found: re.Match[str]) -> int:
+    return int(found[2]) * _MILLISECONDS[found[3]]

@@ -6,6 +6,8 @@ Source of the words: HAProxy configuration manual, 5.2.
 import functools
 from collections.abc import Collection, Iterator
 
+import msgspec
+
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.network.destinations import words_of
@@ -28,6 +30,13 @@ _WITH_VALUE = frozenset(
     )
 )  # fmt: skip
 """Arguments followed by a value, which may be spelled as another argument: ``check-sni ssl`` checks a host ``ssl``."""
+
+
+_OF_CHECKS = frozenset(
+    {"check", "inter", "rise", "fall", "check-ssl", "check-sni", "check-alpn", "check-send-proxy", "verify"}
+)
+"""Arguments of which nothing but health checks depends on a server without TLS; with TLS, all but ``verify``."""
+_LINES_OF_CHECKS = ("timeout check ", "option httpchk", "http-check ")
 
 
 class ServerArguments(Value):
@@ -76,6 +85,27 @@ def _implied_in_checks(names: Collection[str]) -> Iterator[str]:
         yield "check-ssl"
     if any(name.startswith("send-proxy") for name in names) and "check-send-proxy" not in names:
         yield "check-send-proxy"
+
+
+def unchecked_backend(backend: wire.Backend) -> wire.Backend | None:
+    """The backend as it is without its health checks; None if that cannot be determined: their arguments are not the
+    last ones, or they go to another address or port, which the process would continue to show."""
+    servers = tuple(map(_unchecked, backend.servers))
+    lines = tuple(line for line in backend.lines if not line.startswith(_LINES_OF_CHECKS))
+    if lines == backend.lines or None in servers:
+        return None
+    return msgspec.structs.replace(backend, lines=lines, servers=tuple(one for one in servers if one is not None))
+
+
+def _unchecked(server: wire.BackendServer) -> wire.BackendServer | None:
+    words = server.arguments
+    if "check" not in words:
+        return server
+    place = words.index("check")
+    of_checks = dict(_pairs(words[place:])).keys()
+    if not of_checks <= _OF_CHECKS or ("ssl" in words[:place] and "verify" in of_checks):
+        return None
+    return msgspec.structs.replace(server, arguments=words[:place])
 
 
 def _pairs(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:

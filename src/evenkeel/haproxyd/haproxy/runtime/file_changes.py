@@ -13,10 +13,11 @@ kind of file       commands
 =================  =================================================================================================
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import Binary
+from evenkeel.haproxyd.haproxy.config.loaded import names_in, texts_of
 from evenkeel.haproxyd.haproxy.runtime.certificate_names import shown_for
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
@@ -50,7 +51,8 @@ def file_changes(
             yield from _changed(old[name], file)
     for change in listed:
         yield from change.commands()
-    yield from _certificates_that_go(old, new, listed)
+    staying = names_in((*texts_of(after), *(file.content for file in new.values() if file.kind == "crt_list")))
+    yield from _files_that_go(old, new, listed, staying)
 
 
 def _refuse_other_order(changed: Files, new: Files) -> None:
@@ -84,12 +86,20 @@ def _certificates_that_come(old: Files, new: Files, listed: Iterable["_ListChang
         yield from ssl_changes(new[name])
 
 
-def _certificates_that_go(old: Files, new: Files, listed: Iterable["_ListChange"]) -> Iterator[RuntimeCommand]:
+def _files_that_go(
+    old: Files, new: Files, listed: Iterable["_ListChange"], staying: Collection[str]
+) -> Iterator[RuntimeCommand]:
+    """Commands that remove certificates. Files of other kinds remain in the process until the next reload.
+
+    ``staying``: names that the new configuration refers to.
+    """
     named = {name for change in listed for name in change.names_removed}
     for name in sorted(old.keys() - new.keys()):
-        if old[name].kind != "certificate" or name not in named:
+        if old[name].kind == "certificate" and name in named:
+            yield RuntimeCommand(text=f"del ssl cert {name}", expects="deleted!")
+        # a private key that no list frees may not remain
+        elif old[name].kind == "certificate" or name in staying:
             raise NeedsReload("files")
-        yield RuntimeCommand(text=f"del ssl cert {name}", expects="deleted!")
 
 
 def _changed(old: wire.File, new: wire.File) -> Iterable[RuntimeCommand]:

@@ -10,8 +10,10 @@ from typing import TypeVar
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import WITHOUT_NAME, Binary
+from evenkeel.haproxyd.haproxy.config.check_timeouts import limits_connects
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, address_of, server_ids, server_words
-from evenkeel.haproxyd.haproxy.config.server_arguments import arguments_of
+from evenkeel.haproxyd.haproxy.config.loaded import names_in, texts_of
+from evenkeel.haproxyd.haproxy.config.server_arguments import arguments_of, unchecked_backend
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.file_changes import file_changes
 from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
@@ -33,8 +35,18 @@ class RuntimePlan(Value):
     to_delete: ServersToDelete = frozenset()
 
 
-def plan(now: HaproxyConfig, wanted: HaproxyConfig, binary: Binary, to_delete: ServersToDelete) -> RuntimePlan:
-    """The plan that takes a process from the configuration ``now`` to ``wanted``."""
+def plan(
+    now: HaproxyConfig,
+    wanted: HaproxyConfig,
+    binary: Binary,
+    to_delete: ServersToDelete,
+    *,
+    connections_end: bool = False,
+) -> RuntimePlan:
+    """The plan that takes a process from the configuration ``now`` to ``wanted``.
+
+    ``connections_end``: connections of removed listeners are to end some time later, as only old workers end them.
+    """
     try:
         if (now.peer, now.peers) != (wanted.peer, wanted.peers):
             raise NeedsReload("peers")
@@ -42,12 +54,17 @@ def plan(now: HaproxyConfig, wanted: HaproxyConfig, binary: Binary, to_delete: S
             raise NeedsReload("user of workers")
         if not now.size.holds(wanted.size.connections):
             raise NeedsReload(f"size for {wanted.size.connections or 'all'} connections")
+        if not wanted.load_balancers and now.load_balancers:
+            # HAProxy is ended next: connections that last go on in an old worker
+            raise NeedsReload("no load balancer is left")
         commands: list[RuntimeCommand] = []
         gone: list[tuple[str, str]] = []
         for name in sorted(now.load_balancers.keys() | wanted.load_balancers.keys()):
             before = now.load_balancers.get(name) or wire.LoadBalancerConfig(id=name, revision=0)
             after = wanted.load_balancers.get(name) or wire.LoadBalancerConfig(id=name, revision=0)
             if before != after:
+                if connections_end:
+                    _refuse_removed_listeners(before, after)
                 commands.extend(_Step(before, after, binary, to_delete, gone).commands())
         # one reload is faster than so many commands
         if len(commands) > COMMANDS_MAX:
@@ -77,14 +94,52 @@ class _Step:
     def commands(self) -> Iterator[RuntimeCommand]:
         """Runtime commands in order: files first, because listeners may use them. Raises :class:`NeedsReload`."""
         yield from file_changes(self._before, self._after, self._binary)
+        yield from self._removals()
         for old, new in _pairs("frontends", self._before.frontends, self._after.frontends):
             yield from _frontend(old, new)
         for old_backend, new_backend in _pairs("backends", self._before.backends, self._after.backends):
             yield from self._backend(old_backend, new_backend)
 
+    def _removals(self) -> Iterator[RuntimeCommand]:
+        """Commands that end removed frontends and backends, which remain in the process until the next reload.
+
+        A closed frontend has released its addresses. As in an old worker, its connections go on, over HTTP until their
+        next response, and servers are not checked any more.
+        """
+        named = names_in(texts_of(self._after))
+        for frontend in _gone(self._before.frontends, self._after.frontends):
+            if frontend.access_log is not None and frontend.access_log.protocol == "tcp":
+                raise NeedsReload(f"frontend {frontend.name} is connected to a log server")
+            # `shutdown` alone leaves sockets that a next worker may take over, listening, and nobody accepts
+            # (2.6 to 3.4): `disable` ends that.
+            yield RuntimeCommand(text=f"disable frontend {frontend.name}")
+            yield RuntimeCommand(text=f"shutdown frontend {frontend.name}")
+        for backend in _gone(self._before.backends, self._after.backends):
+            if backend.name in named:
+                raise NeedsReload(f"backend {backend.name} is still referred to")
+            yield from (disable_checks(backend.name, server) for server in backend.servers if is_checked(server))
+
     def _backend(self, old: wire.Backend, new: wire.Backend) -> Iterator[RuntimeCommand]:
         if (old.lines, old.dynamic) != (new.lines, new.dynamic):
+            yield from self._without_checks(old, new)
+            return
+        yield from self._servers(old, new)
+
+    def _without_checks(self, old: wire.Backend, new: wire.Backend) -> Iterator[RuntimeCommand]:
+        """Commands for a backend whose health checks are removed. Raises :class:`NeedsReload` for any other change of
+        its lines."""
+        left = unchecked_backend(old)
+        if left is None or (left.lines, left.dynamic) != (new.lines, new.dynamic):
             raise NeedsReload(f"backend {new.name}")
+        if not self._binary.check_timeout_kept and limits_connects(old.lines):
+            raise NeedsReload(f"backend {new.name} has another time-out of connections without checks")
+        for server in filter(is_checked, old.servers):
+            yield disable_checks(old.name, server)
+            if server.admin_up:
+                yield set_up(old.name, server)  # the last check may have set it down
+        yield from self._servers(left, new)
+
+    def _servers(self, old: wire.Backend, new: wire.Backend) -> Iterator[RuntimeCommand]:
         before = {server.name: server for server in old.servers}
         after = {server.name: server for server in new.servers}
         for name in before:
@@ -130,6 +185,11 @@ class _Step:
         return (*arguments.implied_in_checks, WITHOUT_NAME)
 
 
+def _refuse_removed_listeners(before: wire.LoadBalancerConfig, after: wire.LoadBalancerConfig) -> None:
+    for frontend in _gone(before.frontends, after.frontends):
+        raise NeedsReload(f"connections of frontend {frontend.name} end after a while")
+
+
 def _frontend(old: wire.Frontend, new: wire.Frontend) -> Iterator[RuntimeCommand]:
     fixed = [(one.binds, one.bind_arguments, one.lines, one.metrics) for one in (old, new)]
     if fixed[0] != fixed[1]:
@@ -161,6 +221,16 @@ def enable_checks(backend: str, server: wire.BackendServer) -> Iterator[RuntimeC
         yield RuntimeCommand(text=f"enable health {backend}/{server.name}")
 
 
+def is_checked(server: wire.BackendServer) -> bool:
+    """Whether HAProxy checks the server's health while it is in service."""
+    return arguments_of(server).checked
+
+
+def disable_checks(backend: str, server: wire.BackendServer) -> RuntimeCommand:
+    """Command that ends the health checks of a server; its state remains as it is."""
+    return RuntimeCommand(text=f"disable health {backend}/{server.name}")
+
+
 def set_weight(backend: str, server: wire.BackendServer) -> RuntimeCommand:
     """Command that sets a server's weight."""
     return RuntimeCommand(text=f"set server {backend}/{server.name} weight {server.weight}")
@@ -176,8 +246,16 @@ def set_up(backend: str, server: wire.BackendServer) -> RuntimeCommand:
     return RuntimeCommand(text=f"set server {backend}/{server.name} health up")
 
 
+def _gone(before: tuple[_Named, ...], after: tuple[_Named, ...]) -> Iterator[_Named]:
+    kept = {one.name for one in after}
+    return (one for one in before if one.name not in kept)
+
+
 def _pairs(what: str, before: tuple[_Named, ...], after: tuple[_Named, ...]) -> Iterable[tuple[_Named, _Named]]:
-    """The items that changed, before and after. Raises :class:`NeedsReload` if their names or order differ."""
+    """The items that changed, before and after, without removed ones. Raises :class:`NeedsReload` if there are new
+    ones, or their order differs."""
+    names = {one.name for one in after}
+    before = tuple(one for one in before if one.name in names)
     if [one.name for one in before] != [one.name for one in after]:
         raise NeedsReload(what)
     return [(old, new) for old, new in zip(before, after, strict=True) if old != new]

@@ -10,6 +10,7 @@ server is up. Measured with HAProxy 2.6, 2.8, 3.0, 3.2 and 3.4:
   whose health it tracks. Otherwise it would be down for ever, so it is up.
 - A server whose address or port changed is another target, of which nothing is known: it is down until its checks have
   succeeded, and used at once only if it has none.
+- A server whose checks were ended, because its backend was not used any more, has no line: its health is old.
 - A server that was in maintenance, or is to be, has no line: it begins as in a new HAProxy, and in the same state as
   after ``set server … state ready`` or ``maint``.
 - A new server has no line. HAProxy uses it until its first failed check, as it does one that is added at runtime.
@@ -51,9 +52,16 @@ def kept_states(config: HaproxyConfig, shown: str) -> str:
     wanted = dict(_servers_in_service(config))
     for row in table_rows(shown):
         found = wanted.pop((row["be_name"], row["srv_name"]), None)
-        if found is not None and not int(row["srv_admin_state"]) & MAINTENANCE:
+        if found is None or int(row["srv_admin_state"]) & MAINTENANCE:
+            continue
+        if _has_moved(found[1], row) or not _is_outdated(row):
             lines.append(_line(*found, row))
     return "".join(f"{line}\n" for line in lines)
+
+
+def _is_outdated(row: Mapping[str, str]) -> bool:
+    """Whether the server's checks are configured, but were disabled while it was in service."""
+    return int(row["srv_check_state"]) & (CHECK_CONFIGURED | CHECK_ENABLED) == CHECK_CONFIGURED
 
 
 def is_judged(backend: wire.Backend, server: wire.BackendServer) -> bool:
@@ -91,10 +99,15 @@ def _line(backend: wire.Backend, server: wire.BackendServer, row: Mapping[str, s
     return " ".join(changed.get(column) or row[column] for column in COLUMNS)
 
 
+def _has_moved(server: wire.BackendServer, row: Mapping[str, str]) -> bool:
+    before = canonical_notation(row["srv_addr"]), row["srv_port"]
+    return before != (canonical_notation(server.address), str(server.port))
+
+
 def _health(backend: wire.Backend, server: wire.BackendServer, row: Mapping[str, str]) -> str:
     if not is_judged(backend, server):
         return UP
-    if (canonical_notation(row["srv_addr"]), row["srv_port"]) != (canonical_notation(server.address), str(server.port)):
+    if _has_moved(server, row):
         # pings do not depend on the port; their first result decides about a new address
         return DOWN if arguments_of(server).checked else UP
     return DOWN if row["srv_op_state"] == DOWN else UP

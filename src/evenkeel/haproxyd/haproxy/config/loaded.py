@@ -1,0 +1,83 @@
+"""The part of a load balancer that HAProxy loads: all but unused backends, which no listener leads to. Pure.
+
+A pool that is created, changed or removed while nothing uses it then needs no reload. Its servers are not checked.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from evenkeel.haproxyd import wire
+
+_NAMES = re.compile(wire.NAME.removeprefix("^").removesuffix("$").replace("{0,126}", "*"))
+
+
+def loaded(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
+    """The load balancer without unused backends, and without the files that only these refer to. The same object if it
+    has none."""
+    unused = unused_backends(one)
+    if not unused:
+        return one
+    used = tuple(backend for backend in one.backends if backend.name not in unused)
+    mine = names_in(
+        (
+            *_frontend_texts(one),
+            *(text for backend in used for text in _backend_texts(backend)),
+            *(file.content for file in one.files if file.kind == "crt_list"),
+        )
+    )
+    theirs = names_in(text for each in one.backends if each.name in unused for text in _backend_texts(each))
+    return msgspec.structs.replace(
+        one,
+        backends=used,
+        files=tuple(file for file in one.files if file.name in mine or file.name not in theirs),
+    )
+
+
+class LoadedParts:
+    """:func:`loaded` of a partition's load balancers, again and again: only those that were replaced are examined."""
+
+    def __init__(self) -> None:
+        self._last: Mapping[str, tuple[wire.LoadBalancerConfig, wire.LoadBalancerConfig]] = {}
+
+    def of(self, load_balancers: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
+        """The loaded parts, by id."""
+        self._last = {name: (one, self._part(one)) for name, one in load_balancers.items()}
+        return {name: part for name, (_, part) in self._last.items()}
+
+    def _part(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
+        whole, part = self._last.get(one.id, (None, None))
+        return part if part is not None and whole is one else loaded(one)
+
+
+def unused_backends(one: wire.LoadBalancerConfig) -> frozenset[str]:
+    """Names of the backends to which neither a listener nor a used backend refers."""
+    rest = {backend.name: backend for backend in one.backends}
+    found = names_in(_frontend_texts(one)) | {listener.backend for listener in one.datagram_listeners}
+    while used := rest.keys() & found:
+        found = names_in(text for name in used for text in _backend_texts(rest.pop(name)))
+    return frozenset(rest)
+
+
+def names_in(texts: Iterable[str]) -> frozenset[str]:
+    """All words of configuration that could be names of backends or files."""
+    return frozenset(name for text in texts for name in _NAMES.findall(text))
+
+
+def texts_of(one: wire.LoadBalancerConfig) -> Iterator[str]:
+    """Lines and arguments of all frontends and backends."""
+    yield from _frontend_texts(one)
+    for backend in one.backends:
+        yield from _backend_texts(backend)
+
+
+def _frontend_texts(one: wire.LoadBalancerConfig) -> Iterator[str]:
+    for frontend in one.frontends:
+        yield from (*frontend.lines, *frontend.bind_arguments)
+
+
+def _backend_texts(backend: wire.Backend) -> Iterator[str]:
+    yield from backend.lines
+    for server in backend.servers:
+        yield from server.arguments
