@@ -164,3 +164,27 @@ def test_services_that_a_host_refuses_are_a_limitation_and_no_problem() -> None:
     assert limitation_of(replace(able, sctp="no such module")) == "SCTP is refused: no such module"
     unable = replace(able, datagrams="Operation not permitted", sctp="no such module")
     assert limitation_of(unable) == "UDP and SCTP are refused: Operation not permitted"
+
+
+async def test_one_observation_serves_statuses_capacity_and_tenants_until_a_change(
+    daemon: FakeDaemon, group: Device
+) -> None:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.path == "/v1":
+            return await about(request)
+        if request.path == "/v1/observation":
+            partition = wire.PartitionStatus(name="dev_p", load_balancer_ids=("lb",))
+            return await json(wire.DaemonObservation(event=1, partitions=(partition,)))(request)
+        return await json(wire.Receipt(outcomes=(), how="nothing"))(request)
+
+    def observations() -> int:
+        return sum(path.startswith("/v1/observation") for _, path, _ in daemon.asked)
+
+    daemon.answer = answer
+    await group.observe()
+    assert await group.tenants() == {"p"}
+    assert await group.capacity(["tenant_count"]) == {"tenant_count": 1.0}
+    assert observations() == 1
+    await group.apply(batch(service()))
+    await group.tenants()
+    assert observations() == 2

@@ -2,9 +2,10 @@
 
 import hashlib
 import ssl
+import time
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import structlog
@@ -61,6 +62,14 @@ class DeviceResult(Value):
         )
 
 
+class _LastReading(NamedTuple):
+    """One observation. ``seen``: everything on the daemon, other owners' partitions included."""
+
+    at_seconds: float
+    seen: wire.DaemonObservation
+    reading: HaproxyReading
+
+
 class HaproxyDevice(GroupDevice[HaproxyReading]):
     """One daemon as a device. Batches of different partitions may run concurrently."""
 
@@ -75,6 +84,8 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         """Whether the next observation is made because of events, which the daemon has noted for their partitions."""
         self._options = options
         self._capacity = HaproxyCapacity()
+        self._last: _LastReading | None = None
+        """The last observation, until a change; None after a failed one."""
         self._lives: dict[str, str] = {}
         """The daemon's run (``state_id``) at the takeover, by partition that this process took over."""
         self._missed = MissedTakeovers()
@@ -91,20 +102,38 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
     async def observe(self) -> HaproxyReading:
         """Read statuses and statistics of all our partitions on the daemon. Raises :class:`DeviceUnavailable`."""
         # set again only by a complete observation: after a failed one the watch returns as soon as the daemon answers
-        self.seen_event = None
+        self.seen_event = self._last = None
         within_seconds, self.has_events = RECENT_SECONDS if self.has_events else 0.0, False
         async with self.required_reachable():
             about, seen = await self.daemon.about(), await self.daemon.observation(within_seconds)
         self.seen_event = seen.event
         state = self._state(about)
-        if self._other_owner(about):  # its contents belong to another owner
-            seen = wire.DaemonObservation(event=seen.event, state_id=seen.state_id)
-        return HaproxyReading(seen=seen, state=msgspec.structs.replace(state, incarnation=seen.state_id))
+        # What belongs to another owner uses the device, but is none of ours.
+        ours = wire.DaemonObservation(event=seen.event, state_id=seen.state_id) if self._other_owner(about) else seen
+        reading = HaproxyReading(seen=ours, state=msgspec.structs.replace(state, incarnation=seen.state_id))
+        self._last = _LastReading(at_seconds=time.monotonic(), seen=seen, reading=reading)
+        return reading
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
-        """The device's utilization. Raises :class:`DeviceUnavailable`."""
+        """The device's utilization, from an observation of the last :data:`RECENT_SECONDS` if there is one.
+
+        Raises :class:`DeviceUnavailable`.
+        """
+        if (last := self._recent()) is not None:
+            return self._capacity.read(last.seen, metrics, last.at_seconds)
         async with self.required_reachable():
-            return self._capacity.read(await self.daemon.observation(), metrics)
+            seen = await self.daemon.observation()
+        return self._capacity.read(seen, metrics, time.monotonic())
+
+    async def recent_reading(self) -> HaproxyReading:
+        """An observation of the last :data:`RECENT_SECONDS` without a change since, or a new one. Raises as
+        :meth:`observe`."""
+        last = self._recent()
+        return await self.observe() if last is None else last.reading
+
+    def _recent(self) -> "_LastReading | None":
+        last = self._last
+        return last if last is not None and time.monotonic() - last.at_seconds < RECENT_SECONDS else None
 
     async def take_over(self, partition: str, epoch: int, session_id: SessionId) -> None:
         """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
@@ -119,6 +148,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         """Apply the batch to this device's partition. Raises :class:`StaleOwner`, :class:`GuardLost`,
         :class:`DeviceUnavailable`. On :class:`PartitionUnavailable` the whole batch fails: splitting it would not
         help."""
+        self._last = None
         wanted = tuple(one.load_balancer for one in rendered if one.load_balancer is not None)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
         async with self.required_reachable():

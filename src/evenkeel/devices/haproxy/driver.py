@@ -108,7 +108,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
 
     async def tenants(self) -> frozenset[ProjectId]:
         """The tenants of partitions that hold load balancers."""
-        done, _ = await on_all(self._devices, lambda device: device.observe())
+        done, _ = await on_all(self._devices, lambda device: device.recent_reading())
         found = (one for reading in done.values() for one in reading.seen.partitions if one.load_balancer_ids)
         return frozenset(tenant for one in found if (tenant := self._names.tenant(one.name)) is not None)
 

@@ -6,15 +6,6 @@ from evenkeel.devices.haproxy.observe.capacity import HaproxyCapacity
 from evenkeel.haproxyd import wire
 
 
-class Hand:
-    """A clock that the test moves."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def seen(bytes_in: int = 0, bytes_out: int = 0, connections: int = 0) -> wire.DaemonObservation:
     listener = wire.FrontendStatus(
         name="l",
@@ -34,7 +25,7 @@ def seen(bytes_in: int = 0, bytes_out: int = 0, connections: int = 0) -> wire.Da
 
 
 def test_whatever_is_on_the_device_counts() -> None:
-    assert HaproxyCapacity().read(seen(connections=7), list(Metric)) == {
+    assert HaproxyCapacity().read(seen(connections=7), list(Metric), 0.0) == {
         "tenant_count": 1.0,
         "node_count": 3.0,
         "active_connections": 7.0,
@@ -42,26 +33,20 @@ def test_whatever_is_on_the_device_counts() -> None:
 
 
 def test_only_what_was_requested_is_reported() -> None:
-    assert HaproxyCapacity().read(seen(), ["node_count", "vlan_count"]) == {"node_count": 3.0}
+    assert HaproxyCapacity().read(seen(), ["node_count", "vlan_count"], 0.0) == {"node_count": 3.0}
 
 
 def test_rates_need_two_looks_that_are_apart() -> None:
-    clock = Hand()
-    reader = HaproxyCapacity(monotonic=clock)
+    reader = HaproxyCapacity()
     wanted = ["throughput", "inbound_throughput", "outbound_throughput"]
-    assert reader.read(seen(100, 1000), wanted) == {}
-    clock.now = 10.0
+    assert reader.read(seen(100, 1000), wanted, 0.0) == {}
     rates = {"inbound_throughput": 80.0, "outbound_throughput": 800.0, "throughput": 880.0}
-    assert reader.read(seen(200, 2000), wanted) == rates
-    clock.now = 10.5
-    assert reader.read(seen(900, 9000), wanted) == rates
+    assert reader.read(seen(200, 2000), wanted, 10.0) == rates
+    assert reader.read(seen(900, 9000), wanted, 10.5) == rates
 
 
 def test_counters_that_fell_report_nothing() -> None:
-    clock = Hand()
-    reader = HaproxyCapacity(monotonic=clock)
-    reader.read(seen(100), ["throughput"])
-    clock.now = 10.0
-    assert reader.read(seen(50), ["throughput"]) == {}
-    clock.now = 20.0
-    assert reader.read(seen(60), ["throughput"]) == {"throughput": 8.0}
+    reader = HaproxyCapacity()
+    reader.read(seen(100), ["throughput"], 0.0)
+    assert reader.read(seen(50), ["throughput"], 10.0) == {}
+    assert reader.read(seen(60), ["throughput"], 20.0) == {"throughput": 8.0}

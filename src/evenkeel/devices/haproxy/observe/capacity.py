@@ -1,11 +1,10 @@
-"""Utilization of a device by the metrics of a capacity policy, from one observation. Pure except for the clock.
+"""Utilization of a device by the metrics of a capacity policy, from one observation. Pure.
 
 All objects on the device count, whoever created them, because they all use its capacity. Rates are computed from two
 counter readings, so the first observation gives none; neither does one after a listener and its counters were removed.
 """
 
-import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 
 from evenkeel.core.resources.capacity import Metric
 from evenkeel.devices.haproxy.note import unpack_note
@@ -19,12 +18,12 @@ IN, OUT = "in", "out"
 class HaproxyCapacity:
     """Utilization of one device. It keeps the previous counters, from which rates are computed."""
 
-    def __init__(self, *, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._monotonic = monotonic
+    def __init__(self) -> None:
         self._meter = RateMeter()
 
-    def read(self, seen: wire.DaemonObservation, metrics: Collection[str]) -> dict[str, float]:
-        """Values of the requested metrics, as far as they are known."""
+    def read(self, seen: wire.DaemonObservation, metrics: Collection[str], at_seconds: float) -> dict[str, float]:
+        """Values of the requested metrics, as far as they are known, from an observation that was made at
+        ``at_seconds`` of the monotonic clock."""
         listeners = [each for partition in seen.partitions for each in partition.frontends]
         found = {
             Metric.TENANT_COUNT: float(sum(bool(partition.load_balancer_ids) for partition in seen.partitions)),
@@ -32,7 +31,7 @@ class HaproxyCapacity:
             Metric.ACTIVE_CONNECTIONS: float(sum(each.active_connections for each in listeners)),
         }
         counters = {IN: sum(each.bytes_in for each in listeners), OUT: sum(each.bytes_out for each in listeners)}
-        rates = self._meter.rates(self._monotonic(), counters)
+        rates = self._meter.rates(at_seconds, counters)
         if len(rates) == len(counters):
             inwards, outwards = BITS * rates[IN], BITS * rates[OUT]
             found[Metric.INBOUND_THROUGHPUT] = inwards
