@@ -100,11 +100,11 @@ def _dead_members_get_datagrams() -> AbstractContextManager[Any]:
 
 FAULTS: Mapping[str, Fault] = {
     "dead_datagrams": Fault("dead members get datagrams", _dead_members_get_datagrams, "5", 6),
-    "old_states": Fault("what a worker was told before wins over its configuration", _old_states_win, "3028", 6),
+    "old_states": Fault("what a worker was told before wins over its configuration", _old_states_win, "5013", 12),
     "down_for_ever": Fault(
-        "a member that was found down stays down without a monitor", _down_without_a_judge, "3061", 6
+        "a member that was found down stays down without a monitor", _down_without_a_judge, "7674", 8
     ),
-    "draining": Fault("DRAINING hides a dead member", _draining_hides_a_dead_member, "2026", 5),
+    "draining": Fault("DRAINING hides a dead member", _draining_hides_a_dead_member, "7060", 8),
     "unknown_binds": Fault(
         "an unbindable load balancer interrupts others while it is not known what runs",
         _unknown_is_not_checked,
@@ -112,6 +112,6 @@ FAULTS: Mapping[str, Fault] = {
         6,
     ),
     "added_checks": Fault(
-        "members added at runtime are checked in clear text", _added_members_are_checked_in_clear_text, "182", 10
+        "members added at runtime are checked in clear text", _added_members_are_checked_in_clear_text, "10258", 8
     ),
 }
