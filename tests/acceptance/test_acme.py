@@ -67,7 +67,10 @@ async def authority(place: VipPlace, names: NameServer) -> AsyncIterator[Acme2Ce
 
 
 @pytest.fixture
-async def cluster(tmp_path: Path, authority: Acme2Certifier, names: NameServer) -> AsyncIterator[Cluster]:
+async def cluster(
+    tmp_path: Path, authority: Acme2Certifier, names: NameServer, request: pytest.FixtureRequest
+) -> AsyncIterator[Cluster]:
+    """HAProxy, or devices of the type that the test names."""
     key_file = tmp_path / "certificates.key"
     key_file.touch(0o600)
     key_file.write_bytes(base64.b64encode(os.urandom(32)))
@@ -85,7 +88,9 @@ async def cluster(tmp_path: Path, authority: Acme2Certifier, names: NameServer) 
             "step_timeout": 5,
         },
     }
-    made = Cluster(tmp_path, environment="acme", device="haproxy", controller_options=options)
+    made = Cluster(
+        tmp_path, environment="acme", device=getattr(request, "param", "haproxy"), controller_options=options
+    )
     try:
         await made.start_devices()
         await made.start_controller(1)
@@ -157,6 +162,7 @@ async def is_verified(place: VipPlace, context: ssl.SSLContext) -> bool:
     return answer.startswith(b"HTTP/1.1 200 ")
 
 
+@pytest.mark.parametrize("cluster", ["haproxy", "bigip"], indirect=True)
 async def test_a_requested_certificate_is_served_to_strict_clients(
     cluster: Cluster, place: VipPlace, authority: Acme2Certifier
 ) -> None:

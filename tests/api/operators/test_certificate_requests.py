@@ -1,5 +1,6 @@
 """Requests for certificates by names: checked and answered at once, shown with their state, and deleted."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,17 @@ async def test_the_authority_is_the_projects_own_or_the_named_one(
 ) -> None:
     answer = await api.http.post(BASE, json=body(project_id=project, authority=named))
     assert answer.json()["certificate"]["authority"] == used
+
+
+async def test_of_1000_requests_of_a_project_its_limit_is_accepted_and_another_project_is_served(
+    api: Client, manager: DirectoryKeyManager
+) -> None:
+    bodies = [body(name=f"n{number}", names=[f"n{number}.example.org"]) for number in range(1000)]
+    answers = [(await api.http.post(BASE, json=each)).status_code for each in bodies]
+    assert Counter(answers) == {201: 2, 409: 998}
+    assert (await api.http.post(BASE, json=body(project_id="p2"))).status_code == 201
+    assert len((await api.http.get(BASE)).json()["certificates"]) == 3
+    assert await manager.kept(None) == ()
 
 
 async def test_the_problem_of_a_request_is_shown(api: Client, store: Store) -> None:
