@@ -49,7 +49,11 @@ async def test_an_order_is_made_read_and_answered(authority: AcmeAuthority, serv
     assert one.key_authorization.startswith(f"{TOKEN}.") and len(one.key_authorization) == len(TOKEN) + 44
     await authority.answer(ACCOUNT, one)
     await authority.finalize(ACCOUNT, read, private(ec_key()), NAMES)
-    assert server.requests[-2:] == ["POST /challenge", "POST /finalize"]
+    # Each thread of the client registers the account once, whenever it is used first.
+    assert [one for one in server.requests if one in ("POST /challenge", "POST /finalize")] == [
+        "POST /challenge",
+        "POST /finalize",
+    ]
 
 
 async def test_an_account_that_exists_is_used(authority: AcmeAuthority, server: AuthorityServer) -> None:

@@ -6,13 +6,14 @@ import pytest
 
 from evenkeel.acme_client.authority import AcmeAuthority, ExternalAccount
 from evenkeel.core.kit.errors import AuthorityRefused
-from evenkeel.core.tls.acme.values import OrderStatus
+from evenkeel.core.tls.acme.values import AuthorityOrder, OrderStatus
 from evenkeel.core.tls.certificates import Secret
 from tests.acme_client.test_key_pairs import private
 from tests.key_managers.authority import ec_key
 from tests.services import acme2certifier
 from tests.services.acme2certifier import Acme2Certifier
 from tests.services.installation import NotInstallable
+from tests.waiting import eventually
 
 NAMES = ("www.example.org",)
 KEY = "YS1rZXktb2YtdGhpcnR5LXR3by1ieXRlcy1pbi1hbGwtMTIzNA"
@@ -60,4 +61,29 @@ async def test_an_account_without_a_valid_external_account_is_refused(
     with pytest.raises(AuthorityRefused) as refused:
         await authority.order(private(ec_key()), NAMES)
     assert KEY not in str(refused.value) and KEY[::-1] not in str(refused.value)
+    authority.close()
+
+
+async def test_a_certificate_has_a_suggested_renewal_is_replaced_by_its_identifier_and_revoked(
+    server: Acme2Certifier,
+) -> None:
+    authority = client(server, ExternalAccount("key-1", Secret(KEY.encode())))
+    account, key = private(ec_key()), private(ec_key())
+    made = await authority.order(account, NAMES)
+    for one in (await authority.read(account, made.url)).authorizations:
+        await authority.answer(account, one)
+
+    async def is_in(status: OrderStatus) -> AuthorityOrder | None:
+        found = await authority.read(account, made.url)
+        return found if found.status is status else None
+
+    await authority.finalize(account, await eventually(lambda: is_in(OrderStatus.READY)), key, NAMES)
+    valid = await eventually(lambda: is_in(OrderStatus.VALID))
+    issued = await authority.download(account, valid, key, NAMES)
+    window = await authority.renewal_window(account, issued.certificate_id)
+    assert window is not None
+    assert issued.not_before.timestamp() < window.start <= window.end <= issued.not_after.timestamp()
+    assert (await authority.order(account, NAMES, replaces=issued.certificate_id)).url != made.url
+    await authority.revoke(account, issued.chain.decode(), 4)
+    await authority.revoke(account, issued.chain.decode(), 4)  # as another controller would
     authority.close()

@@ -170,6 +170,7 @@ def _bodies(known: Known) -> Mapping[str, Any]:
         "NetworkChangeBody": {"network": {"mtu": 1450}},
         "RefreshBody": {"refresh": {}},
         **_mirror_bodies(known),
+        "RevocationBody": {"revocation": {"reason": "superseded"}},
         "CertificateNewBody": {"certificate": {"project_id": known.project, "name": "another", "pem": "no PEM"}},
     }
 

@@ -59,6 +59,10 @@ def test_certificates_are_listed_shown_and_deleted(stub: Stub, evenkeel: Run) ->
     assert json.loads(evenkeel("certificate", "show", "directory://p1/www", "-f", "json").out)["kind"] == "certificate"
     assert evenkeel("certificate", "delete", "directory://p1/www").code == 0
 
+    stub.on("PUT", "/certificates/p1/www/revoke", {"certificate": SHOWN})
+    assert evenkeel("certificate", "revoke", "directory://p1/www", "--reason", "keyCompromise").code == 0
+    assert stub.asked[-1][2] == {"revocation": {"reason": "keyCompromise"}}
+
 
 @pytest.mark.parametrize("reference", ["www", "p1/www", "directory://p1", "directory:///www", "directory://p1/"])
 def test_invalid_reference_is_refused(stub: Stub, evenkeel: Run, reference: str) -> None:

@@ -58,6 +58,9 @@ _EAB = """[EABhandler]
 eab_handler_module: acme2certifier.eabhandlers.json_handler
 key_file: {home}/eab.json"""
 
+# Without it the server validates challenges, whatever its configuration says.
+_NO_VALIDATION = {"ACME2CERTIFIER_I_KNOW_THE_RISK": "1"}
+
 
 def installed() -> Path:
     """The virtual environment that it is in. Raises :class:`NotInstallable`."""
@@ -131,4 +134,10 @@ class Acme2Certifier(Server):
 
     def _environment(self) -> dict[str, str]:
         home = str(self._home)
-        return {"PATH": "/usr/bin:/bin", "HOME": home, "LANG": "C.UTF-8", "ACME_SRV_CONFIGFILE": f"{home}/acme_srv.cfg"}
+        return {
+            "PATH": "/usr/bin:/bin",
+            "HOME": home,
+            "LANG": "C.UTF-8",
+            "ACME_SRV_CONFIGFILE": f"{home}/acme_srv.cfg",
+            **_NO_VALIDATION,
+        }

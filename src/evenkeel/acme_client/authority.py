@@ -8,7 +8,9 @@ from urllib.parse import urlsplit
 
 from acme import challenges, errors, messages
 from acme.client import ClientV2
+from cryptography import x509
 from josepy.errors import Error as JoseError
+from josepy.json_util import field as json_field
 from requests.exceptions import RequestException
 
 from evenkeel.acme_client.bounded_http import BoundedNetwork
@@ -23,6 +25,7 @@ from evenkeel.core.tls.acme.values import (
     AuthorizationStatus,
     IssuedChain,
     OrderStatus,
+    RenewalWindow,
 )
 from evenkeel.core.tls.certificates import PrivateKey, Secret
 
@@ -32,6 +35,9 @@ THREADS = 4
 AUTHORIZATIONS_MAX = 100
 URL_CHARACTERS_MAX = 2000
 TEXT_CHARACTERS_MAX = 500
+RENEWAL_INFO = "renewalInfo"
+RENEWAL_LOOK_SECONDS = 6 * 3600.0
+"""Interval between reads of renewal information if the authority names none (RFC 9773, 4.3.3)."""
 _UNKNOWN = (404, 410)
 _WRONG_ANSWERS = (
     errors.Error,
@@ -52,6 +58,12 @@ class ExternalAccount(NamedTuple):
     key_id: str
     hmac_key: Secret
     """HMAC key in base64url, as the authority gave it."""
+
+
+class _Renewal(messages.NewOrder):
+    """A new order that names the certificate which it renews (RFC 9773, 5)."""
+
+    replaces: str = json_field("replaces", omitempty=True)
 
 
 class AcmeAuthority:
@@ -84,9 +96,27 @@ class AcmeAuthority:
         # The library's client is for one thread: it hands out nonces without a lock.
         self._of_thread = threading.local()
 
-    async def order(self, account: PrivateKey, names: Sequence[str]) -> AuthorityOrder:
+    async def order(self, account: PrivateKey, names: Sequence[str], *, replaces: str = "") -> AuthorityOrder:
         """Make an order for these names."""
-        return await self._run(account, lambda client: self._order(client, names))
+        return await self._run(account, lambda client: self._order(client, names, replaces))
+
+    async def renewal_window(self, account: PrivateKey, certificate_id: str) -> RenewalWindow | None:
+        """Read the authority's suggestion (RFC 9773, 4.2)."""
+        return await self._run(account, lambda client: self._renewal_window(client, certificate_id))
+
+    async def revoke(self, account: PrivateKey, certificate: str, reason: int) -> None:
+        """Revoke a certificate by the account that ordered it."""
+        found = x509.load_pem_x509_certificate(certificate.encode())
+
+        def work(client: ClientV2) -> None:
+            body = messages.Revocation(certificate=found, reason=reason)
+            try:
+                _post(client, self._checked(client.directory["revokeCert"]), body)
+            except messages.Error as error:
+                if error.code != "alreadyRevoked":
+                    raise
+
+        await self._run(account, work)
 
     async def read(self, account: PrivateKey, url: str) -> AuthorityOrder:
         """Read an order and all of its authorizations."""
@@ -180,11 +210,35 @@ class AcmeAuthority:
             network.close()
         self._of_thread.client = self._of_thread.network = self._of_thread.account = None
 
-    def _order(self, client: ClientV2, names: Sequence[str]) -> AuthorityOrder:
+    def _order(self, client: ClientV2, names: Sequence[str], replaces: str) -> AuthorityOrder:
         identifiers = [messages.Identifier(typ=messages.IDENTIFIER_FQDN, value=name) for name in names]
-        response = _post(client, client.directory["newOrder"], messages.NewOrder(identifiers=identifiers, profile=""))
+        plain = messages.NewOrder(identifiers=identifiers, profile="")
+        wanted = plain
+        if replaces and RENEWAL_INFO in client.directory.to_partial_json():
+            wanted = _Renewal(identifiers=identifiers, profile="", replaces=replaces)
+        try:
+            response = _post(client, client.directory["newOrder"], wanted)
+        except messages.Error as error:
+            if wanted is plain or error.code in ("rateLimited", "serverInternal", "badNonce"):
+                raise
+            # Another order replaces it already, or the authority does not know it any more: RFC 9773, 5.
+            response = _post(client, client.directory["newOrder"], plain)
         url = self._checked(response.headers["Location"])
         return self._order_of(url, messages.Order.from_json(response.json()), (), 0.0)
+
+    def _renewal_window(self, client: ClientV2, certificate_id: str) -> RenewalWindow | None:
+        base = client.directory.to_partial_json().get(RENEWAL_INFO)
+        if not isinstance(base, str):
+            return None
+        response = client.net.get(
+            self._checked(f"{base.rstrip('/')}/{certificate_id}"), content_type="application/json"
+        )
+        window = messages.RenewalInfo.from_json(response.json()).suggested_window
+        return RenewalWindow(
+            start=window.start.timestamp(),
+            end=window.end.timestamp(),
+            retry_after_seconds=_network_of(client).retry_after_seconds or RENEWAL_LOOK_SECONDS,
+        )
 
     def _read(self, client: ClientV2, url: str) -> AuthorityOrder:
         response = _post(client, url, None)

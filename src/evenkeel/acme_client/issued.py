@@ -1,5 +1,6 @@
 """Checks of what an authority has issued, before it is stored or served."""
 
+import base64
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -40,7 +41,25 @@ def checked_chain(pem: bytes, key: PrivateKey, names: Sequence[str], now: dateti
         chain=b"".join(one.public_bytes(Encoding.PEM) for one in chain),
         not_before=leaf.not_valid_before_utc,
         not_after=leaf.not_valid_after_utc,
+        certificate_id=certificate_id(leaf),
     )
+
+
+def certificate_id(leaf: x509.Certificate) -> str:
+    """The identifier for renewal information (RFC 9773, 4.1); empty if the certificate does not name its issuer's
+    key.
+    """
+    try:
+        issuer = leaf.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier
+    except x509.ExtensionNotFound:
+        return ""
+    # As in DER: signed, so that a serial number whose first bit is set has a zero byte before it.
+    serial = leaf.serial_number.to_bytes(leaf.serial_number.bit_length() // 8 + 1, "big")
+    return f"{_base64url(issuer)}.{_base64url(serial)}" if issuer else ""
+
+
+def _base64url(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode("ascii")
 
 
 def _check_leaf(leaf: x509.Certificate, key: PrivateKey, names: Sequence[str], now: datetime) -> None:

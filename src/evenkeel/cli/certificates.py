@@ -22,6 +22,7 @@ NARROW = {
 }
 EXPIRING_DAYS = 30
 KINDS = ("certificate", "authority", "revocation_list")
+REVOCATION_REASONS = ("unspecified", "keyCompromise", "affiliationChanged", "superseded", "cessationOfOperation")
 FILE_BYTES_MAX = 1024 * 1024
 SCHEME = "directory://"
 
@@ -168,6 +169,20 @@ class ShowCertificate(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         return object_table(self.client.get(_path(parsed_args.reference))["certificate"])
+
+
+class RevokeCertificate(ShowCommand):
+    """Revoke an issued certificate at its authority, and order another one."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        _add_reference(parser)
+        parser.add_argument(
+            "--reason", choices=REVOCATION_REASONS, default="unspecified", help="Reason (default: %(default)s)."
+        )
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        body = {"revocation": {"reason": parsed_args.reason}}
+        return object_table(self.client.put(f"{_path(parsed_args.reference)}/revoke", body)["certificate"])
 
 
 class DeleteCertificate(ApiCommand):

@@ -63,6 +63,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "certificate show",
         "certificate add",
         "certificate request",
+        "certificate revoke",
         "certificate refresh",
         "certificate delete",
     ),

@@ -114,6 +114,7 @@ COMMANDS: dict[str, type[Command]] = {
     "certificate list": certificates.ListCertificates,
     "certificate add": certificates.AddCertificate,
     "certificate request": certificates.RequestCertificate,
+    "certificate revoke": certificates.RevokeCertificate,
     "certificate show": certificates.ShowCertificate,
     "certificate refresh": certificates.RefreshCertificates,
     "certificate delete": certificates.DeleteCertificate,

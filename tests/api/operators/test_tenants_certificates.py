@@ -12,6 +12,8 @@ from evenkeel.api.common.acme_requests import AcmeRequests
 from evenkeel.api.identity.headers import TrustedHeaders
 from evenkeel.core.ports import Store
 from evenkeel.core.tls.acme.authorities import AuthorityScope
+from evenkeel.core.tls.acme.progress import Advance
+from evenkeel.core.tls.acme.values import AcmeProgress, AcmeState, AcmeStep
 from evenkeel.key_managers.directory import DirectoryKeyManager, Encryption
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api.client import Client, Sink
@@ -94,3 +96,20 @@ async def test_a_member_neither_adds_files_nor_removes_what_operators_added(api:
 
 async def test_a_project_has_no_more_requests_than_its_limit(api: Client) -> None:
     assert [(await request(api, MEMBER, name)).status_code for name in ("a", "b", "c")] == [201, 201, 409]
+
+
+async def test_an_issued_certificate_is_revoked_by_its_project_alone(api: Client, store: Store) -> None:
+    path, body = f"{BASE}/{PROJECT}/www/revoke", {"revocation": {"reason": "keyCompromise"}}
+    assert (await api.http.put(path, json=body, headers=MEMBER.headers)).status_code == 404
+    await request(api, MEMBER)
+    assert (await api.http.put(path, json=body, headers=MEMBER.headers)).status_code == 409
+    (taken,) = await store.acme.take_due(limit=1, lease_seconds=60.0)
+    issued = AcmeProgress(state=AcmeState.ISSUED, not_after=4e9)
+    await store.acme.note(taken, Advance(issued, 86_400.0), lease_seconds=60.0)
+    wrong = await api.http.put(path, json={"revocation": {"reason": "other"}}, headers=MEMBER.headers)
+    assert wrong.status_code == 400
+    assert (await api.http.put(path, json=body, headers=STRANGER.headers)).status_code == 404
+    assert (await api.http.put(path, json=body, headers=READER.headers)).status_code == 403
+    assert (await api.http.put(path, json=body, headers=MEMBER.headers)).status_code == 200
+    (revoking,) = await store.acme.take_due(limit=1, lease_seconds=60.0)
+    assert (revoking.progress.step, revoking.progress.revocation) == (AcmeStep.REVOKE, "keyCompromise")

@@ -14,7 +14,7 @@ from evenkeel.core.kit.errors import (
     ResolverUnavailable,
     StoreUnavailable,
 )
-from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeProgress, AcmeState, AcmeStep, OrderStatus
+from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeProgress, AcmeState, AcmeStep, OrderStatus, RenewalWindow
 from tests.controller.acme.world import ADDRESS, LOAD_BALANCER, NOW, Killed, World, target
 
 EFFECTS = 60
@@ -35,7 +35,9 @@ async def issue(world: World) -> None:
 
 async def test_a_request_becomes_an_issued_certificate_and_nothing_of_the_order_is_left(world: World) -> None:
     await issue(world)
-    assert world.progress == AcmeProgress(state=AcmeState.ISSUED, not_after=NOW + 90 * 86_400)
+    assert world.progress == AcmeProgress(
+        state=AcmeState.ISSUED, not_after=NOW + 90 * 86_400, renew_at=NOW + 60 * 86_400
+    )
     assert world.stored is not None and world.stored.startswith(b"chain key ")
     assert world.database.challenges == {} and len(world.authority.orders) == 1
     assert [project for project, _ in world.keys.contents] == [ACME_PROJECT, "p1"]
@@ -253,3 +255,66 @@ async def test_a_certificate_requested_by_a_reference_is_read_by_it_and_deleted_
     )
     await world.controller().process_due()
     assert world.database.certificate is None and world.stored is None
+
+
+WINDOW = RenewalWindow(start=NOW + 86_400, end=NOW + 2 * 86_400, retry_after_seconds=3600.0)
+
+
+async def test_a_suggested_renewal_replaces_the_certificate_by_its_identifier(world: World) -> None:
+    world.authority.window = WINDOW
+    await issue(world)
+    assert (world.progress.step, world.progress.renew_at) == (AcmeStep.RENEWAL, WINDOW.start)
+    # the authority wants it now, for it has revoked the certificate
+    world.authority.window = replace(WINDOW, start=NOW - 2.0, end=NOW - 1.0)
+    await world.controller().process_due()
+    assert world.authority.replaced == ["", "aki.1"]
+
+
+@pytest.mark.parametrize("failure", [AuthorityUnavailable("down"), AuthorityRefused("gone")])
+async def test_renewal_information_that_cannot_be_read_makes_no_order(world: World, failure: Exception) -> None:
+    world.authority.window = WINDOW
+    await issue(world)
+    world.authority.failure = failure
+    await world.controller().process_due()
+    assert (world.progress.step, world.progress.state, world.progress.failures) == (
+        AcmeStep.RENEWAL,
+        AcmeState.ISSUED,
+        0,
+    )
+    assert world.progress.problem == str(failure) and len(world.authority.orders) == 1
+
+
+async def test_an_authority_without_renewal_information_any_more_leaves_the_time_that_is_known(world: World) -> None:
+    world.authority.window = WINDOW
+    await issue(world)
+    world.authority.window = None
+    await world.controller().process_due()
+    assert (world.progress.step, world.progress.renew_at) == (AcmeStep.RENEWAL, WINDOW.start)
+
+
+async def revoke(world: World) -> None:
+    assert world.database.certificate is not None
+    progress = replace(world.progress, step=AcmeStep.REVOKE, revocation="keyCompromise")
+    world.database.certificate = replace(world.database.certificate, progress=progress)
+    await world.controller().process_due()
+
+
+async def test_a_revoked_certificate_is_replaced_by_another_one_with_another_key(world: World) -> None:
+    await issue(world)
+    before = world.stored
+    await revoke(world)
+    await issue(world)
+    assert world.authority.revoked == [1] and world.stored != before
+    assert world.database.told == ["certificate_issued", "certificate_revoked", "certificate_issued"]
+
+
+async def test_a_refused_revocation_is_told_and_leaves_the_certificate(world: World) -> None:
+    await issue(world)
+    world.authority.revocation_failure = AuthorityRefused("not yours")
+    await revoke(world)
+    assert (world.progress.step, world.progress.state, world.progress.problem) == (
+        AcmeStep.CHECK,
+        AcmeState.ISSUED,
+        "not yours",
+    )
+    assert world.database.told[-1] == "certificate_revocation_failed" and len(world.authority.orders) == 1

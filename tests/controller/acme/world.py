@@ -23,6 +23,7 @@ from evenkeel.core.tls.acme.values import (
     IssuedChain,
     OrderStatus,
     PlacedChallenges,
+    RenewalWindow,
 )
 from evenkeel.core.tls.certificates import CertificateBundle, CertificateFacts, KeptCertificate, PrivateKey, Secret
 
@@ -170,9 +171,24 @@ class Authority:
         self.failure: Exception | None = None
         self.download_failure: Exception | None = None
         self.asks_for = "www.example.org"
+        self.window: RenewalWindow | None = None
+        self.replaced: list[str] = []
+        self.revoked: list[int] = []
+        self.revocation_failure: Exception | None = None
 
-    async def order(self, account: PrivateKey, names: Sequence[str]) -> AuthorityOrder:
+    async def renewal_window(self, account: PrivateKey, certificate_id: str) -> RenewalWindow | None:
         self._use(account)
+        return self.window
+
+    async def revoke(self, account: PrivateKey, certificate: str, reason: int) -> None:
+        self._use(account)
+        if self.revocation_failure is not None:
+            raise self.revocation_failure
+        self.revoked.append(reason)
+
+    async def order(self, account: PrivateKey, names: Sequence[str], *, replaces: str = "") -> AuthorityOrder:
+        self._use(account)
+        self.replaced.append(replaces)
         number = len(self.orders)
         one = Authorization(
             name=self.asks_for,
@@ -215,7 +231,9 @@ class Authority:
         if order.certificate_url != f"of {key.reveal()!r}":
             raise AuthorityRefused("of another key")
         start = datetime.fromtimestamp(NOW, UTC)
-        return IssuedChain(chain=b"chain ", not_before=start, not_after=start + timedelta(days=90))
+        return IssuedChain(
+            chain=b"chain ", not_before=start, not_after=start + timedelta(days=90), certificate_id="aki.1"
+        )
 
     def refuse(self, problem: str) -> None:
         """The validation of the first order has failed."""
@@ -341,7 +359,7 @@ class World:
         effects = self.effects
         keys = effects.of(self.keys, "add", "delete", "self_signed")
         database: Any = effects.of(self.database, "take_due", "note", "place", "remove", "check_now")
-        authority: Any = effects.of(self.authority, "order", "read", "answer", "finalize", "download")
+        authority: Any = effects.of(self.authority, "order", "read", "answer", "finalize", "download", "revoke")
         parts = AcmeParts(
             authorities={"default": UsedAuthority("https://ca.example/directory", authority)},
             resolver=self.resolver,

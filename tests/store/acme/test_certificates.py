@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import ProjectId
@@ -146,3 +147,16 @@ async def test_a_request_by_a_reference_is_removed_when_no_listener_has_it_any_m
     await world.change(schema.acme_certificate, made.id, referenced_at=db_now() - 4000.0)
     assert await world.store.acme.remove_unused(3600.0) == 1
     assert await world.store.acme.touch(PROJECT, "www") is None
+
+
+async def test_only_an_issued_certificate_without_an_order_is_to_be_revoked(world: World) -> None:
+    await world.store.acme.request(new())
+    assert not await world.store.acme.request_revocation(PROJECT, "www", "superseded")
+    issued = AcmeProgress(
+        step=AcmeStep.RENEWAL, state=AcmeState.ISSUED, not_after=4e9, certificate_id="aki.1", renew_at=2e9
+    )
+    await world.store.acme.note(await taken(world), Advance(issued, 86_400.0), lease_seconds=60.0)
+    assert await world.store.acme.request_revocation(PROJECT, "www", "superseded")
+    revoking = await taken(world)
+    assert revoking.progress == replace(issued, step=AcmeStep.REVOKE, revocation="superseded")
+    assert not await world.store.acme.request_revocation(PROJECT, "www", "superseded")

@@ -33,7 +33,7 @@ async def request_certificate(
     """
     acme = _acme_of(services)
     new = _checked(services, acme, body)
-    if await _find(store, new.project_id, new.name) is not None:
+    if await find_kept(store, new.project_id, new.name) is not None:
         if not body.replace:
             raise Conflict(f"Project {new.project_id} has a certificate {new.name} already; replace is not set.")
         await _check_own(services, new.project_id, new.name, scope)
@@ -57,7 +57,7 @@ async def delete_request(
     requested it.
     """
     check_project(project_id)
-    if await _find(store, project_id, name) is not None:
+    if await find_kept(store, project_id, name) is not None:
         await _check_own(services, project_id, name, scope)
     requested = await services.acme_store.request_removal(project_id, name)
     try:
@@ -119,7 +119,8 @@ def _ascii(name: str) -> str:
         ) from None
 
 
-async def _find(store: CertificateStore, project_id: ProjectId, name: str) -> KeptCertificate | None:
+async def find_kept(store: CertificateStore, project_id: ProjectId, name: str) -> KeptCertificate | None:
+    """Return what the key manager has under the name; None if there is nothing."""
     try:
         return await store.show(project_id, name)
     except NotFound:

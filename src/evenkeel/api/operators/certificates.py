@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.operators.certificate_requests import check_project, delete_request, request_certificate
+from evenkeel.api.operators.certificate_requests import check_project, delete_request, find_kept, request_certificate
 from evenkeel.api.operators.query import options_of
-from evenkeel.api.operators.requests import CertificateNew, CertificateNewBody
+from evenkeel.api.operators.requests import CertificateNew, CertificateNewBody, RevocationBody
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.responses.errors import Forbidden
 from evenkeel.api.responses.timestamps import timestamp
@@ -103,12 +103,9 @@ async def certificate(services: Services, call: Call) -> Answer:
     project_id, name = _place(call)
     check_project(project_id)
     requested = await services.acme_store.find(project_id, name)
-    try:
-        kept: KeptCertificate | None = await store.show(project_id, name)
-    except NotFound:
-        if requested is None:
-            raise
-        kept = None
+    kept = await find_kept(store, project_id, name)
+    if kept is None and requested is None:
+        raise NotFound("Certificate", name)
     return json_answer({"certificate": _view(services, kept, requested)})
 
 
@@ -121,6 +118,25 @@ async def delete_certificate(services: Services, call: Call) -> Answer:
         kind="certificate_deleted", done=f"certificate {name} of project {project_id} was deleted"
     )
     return NO_CONTENT
+
+
+async def revoke_certificate(services: Services, call: Call, body: RevocationBody) -> Answer:
+    """Handle PUT /certificates/{project_id}/{name}/revoke; the authority is asked later."""
+    store = _store(services)
+    project_id, name = _place(call)
+    check_project(project_id)
+    reason = body.revocation.reason
+    if await services.acme_store.find(project_id, name) is None:
+        raise NotFound("Certificate", name)
+    if not await services.acme_store.request_revocation(project_id, name, reason):
+        raise Conflict(f"Certificate {name} of project {project_id} is not issued, or an order is under way.")
+    await services.operators.record_act(
+        kind="certificate_revocation_requested",
+        done=f"certificate {name} of project {project_id} is to be revoked",
+        details=f": {reason}",
+    )
+    requested = await services.acme_store.find(project_id, name)
+    return json_answer({"certificate": _view(services, await find_kept(store, project_id, name), requested)})
 
 
 def _place(call: Call) -> tuple[ProjectId, str]:

@@ -277,6 +277,20 @@ class RefreshBody(Request):
     refresh: Refresh
 
 
+class Revocation(Request):
+    """Why a certificate is revoked."""
+
+    reason: Literal["unspecified", "keyCompromise", "affiliationChanged", "superseded", "cessationOfOperation"] = (
+        "unspecified"
+    )
+
+
+class RevocationBody(Request):
+    """Body of PUT /certificates/{project_id}/{name}/revoke."""
+
+    revocation: Revocation
+
+
 class CertificateNewBody(Request):
     """Body of POST /certificates."""
 

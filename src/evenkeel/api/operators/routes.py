@@ -468,6 +468,14 @@ _CERTIFICATES = (
         errors=(409, 501),
     ),
     _CERTIFICATE.show(certificates.certificate, "Show a certificate; never its key", errors=(501,)),
+    _CERTIFICATE.put(
+        "revoke",
+        certificates.revoke_certificate,
+        "Revoke an issued certificate at its authority, and order another one",
+        rule="create",
+        body=requests.RevocationBody,
+        errors=(409, 501),
+    ),
     _CERTIFICATE.delete(
         certificates.delete_certificate, summary_of("certificate_delete"), act="certificate_delete", errors=(501,)
     ),

@@ -41,6 +41,7 @@ from evenkeel.core.ports import (
 from evenkeel.core.tls.acme import progress as p
 from evenkeel.core.tls.acme.references import spellings
 from evenkeel.core.tls.acme.values import (
+    REVOCATION_REASONS,
     AcmeCertificate,
     AcmeStep,
     AuthorityOrder,
@@ -48,8 +49,9 @@ from evenkeel.core.tls.acme.values import (
     AuthorizationStatus,
     OrderStatus,
     PlacedChallenges,
+    RenewalWindow,
 )
-from evenkeel.core.tls.certificates import CertificateKind, PrivateKey
+from evenkeel.core.tls.certificates import DAY_SECONDS, CertificateKind, PrivateKey
 from evenkeel.metrics.controller import ACME_RESULTS
 
 log = structlog.get_logger(__name__)
@@ -172,6 +174,10 @@ class AcmeIssuing:
         if certificate.progress.step is AcmeStep.CHECK:
             return await self._check(certificate)
         authority = self._authority_of(certificate)
+        if certificate.progress.step is AcmeStep.RENEWAL:
+            return await self._renewal(certificate, authority)
+        if certificate.progress.step is AcmeStep.REVOKE:
+            return await self._revoke(certificate, authority)
         account = await self._keys.account(authority.account)
         order = await authority.client.read(account, certificate.progress.order_url)
         # An order may have become invalid by a request that failed: only its answer gave the reason.
@@ -205,8 +211,42 @@ class AcmeIssuing:
         account = await self._keys.account(authority.account)
         # Before the order, so that a key manager that does not work leaves no order behind.
         await self._keys.pending(certificate)
-        order = await authority.client.order(account, certificate.names)
+        order = await authority.client.order(account, certificate.names, replaces=certificate.progress.certificate_id)
         return p.OrderMade(url=order.url)
+
+    async def _renewal(self, certificate: AcmeCertificate, authority: UsedAuthority) -> p.Event:
+        progress = certificate.progress
+        if self._now() >= progress.renew_at:
+            return p.RenewalDue()
+        account = await self._keys.account(authority.account)
+        try:
+            window = await authority.client.renewal_window(account, progress.certificate_id)
+        except AuthorityRefused as error:  # no order is concerned
+            return p.StepInterrupted(problem=str(error), retry_after_seconds=error.retry_after_seconds)
+        if window is None:  # it has none any more: the time known last stays
+            window = RenewalWindow(start=progress.renew_at, end=progress.renew_at, retry_after_seconds=DAY_SECONDS)
+        return p.RenewalSuggested(window=window)
+
+    async def _revoke(self, certificate: AcmeCertificate, authority: UsedAuthority) -> p.Event:
+        account = await self._keys.account(authority.account)
+        leaf = await self._keys.issued(certificate)
+        try:
+            await authority.client.revoke(account, leaf, REVOCATION_REASONS[certificate.progress.revocation])
+        except AuthorityRefused as error:
+            return p.RevocationRefused(problem=str(error))
+        return p.Revoked()
+
+    async def _window(
+        self, authority: OrderingAuthority, account: PrivateKey, certificate_id: str
+    ) -> RenewalWindow | None:
+        """The suggested renewal of a certificate that was just issued; None also if it cannot be read."""
+        if not certificate_id:
+            return None
+        try:
+            return await authority.renewal_window(account, certificate_id)
+        except (AuthorityRefused, AuthorityUnavailable) as error:
+            log.warning("renewal information not read", reason=str(error))
+            return None
 
     async def _place_step(self, certificate: AcmeCertificate, order: AuthorityOrder) -> p.Event:
         authorizations = _open_authorizations(order)
@@ -241,7 +281,12 @@ class AcmeIssuing:
         kept = await self._keys.store(certificate, issued, key)
         for reference in (kept.reference, *spellings(certificate.reference)):
             await self._renewals.check_now(certificate.project_id, reference, CertificateKind.CERTIFICATE)
-        return p.Issued(not_before=issued.not_before.timestamp(), not_after=issued.not_after.timestamp())
+        return p.Issued(
+            not_before=issued.not_before.timestamp(),
+            not_after=issued.not_after.timestamp(),
+            certificate_id=issued.certificate_id,
+            window=await self._window(authority, account, issued.certificate_id),
+        )
 
     async def _place(
         self, certificate: AcmeCertificate, wanted: Mapping[LoadBalancerId, Sequence[Authorization]]

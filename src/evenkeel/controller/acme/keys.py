@@ -49,6 +49,11 @@ class AcmeKeys:
         with contextlib.suppress(NotFound):
             await self._certificates.delete(ACME_PROJECT, certificate.id)
 
+    async def issued(self, certificate: AcmeCertificate) -> str:
+        """Return the issued certificate, PEM, without intermediates. Raises :class:`NotFound`."""
+        kept = await self._certificates.show(certificate.project_id, certificate.name)
+        return (await self._key_manager.certificate(kept.reference, certificate.project_id)).certificate
+
     async def discard(self, certificate: AcmeCertificate) -> None:
         """Delete what the key manager has under the requested name."""
         with contextlib.suppress(NotFound):

@@ -14,6 +14,7 @@ from evenkeel.core.tls.acme.values import (
     IssuedChain,
     NewAcmeCertificate,
     PlacedChallenges,
+    RenewalWindow,
 )
 from evenkeel.core.tls.certificates import PrivateKey, Secret
 
@@ -47,6 +48,12 @@ class AcmeStore(Protocol):
 
     async def request_removal(self, project_id: ProjectId, name: str) -> bool:
         """Let a controller remove a request and its challenges soon; returns whether there was one."""
+        ...
+
+    async def request_revocation(self, project_id: ProjectId, name: str, reason: str) -> bool:
+        """Let a controller revoke an issued certificate soon, and order another one; False if none is issued, or an
+        order is open. ``reason``: one of :data:`REVOCATION_REASONS`.
+        """
         ...
 
     async def take_due(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
@@ -90,8 +97,18 @@ class OrderingAuthority(Protocol):
     answers that are not as RFC 8555 prescribes.
     """
 
-    async def order(self, account: PrivateKey, names: Sequence[str]) -> AuthorityOrder:
-        """Make an order. Only its URL and status are known."""
+    async def order(self, account: PrivateKey, names: Sequence[str], *, replaces: str = "") -> AuthorityOrder:
+        """Make an order. Only its URL and status are known. ``replaces``: identifier of the certificate that it
+        renews; empty: none.
+        """
+        ...
+
+    async def renewal_window(self, account: PrivateKey, certificate_id: str) -> RenewalWindow | None:
+        """Read when the authority suggests the renewal of a certificate; None if it does not suggest anything."""
+        ...
+
+    async def revoke(self, account: PrivateKey, certificate: str, reason: int) -> None:
+        """Revoke a certificate, PEM, for a reason by its code; nothing to do if it is revoked."""
         ...
 
     async def read(self, account: PrivateKey, url: str) -> AuthorityOrder:

@@ -118,6 +118,17 @@ def request_removal(connection: Connection, project_id: ProjectId, name: str) ->
     return connection.execute(statement).rowcount > 0
 
 
+def request_revocation(connection: Connection, project_id: ProjectId, name: str, reason: str) -> bool:
+    """Make the revocation of an issued certificate due, unless there is an order or it is being removed."""
+    resting = in_list(_row.c.step, [AcmeStep.CHECK.value, AcmeStep.RENEWAL.value])
+    statement = (
+        update(_row)
+        .where(_row.c.project_id == project_id, _row.c.name == name, resting, _row.c.not_after > db_now())
+        .values(step=AcmeStep.REVOKE.value, revocation=reason, turn=_row.c.turn + 1, next_attempt_at=db_now())
+    )
+    return connection.execute(statement).rowcount > 0
+
+
 def read_due(connection: Connection, limit: int) -> list[str]:
     """Ids of due certificates, longest due first."""
     statement = select(_row.c.id).where(_is_due()).order_by(_row.c.next_attempt_at).limit(limit)
@@ -190,6 +201,9 @@ def _progress_columns(progress: AcmeProgress) -> dict[str, Any]:
         "waits": progress.waits,
         "failures": progress.failures,
         "not_after": progress.not_after,
+        "certificate_id": progress.certificate_id,
+        "renew_at": progress.renew_at,
+        "revocation": progress.revocation,
     }
 
 
@@ -209,6 +223,9 @@ def _certificate_of(row: Any) -> AcmeCertificate:
             waits=row.waits,
             failures=row.failures,
             not_after=row.not_after,
+            certificate_id=row.certificate_id,
+            renew_at=row.renew_at,
+            revocation=row.revocation,
         ),
         turn=row.turn,
         created_at=row.created_at,

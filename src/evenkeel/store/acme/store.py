@@ -25,6 +25,7 @@ class SqlAcme:
     touch = write_operation(certificates.touch)
     remove_unused = write_operation(certificates.remove_unused)
     request_removal = write_operation(certificates.request_removal)
+    request_revocation = write_operation(certificates.request_revocation)
     remove = write_operation(certificates.remove)
     ordering = querying(certificates.count_ordering)
     targets = read_operation(challenges.read_targets)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from evenkeel.core.tls.acme import progress as p
-from evenkeel.core.tls.acme.values import ORDERED_STEPS, AcmeProgress, AcmeState, AcmeStep
+from evenkeel.core.tls.acme.values import ORDERED_STEPS, AcmeProgress, AcmeState, AcmeStep, RenewalWindow
 from evenkeel.core.tls.certificates import DAY_SECONDS
 
 AT = 1_700_000_000.0
@@ -38,7 +38,9 @@ def test_an_order_goes_through_all_steps_and_is_renewed_after_two_thirds_of_the_
         AcmeStep.CHECK,
     ]
     assert [each.delay_seconds for each in seen[:2]] == [0.0, 0.0]
-    assert seen[-1].progress == AcmeProgress(state=AcmeState.ISSUED, not_after=ISSUED.not_after)
+    assert seen[-1].progress == AcmeProgress(
+        state=AcmeState.ISSUED, not_after=ISSUED.not_after, renew_at=pytest.approx(AT + 60 * DAY_SECONDS)
+    )
     assert seen[-1].delay_seconds == pytest.approx(60 * DAY_SECONDS)
     assert seen[-1].told == ("certificate_issued", "was issued")
 
@@ -94,8 +96,76 @@ def test_an_outage_repeats_the_step() -> None:
     assert replace(out.progress, problem="", waits=0) == ordering and out.delay_seconds == 5.0
 
 
+def suggested(start: float, end: float, *, retry_after_seconds: float = 6 * 3600.0) -> RenewalWindow:
+    return RenewalWindow(start=start, end=end, retry_after_seconds=retry_after_seconds)
+
+
+DAYS = DAY_SECONDS
+WINDOW = suggested(AT + 50 * DAYS, AT + 52 * DAYS)
+SUGGESTED = replace(ISSUED, certificate_id="aki.serial", window=WINDOW)
+
+
+def test_a_suggested_renewal_is_read_again_until_its_time_has_come() -> None:
+    issued = after(SUGGESTED)
+    assert (issued.progress.step, issued.progress.renew_at) == (AcmeStep.RENEWAL, AT + 50 * DAYS)
+    assert (issued.delay_seconds, issued.told) == (6 * 3600.0, ("certificate_issued", "was issued"))
+    near = AT + 50 * DAYS - 60.0
+    assert after(p.RenewalSuggested(window=WINDOW), now=issued.progress, at=near).delay_seconds == 60.0
+    due = after(p.RenewalDue(), now=issued.progress, at=AT + 50 * DAYS)
+    assert (due.progress.step, due.progress.state, due.delay_seconds) == (AcmeStep.CHECK, AcmeState.ISSUED, 0.0)
+    assert due.progress.certificate_id == "aki.serial"
+
+
+def test_the_moment_of_the_renewal_is_kept_while_it_is_in_the_window() -> None:
+    now = replace(after(SUGGESTED).progress, renew_at=AT + 51 * DAYS)
+    assert after(p.RenewalSuggested(window=WINDOW), now=now).progress.renew_at == AT + 51 * DAYS
+    later = suggested(AT + 55 * DAYS, AT + 56 * DAYS)
+    assert after(p.RenewalSuggested(window=later), now=now).progress.renew_at == AT + 55 * DAYS
+
+
+def test_a_window_in_the_past_renews_at_once_and_one_after_the_end_before_it() -> None:
+    now = after(SUGGESTED).progress
+    past = after(p.RenewalSuggested(window=suggested(AT - DAYS, AT - 1)), now=now)
+    assert (past.progress.step, past.delay_seconds) == (AcmeStep.CHECK, 0.0)
+    never = after(p.RenewalSuggested(window=suggested(AT + 900 * DAYS, AT + 901 * DAYS)), now=now)
+    assert never.progress.renew_at == AT + 81 * DAYS
+
+
+@pytest.mark.parametrize(("wanted", "used"), [(1.0, 60.0), (7200.0, 7200.0), (1e9, DAY_SECONDS)])
+def test_the_interval_of_reads_is_the_authoritys_within_bounds(wanted: float, used: float) -> None:
+    window = suggested(WINDOW.start, WINDOW.end, retry_after_seconds=wanted)
+    assert after(p.RenewalSuggested(window=window), now=after(SUGGESTED).progress).delay_seconds == used
+
+
+def test_an_authority_that_does_not_answer_does_not_delay_the_renewal() -> None:
+    now = after(SUGGESTED).progress
+    out = after(p.StepInterrupted(problem="down", retry_after_seconds=1e6), now=now, at=AT + 50 * DAYS - 10)
+    assert (out.progress.step, out.progress.state, out.delay_seconds) == (AcmeStep.RENEWAL, AcmeState.ISSUED, 10.0)
+
+
+def test_a_revoked_certificate_is_ordered_anew_at_once() -> None:
+    revoking = replace(after(SUGGESTED).progress, step=AcmeStep.REVOKE, revocation="keyCompromise")
+    revoked = after(p.Revoked(), now=revoking)
+    assert (revoked.progress, revoked.delay_seconds) == (AcmeProgress(), 0.0)
+    assert revoked.told == ("certificate_revoked", "was revoked: keyCompromise")
+
+
+@pytest.mark.parametrize(
+    ("event", "step", "delay"), [(SUGGESTED, AcmeStep.RENEWAL, 60.0), (ISSUED, AcmeStep.CHECK, 60 * DAY_SECONDS)]
+)
+def test_a_refused_revocation_leaves_the_certificate_and_its_renewal(
+    event: p.Issued, step: AcmeStep, delay: float
+) -> None:
+    revoking = replace(after(event).progress, step=AcmeStep.REVOKE, revocation="superseded")
+    refused = after(p.RevocationRefused(problem="no"), now=revoking)
+    assert (refused.progress.step, refused.progress.state) == (step, AcmeState.ISSUED)
+    assert (refused.progress.problem, refused.progress.revocation) == ("no", "")
+    assert refused.delay_seconds == pytest.approx(delay)
+
+
 TEXTS = st.sampled_from(["", "a reason", "x" * 5000])
 SECONDS = st.floats(0, 1e12)
+WINDOWS = st.builds(RenewalWindow, start=SECONDS, end=SECONDS, retry_after_seconds=SECONDS)
 EVENTS: st.SearchStrategy[p.Event] = st.one_of(
     st.builds(p.NamesUnproven, reason=TEXTS),
     st.builds(p.OrderMade, url=st.just(URL)),
@@ -104,6 +174,9 @@ EVENTS: st.SearchStrategy[p.Event] = st.one_of(
     st.builds(p.Answered),
     st.builds(p.OrderOpen, retry_after_seconds=SECONDS),
     st.builds(p.Issued, not_before=SECONDS, not_after=SECONDS),
+    st.builds(p.Issued, not_before=SECONDS, not_after=SECONDS, certificate_id=st.just("id"), window=WINDOWS),
+    st.builds(p.RenewalSuggested, window=WINDOWS),
+    st.builds(p.RenewalDue),
     st.builds(p.OrderRefused, problem=TEXTS, retry_after_seconds=SECONDS),
     st.builds(p.OrderLost, reason=TEXTS),
     st.builds(p.StepInterrupted, problem=TEXTS, retry_after_seconds=SECONDS),
@@ -112,6 +185,7 @@ POSSIBLE: dict[AcmeStep, tuple[type[Any], ...]] = {
     AcmeStep.CHECK: (p.NamesUnproven, p.OrderMade, p.OrderRefused, p.StepInterrupted),
     AcmeStep.PLACE: (p.NotApplied, p.ChallengesApplied, p.OrderRefused, p.OrderLost, p.StepInterrupted),
     AcmeStep.ANSWER: (p.Answered, p.OrderRefused, p.OrderLost, p.StepInterrupted),
+    AcmeStep.RENEWAL: (p.RenewalSuggested, p.RenewalDue, p.StepInterrupted),
     AcmeStep.COLLECT: (p.OrderOpen, p.Issued, p.OrderRefused, p.OrderLost, p.StepInterrupted),
 }
 """Kinds of events of each step."""

@@ -9,7 +9,11 @@ place      :class:`NotApplied`          place, soon
 place      :class:`ChallengesApplied`   answer, at once
 answer     :class:`Answered`            collect
 collect    :class:`OrderOpen`           collect, later
-any        :class:`Issued`              check, after two thirds of the lifetime
+any        :class:`Issued`              renewal, or check after two thirds of the lifetime
+renewal    :class:`RenewalSuggested`    renewal, later, but not after the suggested time
+renewal    :class:`RenewalDue`          check, at once
+revoke     :class:`Revoked`             check, at once
+revoke     :class:`RevocationRefused`   renewal or check, at once
 any        :class:`OrderRefused`        check, after a growing delay
 any        :class:`OrderLost`           check, later
 any        :class:`StepInterrupted`     the same, later
@@ -24,7 +28,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.kit.backoff import Backoff, Uniform
 from evenkeel.core.kit.values import Value
-from evenkeel.core.tls.acme.values import AcmeProgress, AcmeState, AcmeStep
+from evenkeel.core.tls.acme.values import AcmeProgress, AcmeState, AcmeStep, RenewalWindow
 from evenkeel.core.tls.certificates import DAY_SECONDS
 
 ORDER_SECONDS = 3600.0
@@ -45,6 +49,10 @@ _FAILURES = Backoff(initial_seconds=300.0, max_seconds=DAY_SECONDS, factor=3.0, 
 _RENEWAL = 2 / 3
 _SPREAD = 1 / 24
 """Part of the lifetime over which renewals are spread."""
+_LATEST = 0.9
+"""Part of the rest of the lifetime after which a certificate is renewed, even if a later time is suggested."""
+_LOOKS_SECONDS = (60.0, DAY_SECONDS)
+"""Shortest and longest interval between two reads of renewal information (RFC 9773, 4.3)."""
 
 
 class NamesUnproven(Value):
@@ -84,6 +92,29 @@ class Issued(Value):
 
     not_before: float
     not_after: float
+    certificate_id: str = ""
+    window: RenewalWindow | None = None
+    """The authority's suggestion for the renewal; None: it has none."""
+
+
+class RenewalSuggested(Value):
+    """The authority suggests a time for the renewal."""
+
+    window: RenewalWindow
+
+
+class RenewalDue(Value):
+    """The time of the renewal has come."""
+
+
+class Revoked(Value):
+    """The authority has revoked the issued certificate."""
+
+
+class RevocationRefused(Value):
+    """The authority does not revoke the issued certificate."""
+
+    problem: str
 
 
 class OrderRefused(Value):
@@ -114,6 +145,10 @@ Event = (
     | Answered
     | OrderOpen
     | Issued
+    | RenewalSuggested
+    | RenewalDue
+    | Revoked
+    | RevocationRefused
     | OrderRefused
     | OrderLost
     | StepInterrupted
@@ -163,6 +198,22 @@ def advance(now: AcmeProgress, event: Event, *, at: float, uniform: Uniform) -> 
             return polled._replace(delay_seconds=min(max(polled.delay_seconds, wanted), longest))
         case Issued():
             return _issued(now, event, at, uniform)
+        case RenewalSuggested(window=window):
+            suggested = _suggested(now, window, at, uniform)
+            if suggested.delay_seconds <= 0:
+                return Advance(replace(suggested.progress, step=AcmeStep.CHECK), 0.0)
+            return suggested
+        case RenewalDue():
+            return Advance(replace(now, step=AcmeStep.CHECK, problem="", waits=0), 0.0)
+        case Revoked():
+            # The certificate counts as missing: another one is ordered at once.
+            return Advance(AcmeProgress(), 0.0, ("certificate_revoked", f"was revoked: {now.revocation}"))
+        case RevocationRefused(problem=problem):
+            text = problem[:PROBLEM_CHARACTERS_MAX]
+            step = AcmeStep.RENEWAL if now.certificate_id else AcmeStep.CHECK
+            kept = replace(now, step=step, problem=text, revocation="", waits=0)
+            delay = LEAST_RENEWAL_SECONDS if now.certificate_id else max(now.renew_at - at, LEAST_RENEWAL_SECONDS)
+            return Advance(kept, delay, ("certificate_revocation_failed", f"was not revoked: {text}"))
         case OrderRefused(problem=problem, retry_after_seconds=wanted):
             return _refused(now, problem, wanted, at, uniform)
         case OrderLost(reason=reason):
@@ -170,7 +221,10 @@ def advance(now: AcmeProgress, event: Event, *, at: float, uniform: Uniform) -> 
             return _later(lost, reason, _OUTAGES, uniform, at=at, state=AcmeState.WAITING)
         case StepInterrupted(problem=problem, retry_after_seconds=wanted):
             state = AcmeState.ORDERING if now.order_url else AcmeState.WAITING
-            return _later(now, problem, _OUTAGES, uniform, at=at, state=state, wanted_seconds=wanted)
+            later = _later(now, problem, _OUTAGES, uniform, at=at, state=state, wanted_seconds=wanted)
+            if now.step is AcmeStep.RENEWAL:  # without an answer the time known last counts
+                return later._replace(delay_seconds=min(later.delay_seconds, max(now.renew_at - at, 1.0)))
+            return later
 
 
 def _later(
@@ -192,14 +246,37 @@ def _later(
 def _issued(now: AcmeProgress, event: Issued, at: float, uniform: Uniform) -> Advance:
     lifetime = max(event.not_after - event.not_before, 0.0)
     renew_at = event.not_before + lifetime * (_RENEWAL + uniform(0.0, _SPREAD))
-    issued = AcmeProgress(state=AcmeState.ISSUED, not_after=event.not_after)
+    issued = AcmeProgress(
+        state=AcmeState.ISSUED, not_after=event.not_after, certificate_id=event.certificate_id if event.window else ""
+    )
+    if event.window is not None:
+        suggested = _suggested(replace(issued, step=AcmeStep.RENEWAL), event.window, at, uniform)
+        delay = max(suggested.delay_seconds, LEAST_RENEWAL_SECONDS)
+        return suggested._replace(delay_seconds=delay, told=("certificate_issued", "was issued"))
+    issued = replace(issued, renew_at=renew_at)
     return Advance(issued, max(renew_at - at, LEAST_RENEWAL_SECONDS), ("certificate_issued", "was issued"))
+
+
+def _suggested(now: AcmeProgress, window: RenewalWindow, at: float, uniform: Uniform) -> Advance:
+    """A moment of the window, which stays as long as it is in the window (RFC 9773, 4.2)."""
+    start, end = window.start, max(window.start, window.end)
+    # A certificate is not left to expire, whatever is suggested.
+    latest = at + ((now.not_after or at) - at) * _LATEST
+    known = now.renew_at if start <= now.renew_at <= end else uniform(start, end)
+    renew_at = min(known, latest)
+    again = min(max(window.retry_after_seconds, _LOOKS_SECONDS[0]), _LOOKS_SECONDS[1])
+    kept = replace(now, state=AcmeState.ISSUED, problem="", waits=0, renew_at=renew_at)
+    return Advance(kept, min(again, max(renew_at - at, 0.0)))
 
 
 def _refused(now: AcmeProgress, problem: str, wanted_seconds: float, at: float, uniform: Uniform) -> Advance:
     failures, text = now.failures + 1, problem[:PROBLEM_CHARACTERS_MAX]
     failed = AcmeProgress(
-        state=_kept_state(now, AcmeState.FAILED, at), problem=text, failures=failures, not_after=now.not_after
+        state=_kept_state(now, AcmeState.FAILED, at),
+        problem=text,
+        failures=failures,
+        not_after=now.not_after,
+        certificate_id=now.certificate_id,
     )
     delay = max(_FAILURES.delay_seconds(failures, uniform), min(wanted_seconds, RETRY_AFTER_SECONDS_MAX))
     return Advance(failed, delay, ("certificate_failed", f"was not issued: {text}"))

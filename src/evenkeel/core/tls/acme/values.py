@@ -35,6 +35,10 @@ class AcmeStep(StrEnum):
     """Let the authority validate the challenges."""
     COLLECT = "collect"
     """Finalize the order once it is ready, and store the certificate."""
+    RENEWAL = "renewal"
+    """Read when the authority suggests the renewal (RFC 9773), until that time has come."""
+    REVOKE = "revoke"
+    """Revoke the issued certificate, and order another one."""
     REMOVE = "remove"
     """Remove the challenges and then the request itself: it was deleted."""
 
@@ -60,6 +64,12 @@ class AcmeProgress(Value):
     """Number of failed orders in a row."""
     not_after: float | None = None
     """End of the issued certificate, in seconds since the epoch; None: none was issued yet."""
+    certificate_id: str = ""
+    """Identifier of the issued certificate for the authority's renewal information; empty: the authority has none."""
+    renew_at: float = 0.0
+    """Time of the renewal within the window that the authority suggests; 0: none is known."""
+    revocation: str = ""
+    """Name of the reason with which the issued certificate is to be revoked; empty: it is not."""
 
 
 class AcmeCertificate(Value):
@@ -153,6 +163,27 @@ class IssuedChain(Value):
     """Certificate and intermediates in PEM."""
     not_before: datetime
     not_after: datetime
+    certificate_id: str = ""
+    """Identifier for renewal information (RFC 9773, 4.1); empty: the certificate has none."""
+
+
+class RenewalWindow(Value):
+    """The authority's suggestion when to renew a certificate (RFC 9773, 4.2). Times in seconds since the epoch."""
+
+    start: float
+    end: float
+    retry_after_seconds: float
+    """Delay until the suggestion should be read again."""
+
+
+REVOCATION_REASONS = {
+    "unspecified": 0,
+    "keyCompromise": 1,
+    "affiliationChanged": 3,
+    "superseded": 4,
+    "cessationOfOperation": 5,
+}
+"""Codes of the reasons for which a certificate may be revoked (RFC 5280, 5.3.1), by name."""
 
 
 class AcmeTarget(Value):
