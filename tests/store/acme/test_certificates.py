@@ -49,6 +49,14 @@ async def test_a_request_is_due_at_once_and_taken_by_one_controller(world: World
     assert await world.store.acme.take_due(limit=10, lease_seconds=60.0) == ()
 
 
+async def test_a_project_with_many_due_certificates_does_not_delay_those_of_others(world: World) -> None:
+    for number in range(20):
+        await world.store.acme.request(new(f"n{number}"))
+    await world.store.acme.request(new(project_id="p2"))
+    found = await world.store.acme.take_due(limit=3, lease_seconds=60.0)
+    assert sorted(one.project_id for one in found) == ["p1", "p1", "p2"]
+
+
 async def test_a_request_is_returned_as_it_was_made(world: World) -> None:
     made = await world.store.acme.request(new())
     assert (made.names, made.progress) == (("www.example.org", "example.org"), AcmeProgress())

@@ -56,7 +56,8 @@ from evenkeel.metrics.controller import ACME_RESULTS
 
 log = structlog.get_logger(__name__)
 
-DUE_PER_LOOK = 20
+DUE_PER_LOOK = 8
+"""Due certificates that are taken at once. Few, so that what becomes due meanwhile does not wait for slow ones."""
 UNUSED_LOOK_SECONDS = 60.0
 UNUSED_SECONDS = 3600.0
 """Time for which a request that a reference made stays without a listener that has the reference."""

@@ -57,7 +57,9 @@ class AcmeStore(Protocol):
         ...
 
     async def take_due(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
-        """Return due certificates, longest due first; no other controller takes them for ``lease_seconds``."""
+        """Return due certificates, longest due first; of a project one more only after one of each other project that
+        has any. No other controller takes them for ``lease_seconds``.
+        """
         ...
 
     async def note(

@@ -130,8 +130,12 @@ def request_revocation(connection: Connection, project_id: ProjectId, name: str,
 
 
 def read_due(connection: Connection, limit: int) -> list[str]:
-    """Ids of due certificates, longest due first."""
-    statement = select(_row.c.id).where(_is_due()).order_by(_row.c.next_attempt_at).limit(limit)
+    """Ids of due certificates, longest due first, with turns for projects.
+
+    Without turns, a project whose names take long to resolve would delay all others by its whole backlog.
+    """
+    of_project = func.row_number().over(partition_by=_row.c.project_id, order_by=_row.c.next_attempt_at)
+    statement = select(_row.c.id).where(_is_due()).order_by(of_project, _row.c.next_attempt_at).limit(limit)
     return list(connection.scalars(statement))
 
 
