@@ -60,7 +60,7 @@ from evenkeel.devices.bigip.render.pool import pool_object
 from evenkeel.devices.bigip.render.profiles import compression_profile, http_profile
 from evenkeel.devices.bigip.render.rules import listener_rules
 from evenkeel.devices.bigip.render.server_ssl import server_ssl_profiles
-from evenkeel.devices.bigip.render.services.rule import service_objects
+from evenkeel.devices.bigip.render.services.rule import listener_responses, service_objects
 from evenkeel.devices.bigip.render.tls import cipher_objects
 from evenkeel.devices.bigip.render.transport import transport_profiles
 from evenkeel.devices.bigip.render.virtual import virtual_server
@@ -141,8 +141,10 @@ def _listener_objects(
     service: ServiceDefinition, routes: Routing, pool: ServicePool | None, names: BigIpNames, parts: Parts
 ) -> list[WantedObject]:
     """The virtual server's auxiliary objects, except client-ssl profiles. ``parts``: of its enhanced services."""
-    listener, l7 = routes.listener, render_l7(service, routes, names)
-    groups, rule_parts = service_objects(service, listener, parts, names, l7.parts)
+    listener = routes.listener
+    responses = listener_responses(service, listener, parts, names)
+    l7 = render_l7(service, routes, names, responses)
+    groups, rule_parts = service_objects(service, listener, parts, names, responses, l7.parts)
     return [
         *(cipher_objects(service, listener, names) if listener.protocol == TLS_PROTOCOL else ()),
         *http_profile(service, listener, names),

@@ -26,12 +26,15 @@ from evenkeel.devices.bigip.render.l7.sharing import shares_connections
 from evenkeel.devices.bigip.render.l7.values import comparison
 from evenkeel.devices.bigip.render.persistence import TABLE_SECONDS
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
+from evenkeel.devices.bigip.render.services.responses import Responses
 
 
-def program_parts(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> Iterator[RulePart]:
+def program_parts(
+    service: ServiceDefinition, routing: Routing, names: BigIpNames, responses: Responses
+) -> Iterator[RulePart]:
     """Parts of the iRule that implement the L7 policies."""
     group = data_group_path(service, KIND, routing.listener.id, names)
-    text = "".join((*_compare_code(routing), *_action_code(routing)))
+    text = "".join((*_compare_code(routing), *_action_code(routing, responses)))
     text = text.replace("@GROUP@", group).replace("@COUNT@", str(len(routing.policies)))
     yield RulePart(event="HTTP_REQUEST", order=Order.ROUTING, lines=_lines(text))
     if sets_app_cookies(routing.pools):
@@ -62,7 +65,7 @@ def _compare_code(routing: Routing) -> Iterator[str]:
     yield _EACH_RULE_END
 
 
-def _action_code(routing: Routing) -> Iterator[str]:
+def _action_code(routing: Routing, responses: Responses) -> Iterator[str]:
     yield _ACTION
     yield "" if shares_connections(routing) else _DETACH
     yield _TLS if routing.uses_tls else ""
@@ -72,7 +75,12 @@ def _action_code(routing: Routing) -> Iterator[str]:
         yield _PERSISTENCE
         yield _APP_COOKIE if sets_app_cookies(routing.pools) else ""
         yield _PERSISTENCE_END
-    yield _ANSWERS
+    yield _ANSWERS.format(
+        rejected=responses.command(403, html=r'"\074h1\076403 Forbidden\074/h1\076"'),
+        url=responses.command("$l7_code", '"Location"', "[URI::decode $l7_target]"),
+        prefix=responses.command("$l7_code", '"Location"', '"[URI::decode $l7_target]$l7_uri"'),
+        unavailable=responses.command(503, html=r'"\074h1\076503 Service Unavailable\074/h1\076"'),
+    )
 
 
 def _selected_blocks(blocks: dict[str, str], wanted: Collection[str]) -> Iterator[str]:
@@ -318,24 +326,24 @@ if {{ [info exists l7_app_cookie] && $l7_app_cookie ne "" && [HTTP::cookie exist
     persist add uie [HTTP::cookie value $l7_app_cookie] {TABLE_SECONDS}
 }}
 """
-_ANSWERS = r"""
+_ANSWERS = """
         pool $l7_target
-    }
-    reject {
-        HTTP::respond 403 content "\074h1\076403 Forbidden\074/h1\076" noserver "Content-Type" "text/html"
+    }}
+    reject {{
+        {rejected}
         return
-    }
-    url {
-        HTTP::respond $l7_code noserver "Location" [URI::decode $l7_target]
+    }}
+    url {{
+        {url}
         return
-    }
-    prefix {
-        HTTP::respond $l7_code noserver "Location" "[URI::decode $l7_target]$l7_uri"
+    }}
+    prefix {{
+        {prefix}
         return
-    }
-    default {
-        HTTP::respond 503 content "\074h1\076503 Service Unavailable\074/h1\076" noserver "Content-Type" "text/html"
+    }}
+    default {{
+        {unavailable}
         return
-    }
-}
+    }}
+}}
 """

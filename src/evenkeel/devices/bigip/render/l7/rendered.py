@@ -9,6 +9,7 @@ from evenkeel.devices.bigip.render.l7.effective import Routing
 from evenkeel.devices.bigip.render.l7.policy import expressible_as_policy, policy_object
 from evenkeel.devices.bigip.render.l7.records import l7_data_group
 from evenkeel.devices.bigip.render.rule_parts import RulePart
+from evenkeel.devices.bigip.render.services.responses import Responses
 from evenkeel.devices.bigip.render.transport import sends_proxy_header
 from evenkeel.devices.errors import Unrenderable
 
@@ -23,15 +24,16 @@ class RenderedL7(Value):
     parts: tuple[RulePart, ...] = ()
 
 
-def render_l7(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> RenderedL7:
-    """Render the L7 policies of a listener as an LTM policy or iRule. Raises :class:`Unrenderable`."""
+def render_l7(service: ServiceDefinition, routing: Routing, names: BigIpNames, responses: Responses) -> RenderedL7:
+    """Render the L7 policies of a listener as an LTM policy or iRule, with these responses. Raises
+    :class:`Unrenderable`."""
     if not routing.policies:
         return RenderedL7()
     _refuse_different_proxies(routing)
     _refuse_different_tls(routing)
     if expressible_as_policy(routing):
         return RenderedL7(objects=(policy_object(service, routing, names),))
-    parts = tuple(program_parts(service, routing, names))
+    parts = tuple(program_parts(service, routing, names, responses))
     return RenderedL7(objects=(l7_data_group(service, routing, names),), parts=parts)
 
 

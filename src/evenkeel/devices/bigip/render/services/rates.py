@@ -11,6 +11,7 @@ from evenkeel.core.devices.rate_limits import Counter
 from evenkeel.core.devices.service import ServiceListener
 from evenkeel.devices.bigip.naming import plain_or_digest
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
+from evenkeel.devices.bigip.render.services.responses import Responses
 from evenkeel.devices.bigip.render.services.texts import Texts
 from evenkeel.devices.rate_limits import ClientLimit, Condition, conditions_of, rendered_action
 
@@ -20,9 +21,9 @@ _ADDRESS = "[IP::client_addr]"
 _CARRIED = "[expr { [IP::stats bytes in] + [IP::stats bytes out] }]"
 
 
-def rate_limit_lines(listener: ServiceListener, limits: Sequence[ClientLimit], texts: Texts) -> Iterator[str]:
+def rate_limit_lines(listener: ServiceListener, limits: Sequence[ClientLimit], responses: Responses) -> Iterator[str]:
     """Lines of ``HTTP_REQUEST`` that count the request, and refuse it if it exceeds a limit."""
-    conditions = conditions_of(limits)
+    conditions, texts = conditions_of(limits), responses.texts
     for number, (counter, found) in enumerate(conditions.items()):
         if any(not condition.of_bytes for condition in found):
             yield from _count_request(listener, counter, number, found, texts)
@@ -35,7 +36,7 @@ def rate_limit_lines(listener: ServiceListener, limits: Sequence[ClientLimit], t
     for limit in limits:
         met = " && ".join(_met(condition, numbers[condition.counter], texts) for condition in limit.conditions)
         yield f"    if {{ {met} }} {{"
-        yield f"        {_action(limit)}"
+        yield f"        {_action(limit, responses)}"
         yield "        return"
         yield "    }"
 
@@ -102,7 +103,7 @@ def _is_one_of(urls: Sequence[str], texts: Texts) -> str:
     return " || ".join(f"$service_path eq {texts.word(url)}" for url in urls)
 
 
-def _action(limit: ClientLimit) -> str:
+def _action(limit: ClientLimit, responses: Responses) -> str:
     if limit.action == "DENY":
-        return f'HTTP::respond {limit.status} noserver "Retry-After" {limit.retry_after}'
+        return responses.command(limit.status, '"Retry-After"', str(limit.retry_after))
     return rendered_action(limit, _ACTIONS)

@@ -33,7 +33,7 @@ from evenkeel.devices.bigip.render.data_groups import data_group, data_group_pat
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 from evenkeel.devices.bigip.render.services.access_log import log_parts, log_pool
 from evenkeel.devices.bigip.render.services.rates import byte_counting_parts, rate_limit_lines
-from evenkeel.devices.bigip.render.services.responses import with_own_responses
+from evenkeel.devices.bigip.render.services.responses import Responses
 from evenkeel.devices.bigip.render.services.texts import Texts
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.rate_limits import ClientLimit, rate_limits
@@ -53,11 +53,12 @@ def service_objects(
     listener: ServiceListener,
     parts: Parts,
     names: BigIpNames,
+    responses: Responses | None = None,
     others: Sequence[RulePart] = (),
 ) -> tuple[list[WantedObject], list[RulePart]]:
     """Data groups for a listener's parts of enhanced services and rate limits, and the parts of the iRule with theirs.
 
-    ``others``: the parts of the listener's L7 policies, which come first.
+    ``others``: the parts of the listener's L7 policies, which come first; ``responses``: those that they use.
     """
     if parts.member_connection_limit is not None and listener.protocol not in L7_PROTOCOLS:
         # F5's manual does not say whether a fastL4 virtual server has a queue
@@ -68,7 +69,8 @@ def service_objects(
     limits = rate_limits(listener, parts)
     if not (parts.names or limits):
         return [], list(others)
-    texts = Texts(data_group_path(service, TEXTS, listener.id, names), over_tls=listener.protocol == TLS_PROTOCOL)
+    responses = responses or listener_responses(service, listener, parts, names)
+    texts = responses.texts
     log = parts.access_log
     rule = [
         *others,
@@ -76,9 +78,9 @@ def service_objects(
         *_admission(service, listener, parts, names),
         *_connection_limit(listener, parts),
         *byte_counting_parts(listener, limits),
-        *_of_requests(listener, parts, limits, texts),
+        *_of_requests(listener, parts, limits, responses),
+        *_without_member(parts, responses),
     ]
-    rule = list(with_own_responses(rule, parts, texts))
     objects = [
         network_group(service, kind, listener.id, _canonical(networks), names)
         for kind in NETWORKS
@@ -89,6 +91,20 @@ def service_objects(
     if texts.records:
         objects.append(data_group(service, TEXTS, listener.id, dict(sorted(texts.records.items())), names))
     return objects, rule
+
+
+def listener_responses(
+    service: ServiceDefinition, listener: ServiceListener, parts: Parts, names: BigIpNames
+) -> Responses:
+    """The responses of a listener's iRule, with their texts in its data group."""
+    group = data_group_path(service, TEXTS, listener.id, names)
+    return Responses(parts, Texts(group, over_tls=listener.protocol == TLS_PROTOCOL))
+
+
+def _without_member(parts: Parts, responses: Responses) -> Iterator[RulePart]:
+    # clients for whom no member has room get the same as from HAProxy
+    if responses.has_page(503) or parts.member_connection_limit is not None:
+        yield RulePart(event="LB_FAILED", order=Order.ADMISSION, lines=(f"    {responses.command(503)}",))
 
 
 def _canonical(networks: Iterable[str]) -> list[str]:
@@ -124,9 +140,10 @@ def _connection_limit(listener: ServiceListener, parts: Parts) -> Iterator[RuleP
 
 
 def _of_requests(
-    listener: ServiceListener, parts: Parts, limits: Sequence[ClientLimit], texts: Texts
+    listener: ServiceListener, parts: Parts, limits: Sequence[ClientLimit], responses: Responses
 ) -> Iterator[RulePart]:
-    answers = tuple(_answers(listener, parts, limits, texts))
+    texts = responses.texts
+    answers = tuple(_answers(listener, parts, limits, responses))
     if answers:
         yield RulePart(event="HTTP_REQUEST", order=Order.ADMISSION, lines=answers)
     changes = [each for each in (parts.request_headers, parts.response_headers) if each is not None]
@@ -146,7 +163,9 @@ def _of_requests(
         yield RulePart(event="HTTP_RESPONSE", order=Order.INSERTION, lines=lines)
 
 
-def _answers(listener: ServiceListener, parts: Parts, limits: Sequence[ClientLimit], texts: Texts) -> Iterator[str]:
+def _answers(
+    listener: ServiceListener, parts: Parts, limits: Sequence[ClientLimit], responses: Responses
+) -> Iterator[str]:
     redirects = parts.https_redirect is not None and listener.protocol != TLS_PROTOCOL
     if not limits and parts.maintenance is None and not redirects:
         return
@@ -154,22 +173,21 @@ def _answers(listener: ServiceListener, parts: Parts, limits: Sequence[ClientLim
     yield "    if { [HTTP::has_responded] } {"
     yield "        return"
     yield "    }"
-    yield from rate_limit_lines(listener, limits, texts)
+    yield from rate_limit_lines(listener, limits, responses)
     if parts.maintenance is not None:
-        page = parts.maintenance
-        type_, body = texts.word(page.content_type), texts.word(page.body)
-        headers = f'"Content-Type" {type_} "Retry-After" {page.retry_after}'
-        yield f"    HTTP::respond 503 content {body} noserver {headers}"
+        after = ('"Retry-After"', str(parts.maintenance.retry_after))
+        yield f"    {responses.command(503, *after, page=parts.maintenance)}"
         yield "    return"
     if redirects and parts.https_redirect is not None:
         port = "" if parts.https_redirect.port == 443 else f":{parts.https_redirect.port}"
         yield '    if { [HTTP::host] eq "" } {'
-        yield "        HTTP::respond 400 noserver"
+        yield f"        {responses.command(400)}"
         yield "        return"
         yield "    }"
         yield "    regsub {:[0-9]*$} [HTTP::host] {} service_name"
         location = f'"https://${{service_name}}{port}[HTTP::uri]"'
-        yield f'    HTTP::respond {parts.https_redirect.code} noserver "Location" {location}'
+        moved = responses.command(parts.https_redirect.code, '"Location"', location)
+        yield f"    {moved}"
         yield "    return"
 
 
