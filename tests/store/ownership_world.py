@@ -22,6 +22,7 @@ from evenkeel.core.status.outcomes import Applied
 from evenkeel.core.tls.certificates import CertificateFacts, CertificateKind
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Database, open_database
+from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.operators.store import SqlOperators
 from evenkeel.store.options import StoreOptions
@@ -131,8 +132,9 @@ class World:
         """Store tenant objects as they are."""
 
         def store(connection: Any) -> None:
-            for each in objects:
-                connection.execute(insert(TABLES[type(each)]).values(**row_of(each)))
+            # in the order given, for children name their parents
+            for kind, some in itertools.groupby(objects, type):
+                insert_all(connection, TABLES[kind], [row_of(each) for each in some])
 
         await self.db.write(store)
 

@@ -15,6 +15,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.placement import AgentSnapshot, GroupSnapshot, ShardSnapshot, handover_overdue
 from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.ownership.agent_views import read_agents
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling.rules import read_rules
@@ -170,10 +171,10 @@ def _fill(connection: Connection, group: Rows) -> None:
         "created_at": 0.0,
     }
     connection.execute(insert(schema.device_group).values(device_driver="noop", ha_type="pair", **place))
-    for agent in group.agents:
-        connection.execute(insert(schema.agent).values(**_agent_row(agent, now)))
-    for number, shard in enumerate(group.shards):
-        connection.execute(insert(schema.shard).values(**_shard_row(str(number), shard, now)))
+    insert_all(connection, schema.agent, [_agent_row(agent, now) for agent in group.agents])
+    insert_all(
+        connection, schema.shard, [_shard_row(str(number), each, now) for number, each in enumerate(group.shards)]
+    )
 
 
 def _agent_row(agent: AgentRow, now: float) -> dict[str, Any]:
