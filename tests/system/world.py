@@ -45,6 +45,9 @@ TTL_SECONDS = 2.0
 REAL_TTL_SECONDS = 20.0
 """In real time this process may stand still for so long, and nobody who lives is taken for dead."""
 
+TICK_SECONDS, REAL_TICK_SECONDS = 0.1, 0.25
+"""Shortest interval of what controllers do again and again; it is most of what a test costs that waits for long."""
+
 UNHURRIED = {
     f"{name}_interval_seconds": 1.0 for name in ("schedule", "sweep", "homes", "suspicion", "renewal", "balance")
 }
@@ -143,16 +146,17 @@ class World:
         """Of certificates, as the devices hold them."""
         self.reschedule = RescheduleMode.CONTROL
         ttl_seconds = TTL_SECONDS if is_virtual() else REAL_TTL_SECONDS
+        tick_seconds = self._tick_seconds = TICK_SECONDS if is_virtual() else REAL_TICK_SECONDS
         self.duplicate_patience_seconds = 2 * ttl_seconds
         self.retire_seconds = 30.0
         self.controller_settings = ControllerSettings(
             session_ttl_seconds=ttl_seconds,
-            schedule_interval_seconds=0.05,
-            sweep_interval_seconds=0.1,
+            schedule_interval_seconds=tick_seconds,
+            sweep_interval_seconds=2 * tick_seconds,
             settle_seconds=0.3,
-            homes_interval_seconds=0.1,
-            suspicion_interval_seconds=0.05,
-            renewal_interval_seconds=0.1,
+            homes_interval_seconds=2 * tick_seconds,
+            suspicion_interval_seconds=tick_seconds,
+            renewal_interval_seconds=2 * tick_seconds,
         )
         self._buses: dict[str, WatchedBus] = {}
         self._addresses = iter(range(1, 250))
@@ -211,7 +215,7 @@ class World:
             group_number=number,
             host=host,
             report_interval_seconds=0.5,
-            keepalive_interval_seconds=0.1,
+            keepalive_interval_seconds=2 * self._tick_seconds,
             call_timeout_seconds=10.0,
             status_interval_seconds=0.5,
             write_budget_seconds=0.2,

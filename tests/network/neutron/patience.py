@@ -11,6 +11,6 @@ PATIENCE_SECONDS = 240.0
 T = TypeVar("T")
 
 
-async def eventually(condition: Callable[[], T | Awaitable[T]], *, every_seconds: float = 0.05) -> T:
+async def eventually(condition: Callable[[], T | Awaitable[T]], *, every_seconds: float | None = None) -> T:
     """The first true answer of ``condition``."""
     return await waiting.eventually(condition, within_seconds=PATIENCE_SECONDS, every_seconds=every_seconds)
