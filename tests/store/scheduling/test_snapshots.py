@@ -81,9 +81,21 @@ async def test_reason_is_written_on_unplaced_ones_only(world: World) -> None:
     waiting, placed = await world.load_balancer(), await world.placed()
     with watched() as seen:
         await world.store.scheduling.explain_unplaced([waiting.id, placed.id, "gone"], "no agent is up")
-    assert len(seen.sent) == 1
+    assert len(seen.sent) == 2
     assert (await world.load_balancer_row(waiting.id)).status_reason == "no agent is up"
     assert (await world.load_balancer_row(placed.id)).status_reason == ""
+
+
+async def test_a_reason_that_all_unplaced_ones_have_is_not_written_again(world: World) -> None:
+    waiting = [(await world.load_balancer()).id for _ in range(5)]
+    await world.store.scheduling.explain_unplaced(waiting, "no agent is up")
+    with watched() as seen:
+        await world.store.scheduling.explain_unplaced(waiting, "no agent is up")
+    # one statement however many there are: MariaDB has no statement that updates several rows by a list of parameters
+    assert [text.split()[0] for text in seen.sent] == ["SELECT"]
+    new = (await world.load_balancer()).id
+    await world.store.scheduling.explain_unplaced([*waiting, new], "no agent is up")
+    assert (await world.load_balancer_row(new)).status_reason == "no agent is up"
 
 
 async def test_placing_makes_the_tenants_shard(world: World) -> None:

@@ -3,7 +3,7 @@
 :mod:`evenkeel.store.scheduling.placing` commits each decision and checks its conditions again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -81,13 +81,17 @@ def _unplaced_statement(limit: int) -> Select[Any]:
 
 def explain_unplaced(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
     """Store the reason in load balancers that are still unplaced."""
-    connection.execute(
-        update(_root)
-        # A reason that is there already is not written again: the scheduler tries several times a second.
-        .where(_root.c.id == bindparam("b_id"), _root.c.shard_id.is_(None), _root.c.status_reason != reason)
-        .values(status_reason=reason),
-        [{"b_id": id_} for id_ in sorted(set(load_balancer_ids))],
-    )
+    waits = and_(_root.c.shard_id.is_(None), _root.c.status_reason != reason)
+    ids: Iterable[str] = set(load_balancer_ids)
+    if len(load_balancer_ids) > 1:
+        # The scheduler tries several times a second, and most have the reason already. MariaDB would get a statement
+        # for each of them.
+        ids = connection.scalars(select(_root.c.id).where(in_list(_root.c.id, ids), waits)).all()
+    if ids:
+        connection.execute(
+            update(_root).where(_root.c.id == bindparam("b_id"), waits).values(status_reason=reason),
+            [{"b_id": id_} for id_ in sorted(ids)],
+        )
 
 
 # -- groups and agents
