@@ -22,6 +22,7 @@ from evenkeel.core.devices.device import (
     Retirement,
 )
 from evenkeel.core.devices.plans import DevicePlan
+from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.networking.addresses import in_brackets
@@ -39,12 +40,14 @@ from evenkeel.devices.bigip.observe.cluster import ClusterView
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode, management_addresses, parse_options
 from evenkeel.devices.bigip.ownership import adoption
 from evenkeel.devices.bigip.reconcile.partition_pass import PassOutcome
+from evenkeel.devices.bigip.render.kept import KeptRenderings
 from evenkeel.devices.bigip.render.load_balancer import render
 from evenkeel.devices.bigip.sync.rules import ha_problems, role_problems, units
 from evenkeel.devices.bigip.sync.unit import SyncUnit, utc_now
 from evenkeel.devices.bigip.vcmp.host import VcmpHost
 from evenkeel.devices.errors import PartitionUnavailable
 from evenkeel.devices.esd.catalogue import Catalogue
+from evenkeel.devices.esd.selection import enhanced_names
 from evenkeel.devices.group import DeviceGroup, error_precedence, on_all, outcomes_of, plan_on_each, repairs
 from evenkeel.devices.https import tls_context
 
@@ -78,6 +81,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         self._unfit: dict[str, tuple[str, ...]] = {}
         """Reasons why a device must not be written in its cluster's state, by host."""
         verifier = DeviceObjects(self._common_objects, options.log_targets)
+        self._renderings = KeptRenderings()
         self._enhanced = Catalogue(options.esd_dir, verifier, strict=options.esd_strict)
 
     def _device(self, host: str) -> BigIpDevice:
@@ -379,9 +383,16 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         addresses, parent = self._options.addresses, self._options.parent_ssl_profile
         enhanced = await self._enhanced.definitions_for(batch.services)
         attachment = self._options.attachment
-        return tuple(
-            render(service, self._names, addresses, parent, enhanced, attachment) for service in batch.services
-        )
+
+        def rendered(service: ServiceDefinition) -> RenderedObjects:
+            named = {name: enhanced[name] for name in enhanced_names(service) if name in enhanced}
+            return self._renderings.rendered(
+                service,
+                (addresses, parent, attachment, named),
+                lambda one: render(one, self._names, addresses, parent, named, attachment),
+            )
+
+        return tuple(map(rendered, batch.services))
 
     async def enhanced_services(self) -> EnhancedServices | None:
         """Enhanced services from the files of the option ``esd_dir``."""

@@ -17,6 +17,7 @@ from evenkeel.core.devices.device import EnhancedServices
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.enhanced_services import OPTIONAL, EnhancedService
+from evenkeel.devices.esd.selection import enhanced_names
 
 log = structlog.get_logger(__name__)
 
@@ -68,7 +69,7 @@ class Catalogue:
         """
         named: set[str] = set()
         for service in services:
-            names = frozenset(name for one in service.listeners for name in one.enhanced_services)
+            names = enhanced_names(service)
             if names and not service.deleted:
                 plain = frozenset(name.removeprefix(OPTIONAL) for name in names)
                 self._users[service.load_balancer_id] = (service.project_id, plain)

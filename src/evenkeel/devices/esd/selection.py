@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parameters import with_parameters
 from evenkeel.config.esd.parts import PARTS, MemberConnectionLimit, Parts
-from evenkeel.core.devices.service import ServiceListener
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from evenkeel.core.resources.enhanced_services import OPTIONAL, PER_LISTENER_MAX
 from evenkeel.core.resources.model import CHILDLESS_PROTOCOL, DATAGRAM_PROTOCOLS, L7_PROTOCOLS
 from evenkeel.devices.errors import Unrenderable
@@ -19,6 +19,11 @@ _IN_ANY_MODE = frozenset(
     ("allow", "deny", "connection_limit_per_source", "timeouts", "member_connection_limit", "drain", "access_log")
 )
 """Parts that need no HTTP; of ``timeouts`` only ``tunnel``."""
+
+
+def enhanced_names(service: ServiceDefinition) -> frozenset[str]:
+    """Names of the enhanced services of a load balancer's listeners, as the listeners have them."""
+    return frozenset(name for one in service.listeners for name in one.enhanced_services)
 
 
 def chosen_definitions(names: Sequence[str], known: Definitions) -> list[Definition]:

@@ -1,0 +1,40 @@
+"""Renderings are kept while the definition is equal: a verification of a partition renders only what has changed."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.devices.bigip.objects import RenderedObjects
+
+KEPT_MAX = 2000
+"""Load balancers of a device group whose renderings are kept: some 20 KB each, 40 MB together. Beyond it the least
+recently used are dropped."""
+
+
+class KeptRenderings:
+    """The last renderings of a group's load balancers."""
+
+    def __init__(self, kept_max: int = KEPT_MAX) -> None:
+        self._kept_max = kept_max
+        self._kept: OrderedDict[LoadBalancerId, tuple[object, ServiceDefinition, RenderedObjects]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def rendered(
+        self, service: ServiceDefinition, settings: object, render: Callable[[ServiceDefinition], RenderedObjects]
+    ) -> RenderedObjects:
+        """The load balancer's rendering, by ``render`` if its definition or ``settings`` differ from the last one's.
+
+        ``settings``: everything else that a rendering depends on.
+        """
+        last = self._kept.pop(service.load_balancer_id, None)
+        if last is None or last[0] != settings or last[1] != service:
+            last = (settings, service, render(service))
+        # A problem may pass, and what is deleted is rendered once more at most.
+        if last[2].objects:
+            self._kept[service.load_balancer_id] = last
+            if len(self._kept) > self._kept_max:
+                self._kept.popitem(last=False)
+        return last[2]
