@@ -77,6 +77,7 @@ SLOW = {
     "haproxyd/layer4/test_daemon_tcp.py": "daemons' processes, real HAProxys and network namespaces",
     "haproxyd/layer4/test_daemon_udp.py": "daemons' processes, real HAProxys and network namespaces",
     "haproxyd/layer4/test_kernel.py": "network namespaces",
+    "haproxyd/layer4/test_quic.py": "network namespaces",
     "haproxyd/layer4/test_pair.py": "pairs of daemons with VRRP in network namespaces",
     "haproxyd/partition": "real HAProxys for most tests",
     "haproxyd/test_daemon.py": "a daemon and real HAProxys",
