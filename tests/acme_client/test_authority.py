@@ -11,6 +11,7 @@ import pytest
 
 from evenkeel.acme_client.authority import AcmeAuthority
 from evenkeel.core.kit.errors import AuthorityRefused, AuthorityUnavailable, OrderUnknown
+from evenkeel.core.tls.acme.caa import Issuer
 from evenkeel.core.tls.acme.values import AuthorizationStatus, OrderStatus
 from evenkeel.core.tls.certificates import PrivateKey
 from tests.acme_client.authority_server import TOKEN, AuthorityServer, Response
@@ -191,3 +192,18 @@ async def test_an_authority_that_nobody_runs_is_unavailable() -> None:
     with pytest.raises(AuthorityUnavailable, match="cannot be reached"):
         await gone.order(PrivateKey(ACCOUNT.reveal()), NAMES)
     gone.close()
+
+
+async def test_the_authoritys_names_are_those_of_its_directory_or_the_configured_ones(
+    authority: AcmeAuthority, server: AuthorityServer
+) -> None:
+    assert (await authority.issuer(ACCOUNT)).identities == ()
+    usual = {"newNonce": "nonce", "newAccount": "account", "newOrder": "new-order"}
+    urls = {key: f"{server.root}/{name}" for key, name in usual.items()}
+    server.responses["/directory"] = Response({**urls, "meta": {"caaIdentities": ["CA.example."]}})
+    for configured, named in (((), ("ca.example",)), (("own.example",), ("own.example",))):
+        other = AcmeAuthority(
+            f"{server.root}/directory", contact="", ca_file=None, timeout_seconds=2.0, caa_identities=configured
+        )
+        assert await other.issuer(ACCOUNT) == Issuer(identities=named, account_url=f"{server.root}/account/1")
+        other.close()

@@ -8,6 +8,7 @@ import pytest
 
 from evenkeel.acme_client.resolver import DnsResolver
 from evenkeel.core.kit.errors import ResolverUnavailable
+from evenkeel.core.tls.acme.caa import CaaRecord
 from tests.services.name_server import NameServer
 
 RECORDS = {"www.example.org": ("192.0.2.1", "2001:db8::1"), "empty.example.org": ()}
@@ -38,6 +39,20 @@ async def test_a_name_server_that_fails_or_is_silent_is_no_answer(server: NameSe
     server.silent = True
     with pytest.raises(ResolverUnavailable, match=r"www\.example\.org"):
         await asyncio.wait_for(resolver.addresses("www.example.org"), 30)
+
+
+async def test_caa_records_are_those_of_the_name_itself(server: NameServer) -> None:
+    resolver = DnsResolver([server.address], timeout_seconds=5.0)
+    server.authorizations = {"www.example.org": ('0 issue "ca.example; validationmethods=http-01"', '128 iodef "x"')}
+    found = await resolver.caa("www.example.org")
+    assert sorted(found) == [
+        CaaRecord(0, "issue", "ca.example; validationmethods=http-01"),
+        CaaRecord(128, "iodef", "x"),
+    ]
+    assert await resolver.caa("empty.example.org") == await resolver.caa("gone.example.org") == ()
+    server.rcode = dns.rcode.SERVFAIL
+    with pytest.raises(ResolverUnavailable, match="CAA records"):
+        await resolver.caa("www.example.org")
 
 
 def test_name_servers_are_addresses_with_an_optional_port() -> None:

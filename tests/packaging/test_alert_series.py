@@ -25,6 +25,7 @@ DAY = 86_400
 OWN = 'evenkeel_own_certificate_ends_timestamp_seconds{instance="c:1",certificate="message broker mq:5671"}'
 OLDEST = 'evenkeel_notification_oldest_seconds{instance="c:1"}'
 DROPPED = 'evenkeel_notifications_dropped_total{instance="c:1"}'
+RENEWALS = 'evenkeel_acme_orders_total{{instance="c:1",result="{}"}}'
 FLOWS, FLOWS_MAX, FLOWS_DROPPED = (
     f'evenkeel_haproxyd_{name}{{instance="h:1"}}' for name in ("flows", "flows_max", "flows_dropped_total")
 )
@@ -45,6 +46,10 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "EvenKeelControllerDown": (
         [{"series": WORKER, "values": "1+0x35 0 0 0 0"}],
         [{"series": WORKER, "values": "1+0x35 0 1 1 1"}],
+    ),
+    "EvenKeelCertificateRenewalsFail": (
+        [{"series": RENEWALS.format("renewal_failed"), "values": "0 1+0x39"}],
+        [{"series": RENEWALS.format(result), "values": "0 1+0x39"} for result in ("failed", "renewal_begun")],
     ),
     "EvenKeelNotificationsLate": (
         [{"series": OLDEST, "values": "0+60x40"}],
@@ -83,7 +88,7 @@ def test_an_alert_fires_for_its_cause_only(tmp_path: Path, name: str, fires: boo
         labels["severity"] = "critical"
     if "Own" in name:
         labels = {"severity": "warning", "certificate": "message broker mq:5671"}
-    if "Notifications" in name:
+    if "Notifications" in name or "Renewals" in name:
         labels = {"severity": "critical" if "Dropped" in name else "warning"}
     if "Background" in name:
         labels["loop"] = "sweeper"

@@ -42,6 +42,7 @@ LOAD_BALANCERS = 11
 BY_SERIES = {
     "EvenKeelApiSlow",
     "EvenKeelBackgroundWorkFails",
+    "EvenKeelCertificateRenewalsFail",
     "EvenKeelPartitionProblems",
     "EvenKeelConnectionTableFull",
     "EvenKeelFlowsDropped",

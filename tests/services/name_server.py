@@ -1,4 +1,4 @@
-"""A little name server of our own, with dnspython: A and AAAA records of some names, over UDP."""
+"""A little name server of our own, with dnspython: A, AAAA and CAA records of some names, over UDP."""
 
 import asyncio
 import ipaddress
@@ -17,6 +17,8 @@ class NameServer(asyncio.DatagramProtocol):
 
     def __init__(self, records: Mapping[str, Sequence[str]], *, host: str = "127.0.0.1", port: int = 0) -> None:
         self.records = dict(records)
+        self.authorizations: dict[str, Sequence[str]] = {}
+        """CAA records by name, as in zone files."""
         self.rcode = dns.rcode.NOERROR
         self.silent = False
         self._place = host, port
@@ -47,6 +49,9 @@ class NameServer(asyncio.DatagramProtocol):
         (question,) = response.question
         found = self.records.get(question.name.to_text(omit_final_dot=True).lower())
         response.set_rcode(dns.rcode.NXDOMAIN if found is None and not self.rcode else self.rcode)
+        for value in self.authorizations.get(question.name.to_text(omit_final_dot=True).lower(), ()):
+            if question.rdtype == dns.rdatatype.CAA:
+                response.answer.append(dns.rrset.from_text(question.name, 1, "IN", "CAA", value))
         for address in found or ():
             kind = "A" if ipaddress.ip_address(address).version == 4 else "AAAA"
             if question.rdtype == dns.rdatatype.from_text(kind):

@@ -19,6 +19,7 @@ from evenkeel.acme_client.key_pairs import account_key, request_for
 from evenkeel.core.kit.blocking import BlockingCalls
 from evenkeel.core.kit.errors import AuthorityRefused, AuthorityUnavailable, OrderUnknown
 from evenkeel.core.resources.http_challenges import is_challenge
+from evenkeel.core.tls.acme.caa import Issuer
 from evenkeel.core.tls.acme.values import (
     AuthorityOrder,
     Authorization,
@@ -69,7 +70,8 @@ class _Renewal(messages.NewOrder):
 class AcmeAuthority:
     """One authority. ``contact``: e-mail address of the account; empty: none. ``ca_file``: CA certificates for its
     HTTPS server; None: the system's. ``timeout_seconds``: of each request; an operation has three times as long.
-    ``external_account``: for External Account Binding; None: without.
+    ``external_account``: for External Account Binding; None: without. ``caa_identities``: names of the authority in CAA
+    records; none: those that its directory states.
     """
 
     def __init__(
@@ -80,11 +82,13 @@ class AcmeAuthority:
         ca_file: str | None,
         timeout_seconds: float,
         external_account: ExternalAccount | None = None,
+        caa_identities: Sequence[str] = (),
     ) -> None:
         self._directory_url = directory_url
         self._origin = _origin_of(directory_url)
         self._contact = contact
         self._external_account = external_account
+        self._caa_identities = tuple(caa_identities)
         self._verify: str | bool = ca_file or True
         self._timeout_seconds = timeout_seconds
         self._calls = BlockingCalls(
@@ -95,6 +99,10 @@ class AcmeAuthority:
         )
         # The library's client is for one thread: it hands out nonces without a lock.
         self._of_thread = threading.local()
+
+    async def issuer(self, account: PrivateKey) -> Issuer:
+        """Read the directory and the account."""
+        return await self._run(account, self._issuer)
 
     async def order(self, account: PrivateKey, names: Sequence[str], *, replaces: str = "") -> AuthorityOrder:
         """Make an order for these names."""
@@ -225,6 +233,14 @@ class AcmeAuthority:
             response = _post(client, client.directory["newOrder"], plain)
         url = self._checked(response.headers["Location"])
         return self._order_of(url, messages.Order.from_json(response.json()), (), 0.0)
+
+    def _issuer(self, client: ClientV2) -> Issuer:
+        meta = client.directory.to_partial_json().get("meta")
+        found = self._caa_identities or getattr(meta, "caa_identities", None) or ()
+        # Without a stated name nothing is known, which is no reason to keep a certificate from anyone.
+        identities = tuple(str(each).rstrip(".").lower() for each in found)
+        account = _network_of(client).account
+        return Issuer(identities=identities, account_url="" if account is None else str(account.uri))
 
     def _renewal_window(self, client: ClientV2, certificate_id: str) -> RenewalWindow | None:
         base = client.directory.to_partial_json().get(RENEWAL_INFO)

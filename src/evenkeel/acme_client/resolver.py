@@ -8,8 +8,10 @@ import dns.exception
 import dns.resolver
 
 from evenkeel.core.kit.errors import ResolverUnavailable
+from evenkeel.core.tls.acme.caa import CaaRecord
 
 ADDRESSES_MAX = 50
+RECORDS_MAX = 100
 
 
 class DnsResolver:
@@ -38,6 +40,21 @@ class DnsResolver:
                 raise ResolverUnavailable(f"{name} cannot be resolved: {error}"[:500]) from error
             found += [str(ipaddress.ip_address(each.address)) for each in answer]
         return tuple(sorted(set(found))[:ADDRESSES_MAX])
+
+    async def caa(self, name: str) -> tuple[CaaRecord, ...]:
+        """Return the CAA records of the name, after CNAMEs."""
+        try:
+            answer = await self._resolver.resolve(f"{name}.", "CAA", search=False)
+        except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
+            return ()
+        except (dns.exception.DNSException, OSError) as error:
+            raise ResolverUnavailable(f"the CAA records of {name} cannot be read: {error}"[:500]) from error
+        found = [CaaRecord(each.flags, _text(each.tag), _text(each.value)) for each in answer]
+        return tuple(found[:RECORDS_MAX])
+
+
+def _text(content: bytes) -> str:
+    return content.decode("ascii", "replace")
 
 
 def _address_and_port(text: str) -> tuple[str, int]:

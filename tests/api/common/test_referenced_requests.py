@@ -12,7 +12,9 @@ from evenkeel.api.common.acme_requests import AcmeRequests
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.acme.authorities import AuthorityScope
+from evenkeel.core.tls.acme.progress import Advance
 from evenkeel.core.tls.acme.references import parse_reference
+from evenkeel.core.tls.acme.values import AcmeProgress
 from evenkeel.core.tls.certificates import CertificateKind, NewCertificate
 from evenkeel.key_managers.acme_references import AcmeReferences
 from evenkeel.key_managers.directory import SCHEME, DirectoryKeyManager, Encryption
@@ -124,3 +126,14 @@ async def test_a_projects_limit_of_certificates_holds_for_references(api: Client
         await listener(api, default_tls_container_ref=f"acme://{name}.example?self_signed") for name in ("a", "b", "c")
     ]
     assert [answer.status_code for answer in answers] == [201, 201, 409]
+
+
+async def test_the_problem_of_a_request_is_told_on_the_load_balancer(api: Client, store: SqlStore) -> None:
+    made = (await listener(api, default_tls_container_ref=f"{REFERENCE}?self_signed")).json()["listener"]
+    (root,) = made["loadbalancers"]
+    (taken,) = await store.acme.take_due(limit=1, lease_seconds=60.0)
+    waiting = AcmeProgress(problem="www.example.org has no address in the DNS.", waits=1)
+    await store.acme.note(taken, Advance(waiting, 5.0), lease_seconds=60.0)
+    shown = (await api.http.get(f"/evenkeel/v1/loadbalancers/{root['id']}/agent")).json()["hosting"]
+    assert "is waiting: www.example.org has no address in the DNS." in shown["operating_reason"]
+    assert shown["remedy"].endswith(f"evenkeel certificate show directory://{PROJECT}/{OWN_NAME}")

@@ -14,7 +14,9 @@ from evenkeel.core.kit.errors import (
     ResolverUnavailable,
     StoreUnavailable,
 )
+from evenkeel.core.tls.acme.caa import CaaRecord
 from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeProgress, AcmeState, AcmeStep, OrderStatus, RenewalWindow
+from evenkeel.metrics.controller import ACME_RESULTS
 from tests.controller.acme.world import ADDRESS, LOAD_BALANCER, NOW, Killed, World, target
 
 EFFECTS = 60
@@ -318,3 +320,34 @@ async def test_a_refused_revocation_is_told_and_leaves_the_certificate(world: Wo
         "not yours",
     )
     assert world.database.told[-1] == "certificate_revocation_failed" and len(world.authority.orders) == 1
+
+
+async def test_caa_records_that_do_not_name_the_authority_keep_it_from_an_order(world: World) -> None:
+    world.resolver.authorizations = {"example.org": (CaaRecord(0, "issue", "other.example"),)}
+    controller = world.controller()
+    await controller.process_due()
+    assert world.progress.state is AcmeState.WAITING and world.authority.orders == []
+    assert "CAA records of example.org do not allow a certificate for www.example.org" in world.progress.problem
+    # those of the name itself count, and not its parent's
+    world.resolver.authorizations["www.example.org"] = (CaaRecord(0, "issue", "ca.example"),)
+    await issue(world)
+    assert len(world.authority.orders) == 1
+
+
+async def test_a_failed_renewal_is_counted_apart_from_a_failed_first_order(world: World) -> None:
+    def counted(result: str) -> float:
+        return ACME_RESULTS.labels(result)._value.get()
+
+    before = counted("failed"), counted("renewal_failed")
+    world.database.applied = False
+    await world.controller().process_due()
+    world.authority.refuse("404")
+    await world.controller().process_due()
+    assert (counted("failed"), counted("renewal_failed")) == (before[0] + 1, before[1])
+    world.database.certificate = replace(
+        world.database.certificate, progress=replace(world.progress, step=AcmeStep.CHECK, not_after=NOW + 86_400)
+    )
+    world.authority.failure = AuthorityRefused("rate limited")
+    await world.controller().process_due()
+    assert (counted("failed"), counted("renewal_failed")) == (before[0] + 1, before[1] + 1)
+    assert world.progress.state is AcmeState.ISSUED

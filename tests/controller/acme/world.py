@@ -12,6 +12,7 @@ from evenkeel.core.control.writes import Change
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.kit.errors import AuthorityRefused, Conflict, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.tls.acme.caa import CaaRecord, Issuer
 from evenkeel.core.tls.acme.progress import Advance
 from evenkeel.core.tls.acme.values import (
     AcmeCertificate,
@@ -176,6 +177,10 @@ class Authority:
         self.revoked: list[int] = []
         self.revocation_failure: Exception | None = None
 
+    async def issuer(self, account: PrivateKey) -> Issuer:
+        self._use(account)
+        return Issuer(identities=("ca.example",), account_url="https://ca.example/account/1")
+
     async def renewal_window(self, account: PrivateKey, certificate_id: str) -> RenewalWindow | None:
         self._use(account)
         return self.window
@@ -304,6 +309,10 @@ class Resolver:
     def __init__(self) -> None:
         self.found: dict[str, tuple[str, ...]] = {"www.example.org": (ADDRESS,)}
         self.failure: Exception | None = None
+        self.authorizations: dict[str, tuple[CaaRecord, ...]] = {}
+
+    async def caa(self, name: str) -> tuple[CaaRecord, ...]:
+        return self.authorizations.get(name, ())
 
     async def addresses(self, name: str) -> tuple[str, ...]:
         if self.failure is not None:

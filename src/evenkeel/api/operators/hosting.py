@@ -1,6 +1,6 @@
 """Handler of the operators' API for the agents that serve a load balancer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -9,7 +9,7 @@ from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
-from evenkeel.api.operators.references import CertificateTrouble, expiry_of, unreadable_of
+from evenkeel.api.operators.references import CertificateTrouble, expiry_of, unissued_of, unreadable_of
 from evenkeel.api.operators.remedies import device_remedy
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.agents import Agent
@@ -19,6 +19,8 @@ from evenkeel.core.control.shards import Shard
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.core.resources.statuses import PENDING
+from evenkeel.core.tls.acme.references import spellings
+from evenkeel.core.tls.acme.values import AcmeCertificate
 from evenkeel.core.tls.certificates import EXPIRY_DAYS, ReferencedCertificate, ReferenceQuery
 
 NAMED_OF_ONE_MAX = 100
@@ -62,7 +64,7 @@ async def _with_remedy(
         return replace(shown, remedy=device_remedy(group, await services.operators.agent_lives()))
     if shown.operating_reason or root.status_reason:
         return shown
-    trouble = await _certificates(services, root.id)
+    trouble = await _certificates(services, root)
     return replace(shown, operating_reason=trouble.text, remedy=trouble.remedy)
 
 
@@ -73,8 +75,20 @@ async def _group_out_of_reach(services: Services, shard: Shard) -> GroupReach | 
     return next((group for group in groups if (group.environment, group.number) == here), None)
 
 
-async def _certificates(services: Services, load_balancer_id: LoadBalancerId) -> CertificateTrouble:
-    """Describe the certificates of a load balancer that cannot be read, or else those that expire soon."""
+async def _unissued(services: Services, root: LoadBalancer) -> Mapping[str, AcmeCertificate]:
+    """Requested certificates of the project with a problem, by reference."""
+    if services.acme is None or services.certificates is None:
+        return {}
+    requested = await services.acme_store.requested(root.project_id)
+    reference = services.certificates.reference
+    return {reference(each.project_id, each.name): each for each in requested if each.progress.problem}
+
+
+async def _certificates(services: Services, root: LoadBalancer) -> CertificateTrouble:
+    """Describe the certificates of a load balancer that cannot be read, or else one that its authority does not issue,
+    or else those that expire soon.
+    """
+    load_balancer_id = root.id
 
     async def found(query: ReferenceQuery) -> Sequence[ReferencedCertificate]:
         return await services.operators.references(query, limit=NAMED_OF_ONE_MAX)
@@ -82,4 +96,9 @@ async def _certificates(services: Services, load_balancer_id: LoadBalancerId) ->
     unreadable = await found(ReferenceQuery(load_balancer_id=load_balancer_id, unreadable=True))
     if unreadable:
         return unreadable_of(unreadable)
+    if unissued := await _unissued(services, root):
+        used = {each.reference for each in await found(ReferenceQuery(load_balancer_id=load_balancer_id))}
+        for reference, request in unissued.items():
+            if used & {reference, *spellings(request.reference)}:
+                return unissued_of(request, reference)
     return expiry_of(await found(ReferenceQuery(load_balancer_id=load_balancer_id, expiring_days=max(EXPIRY_DAYS))))

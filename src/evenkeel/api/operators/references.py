@@ -16,6 +16,7 @@ from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.kit.values import Value
 from evenkeel.core.kit.words import counted
+from evenkeel.core.tls.acme.values import AcmeCertificate
 from evenkeel.core.tls.certificates import ReferencedCertificate, ReferenceQuery
 
 REFERENCES_MAX = 1000
@@ -117,6 +118,15 @@ def unreadable_of(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
         f"{first.kind.words} {first.reference} cannot be read from the key manager: {first.problem}{_more_text(rows)};"
         " devices keep the last content read",
         f"fix the cause, or give the listener or pool another reference; then: {_refresh(first)}",
+    )
+
+
+def unissued_of(request: AcmeCertificate, reference: str) -> CertificateTrouble:
+    """Describe a requested certificate of one load balancer that its authority does not issue or renew."""
+    names = ", ".join(request.names)
+    return CertificateTrouble(
+        f"certificate {reference} for {names} is {request.progress.state.value}: {request.progress.problem}",
+        f"fix the cause; the next attempt follows by itself: evenkeel certificate show {quote(reference)}",
     )
 
 

@@ -28,6 +28,7 @@ class AuthorityOptions(NamedTuple):
     ssl_ca_crt_file: str | None
     eab_key_id: str
     eab_key_file: str | None
+    caa_identities: list[str]
     projects: list[str]
 
     @property
@@ -80,6 +81,7 @@ def _options(conf: cfg.ConfigOpts) -> Iterator[AuthorityOptions]:
             conf.acme.ssl_ca_crt_file,
             conf.acme.eab_key_id,
             conf.acme.eab_key_file,
+            conf.acme.caa_identities,
             projects=[],
         )
     for section in named_sections(conf.list_all_sections()):

@@ -53,6 +53,7 @@ def open_acme(conf: cfg.ConfigOpts, keys: OpenedKeyManager, capabilities: Mappin
             ca_file=each.ssl_ca_crt_file,
             timeout_seconds=conf.acme.timeout,
             external_account=None if (key := external[each.name]) is None else ExternalAccount(each.eab_key_id, key),
+            caa_identities=each.caa_identities,
         )
         for each in configured
     }

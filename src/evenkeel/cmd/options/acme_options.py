@@ -27,6 +27,12 @@ _AUTHORITY = [
         help="For External Account Binding: file with the HMAC key in base64url, as the authority gave it. Only its "
         "owner may have access.",
     ),
+    cfg.ListOpt(
+        "caa_identities",
+        default=[],
+        help="Domain names that stand for the authority in CAA records, which are looked at before an order; default: "
+        "those that its directory states, and without any nothing is looked at.",
+    ),
 ]
 ACME = [
     cfg.StrOpt(

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import structlog
 
+from evenkeel.controller.acme.authorization_records import AuthorizationRecords
 from evenkeel.controller.acme.keys import AcmeKeys
 from evenkeel.controller.acme.readiness import NameProof
 from evenkeel.controller.driver import Driver
@@ -56,6 +57,7 @@ from evenkeel.metrics.controller import ACME_RESULTS
 
 log = structlog.get_logger(__name__)
 
+HTTP_01 = "http-01"
 DUE_PER_LOOK = 8
 """Due certificates that are taken at once. Few, so that what becomes due meanwhile does not wait for slow ones."""
 UNUSED_LOOK_SECONDS = 60.0
@@ -120,6 +122,7 @@ class AcmeIssuing:
         self._authorities = parts.authorities
         self.settings = parts.settings
         self._readiness = NameProof(store, operators, parts.resolver, parts.capabilities, network)
+        self._records = AuthorizationRecords(parts.resolver)
         self._keys = AcmeKeys(parts.certificates, parts.key_manager, parts.maker)
         self._uniform = uniform
         self._now = now
@@ -207,9 +210,12 @@ class AcmeIssuing:
         targets = await self._readiness.find(certificate)
         if isinstance(targets, str):
             return p.NamesUnproven(reason=targets)
+        account = await self._keys.account(authority.account)
+        issuer = await authority.client.issuer(account)
+        if problem := await self._records.problem(certificate.names, issuer, method=HTTP_01):
+            return p.NamesUnproven(reason=problem)
         if await self._store.ordering() >= self.settings.orders_max:
             return p.NamesUnproven(reason=f"{self.settings.orders_max} other orders are open, which is the most.")
-        account = await self._keys.account(authority.account)
         # Before the order, so that a key manager that does not work leaves no order behind.
         await self._keys.pending(certificate)
         order = await authority.client.order(account, certificate.names, replaces=certificate.progress.certificate_id)
@@ -317,7 +323,8 @@ class AcmeIssuing:
             about.debug("certificate step taken", step=result.progress.step.value, problem=result.progress.problem)
             return
         kind, _ = result.told
-        ACME_RESULTS.labels(kind.removeprefix("certificate_")).inc()
+        of_renewal = kind == "certificate_failed" and result.progress.not_after is not None
+        ACME_RESULTS.labels("renewal_failed" if of_renewal else kind.removeprefix("certificate_")).inc()
         about.info("certificate by ACME", kind=kind, problem=result.progress.problem)
 
 

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.tls.acme.caa import CaaRecord, Issuer
 from evenkeel.core.tls.acme.progress import Advance
 from evenkeel.core.tls.acme.values import (
     AcmeCertificate,
@@ -99,6 +100,10 @@ class OrderingAuthority(Protocol):
     answers that are not as RFC 8555 prescribes.
     """
 
+    async def issuer(self, account: PrivateKey) -> Issuer:
+        """Return what the authority calls itself in CAA records, with the URL of the account."""
+        ...
+
     async def order(self, account: PrivateKey, names: Sequence[str], *, replaces: str = "") -> AuthorityOrder:
         """Make an order. Only its URL and status are known. ``replaces``: identifier of the certificate that it
         renews; empty: none.
@@ -153,4 +158,8 @@ class NameResolver(Protocol):
         """Return the addresses of a name in canonical form; none if it does not exist. Raises
         :class:`ResolverUnavailable`.
         """
+        ...
+
+    async def caa(self, name: str) -> tuple[CaaRecord, ...]:
+        """Return the CAA records of a name itself, not of its parents. Raises :class:`ResolverUnavailable`."""
         ...

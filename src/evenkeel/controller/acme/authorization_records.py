@@ -1,0 +1,31 @@
+"""Whether the DNS allows an authority to issue for all names of a certificate (CAA): looked at before an order, because
+authorities count refused ones.
+"""
+
+from collections.abc import Sequence
+
+from evenkeel.core.ports import NameResolver
+from evenkeel.core.tls.acme.caa import Issuer, caa_problem, names_to_ask
+
+
+class AuthorizationRecords:
+    """Reads CAA records."""
+
+    def __init__(self, resolver: NameResolver) -> None:
+        self._resolver = resolver
+
+    async def problem(self, names: Sequence[str], issuer: Issuer, *, method: str) -> str:
+        """Return why the authority may not issue; empty if it may, or if it does not say what it is called. Raises
+        :class:`ResolverUnavailable`.
+        """
+        if not issuer.identities:
+            return ""
+        for name in names:
+            for asked in names_to_ask(name):
+                records = await self._resolver.caa(asked)
+                if not records:
+                    continue
+                if reason := caa_problem(records, issuer, method=method):
+                    return f"The CAA records of {asked} do not allow a certificate for {name}: {reason}."
+                break
+        return ""
