@@ -17,7 +17,7 @@ class CaaRecord(NamedTuple):
 
 
 class Issuer(NamedTuple):
-    """What an authority is in CAA records."""
+    """An authority as CAA records name it."""
 
     identities: tuple[str, ...]
     """Domain names that stand for the authority, in lower case; none: unknown, and nothing is checked."""
