@@ -32,3 +32,17 @@ async def test_both_hosts_of_a_pair_answer_challenges(pair: HaproxyRig, listener
     for box in pair.boxes:
         head, body = await ask(box.moved(vip(1).address, 80), PATH)
         assert (head.split(" ")[1], body) == (ANSWERED[0], ANSWERED[2])
+
+
+@pytest.mark.parametrize("listeners", [(listener(),), ()], ids=["http_listener", "no_listener"])
+async def test_challenges_that_went_leave_nothing_and_are_there_again_as_at_first(
+    rig: HaproxyRig, listeners: tuple[ServiceListener, ...]
+) -> None:
+    owner = rig.owner()
+    seen = []
+    for revision, challenges in enumerate(({}, CHALLENGES, {}, CHALLENGES), start=1):
+        await owner.apply(batch(service(listeners=listeners, revision=revision, challenges=dict(challenges))))
+        content = await rig.content()
+        content["held lb-1"].pop("revision")
+        seen.append(content)
+    assert seen[0] == seen[2] and seen[1] == seen[3] and seen[0] != seen[1]
