@@ -125,6 +125,23 @@ async def test_connections_of_a_disabled_member_end_after_the_seconds_of_its_poo
             one.close()
 
 
+async def test_a_member_that_is_back_in_service_keeps_its_connections_though_its_deadline_is_on_disk() -> None:
+    async with world() as site, two_members() as (a, b):
+        vip = free_vip()
+        await site.put("p", config(vip, a, b, drain_seconds=3600))
+        opened = await one_to_each(vip)
+        drain = ServerDrain(load_balancer_id="lb", backend="lb_b", server="a", until=1.0)
+        files_of(site.partitions.get("p")).write_drains((drain,))
+        await site.restart()
+        assert [await opened[name].member() for name in "ab"] == ["a", "b"]
+        # another change leaves no trace of it
+        await site.patch("p", config(vip, a, drain_seconds=1, revision=2))
+        await opened["b"].end()
+        assert await opened["a"].member() == "a"
+        for one in opened.values():
+            one.close()
+
+
 A, B = (wire.BackendServer(name=name, address="192.0.2.1", port=80) for name in ("a", "b"))
 A_ENDS = ServerDrain(load_balancer_id="lb", backend="lb_b", server="a", until=NOW + 30)
 
@@ -151,6 +168,7 @@ def test_members_without_a_time_that_were_out_of_service_or_come_back_have_no_de
     assert drains_after((), held(A, B, drain_seconds=0), held(B), NOW) == ()
     assert drains_after((), held(disabled, B), held(B), NOW) == ()
     assert drains_after((A_ENDS,), held(B), held(A, B), NOW) == ()
+    assert drains_after((A_ENDS,), {}, held(A, B), NOW) == ()
 
 
 def test_a_member_whose_backend_gets_another_name_stays_in_service() -> None:

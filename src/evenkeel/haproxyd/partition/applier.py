@@ -72,7 +72,7 @@ class ChangeApplier:
         self._user.read()  # also if the rest is not readable: its HAProxy keeps running
         self.held.read()
         self.guard.read()
-        self.drains.read()
+        self.drains.read(self.held.by_id)
 
     async def rewrite_files(self) -> None:
         """Write the whole directory from memory. Raises :class:`OSError`."""

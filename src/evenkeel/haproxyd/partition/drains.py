@@ -77,9 +77,9 @@ class ConnectionDrains:
         self._started = False
         self._log = log.bind(partition=partition)
 
-    def read(self) -> None:
-        """Read the deadlines from disk. Blocks."""
-        self._drains = self._storage.read_drains()
+    def read(self, held: LoadBalancers) -> None:
+        """Read the deadlines from disk, without those of servers in service: a full disk may have kept some. Blocks."""
+        self._drains = drains_after(self._storage.read_drains(), {}, held, time.time())
 
     def start(self) -> None:
         """Begin to carry out deadlines, those that passed meanwhile at once."""
@@ -132,8 +132,11 @@ class ConnectionDrains:
                 await self._shut_down(due)
                 self._drains = tuple(drain for drain in self._drains if drain not in due)
                 await self._write()
-        except (HaproxyDown, OSError) as error:
+        except HaproxyDown as error:
             self._log.warning("connections of drained servers not ended; retrying", reason=str(error))
+        except OSError as error:
+            # The next daemon ends the connections again, of which there are none unless the server is back in service.
+            self._log.warning("ended drains of servers are still on disk", reason=error.strerror)
         except Exception:  # deadlines of later drains must still be carried out
             self._log.exception("connections of drained servers not ended; retrying")
         self._arm(RETRY_SECONDS if due else 0.0)
