@@ -124,8 +124,8 @@ class Database:
     async def remove(self, certificate: AcmeCertificate) -> None:
         self.certificate = None
 
-    async def ordering(self) -> int:
-        return self.open_orders
+    async def reserve_order(self, certificate: AcmeCertificate, *, orders_max: int, lease_seconds: float) -> bool:
+        return self.open_orders < orders_max
 
     async def targets(self, project_id: ProjectId, addresses: Sequence[str]) -> tuple[AcmeTarget, ...]:
         return tuple(one for one in self.targets_found if set(one.addresses) & set(addresses))

@@ -97,7 +97,6 @@ async def test_progress_is_stored_with_its_event_and_keeps_the_turn_while_it_is_
     next_one = await world.store.acme.note(one, Advance(ORDERED, 0.0, ("certificate_x", "was x")), lease_seconds=60.0)
     assert next_one is not None and next_one.progress == ORDERED and next_one.turn == one.turn
     assert await world.store.acme.take_due(limit=10, lease_seconds=60.0) == ()
-    assert await world.store.acme.ordering() == 1
     told = [event.text for event in await world.events("certificate_x")]
     assert told == ["certificate www of project p1 (www.example.org, example.org) was x"]
 
@@ -168,3 +167,36 @@ async def test_only_an_issued_certificate_without_an_order_is_to_be_revoked(worl
     revoking = await taken(world)
     assert revoking.progress == replace(issued, step=AcmeStep.REVOKE, revocation="superseded")
     assert not await world.store.acme.request_revocation(PROJECT, "www", "superseded")
+
+
+async def test_no_more_orders_are_reserved_at_once_than_allowed(world: World) -> None:
+    for number in range(6):
+        await world.store.acme.request(new(f"n{number}"))
+    first, *others = await world.store.acme.take_due(limit=10, lease_seconds=60.0)
+    await world.store.acme.note(first, Advance(ORDERED, 60.0), lease_seconds=60.0)
+    controllers = [world.another_controller() for _ in others]
+    answers = await asyncio.gather(
+        *(
+            controller.acme.reserve_order(one, orders_max=3, lease_seconds=60.0)
+            for controller, one in zip(controllers, others, strict=True)
+        )
+    )
+    assert sorted(answers) == [False, False, False, True, True]
+    reserved = next(one for one, answer in zip(others, answers, strict=True) if answer)
+    refused = next(one for one, answer in zip(others, answers, strict=True) if not answer)
+    # its own reservation does not keep a certificate from another attempt
+    assert await world.store.acme.reserve_order(reserved, orders_max=3, lease_seconds=60.0)
+    await world.store.acme.note(reserved, Advance(AcmeProgress(waits=1), 60.0), lease_seconds=60.0)
+    assert await world.store.acme.reserve_order(refused, orders_max=3, lease_seconds=60.0)
+
+
+async def test_a_reservation_ends_with_its_lease_and_none_is_made_after_the_turn(world: World) -> None:
+    for name in ("a", "b"):
+        await world.store.acme.request(new(name))
+    one, other = await world.store.acme.take_due(limit=10, lease_seconds=60.0)
+    assert await world.store.acme.reserve_order(one, orders_max=1, lease_seconds=60.0)
+    assert not await world.store.acme.reserve_order(other, orders_max=1, lease_seconds=60.0)
+    await world.change(schema.acme_certificate, one.id, order_until=db_now() - 1.0)
+    assert await world.store.acme.reserve_order(other, orders_max=1, lease_seconds=60.0)
+    late = replace(one, turn=one.turn - 1)
+    assert not await world.store.acme.reserve_order(late, orders_max=9, lease_seconds=60.0)

@@ -214,7 +214,10 @@ class AcmeIssuing:
         issuer = await authority.client.issuer(account)
         if problem := await self._records.problem(certificate.names, issuer, method=HTTP_01):
             return p.NamesUnproven(reason=problem)
-        if await self._store.ordering() >= self.settings.orders_max:
+        settings = self.settings
+        if not await self._store.reserve_order(
+            certificate, orders_max=settings.orders_max, lease_seconds=settings.lease_seconds
+        ):
             return p.NamesUnproven(reason=f"{self.settings.orders_max} other orders are open, which is the most.")
         # Before the order, so that a key manager that does not work leaves no order behind.
         await self._keys.pending(certificate)

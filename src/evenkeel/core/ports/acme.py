@@ -75,8 +75,10 @@ class AcmeStore(Protocol):
         """Remove a request whose step is REMOVE."""
         ...
 
-    async def ordering(self) -> int:
-        """Return the number of certificates with an order at the authority."""
+    async def reserve_order(self, certificate: AcmeCertificate, *, orders_max: int, lease_seconds: float) -> bool:
+        """Reserve one of ``orders_max`` orders of all controllers for ``lease_seconds``, or until the certificate's
+        progress is stored. False if as many are open or reserved, or if the certificate's turn is over.
+        """
         ...
 
     async def targets(self, project_id: ProjectId, addresses: Sequence[str]) -> tuple[AcmeTarget, ...]:

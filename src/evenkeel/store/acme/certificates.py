@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, delete, func, or_, select, update
+from sqlalchemy import Connection, and_, delete, func, or_, select, update
 
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.acme.progress import Advance
 from evenkeel.core.tls.acme.references import SELF_SIGNED
 from evenkeel.core.tls.acme.values import (
+    ACME_PROJECT,
     ORDERED_STEPS,
     AcmeCertificate,
     AcmeProgress,
@@ -174,10 +175,17 @@ def remove(connection: Connection, certificate: AcmeCertificate) -> None:
     connection.execute(delete(_row).where(_row.c.id == certificate.id, _row.c.step == AcmeStep.REMOVE.value))
 
 
-def count_ordering(connection: Connection) -> int:
-    """Number of certificates with an order at the authority."""
-    steps = [step.value for step in ORDERED_STEPS]
-    return connection.scalar(select(func.count()).select_from(_row).where(_row.c.step.in_(steps))) or 0
+def reserve_order(connection: Connection, certificate: AcmeCertificate, orders_max: int, lease_seconds: float) -> bool:
+    """Reserve an order by its end, at which an unused reservation is free again."""
+    # One lock for all projects: what is counted afterwards is exact.
+    lock_project(connection, ACME_PROJECT)
+    ordered = _row.c.step.in_([step.value for step in ORDERED_STEPS])
+    reserved = and_(_row.c.step == AcmeStep.CHECK.value, _row.c.order_until > db_now())
+    others = select(func.count()).select_from(_row).where(or_(ordered, reserved), _row.c.id != certificate.id)
+    if (connection.scalar(others) or 0) >= orders_max:
+        return False
+    own = _row.c.id == certificate.id, _row.c.turn == certificate.turn
+    return connection.execute(update(_row).where(*own).values(order_until=db_now() + lease_seconds)).rowcount > 0
 
 
 def holds_turn(connection: Connection, certificate: AcmeCertificate) -> bool:

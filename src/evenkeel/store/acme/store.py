@@ -27,7 +27,6 @@ class SqlAcme:
     request_removal = write_operation(certificates.request_removal)
     request_revocation = write_operation(certificates.request_revocation)
     remove = write_operation(certificates.remove)
-    ordering = querying(certificates.count_ordering)
     targets = read_operation(challenges.read_targets)
 
     async def take_due(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
@@ -35,6 +34,11 @@ class SqlAcme:
         if not ids:
             return ()
         return await self._db.write(lambda connection: certificates.take_due(connection, ids, lease_seconds))
+
+    async def reserve_order(self, certificate: AcmeCertificate, *, orders_max: int, lease_seconds: float) -> bool:
+        return await self._db.write(
+            lambda connection: certificates.reserve_order(connection, certificate, orders_max, lease_seconds)
+        )
 
     async def note(
         self, certificate: AcmeCertificate, result: Advance, *, lease_seconds: float
