@@ -17,6 +17,7 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -39,6 +40,7 @@ table inet hand {{
   chain post {{ type nat hook postrouting priority 100; ct status dnat masquerade; }}
 }}
 """
+FLOWS = 20_000
 TENANTS_SHARE = 10
 """Load balancers of one tenant."""
 
@@ -86,8 +88,11 @@ async def measure(options: argparse.Namespace) -> None:
         print(f"load average {os.getloadavg()[0]:.1f}\n\n| way | CPU of a round trip, µs |\n|---|---|")
         for name, seconds in best.items():
             print(f"| {name} | {seconds * 1e6:.1f} |")
-        print("\n| in a table of | member changed | listener added and removed | counters read | loaded |")
-        print("|---|---|---|---|---|")
+        print(
+            "\n| in a table of | member changed | listener added and removed | counters read | loaded |"
+            f" flows counted, none | {FLOWS} flows counted |"
+        )
+        print("|---|---|---|---|---|---|---|")
         for count, where in ((few, one), (many, full)):
             print(f"| {count} | {' | '.join(f'{ms:.1f} ms' for ms in costs(where, tables[count]))} |")
             tables[count].close()
@@ -179,7 +184,8 @@ def bound(address: str, port: int) -> socket.socket:
 
 
 def costs(where: Lab, table: KernelTable) -> Iterator[float]:
-    """CPU ms of a change of a member, of a listener that comes and goes, of reading all counters, and of a repair."""
+    """CPU ms of a change of a member, of a listener that comes and goes, of reading all counters, of a repair, and of
+    counting active flows: without flows, and with :data:`FLOWS` of the first load balancer."""
     first = [numbered(number) for number in range(min(TENANTS_SHARE, len(list(table._contents)) * TENANTS_SHARE))]
     first = first if len(table._contents) > 1 else first[:1]
 
@@ -203,6 +209,17 @@ def costs(where: Lab, table: KernelTable) -> Iterator[float]:
         table.restore()
 
     yield least_ms(where, load)
+    yield least_ms(where, table.active_flows)
+    make_flows(where)
+    yield least_ms(where, table.active_flows)
+
+
+def make_flows(where: Lab) -> None:
+    """Send a datagram in each of many flows."""
+    raw = in_namespace(where.client, lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP))
+    with raw:
+        for number in range(FLOWS):
+            raw.sendto(struct.pack("!HHHH", 10_000 + number, PORT, 12, 0) + b"ping", (VIP, 0))
 
 
 def least_ms(where: Lab, *steps: Callable[[], object]) -> float:
