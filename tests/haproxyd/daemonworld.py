@@ -16,10 +16,10 @@ import aiohttp
 import msgspec
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.api.credentials import add_agent
 from evenkeel.haproxyd.api.tls import make_certificates
 from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
 from tests.devices.services import session_of
+from tests.haproxyd.quick_credentials import write_agent
 from tests.haproxyd.world import Member
 from tests.services import forking
 from tests.services.haproxy import configured_binary
@@ -42,7 +42,7 @@ class Daemon:
         self.prefix: tuple[str, ...] = ()
         """Of its command line: what it is started by."""
         self.files = make_certificates(folder / "tls", ["127.0.0.1", "localhost"])
-        add_agent(self.credentials, "agent-1", PASSWORD)
+        write_agent(self.credentials, "agent-1", PASSWORD)
         self._context = ssl.create_default_context(cafile=self.files.authority)
         self._write_config(options)
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.api.credentials import add_agent
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.tls import make_certificates
 from evenkeel.haproxyd.daemon import HaproxyDaemon
 from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.haproxyd.daemonworld import PASSWORD, Client
+from tests.haproxyd.quick_credentials import write_agent
 from tests.waiting import eventually
 
 
@@ -24,7 +24,7 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         files = make_certificates(folder / "tls", ["127.0.0.1"])
-        add_agent(folder / "credentials", "agent-1", PASSWORD)
+        write_agent(folder / "credentials", "agent-1", PASSWORD)
         self.daemon = HaproxyDaemon(
             DaemonSettings(name="host-1", state_dir=folder / "state", run_dir=folder / "r"),
             HttpSettings(

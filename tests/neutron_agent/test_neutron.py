@@ -83,7 +83,7 @@ def computes(site: Site, addresses: Iterator[str]) -> Iterator[Callable[[], Comp
 async def scene(site: Site, addresses: Iterator[str]) -> AsyncIterator[Scene]:
     made = Scene(site, next(addresses), next(addresses))
     made.agent.start()
-    await eventually(lambda: len(made.listed()) == 2, every_seconds=0.2)
+    await eventually(lambda: len(made.listed()) == 2, every_seconds=0.5)
     yield made
     await made.agent.stop()
     made.clean()
@@ -108,7 +108,7 @@ async def test_neutron_lists_the_agent_with_what_it_reports(scene: Scene) -> Non
     # removed by an operator, it is there again with the next report
     before = scene.listed()[LB_AGENT].id
     scene.neutron.delete_agent(before)
-    await eventually(lambda: scene.listed().get(LB_AGENT) is not None, every_seconds=0.2)
+    await eventually(lambda: scene.listed().get(LB_AGENT) is not None, every_seconds=0.5)
     assert scene.listed()[LB_AGENT].id != before  # settled: the old one was deleted before
 
 
@@ -122,12 +122,12 @@ async def test_hosts_learn_of_the_tunnels_of_each_device(
 
     compute = computes()
     own = compute.end_point
-    await eventually(lambda: {*scene.devices.found.end_points, own} <= known(), every_seconds=0.2)
+    await eventually(lambda: {*scene.devices.found.end_points, own} <= known(), every_seconds=0.5)
     # an end point that changed is registered instead of the old one
     changed = next(addresses)
     old = scene.devices.found.end_points[0]
     scene.devices.found = attachments(changed, *scene.devices.found.end_points[1:])
-    await eventually(lambda: {changed, old} & known() == {changed}, every_seconds=0.2)
+    await eventually(lambda: {changed, old} & known() == {changed}, every_seconds=0.5)
 
 
 async def test_ports_of_vips_are_bound_and_up(scene: Scene) -> None:
@@ -136,7 +136,7 @@ async def test_ports_of_vips_are_bound_and_up(scene: Scene) -> None:
     scene.agent.serve([vip.id])  # the controllers bind it in a moment
     scene.neutron.update_port(vip, binding_host_id=scene.host)
 
-    await eventually(lambda: scene.status(vip) == "ACTIVE", every_seconds=0.2)
+    await eventually(lambda: scene.status(vip) == "ACTIVE", every_seconds=0.5)
     # settled: Neutron binds a port before it makes it active
     assert scene.neutron.get_port(vip.id).binding_vif_type == "ovs"
 

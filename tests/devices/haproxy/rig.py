@@ -23,7 +23,6 @@ from evenkeel.devices.haproxy import open_group
 from evenkeel.devices.haproxy.client import Daemon
 from evenkeel.devices.haproxy.driver import HaproxyGroup
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.api.credentials import add_agent
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates
 from evenkeel.haproxyd.daemon import HaproxyDaemon
@@ -32,6 +31,7 @@ from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.devices.owner import Owner
 from tests.devices.services import PROJECT
+from tests.haproxyd.quick_credentials import write_agent
 from tests.services.haproxy import configured_binary
 from tests.services.process import free_port
 
@@ -306,7 +306,7 @@ async def haproxy(*names: str, program: Path | None = None) -> AsyncIterator[Hap
     folder = Path(tempfile.mkdtemp(prefix="ek", dir=SHARED_MEMORY))
     files = make_certificates(folder / "tls", ["127.0.0.1", "localhost"])
     credentials = folder / "credentials"
-    add_agent(credentials, AGENT, PASSWORD)
+    write_agent(credentials, AGENT, PASSWORD)
     boxes = tuple(Box(folder / str(place), name, files, credentials, program) for place, name in enumerate(names))
     rig = HaproxyRig(boxes, files, "standalone" if len(names) == 1 else "pair")
     try:

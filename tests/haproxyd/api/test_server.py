@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from evenkeel.core.kit.errors import StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api import credentials as credentials_module
-from evenkeel.haproxyd.api.credentials import Credentials, add_agent
+from evenkeel.haproxyd.api.credentials import Credentials
 from evenkeel.haproxyd.api.handlers import Handlers
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.journal import WriteJournal
@@ -20,6 +20,7 @@ from evenkeel.haproxyd.api.server import create_app
 from evenkeel.haproxyd.errors import InvalidChange, PartitionUnknown
 from evenkeel.haproxyd.health.events import EventRing
 from evenkeel.haproxyd.ports import PartitionEvent
+from tests.haproxyd.quick_credentials import write_agent
 from tests.waiting import eventually
 
 PASSWORD = "correct horse battery"
@@ -77,7 +78,7 @@ class World:
     """The application and what is behind it."""
 
     def __init__(self, folder: Path) -> None:
-        add_agent(folder / "credentials", "agent-1", PASSWORD)
+        write_agent(folder / "credentials", "agent-1", PASSWORD)
         self.settings = HttpSettings(
             certificate=folder,
             key=folder,

@@ -118,7 +118,7 @@ async def test_ports_of_f5s_agent_are_ours_after_the_adoption_and_gone_with_the_
         owners = [owner for _, owner in (await ports.now()).values()]
         return owners.count("network:evenkeel") == owners.count("network:f5lbaasv2") == 3
 
-    await eventually(both_wait, every_seconds=0.2)
+    await eventually(both_wait, every_seconds=0.5)
     shown = await adoption_answer(world, id_, adopt=False)
     assert not shown.problem and not [step for plan in shown.devices for step in plan.operations if step.note]
     assert [owner for _, owner in (await ports.now()).values()].count("network:f5lbaasv2") == 3
@@ -131,7 +131,7 @@ async def test_ports_of_f5s_agent_are_ours_after_the_adoption_and_gone_with_the_
     async def only_ours() -> bool:
         return await ports.now() == ours
 
-    await eventually(only_ours, every_seconds=0.2)
+    await eventually(only_ours, every_seconds=0.5)
     for at, device in enumerate(DEVICES):
         ((name, self_ip),) = world.shown("net/self", project_id, device).items()
         assert (name, self_ip["address"]) == (f"local-unit-{at}-{subnet_id}", f"10.0.0.{40 + at}%{NUMBER}/24")
@@ -141,4 +141,4 @@ async def test_ports_of_f5s_agent_are_ours_after_the_adoption_and_gone_with_the_
         return not await ports.now()
 
     await eventually(lambda: world.have_partition(project_id) == [False, False])
-    await eventually(none_left, every_seconds=0.2)
+    await eventually(none_left, every_seconds=0.5)

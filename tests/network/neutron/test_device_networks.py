@@ -145,7 +145,7 @@ async def test_networks_of_neutron_from_the_first_load_balancer_to_the_last(worl
             translations = addresses_of(world.shown("ltm/snat-translation", tenant))
             return len(ports) == 3 and {*present[0], *present[1], *translations} >= ports
 
-        await eventually(are_ports, every_seconds=0.2)
+        await eventually(are_ports, every_seconds=0.5)
 
     # it follows what changes in Neutron: a network's MTU, the port of a member
     await eventually(lambda: macs(world, a) == [member.mac_address])
@@ -162,7 +162,7 @@ async def test_networks_of_neutron_from_the_first_load_balancer_to_the_last(worl
     await eventually(lambda: acts_elsewhere(world, first, owner))
     for load_balancer_id in (first, second):
         await eventually(lambda lb=load_balancer_id: world.active(lb))  # type: ignore[misc]
-    await eventually(lambda: cloud.addresses(overlay, "network:evenkeel") == before, every_seconds=0.2)
+    await eventually(lambda: cloud.addresses(overlay, "network:evenkeel") == before, every_seconds=0.5)
     for load_balancer_id in (first, second):
         await delete(world, load_balancer_id)
         await eventually(lambda lb=load_balancer_id: gone(world, lb))  # type: ignore[misc]
@@ -226,13 +226,13 @@ async def test_a_vips_port_is_bound_where_the_devices_are_and_made_again_when_so
         port = cloud.neutron.get_port(port_id)
         return bool(port.is_admin_state_up) and port.binding_host_id == home
 
-    await eventually(lambda: bound(root.vip.port_id), every_seconds=0.2)
+    await eventually(lambda: bound(root.vip.port_id), every_seconds=0.5)
 
     def devices_are_bound() -> bool:
         ports = list(cloud.neutron.ports(network_id=network, device_owner="network:evenkeel"))
         return {port.binding_host_id for port in ports} == {home} and len(ports) >= 3
 
-    await eventually(devices_are_bound, every_seconds=0.2)
+    await eventually(devices_are_bound, every_seconds=0.5)
 
     # somebody deletes it, and somebody else has the address for a while
     cloud.neutron.delete_port(root.vip.port_id)
@@ -246,13 +246,13 @@ async def test_a_vips_port_is_bound_where_the_devices_are_and_made_again_when_so
     await eventually(lambda: no_problem(world, served))
     again = (await world.root(served)).vip
     assert again is not None and again.port_id != root.vip.port_id and again.address == root.vip.address
-    await eventually(lambda: bound(again.port_id), every_seconds=0.2)
+    await eventually(lambda: bound(again.port_id), every_seconds=0.5)
     # settled: nothing may ever change
     assert (await world.root(served)).revision == root.revision, "nothing has changed for the devices"
 
     await delete(world, served)
     await eventually(lambda: gone(world, served))
-    await eventually(lambda: not list(cloud.neutron.ports(network_id=network)), every_seconds=0.2)
+    await eventually(lambda: not list(cloud.neutron.ports(network_id=network)), every_seconds=0.5)
 
 
 async def test_ports_follow_the_host_to_which_a_device_group_has_them_bound(world: NeutronWorld, cloud: Cloud) -> None:
@@ -271,7 +271,7 @@ async def test_ports_follow_the_host_to_which_a_device_group_has_them_bound(worl
     async def elsewhere() -> dict[str, str]:
         return {name: host for name, host in hosts().items() if host != "bigips-1"}
 
-    await eventually(lambda: len(set(hosts().values())) == 1 and "" not in hosts().values(), every_seconds=0.2)
+    await eventually(lambda: len(set(hosts().values())) == 1 and "" not in hosts().values(), every_seconds=0.5)
     world.binding_host = "bigips-1"
     restarted = list(world.agents)
     for host in restarted:

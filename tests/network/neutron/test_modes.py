@@ -166,9 +166,9 @@ async def test_ports_of_killed_controllers_and_agents_are_used_or_go(
         world.network = living
         await world.start_controller("c1")
         await active(world, tenant)
-        await eventually(lambda: not lost(tenant, client), every_seconds=0.2)
+        await eventually(lambda: not lost(tenant, client), every_seconds=0.5)
         # of the VIP, two devices, and SNAT; those of an attempt whose answer came too late go by themselves
-        await eventually(lambda: len(tenant.our_ports()) == 4, every_seconds=0.2)
+        await eventually(lambda: len(tenant.our_ports()) == 4, every_seconds=0.5)
         await are_up(tenants)
 
         # another agent goes on with what is there
@@ -177,7 +177,7 @@ async def test_ports_of_killed_controllers_and_agents_are_used_or_go(
         await eventually(lambda: acts_elsewhere(world, tenant.load_balancer_id, owner))
         await world.start_agent(owner)
         await eventually(lambda: world.active(tenant.load_balancer_id))
-        await eventually(lambda: {port.id for port in tenant.our_ports()} == ports, every_seconds=0.2)
+        await eventually(lambda: {port.id for port in tenant.our_ports()} == ports, every_seconds=0.5)
 
         # nobody who has heard of the delete lives
         await tenant.delete()
@@ -273,7 +273,7 @@ async def leaves_nothing(world: CloudWorld, tenants: Sequence[Tenant], before: M
 
     await becomes_empty(left, within_seconds=PATIENCE_SECONDS)
     for device, hands in world.hands().items():
-        await eventually(lambda one=hands, device=device: is_as(one, before[device]), every_seconds=0.2)  # type: ignore[misc]
+        await eventually(lambda one=hands, device=device: is_as(one, before[device]), every_seconds=0.5)  # type: ignore[misc]
     for tenant in tenants:
         assert tenant.client is None or await tenant.client.finds_nobody(tenant.vip_address)
 
