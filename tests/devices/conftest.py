@@ -3,13 +3,6 @@ import pytest
 from evenkeel.devices import reach
 from evenkeel.haproxyd.health import observation
 
-pytest.register_assert_rewrite(
-    "tests.devices.contract",
-    "tests.devices.l7_behaviour",
-    "tests.devices.service_behaviour",
-    "tests.devices.tls_behaviour",
-)
-
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
