@@ -4,6 +4,8 @@ One daemon with its HAProxys in real processes, and the driver in this process, 
 5 s, and after each event. Each tenant has a load balancer with an HTTP listener (``--tls``: TERMINATED_HTTPS), a pool
 and a checked member that is down. Measured are memory (PSS) of all HAProxys and of the daemon, and CPU time (schedstat)
 of the daemon: while nothing happens, for a member that changes, and after it was killed until all tenants are verified.
+Then all members come up and fail at once: the time until the driver has seen all of them, and the daemon's slowest
+answer meanwhile.
 
 ``--tree`` names source trees, of which each runs in turn for each number of tenants; without it, this one runs. Prints
 a markdown table. Run it at the top of the source tree; compare rows of one run only.
@@ -11,6 +13,7 @@ a markdown table. Run it at the top of the source tree; compare rows of one run 
 
 import argparse
 import asyncio
+import contextlib
 import os
 import re
 import socket
@@ -31,12 +34,13 @@ from evenkeel.haproxyd import wire
 
 HEAD = (
     "| tree | tenants | HAProxy a tenant, MiB | daemon, MiB | idle: daemon's CPU a tenant and second, ms "
-    "| an event: daemon's CPU; all HAProxys', ms | daemon killed: until all verified, s; daemon's CPU, ms |\n"
-    "|---|---|---|---|---|---|---|"
+    "| an event: daemon's CPU; all HAProxys', ms | daemon killed: until all verified, s; daemon's CPU, ms "
+    "| all members fail: until seen, s; slowest answer, ms |\n|---|---|---|---|---|---|---|---|"
 )
 OBSERVE_SECONDS, IDLE_OBSERVATIONS = 5.0, 4
 EVENTS = 6
 AT_ONCE = 8
+ALL_SECONDS, ASK_SECONDS = 120.0, 0.05
 FIRST_PORT = 8080
 EPOCH = 1
 SESSION = SessionId("bench")
@@ -75,7 +79,7 @@ class Bench:
             await self._group.observe()
             memory = pss_mib(self._side.haproxy_pids()) / self._tenants
             cells = [f"{memory:.2f}", f"{pss_mib([self._pid()]):.0f}", f"{await self._idle():.3f}"]
-            cells += [await self._event(), await self._killed()]
+            cells += [await self._event(), await self._killed(), await self._all_fail()]
             return " | ".join(cells)
         finally:
             await self._group.close()
@@ -170,6 +174,46 @@ class Bench:
         await self._side.start()
         await self._in_turn(self._serve)
         return f"{time.monotonic() - began:.1f}; {cpu_ms([self._pid()]):.0f}"
+
+    async def _all_fail(self) -> str:
+        # all addresses, because each tenant has another one
+        members = await asyncio.start_server(_hang_up, "0.0.0.0", FIRST_PORT + 1, backlog=4096)  # noqa: S104
+        async with members:
+            await self._until_all(up=True)
+        began = time.monotonic()
+        watch = asyncio.create_task(self._slowest_answer())
+        await self._until_all(up=False)
+        took = time.monotonic() - began
+        watch.cancel()
+        return f"{took:.1f}; {await watch:.0f}"
+
+    async def _until_all(self, *, up: bool) -> None:
+        async with asyncio.timeout(ALL_SECONDS):
+            while True:
+                await self._group.observe()
+                seen = (await self._group._devices[0].recent_reading()).seen
+                servers = [one for each in seen.partitions for pool in each.backends for one in pool.servers]
+                if sum(one.up == up for one in servers) == self._tenants:
+                    return
+                # as an agent does: HAProxy drops events that the daemon is not quick enough to read
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(OBSERVE_SECONDS):
+                        await self._group.changed()
+
+    async def _slowest_answer(self) -> float:
+        """Milliseconds of the daemon's slowest answer until this is cancelled."""
+        slowest = 0.0
+        with contextlib.suppress(asyncio.CancelledError):
+            while True:
+                began = time.monotonic()
+                await self._group.check()
+                slowest = max(slowest, 1000 * (time.monotonic() - began))
+                await asyncio.sleep(ASK_SECONDS)
+        return slowest
+
+
+async def _hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.close()
 
 
 async def measure(tenants: int, *, tls: bool) -> str:
