@@ -721,7 +721,7 @@ BUGS: dict[str, Bug] = {
     "acknowledged before commit": Bug("the API answers before the commit", _acknowledged_before_commit, 1),
     "another's row overwritten": Bug("a write changes what it was not asked to", _last_change_wins_by_accident, 1),
     "deleted without device": Bug("a delete removes the row at once", _deleted_without_device, 3),
-    "lost retries": Bug("a pass that failed is forgotten", _lost_retries, 20),
+    "lost retries": Bug("a pass that failed is forgotten", _lost_retries, 63),
     "hints are the truth": Bug("work is known from hints only", _hints_are_the_truth, 1),
     "no complete pass": Bug("a takeover looks only at what is PENDING", _no_complete_pass, 1),
     "only the first page": Bug("a complete pass knows part of the shard", _only_first_page, 25),
