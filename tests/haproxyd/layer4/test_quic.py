@@ -62,8 +62,8 @@ class QuicMember:
 class QuicClient:
     """A connection to the VIP."""
 
-    def __init__(self, protocol: Any) -> None:
-        self._protocol = protocol
+    def __init__(self, protocol: Any, transport: asyncio.DatagramTransport) -> None:
+        self._protocol, self._transport = protocol, transport
 
     async def ask(self) -> str:
         """The name of the member, on a stream of its own."""
@@ -76,19 +76,20 @@ class QuicClient:
     async def close(self) -> None:
         self._protocol.close()
         await self._protocol.wait_closed()
+        self._transport.close()
 
 
 async def connected(lab: Lab, files: CertificateFiles) -> QuicClient:
     configuration = QuicConfiguration(is_client=True, alpn_protocols=[PROTOCOL], server_name="localhost")
     configuration.load_verify_locations(str(files.authority))
     opened = in_namespace(lab.client, lambda: datagrams("0.0.0.0"))
-    _, protocol = await asyncio.get_running_loop().create_datagram_endpoint(
+    transport, protocol = await asyncio.get_running_loop().create_datagram_endpoint(
         lambda: QuicConnectionProtocol(QuicConnection(configuration=configuration)), sock=opened
     )
     protocol.connect((VIP, PORT))
     async with asyncio.timeout(20):
         await protocol.wait_connected()
-    return QuicClient(protocol)
+    return QuicClient(protocol, transport)
 
 
 @pytest.fixture
