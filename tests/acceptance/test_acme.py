@@ -215,9 +215,9 @@ async def test_an_order_whose_controller_is_killed_is_finished_by_another_one(
 
 
 def make_due(cluster: Cluster) -> None:
-    """Let the next step of all requested certificates be due, as if their renewal's time had come."""
+    """Let the renewal of all requested certificates be due, also where the authority suggests a later time."""
     with sqlite3.connect(cluster.directory / "evenkeel.db", timeout=60) as database:
-        database.execute("UPDATE acme_certificate SET next_attempt_at = ?", (time.time() - 1.0,))
+        database.execute("UPDATE acme_certificate SET next_attempt_at = ?, renew_at = 1", (time.time() - 1.0,))
 
 
 async def test_no_handshake_of_10000_fails_while_the_certificate_is_renewed(
