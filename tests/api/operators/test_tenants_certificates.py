@@ -113,3 +113,5 @@ async def test_an_issued_certificate_is_revoked_by_its_project_alone(api: Client
     assert (await api.http.put(path, json=body, headers=MEMBER.headers)).status_code == 200
     (revoking,) = await store.acme.take_due(limit=1, lease_seconds=60.0)
     assert (revoking.progress.step, revoking.progress.revocation) == (AcmeStep.REVOKE, "keyCompromise")
+    (act,) = [event for event in await store.operators.events() if event.kind == "certificate_revocation_requested"]
+    assert act.text.startswith(f"certificate www of project {PROJECT} is to be revoked")
