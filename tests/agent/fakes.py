@@ -26,7 +26,7 @@ from evenkeel.core.resources.model import Vip
 from evenkeel.core.resources.statuses import HaType, RescheduleMode
 from evenkeel.core.status.outcomes import Applied, ObservedStatistics, ObservedStatus
 from evenkeel.core.tls.certificates import CertificateContent
-from evenkeel.sealing import BoxPurpose, KeyPair, seal
+from evenkeel.sealing import BoxContext, KeyPair, seal
 from tests.clock import HandClock
 
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
@@ -108,7 +108,7 @@ class FakeControllers:
             if content is None:
                 problems[one.sha256] = f"{one.reference}: gone"
             else:
-                purpose = BoxPurpose(
+                purpose = BoxContext(
                     agent_id=call.agent_id,
                     session_id=call.session_id,
                     shard_id=call.shard_id,

@@ -23,7 +23,7 @@ from evenkeel.core.tls.certificates import (
     ReadableCertificate,
     RevocationList,
 )
-from evenkeel.sealing import BoxPurpose, KeyPair
+from evenkeel.sealing import BoxContext, KeyPair
 from tests.waiting import eventually
 
 CERTIFICATE = CertificateKind.CERTIFICATE
@@ -40,7 +40,7 @@ FACTS = CertificateFacts(
     key_type="ecdsa",
     key_bits=256,
 )
-PURPOSE = BoxPurpose(agent_id="a", session_id="s", shard_id="x", epoch=3, sha256="")
+PURPOSE = BoxContext(agent_id="a", session_id="s", shard_id="x", epoch=3, sha256="")
 
 
 def wanted(reference: str, sha256: str = "", kind: CertificateKind = CERTIFICATE) -> m.WantedCertificate:

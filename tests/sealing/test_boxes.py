@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenkeel.core.tls.certificates import REVOCATION_LIST_BYTES_MAX, CertificateContent, CertificateKind, PrivateKey
-from evenkeel.sealing import BOX_BYTES_MAX, BoxPurpose, KeyPair, SealingError, seal
+from evenkeel.sealing import BOX_BYTES_MAX, BoxContext, KeyPair, SealingError, seal
 
 SECRET = "-----BEGIN PRIVATE KEY-----\nnobody reads this\n-----END PRIVATE KEY-----\n"
 OURS = KeyPair()
 THEIRS = KeyPair()
-FOR = BoxPurpose(agent_id="a", session_id="s", shard_id="x", epoch=3, sha256="ab" * 32)
+FOR = BoxContext(agent_id="a", session_id="s", shard_id="x", epoch=3, sha256="ab" * 32)
 CONTENT = CertificateContent(
     kind=CertificateKind.CERTIFICATE,
     sha256=FOR.sha256,

@@ -9,7 +9,7 @@ from evenkeel.core.kit.errors import Invalid
 from evenkeel.serving.password_file import (
     FILE_BYTES_MAX,
     WatchedFile,
-    is_name,
+    is_valid_name,
     parse_lines,
     read_private,
     replace_line,
@@ -29,7 +29,7 @@ def names(path: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize(("name", "allowed"), [("a", True), ("host-1.x_y@z", True), ("", False), ("-a", False)])
 def test_names_begin_with_a_letter_or_digit(name: str, allowed: bool) -> None:
-    assert is_name(name) is allowed and not is_name("x" * 65)
+    assert is_valid_name(name) is allowed and not is_valid_name("x" * 65)
 
 
 def test_lines_have_their_numbers_and_comments_are_passed_over(path: Path) -> None:

@@ -16,7 +16,7 @@ from evenkeel.core.protocol import messages as m
 from evenkeel.core.tls.certificates import CertificateContent, CertificateKind, NewCertificate, Secret
 from evenkeel.key_managers.directory import DirectoryKeyManager
 from evenkeel.key_managers.directory.encryption import Encryption
-from evenkeel.sealing import BoxPurpose, KeyPair, SealingError
+from evenkeel.sealing import BoxContext, KeyPair, SealingError
 from tests import canary
 from tests.key_managers.authority import INTERMEDIATE, LEAF, Issued, ec_key
 from tests.system.world import ENVIRONMENT, World
@@ -190,7 +190,7 @@ class Attacker:
         assert isinstance(answer, m.Certificates)
         found = []
         for sha256, box in answer.sealed.items():
-            purpose = BoxPurpose(
+            purpose = BoxContext(
                 agent_id=call.agent_id,
                 session_id=call.session_id,
                 shard_id=call.shard_id,
@@ -270,7 +270,7 @@ async def test_a_box_is_of_no_use_in_another_session_shard_or_place(attacker: At
     answer = await attacker.ask(call)
     assert isinstance(answer, m.Certificates)
     ((sha256, box),) = answer.sealed.items()
-    purpose = BoxPurpose(
+    purpose = BoxContext(
         agent_id=call.agent_id, session_id=call.session_id, shard_id=call.shard_id, epoch=call.epoch, sha256=sha256
     )
     assert keys.open(box, purpose) == world.contents[sha256]

@@ -18,7 +18,7 @@ from evenkeel.core.ports import Clock
 from evenkeel.core.protocol import messages as m
 from evenkeel.core.status.outcomes import Applied
 from evenkeel.core.tls.certificates import CertificateContent
-from evenkeel.sealing import BoxPurpose, SealingError
+from evenkeel.sealing import BoxContext, SealingError
 
 log = structlog.get_logger(__name__)
 
@@ -127,7 +127,7 @@ class CertificateFetch:
         if box is None:
             answers.refuse(wanted, answer.problems.get(wanted.sha256) or f"{wanted.reference}: it was not given")
             return
-        purpose = BoxPurpose(
+        purpose = BoxContext(
             agent_id=self._client.agent_id,
             session_id=self._session.id,
             shard_id=self._client.shard_id,

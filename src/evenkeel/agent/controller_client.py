@@ -142,9 +142,9 @@ class ControllerClient:
         return await self._call(call, m.OrphanVerdict)
 
     async def adopt_networks(self, call: m.AdoptNetworks) -> m.NetworksAdopted:
-        """Request, or only preview, the adoption of the networks to which another program attached devices.
+        """Ask controllers to reserve, or only to list, the networks that another program set up on the devices.
 
-        The time-out includes the time that controllers may wait for the network service. Raises :class:`CallRefused`.
+        Waits longer than other calls, because controllers query the network service. Raises :class:`CallRefused`.
         """
         return await self._call(call, m.NetworksAdopted, self._timeout + ADOPTION_SECONDS)
 

@@ -19,7 +19,7 @@ SEEN_MAX = 20_000
 
 
 class ReceivedDefinitions:
-    """Inlined definitions that one shard worker has received and may still use."""
+    """Holds load balancers' definitions that came inside hints to one shard worker, until they are used or outdated."""
 
     def __init__(self, session_id: SessionId, epoch: int, *, first: bool) -> None:
         """``first``: True if no other worker has served the shard in this session at this epoch."""

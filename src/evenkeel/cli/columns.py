@@ -114,7 +114,7 @@ def values_of_columns(
     *,
     last_segments: Container[str] = (),
 ) -> Iterator[Any]:
-    """Values of the columns ``narrow`` in a row with ``columns``.
+    """Yield a row's values for the columns to show. ``columns``: names of the row's values; ``narrow``: those to show.
 
     ``last_segments``: columns with URLs, of which only the part after the last slash is shown.
     """

@@ -18,7 +18,7 @@ from evenkeel.core.ports import KeyManager, OwnershipStore, RenewalStore
 from evenkeel.core.ports.certificate_contents import read_certificate
 from evenkeel.core.protocol import messages as m
 from evenkeel.core.tls.certificates import CertificateContent, CertificateReader, ReadableCertificate
-from evenkeel.sealing import BoxPurpose, SealingError, seal
+from evenkeel.sealing import BoxContext, SealingError, seal
 
 log = structlog.get_logger(__name__)
 
@@ -164,7 +164,7 @@ class CertificateCallback:
 
 
 def _seal_content(content: CertificateContent, call: m.GetCertificates, one: ReadableCertificate, key: bytes) -> bytes:
-    purpose = BoxPurpose(
+    purpose = BoxContext(
         agent_id=call.agent_id,
         session_id=call.session_id,
         shard_id=call.shard_id,

@@ -31,12 +31,12 @@ def place_of(scheme: str, reference: str) -> CertificatePlace | None:
     parts."""
     start = f"{scheme}://"
     project_id, slash, name = reference.removeprefix(start).partition("/")
-    if not (reference.startswith(start) and slash and _PROJECT.fullmatch(project_id) and is_name(name)):
+    if not (reference.startswith(start) and slash and _PROJECT.fullmatch(project_id) and is_valid_name(name)):
         return None
     return CertificatePlace(scheme=scheme, project_id=project_id, name=name)
 
 
-def is_name(name: str) -> bool:
+def is_valid_name(name: str) -> bool:
     """Whether the text is a valid name in a project's folder: see :data:`NAME_RULE`."""
     return _NAME.fullmatch(name) is not None
 

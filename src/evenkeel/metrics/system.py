@@ -88,8 +88,8 @@ class SystemCollector(Collector):
         write_problem: Callable[[], str],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Initialize the collector. ``broker_problem``: why this process cannot send messages now; ``write_problem``:
-        why the database accepts no writes; empty if there is no problem.
+        """Initialize the collector. ``broker_problem`` returns why this process cannot send messages, ``write_problem``
+        why the database accepts no writes, each at the time of its call; empty if there is no problem.
         """
         self._operators = operators
         self._broker_problem = broker_problem

@@ -6,6 +6,6 @@ belongs to the public key it was sealed for, and only for its purpose. A box doe
 protection of the message bus does.
 """
 
-from evenkeel.sealing.boxes import BOX_BYTES_MAX, BoxPurpose, KeyPair, SealingError, seal
+from evenkeel.sealing.boxes import BOX_BYTES_MAX, BoxContext, KeyPair, SealingError, seal
 
-__all__ = ["BOX_BYTES_MAX", "BoxPurpose", "KeyPair", "SealingError", "seal"]
+__all__ = ["BOX_BYTES_MAX", "BoxContext", "KeyPair", "SealingError", "seal"]

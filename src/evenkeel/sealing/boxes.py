@@ -25,8 +25,8 @@ class SealingError(EvenKeelError):
     the content."""
 
 
-class BoxPurpose(Value):
-    """The purpose of a box. All of this goes into HPKE's ``info``, so the box opens for no other purpose."""
+class BoxContext(Value):
+    """Recipient and content of a sealed box. All of it goes into HPKE's ``info``, so the box opens for nothing else."""
 
     agent_id: AgentId
     session_id: SessionId
@@ -59,7 +59,7 @@ class KeyPair:
         self.public_key = self._private_key.public_key().public_bytes_raw()
         """The public key, 32 bytes, for :func:`seal`."""
 
-    def open(self, box: bytes, purpose: BoxPurpose) -> CertificateContent:
+    def open(self, box: bytes, purpose: BoxContext) -> CertificateContent:
         """Return the content of a box. Raises :class:`SealingError` if it was not sealed for this key and purpose."""
         # Before decryption, because a sender is not authenticated by the box.
         if len(box) > BOX_BYTES_MAX:
@@ -83,7 +83,7 @@ class KeyPair:
         )
 
 
-def seal(content: CertificateContent, public_key: bytes, purpose: BoxPurpose) -> bytes:
+def seal(content: CertificateContent, public_key: bytes, purpose: BoxContext) -> bytes:
     """Seal a box that only the holder of the private key can open, for this purpose only. Raises :class:`SealingError`
     if the public key is invalid, or the content is too large or not the one that the purpose names."""
     if content.sha256 != purpose.sha256:

@@ -28,7 +28,7 @@ E = TypeVar("E")
 C = TypeVar("C", bound=Sized)
 
 
-def is_name(name: str) -> bool:
+def is_valid_name(name: str) -> bool:
     """Whether a text may be a line's name: 1 to 64 letters, digits, dots, dashes, underscores and @, the first one a
     letter or digit.
     """

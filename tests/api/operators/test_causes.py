@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evenkeel.api.operators.causes import SystemState, problems_of
-from evenkeel.core.control.agents import AgentLife
+from evenkeel.core.control.agents import AgentLiveness
 from evenkeel.core.control.environments import Environment, GroupReach
 from evenkeel.core.control.lists import LoadBalancerSummary, StuckLoadBalancers
 from evenkeel.core.control.shards import ShardCount
@@ -16,8 +16,8 @@ from evenkeel.core.placement.reach import Reach, ReachKind
 DEVICE = "192.0.2.11:443"
 
 
-def agent(name: str, state: str = "alive", group: int = 1, environment: str = "prod") -> AgentLife:
-    return AgentLife(
+def agent(name: str, state: str = "alive", group: int = 1, environment: str = "prod") -> AgentLiveness:
+    return AgentLiveness(
         id=AgentId(f"id-{name}"),
         host=name,
         alive=state == "alive",

@@ -95,7 +95,7 @@ class FakeKeeper:
     def settled(self) -> int | None:
         return self.passes
 
-    def record_connections(self, current: int) -> None:
+    def note_connection_count(self, current: int) -> None:
         self.connections = current
 
     def repair_drift(self, found: Sequence[str]) -> None:

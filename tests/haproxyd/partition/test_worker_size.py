@@ -34,7 +34,7 @@ async def test_a_worker_of_unlimited_listeners_grows_when_half_is_used_and_is_ke
         assert 2000 <= maxconn(site) < 3000
         supervisor = site.partitions.get("p")
         first = supervisor.worker_pid
-        supervisor.record_connections(1000)
+        supervisor.note_connection_count(1000)
         await eventually(lambda: supervisor.settled is not None and maxconn(site) >= 8000)
         grown = supervisor.worker_pid
         assert grown != first

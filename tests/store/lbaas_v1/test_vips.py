@@ -238,7 +238,7 @@ async def test_vip_waits_for_its_pool_where_immutability_is_strict(store: SqlSto
         await strict.close()
 
 
-def claim_of(vip_id: str) -> PortClaim:
+def claim_from_row(vip_id: str) -> PortClaim:
     port = lbaas_v1_port(vip_id)
     return PortClaim(claim_id=vip_id, device_owner=port.device_owner, device_id=port.device_id)
 
@@ -247,8 +247,8 @@ async def test_the_claim_of_a_vip_is_due_once_its_device_has_let_go(store: SqlSt
     await placed(store)
     made = await make_pool(store)
     row = listener(default_pool_id=made.id)
-    await store.claims.claim_vip(claim_of(row.id), grace_seconds=1000.0)
-    await store.lbaas_v1.add_vip(row, vip(claim=claim_of(row.id), port_id="port"), None, project_id=PROJECT)
+    await store.claims.claim_vip(claim_from_row(row.id), grace_seconds=1000.0)
+    await store.lbaas_v1.add_vip(row, vip(claim=claim_from_row(row.id), port_id="port"), None, project_id=PROJECT)
     await applied(store, made.load_balancer_id)
     await store.tenants.delete_child(Listener, row.id, project_id=PROJECT)
     assert await store.claims.take_due_claims(limit=10, backoff=LATER) == ()
@@ -256,14 +256,14 @@ async def test_the_claim_of_a_vip_is_due_once_its_device_has_let_go(store: SqlSt
     await applied(store, made.load_balancer_id)
 
     (due,) = await store.claims.take_due_claims(limit=10, backoff=LATER)
-    assert due.claim == replace(claim_of(row.id), port_id="port")
+    assert due.claim == replace(claim_from_row(row.id), port_id="port")
 
 
 async def test_the_claim_of_a_vip_is_due_once_its_load_balancer_is_gone(store: SqlStore) -> None:
     made = await make_pool(store)
     row = listener(default_pool_id=made.id)
-    await store.claims.claim_vip(claim_of(row.id), grace_seconds=1000.0)
-    await store.lbaas_v1.add_vip(row, vip(claim=claim_of(row.id), port_id="port"), None, project_id=PROJECT)
+    await store.claims.claim_vip(claim_from_row(row.id), grace_seconds=1000.0)
+    await store.lbaas_v1.add_vip(row, vip(claim=claim_from_row(row.id), port_id="port"), None, project_id=PROJECT)
 
     await store.tenants.delete_load_balancer(made.load_balancer_id, cascade=True, project_id=PROJECT)
 
@@ -275,7 +275,7 @@ async def test_a_vip_whose_claim_was_given_up_is_not_stored(store: SqlStore) -> 
     row = listener(default_pool_id=made.id)
 
     with pytest.raises(NetworkUnavailable):
-        await store.lbaas_v1.add_vip(row, vip(claim=claim_of(row.id)), None, project_id=PROJECT)
+        await store.lbaas_v1.add_vip(row, vip(claim=claim_from_row(row.id)), None, project_id=PROJECT)
 
     root = await store.tenants.get(LoadBalancer, made.load_balancer_id, project_id=None)
     assert (root.vip, root.revision) == (None, 1)

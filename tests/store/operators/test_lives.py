@@ -1,6 +1,6 @@
 """Which agents are alive, without their load."""
 
-from evenkeel.core.control.agents import AgentLife
+from evenkeel.core.control.agents import AgentLiveness
 from evenkeel.store.records import schema
 from tests.store.ownership_world import World, world_fixture
 
@@ -17,6 +17,6 @@ async def test_each_agent_is_alive_silent_stopped_or_given_up(world: World) -> N
     await world.store.ownership.end_session("stopped", "session-of-stopped")
     states = {"alive": (True, False), "given-up": (False, False), "silent": (False, True), "stopped": (False, False)}
     assert await world.store.operators.agent_lives() == tuple(
-        AgentLife(id=id_, host=hosts[id_], alive=alive, silent=silent, environment="east", group_number=1)
+        AgentLiveness(id=id_, host=hosts[id_], alive=alive, silent=silent, environment="east", group_number=1)
         for id_, (alive, silent) in states.items()
     )

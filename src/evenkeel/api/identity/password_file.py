@@ -22,7 +22,7 @@ from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.ports import Clock
 from evenkeel.serving.basic_auth import basic_credentials
 from evenkeel.serving.login_queue import LoginQueue, TooManyAttempts
-from evenkeel.serving.password_file import WatchedFile, is_name
+from evenkeel.serving.password_file import WatchedFile, is_valid_name
 from evenkeel.serving.password_hash import matches
 
 log = structlog.get_logger(__name__)
@@ -48,7 +48,7 @@ class FailedLogins:
 
     def record_failure(self, name: str) -> float:
         """Count a failure; returns the delay of the answer in seconds."""
-        name = name if is_name(name) else ""
+        name = name if is_valid_name(name) else ""
         now = self._clock.monotonic()
         count, last = self._counts.pop(name, (0, now))
         # Bounded: long before 32 failures the delay has reached its maximum.

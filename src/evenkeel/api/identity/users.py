@@ -8,7 +8,7 @@ from evenkeel.api.identity.caller import checked_project, roles_of
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.values import Value
-from evenkeel.serving.password_file import WatchedFile, is_name, parse_lines, read_private
+from evenkeel.serving.password_file import WatchedFile, is_valid_name, parse_lines, read_private
 from evenkeel.serving.password_hash import PasswordHash, format_hash, parse_hash
 
 MAX_USERS = 10_000
@@ -27,7 +27,7 @@ class User(Value):
 
 def checked_user(name: str, project_id: str, roles: Iterable[str], hash: PasswordHash) -> User:
     """Return a user whose names are allowed. Raises :class:`Invalid` naming the field."""
-    if not is_name(name):
+    if not is_valid_name(name):
         raise Invalid(f"user: {name[:64]!r} is not 1 to 64 letters, digits, dots, dashes, underscores and @.")
     known = roles_of(roles)
     for role in known:

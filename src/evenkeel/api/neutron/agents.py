@@ -16,7 +16,7 @@ from evenkeel.api.http.lists import Filters
 from evenkeel.api.neutron.bodies import NeutronChange, invalid_value
 from evenkeel.api.neutron.errors import untyped_error
 from evenkeel.api.neutron.fields import Flag
-from evenkeel.api.neutron.lists import answer_of, page_body, parse_list, select_fields
+from evenkeel.api.neutron.lists import answer_of, list_page_body, parse_list, select_fields
 from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.responses.timestamps import timestamp_or_none
@@ -172,7 +172,7 @@ async def load_balancers(services: Services, call: Call) -> Answer:
     except NotFound:
         page = Page(items=())
     views = [LOAD_BALANCERS.view(row) for row in page.items]
-    return json_answer(page_body(call, LOAD_BALANCERS.plural, views, wanted, page))
+    return json_answer(list_page_body(call, LOAD_BALANCERS.plural, views, wanted, page))
 
 
 async def hosting(services: Services, call: Call) -> Answer:

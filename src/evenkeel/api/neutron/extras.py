@@ -5,7 +5,7 @@ from typing import Any
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call, as_bool
 from evenkeel.api.http.lists import Filters, as_text
-from evenkeel.api.neutron.lists import answer_of, page_body, page_of, parse_list, select_fields
+from evenkeel.api.neutron.lists import answer_of, list_page_body, page_of, parse_list, select_fields
 from evenkeel.api.neutron.style import BASE
 from evenkeel.api.octavia.catalogue import FLAVORS
 from evenkeel.api.responses.answers import Answer, json_answer
@@ -182,7 +182,7 @@ async def flavors(services: Services, call: Call) -> Answer:
     """Handle GET /flavors: list flavors of load balancers."""
     wanted = parse_list(call, FLAVOR_FILTERS, services.limits)
     page = await page_of(call, wanted, lambda query: services.catalogue.list_catalogue(Flavor, query))
-    return json_answer(page_body(call, "flavors", [flavor_view(row) for row in page.items], wanted, page))
+    return json_answer(list_page_body(call, "flavors", [flavor_view(row) for row in page.items], wanted, page))
 
 
 async def flavor(services: Services, call: Call) -> Answer:

@@ -35,7 +35,7 @@ SHORT_LIST_PARAMETERS = (*LIST_PARAMETERS[:2], FIELDS_PARAMETER)
 _pages: dict[type[Any], type[Any]] = {}
 
 
-def page_type(plural: str, view: type[Any]) -> type[Any]:
+def list_page_type(plural: str, view: type[Any]) -> type[Any]:
     """Return the type of a response with a page of objects, one for each view; links are present only with neighbouring
     pages.
     """
@@ -161,7 +161,7 @@ def select_fields(view: Any, fields: Sequence[str]) -> Any:
     return {name: value for name, value in chosen.items() if value is not UNSET}
 
 
-def page_body(call: Call, plural: str, views: Sequence[Any], wanted: ListRequest, page: Page) -> dict[str, Any]:
+def list_page_body(call: Call, plural: str, views: Sequence[Any], wanted: ListRequest, page: Page) -> dict[str, Any]:
     """Build the body of a page; it has links only where there are neighbouring pages, like in Neutron."""
     body: dict[str, Any] = {plural: [select_fields(view, wanted.fields) for view in views]}
     if any(name == "limit" for name, _ in call.query) and (found := page_links(call, page, wanted.query.limit)):

@@ -11,7 +11,7 @@ from evenkeel.api.http.lists import Filters
 from evenkeel.api.neutron.bodies import NeutronChange, invalid_value
 from evenkeel.api.neutron.errors import NeutronRefusal, error_answer
 from evenkeel.api.neutron.fields import QuotaLimit
-from evenkeel.api.neutron.lists import page_body, page_of, parse_list, select_fields
+from evenkeel.api.neutron.lists import list_page_body, page_of, parse_list, select_fields
 from evenkeel.api.octavia.quotas import project_of
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.responses.errors import Forbidden
@@ -110,7 +110,7 @@ async def listing(services: Services, call: Call) -> Answer:
     wanted = parse_list(call, FILTERS, services.limits)
     page = await page_of(call, wanted, services.quotas.list_quotas)
     views = [NeutronProjectQuotaView(tenant_id=row.project_id, **_by_neutron_name(row.quotas)) for row in page.items]
-    return json_answer(page_body(call, "quotas", views, wanted, page))
+    return json_answer(list_page_body(call, "quotas", views, wanted, page))
 
 
 async def show(services: Services, call: Call) -> Answer:

@@ -8,7 +8,7 @@ from evenkeel.api.common.linking import single_object_type
 from evenkeel.api.common.object_routes import ObjectRoutes
 from evenkeel.api.http.routing import Operation, RouteMap
 from evenkeel.api.neutron import agents, extras, quotas
-from evenkeel.api.neutron.lists import LIST_PARAMETERS, SHORT_LIST_PARAMETERS, page_type
+from evenkeel.api.neutron.lists import LIST_PARAMETERS, SHORT_LIST_PARAMETERS, list_page_type
 from evenkeel.api.neutron.lookups import LOOKUPS
 from evenkeel.api.neutron.style import BASE
 from evenkeel.api.neutron.v2.names import V2
@@ -31,7 +31,7 @@ AGENT_ROUTES = (
         agents.listing,
         "List agents",
         refused=agents.empty_agent_list,
-        answer=page_type("agents", agents.NeutronAgentView),
+        answer=list_page_type("agents", agents.NeutronAgentView),
         partial=agents.NeutronAgentView,
         parameters=SHORT_LIST_PARAMETERS,
         filters=True,
@@ -47,7 +47,7 @@ AGENT_ROUTES = (
         agents.load_balancers,
         "List the load balancers of an agent",
         rule="get_loadbalancers",
-        answer=page_type("loadbalancers", V2LoadBalancerView),
+        answer=list_page_type("loadbalancers", V2LoadBalancerView),
         partial=V2LoadBalancerView,
         parameters=LIST_PARAMETERS,
     ),
@@ -69,7 +69,7 @@ QUOTA_ROUTES = _with_refusal(
     _QUOTA.list(
         quotas.listing,
         "List quotas of projects that have some of their own",
-        answer=page_type("quotas", quotas.NeutronProjectQuotaView),
+        answer=list_page_type("quotas", quotas.NeutronProjectQuotaView),
         partial=quotas.NeutronProjectQuotaView,
         parameters=LIST_PARAMETERS,
     ),
@@ -97,7 +97,7 @@ EXTRA_ROUTES = (
     _EXTENSION.list(
         extras.extensions,
         "List extensions",
-        answer=page_type("extensions", extras.NeutronExtension),
+        answer=list_page_type("extensions", extras.NeutronExtension),
         partial=extras.NeutronExtension,
         parameters=SHORT_LIST_PARAMETERS,
     ),
@@ -108,14 +108,14 @@ EXTRA_ROUTES = (
         handle=extras.service_providers,
         summary="List providers",
         rule=octavia_rule("provider", "get_all"),
-        answer=page_type("service_providers", extras.ServiceProviderView),
+        answer=list_page_type("service_providers", extras.ServiceProviderView),
         partial=extras.ServiceProviderView,
         parameters=SHORT_LIST_PARAMETERS,
     ),
     _FLAVOR.list(
         extras.flavors,
         "List flavors",
-        answer=page_type("flavors", extras.NeutronFlavorView),
+        answer=list_page_type("flavors", extras.NeutronFlavorView),
         partial=extras.NeutronFlavorView,
         parameters=LIST_PARAMETERS,
         filters=True,

@@ -25,7 +25,7 @@ from evenkeel.api.http.lists import (
 )
 from evenkeel.api.http.routing import Handler
 from evenkeel.api.octavia import catalogue_bodies as bodies
-from evenkeel.api.octavia.resources import page_type
+from evenkeel.api.octavia.resources import list_page_type
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.usecases.enhanced_services import flavor_names, offered_services
 from evenkeel.core.devices.capabilities import metadata_problems, path_problems, refuse
@@ -130,7 +130,7 @@ async def _remove(entry: Entry, services: Services, _call: Call, key: str) -> No
 CATALOGUE = Api(
     listing=_listing,
     parameters=(*PAGE_PARAMETERS, FIELDS_PARAMETER),
-    page=lambda entry, view: page_type(entry.plural, view, entry.links),
+    page=lambda entry, view: list_page_type(entry.plural, view, entry.links),
     find=_find,
     select=select_fields,
     remove=_remove,

@@ -176,7 +176,7 @@ async def remove_child(resource: TenantResource, services: Services, call: Call,
     await remove(services, call, resource.kind, id_, parent_id(resource, call))
 
 
-def page_type(plural: str, view: type[Any], links: str = "") -> type[Any]:
+def list_page_type(plural: str, view: type[Any], links: str = "") -> type[Any]:
     """Return the type of a response with a page of objects. ``links``: its attribute with links to other pages."""
     fields = [(plural, list[view]), (links or f"{plural}_links", list[Link])]  # type: ignore[valid-type]
     return defstruct(f"{view.__name__}Page", fields, kw_only=True)
@@ -198,7 +198,7 @@ def listing(resource: TenantResource) -> Handler:
 OCTAVIA = Api(
     listing=listing,
     parameters=LIST_PARAMETERS,
-    page=lambda resource, view: page_type(resource.plural, view),
+    page=lambda resource, view: list_page_type(resource.plural, view),
     find=find,
     select=select_fields,
     remove=remove_child,

@@ -20,7 +20,7 @@ from evenkeel.api.operators.remedies import (
     start_agents,
     start_commands,
 )
-from evenkeel.core.control.agents import AgentLife
+from evenkeel.core.control.agents import AgentLiveness
 from evenkeel.core.control.environments import Environment, GroupReach
 from evenkeel.core.control.lists import LoadBalancerSummary
 from evenkeel.core.control.shards import ShardCount
@@ -61,7 +61,7 @@ class SystemState(Value):
     is none.
     """
     halted: Sequence[Environment]
-    agents: Sequence[AgentLife]
+    agents: Sequence[AgentLiveness]
     shards: Sequence[ShardCount]
     groups: Sequence[GroupReach]
     """Device groups with devices that no agent reaches, or that no agent observes."""
@@ -238,7 +238,7 @@ class _Dead(TypedDict):
     unplaced: frozenset[str]
 
 
-def _places_without_agents(silent: Sequence[AgentLife], agents: Sequence[AgentLife]) -> _Dead:
+def _places_without_agents(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> _Dead:
     """Return device groups, and environments, of silent agents without a live one."""
     alive = {(row.environment, row.group_number) for row in agents if row.alive}
     environments = {row.environment for row in silent} - {environment for environment, _ in alive}
@@ -248,11 +248,11 @@ def _places_without_agents(silent: Sequence[AgentLife], agents: Sequence[AgentLi
     )
 
 
-def _agent_objects(silent: Sequence[AgentLife]) -> tuple[ProblemObject, ...]:
+def _agent_objects(silent: Sequence[AgentLiveness]) -> tuple[ProblemObject, ...]:
     return tuple(ProblemObject("agent", row.id, row.host) for row in silent[:NAMED_MAX])
 
 
-def _silent_hosts(silent: Sequence[AgentLife]) -> str:
+def _silent_hosts(silent: Sequence[AgentLiveness]) -> str:
     hosts = sorted(row.host for row in silent)
     more = " and more" if len(hosts) > NAMED_MAX else ""
     silent_agents = counted(len(hosts), "agent is silent", "agents are silent")

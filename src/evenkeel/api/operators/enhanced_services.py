@@ -12,7 +12,7 @@ from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.agents import AgentEnhancedServices
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.values import Value
-from evenkeel.core.resources.enhanced_services import EnhancedService, ServiceParameter, is_name
+from evenkeel.core.resources.enhanced_services import EnhancedService, ServiceParameter, is_valid_name
 
 ABSENT = "not in its files"
 
@@ -62,7 +62,7 @@ async def enhanced_service(services: Services, call: Call) -> Answer:
     """Handle GET /environments/{name}/enhanced_services/{enhanced_service}."""
     options_of(call, ())
     environment, name = call.params["name"], call.params["enhanced_service"]
-    if not is_name(name):
+    if not is_valid_name(name):
         raise NotFound("Enhanced service", name[:64] if name.isprintable() else "given")
     for view in _views(await services.operators.enhanced_services(environment)):
         if view.name == name:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from shlex import quote
 
 from evenkeel.api.operators.problems import ProblemCommand
-from evenkeel.core.control.agents import AgentLife
+from evenkeel.core.control.agents import AgentLiveness
 from evenkeel.core.control.environments import GroupReach
 
 NAMED_MAX = 5
@@ -18,25 +18,25 @@ CONNECT_SECONDS = 5
 START_AGENT = "systemctl restart evenkeel-agent"
 
 
-def start_agents(silent: Sequence[AgentLife]) -> str:
+def start_agents(silent: Sequence[AgentLiveness]) -> str:
     """Return commands to run on the hosts of silent agents."""
     hosts = dict.fromkeys(row.host for row in silent[:NAMED_MAX])
     return f"on {', '.join(hosts)}: {START_AGENT}"
 
 
-def start_commands(silent: Sequence[AgentLife]) -> tuple[ProblemCommand, ...]:
+def start_commands(silent: Sequence[AgentLiveness]) -> tuple[ProblemCommand, ...]:
     """Return the commands of :func:`start_agents`, each with its host."""
     return tuple(ProblemCommand(START_AGENT, host) for host in dict.fromkeys(row.host for row in silent[:NAMED_MAX]))
 
 
-def replace_agents(silent: Sequence[AgentLife], agents: Sequence[AgentLife]) -> str:
+def replace_agents(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> str:
     """Return commands that rebind the shards of lost agents to live agents of their groups; empty if there is no live
     agent.
     """
     return "; ".join(each.command for each in replace_commands(silent, agents))
 
 
-def replace_commands(silent: Sequence[AgentLife], agents: Sequence[AgentLife]) -> tuple[ProblemCommand, ...]:
+def replace_commands(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> tuple[ProblemCommand, ...]:
     """Return the commands of :func:`replace_agents`."""
     commands = []
     for row in silent[:NAMED_MAX]:
@@ -47,7 +47,7 @@ def replace_commands(silent: Sequence[AgentLife], agents: Sequence[AgentLife]) -
     return tuple(commands)
 
 
-def device_remedy(group: GroupReach, agents: Iterable[AgentLife]) -> str:
+def device_remedy(group: GroupReach, agents: Iterable[AgentLiveness]) -> str:
     """Return commands that show why the devices of a group that no agent reaches do not answer."""
     if not group.reach.away:
         hosts = [row.host for row in agents if _device_group_of(row) == (group.environment, group.number)]
@@ -59,7 +59,7 @@ def device_remedy(group: GroupReach, agents: Iterable[AgentLife]) -> str:
     return f"on {next(live, 'the host of an agent')}: {checks}{daemon}"
 
 
-def device_commands(group: GroupReach, agents: Iterable[AgentLife]) -> tuple[ProblemCommand, ...]:
+def device_commands(group: GroupReach, agents: Iterable[AgentLiveness]) -> tuple[ProblemCommand, ...]:
     """Return the commands of :func:`device_remedy`, each with its host."""
     known = [row for row in agents if _device_group_of(row) == (group.environment, group.number)]
     if not group.reach.away:
@@ -75,11 +75,11 @@ def _check(device: str) -> str:
     return f"curl -kv --max-time {CONNECT_SECONDS} {quote(f'https://{device}/')}"
 
 
-def _agent_argument(row: AgentLife, agents: Sequence[AgentLife]) -> str:
+def _agent_argument(row: AgentLiveness, agents: Sequence[AgentLiveness]) -> str:
     """Return the argument by which commands find the agent: its host, or its id if several agents are on the host."""
     # Quoted, because operators copy the command into a shell, and agents name their hosts themselves.
     return quote(row.host if sum(one.host == row.host for one in agents) == 1 else row.id)
 
 
-def _device_group_of(row: AgentLife) -> tuple[str, int]:
+def _device_group_of(row: AgentLiveness) -> tuple[str, int]:
     return row.environment, row.group_number

@@ -56,7 +56,7 @@ def persistence_of(body: requests.Persistence | None) -> SessionPersistence | No
 
 
 def persistence_from(body: requests.Persistence) -> SessionPersistence:
-    """Return the core value of a session persistence."""
+    """Convert a request's session persistence to a :class:`SessionPersistence`. Raises :class:`Invalid`."""
     seconds, mask = body.persistence_timeout, body.persistence_granularity
     return SessionPersistence(
         type=body.type,

@@ -48,8 +48,9 @@ def auth_type_missing(group: str) -> ValueError:
 
 
 def check_tls(conf: cfg.ConfigOpts, group: str, service: str) -> None:
-    """Raises :class:`ValueError` for a missing file, which otherwise only the first request would detect; warns of
-    unverified certificates. ``service``: its name for the log."""
+    """Check a section's TLS options at the start. Raises :class:`ValueError` for a missing file; logs a warning if
+    ``insecure`` turns verification off. ``service``: name of the remote service, for the log.
+    """
     section = conf[group]
     for name in ("cafile", "certfile", "keyfile"):
         path = section[name]

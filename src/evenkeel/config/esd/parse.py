@@ -26,7 +26,7 @@ from evenkeel.config.esd.part_problems import part_problem
 from evenkeel.config.esd.parts import NO_PARTS, PARTS, Parts
 from evenkeel.config.esd.tags import OTHER_NAMES, TAG_PREFIX, TAGS
 from evenkeel.core.kit.values import Value
-from evenkeel.core.resources.enhanced_services import NAME_WORDS, ServiceParameter, is_name
+from evenkeel.core.resources.enhanced_services import NAME_WORDS, ServiceParameter, is_valid_name
 
 FILE_BYTES_MAX = 64 * 1024
 DEFINITIONS_MAX = 200
@@ -126,7 +126,7 @@ def _document(content: bytes | str) -> Any:
 def _definition(file: str, name: str, value: Any, strict: bool) -> Definition:
     where = f"{file}: enhanced service {_json_excerpt(name)}"
     try:
-        if not is_name(name):
+        if not is_valid_name(name):
             raise _Wrong(f"a name of {NAME_WORDS} is allowed")
         if not isinstance(value, _Pairs):
             raise _Wrong(f"{_json_excerpt(value)}: an object of tags and parts is allowed")
@@ -180,7 +180,7 @@ def _plain(value: Any) -> Any:
 
 
 def _tags(pairs: list[tuple[str, Any]]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Paths by usable tag, and the reason for each unusable one."""
+    """Return the BIG-IP objects' paths by tag of a definition, for each usable tag, and a reason for each other one."""
     found: dict[str, tuple[str, ...]] = {}
     discarded: list[str] = []
     for given, content in pairs:

@@ -98,7 +98,7 @@ class SessionRef(Value):
     """True if the session's agent has missed keepalives."""
 
 
-class AgentLife(Value):
+class AgentLiveness(Value):
     """Liveness of an agent, without its load."""
 
     id: AgentId

@@ -50,7 +50,7 @@ def counters_of(limits: Iterable[ServiceRateLimit]) -> tuple[Counter, ...]:
 
 
 def named_counters(counters: Iterable[Counter]) -> str:
-    """Return the counters as a list in a text about too many of them."""
+    """Return the counters' names, joined by commas, for the error about more counters than a device supports."""
     return ", ".join(f"{counter.key} in {counter.interval} s" for counter in counters)
 
 

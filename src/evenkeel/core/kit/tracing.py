@@ -42,7 +42,7 @@ class DeferredSpan(Protocol):
 
 
 class Origin(Protocol):
-    """A span to which later spans are added."""
+    """A span that began an operation; later spans, also of other processes, become its children."""
 
 
 class Tracer(Protocol):

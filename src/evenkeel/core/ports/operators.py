@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from evenkeel.core.control.agents import Agent, AgentEnhancedServices, AgentLife
+from evenkeel.core.control.agents import Agent, AgentEnhancedServices, AgentLiveness
 from evenkeel.core.control.environments import Environment, GroupReach
 from evenkeel.core.control.events import Event
 from evenkeel.core.control.histories import History
@@ -39,7 +39,7 @@ class OperatorStore(Protocol):
         """
         ...
 
-    async def agent_lives(self) -> tuple[AgentLife, ...]:
+    async def agent_lives(self) -> tuple[AgentLiveness, ...]:
         """Return the liveness of all agents, by id; one query, whatever they serve."""
         ...
 

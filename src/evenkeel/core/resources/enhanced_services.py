@@ -91,7 +91,7 @@ class EnhancedService(Wire):
         return {name: json.decode(text) for name, text in self.parts.items()}
 
 
-def is_name(text: str) -> bool:
+def is_valid_name(text: str) -> bool:
     """Whether a text may be the name of an enhanced service."""
     return _NAME.fullmatch(text) is not None
 
@@ -131,7 +131,7 @@ def select_parameters(
 
 def bare_tags(tags: Iterable[str]) -> tuple[str, ...]:
     """Return the tags that may be the bare name of an enhanced service, in alphabetical order."""
-    return tuple(sorted({tag for tag in tags if is_name(tag)}))
+    return tuple(sorted({tag for tag in tags if is_valid_name(tag)}))
 
 
 def select_services(

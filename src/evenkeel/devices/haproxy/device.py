@@ -71,7 +71,7 @@ class _LastReading(NamedTuple):
 
 
 class HaproxyDevice(GroupDevice[HaproxyReading]):
-    """One daemon as a device. Batches of different partitions may run concurrently."""
+    """A HAProxy host, by its daemon, as a device. Batches of different tenants' partitions may run concurrently."""
 
     def __init__(self, host: str, options: HaproxyOptions, tls: ssl.SSLContext | None = None) -> None:
         self.daemon = Daemon(host, options, tls)

@@ -16,7 +16,7 @@ import structlog
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.serving.basic_auth import basic_credentials
 from evenkeel.serving.login_queue import LoginQueue, TooManyAttempts
-from evenkeel.serving.password_file import WatchedFile, is_name, parse_lines, put_line, read_private
+from evenkeel.serving.password_file import WatchedFile, is_valid_name, parse_lines, put_line, read_private
 from evenkeel.serving.password_hash import (
     PASSWORD_BYTES_MAX,
     PasswordHash,
@@ -45,7 +45,7 @@ def add_agent(file: Path, name: str, password: str) -> None:
 
     Raises :class:`OSError`, and :class:`ValueError` naming what is not allowed, or the file if it is no password file.
     """
-    if not is_name(name):
+    if not is_valid_name(name):
         raise ValueError(f"name: {name!r} is not 1 to 64 letters, digits or . _ @ -, beginning with a letter or digit")
     if len(password) < PASSWORD_CHARS_MIN or len(password.encode()) > PASSWORD_BYTES_MAX or "\0" in password:
         raise ValueError(
@@ -65,7 +65,7 @@ def read_hashes(file: Path) -> dict[str, PasswordHash]:
 
 def _agent_of(line: str) -> tuple[str, PasswordHash]:
     name, _, secret = line.partition(":")
-    if not is_name(name):
+    if not is_valid_name(name):
         raise Invalid("not name:scrypt-hash: the name is not allowed.")
     try:
         return name, parse_hash(secret)
@@ -95,7 +95,7 @@ class Credentials:
         known = self._file.content.get(name)
         if not await self._checks.is_right(digest, peer, partial(matches, password, known)):
             # Text that is no name is not logged, because it may be a password in the wrong place.
-            log.warning("wrong credentials", agent=name if is_name(name) else "not a name", peer=peer)
+            log.warning("wrong credentials", agent=name if is_valid_name(name) else "not a name", peer=peer)
             # slows down guessing, without costing processor time
             await asyncio.sleep(WRONG_SECONDS)
             raise WrongCredentials

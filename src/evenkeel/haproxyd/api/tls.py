@@ -75,7 +75,7 @@ def make_certificates(folder: Path, names: Iterable[str]) -> CertificateFiles:
     if files.certificate.exists() or files.key.exists():
         raise ValueError(f"{folder}: there is a {files.certificate.name} or {files.key.name} already; nothing was made")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    authority = _authority(files)
+    authority = _load_or_create_authority(files)
     leaf = authority.issue_cert(
         *names,
         organization_name=ORGANIZATION,
@@ -87,7 +87,7 @@ def make_certificates(folder: Path, names: Iterable[str]) -> CertificateFiles:
     return files
 
 
-def _authority(files: CertificateFiles) -> trustme.CA:
+def _load_or_create_authority(files: CertificateFiles) -> trustme.CA:
     if files.authority.exists() and files.authority_key.exists():
         return trustme.CA.from_pem(files.authority.read_bytes(), files.authority_key.read_bytes())
     authority = trustme.CA(organization_name=ORGANIZATION, organization_unit_name=UNIT)

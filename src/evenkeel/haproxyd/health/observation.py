@@ -216,7 +216,7 @@ class Observer:
             found = manual_changes(running, states, totals, pinged=pinged)
             if found:
                 partition.repair_drift(found)
-            partition.record_connections(sum(one.active for one in totals.values()))
+            partition.note_connection_count(sum(one.active for one in totals.values()))
             self._datagrams.observe(partition.name, {server: state.up for server, state in states.items()})
         servers = ServerStatuses(partition.name, states, server_connections(connections), self._is_pinged)
         return wire.PartitionStatus(

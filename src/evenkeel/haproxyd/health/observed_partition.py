@@ -38,7 +38,7 @@ class ObservedPartition(Protocol):
         """A value that differs after any change of its HAProxy; None during a change, or if the state is unknown."""
         ...
 
-    def record_connections(self, current: int) -> None:
+    def note_connection_count(self, current: int) -> None:
         """Take note of the number of connections, which the worker may be too small for."""
         ...
 

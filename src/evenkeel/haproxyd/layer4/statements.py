@@ -373,7 +373,7 @@ class Translated:
     def expressions(self) -> Iterator[bytes]:
         yield from load_all(self.parts)
         yield _found(self.name, _FIRST_REGISTER)
-        yield _translation(self.family, _FIRST_REGISTER)
+        yield _nat_expression(self.family, _FIRST_REGISTER)
 
 
 @dataclass(frozen=True)
@@ -395,7 +395,7 @@ class TranslatedTo:
         address, port = ipaddress.ip_address(self.address).packed, struct.pack("!H", self.port)
         for register, data in ((_FIRST_REGISTER, address), (_port_register(self._family), port)):
             yield expression("immediate", number32(1, register), _value(2, data))
-        yield _translation(self._family, _FIRST_REGISTER)
+        yield _nat_expression(self._family, _FIRST_REGISTER)
 
 
 @dataclass(frozen=True)
@@ -455,7 +455,7 @@ def _port_register(family: Family) -> int:
     return _FIRST_REGISTER + ADDRESS_BYTES[family] // 4
 
 
-def _translation(family: Family, register: int) -> bytes:
+def _nat_expression(family: Family, register: int) -> bytes:
     registers = (register, register, _port_register(family), _port_register(family))
     both = (number32(place, each) for place, each in enumerate(registers, 3))
     return expression("nat", number32(1, 1), number32(2, _NFPROTO[family]), *both)

@@ -43,17 +43,17 @@ def with_held_contents(one: wire.LoadBalancerConfig, held: wire.LoadBalancerConf
             return file
         return known if file.sha256 in ("", known.sha256) else file
 
-    return _with_files(one, held_or_given)
+    return _map_files(one, held_or_given)
 
 
 def without_keys(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
     """The load balancer in the form in which it is shown: without private keys."""
-    return _with_files(one, lambda file: _with_content(file, "") if file.kind == "certificate" else file)
+    return _map_files(one, lambda file: _with_content(file, "") if file.kind == "certificate" else file)
 
 
 def with_identities(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
     """The load balancer with a placeholder for each held content that has a digest."""
-    return _with_files(
+    return _map_files(
         one,
         lambda file: _with_content(file, _HELD) if file.sha256 and file.kind in _SENT_ONCE and file.content else file,
     )
@@ -63,6 +63,6 @@ def _with_content(file: wire.File, content: str) -> wire.File:
     return msgspec.structs.replace(file, content=content)
 
 
-def _with_files(one: wire.LoadBalancerConfig, change: Callable[[wire.File], wire.File]) -> wire.LoadBalancerConfig:
+def _map_files(one: wire.LoadBalancerConfig, change: Callable[[wire.File], wire.File]) -> wire.LoadBalancerConfig:
     files = tuple(map(change, one.files))
     return one if files == one.files else msgspec.structs.replace(one, files=files)

@@ -236,7 +236,7 @@ class PartitionSupervisor:
         working = self._task is not None and not self._task.done()
         return None if working or self._waits_for_owner or not self._started else self._passes
 
-    def record_connections(self, current: int) -> None:
+    def note_connection_count(self, current: int) -> None:
         """Start a larger worker if the current connections come near the number that this one is sized for."""
         if not self._closing and self._runner.grow_for(current):
             self._pass_due = True

@@ -27,7 +27,10 @@ class VaultAddress(Value):
 
 
 class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
-    """Returns decoded JSON. Raises :class:`hvac.exceptions.VaultError`, :class:`requests.RequestException`."""
+    """Adapter of hvac with limits of the size and time of responses, whose requests return decoded JSON.
+
+    They raise :class:`hvac.exceptions.VaultError` and :class:`requests.RequestException`.
+    """
 
     def get_login_token(self, response: dict[str, Any]) -> str:
         """The token in a login response. Raises :class:`exceptions.UnexpectedError`."""

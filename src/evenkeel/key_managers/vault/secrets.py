@@ -8,7 +8,7 @@ from hvac import exceptions
 
 from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
 from evenkeel.core.kit.ids import ProjectId
-from evenkeel.key_managers.places import CertificatePlace, is_name, place_of
+from evenkeel.key_managers.places import CertificatePlace, is_valid_name, place_of
 from evenkeel.key_managers.vault.login import LoggedIn, LoginRefused
 
 SCHEME = "vault"
@@ -50,7 +50,7 @@ class SecretFolders:
 def place_in_project(reference: str, project_id: ProjectId) -> CertificatePlace | None:
     """The place that ``vault://PROJECT/NAME`` or a name alone (such as castellan's ids) refers to; None if it is no
     reference to Vault, or one of another project."""
-    place = place_of(SCHEME, f"{SCHEME}://{project_id}/{reference}" if is_name(reference) else reference)
+    place = place_of(SCHEME, f"{SCHEME}://{project_id}/{reference}" if is_valid_name(reference) else reference)
     return place if place is not None and place.project_id == project_id else None
 
 

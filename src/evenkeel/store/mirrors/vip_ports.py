@@ -14,7 +14,7 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.mirrors.marks import lock_mark
-from evenkeel.store.networks.claims import AT_ONCE, KEPT_SECONDS_MAX, claim_of
+from evenkeel.store.networks.claims import AT_ONCE, KEPT_SECONDS_MAX, claim_from_row
 from evenkeel.store.records import schema
 
 _claim, _mark = schema.vip_claim, schema.mirror
@@ -72,7 +72,7 @@ def with_made_port(connection: Connection, load_balancer_id: LoadBalancerId, pla
         return plan
     if row.port_id != plan.port_id:
         raise NetworkUnavailable(f"another port of load balancer {load_balancer_id} is being deleted")
-    return replace(plan, claim=claim_of(row, _claim))
+    return replace(plan, claim=claim_from_row(row, _claim))
 
 
 _MADE_HERE = select(exists().where(_claim.c.held_by == bindparam("wanted_id"), _claim.c.device_owner != ""))

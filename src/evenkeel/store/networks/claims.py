@@ -102,7 +102,7 @@ def _due_claims(table: Table, limit: int) -> Any:
     return select(table, age).where(*_is_due(table)).order_by(table.c.due_at).limit(limit)
 
 
-def claim_of(row: Any, table: Table) -> PortClaim:
+def claim_from_row(row: Any, table: Table) -> PortClaim:
     """The value of a row with the columns of a table of claims."""
     return PortClaim(
         claim_id=row._mapping[key_of(table)],
@@ -113,7 +113,7 @@ def claim_of(row: Any, table: Table) -> PortClaim:
 
 
 def _due_claim(row: Any, table: Table) -> DueClaim:
-    return DueClaim(claim=claim_of(row, table), age_seconds=row.age_seconds, attempts=row.attempts + 1)
+    return DueClaim(claim=claim_from_row(row, table), age_seconds=row.age_seconds, attempts=row.attempts + 1)
 
 
 def let_go(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> None:

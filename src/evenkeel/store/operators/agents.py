@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Connection, Table, and_, func, select, update
 
-from evenkeel.core.control.agents import Agent, AgentLife
+from evenkeel.core.control.agents import Agent, AgentLiveness
 from evenkeel.core.kit.errors import Conflict, NotFound
 from evenkeel.core.kit.ids import AgentId, ShardId
 from evenkeel.core.placement import GroupSnapshot, PlacementReasons, ShardSnapshot
@@ -116,10 +116,10 @@ def read_agents(
     )
 
 
-def read_lives(connection: Connection) -> tuple[AgentLife, ...]:
+def read_lives(connection: Connection) -> tuple[AgentLiveness, ...]:
     """All agents, by id. One query."""
     return tuple(
-        AgentLife(
+        AgentLiveness(
             id=seen.view.id,
             host=seen.host,
             alive=seen.view.live,

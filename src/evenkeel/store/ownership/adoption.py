@@ -28,7 +28,7 @@ from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.networks.attaching import ROUTE_DOMAINS_MAX, lock_group_of, read_attached, read_known
-from evenkeel.store.networks.claims import claim_of, take_over
+from evenkeel.store.networks.claims import claim_from_row, take_over
 from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.networks.taking import device_port
 from evenkeel.store.ownership.adopted_domains import NumbersToAdopt
@@ -210,7 +210,7 @@ def _rows_of(
     joined = statement.join(_port, _port.c.claim_id == _address.c.claim_id, isouter=True)
     found: dict[tuple[str, str, str, int, str], PortClaim | None] = {}
     for row in connection.execute(joined.where(_address.c.shard_id == place.shard_id, here)):
-        claim = None if row.claim_id is None else claim_of(row, _port)
+        claim = None if row.claim_id is None else claim_from_row(row, _port)
         found[row.subnet_id, row.purpose, row.owner, row.number, row.address] = claim
     return found
 

@@ -150,7 +150,9 @@ class SqlScheduling:
     async def waiting(self, *, waited_seconds: float, limit: int) -> tuple[ShardOwner, ...]:
         deadline_seconds = self._options.pending_deadline_seconds
         return await self._db.query(
-            lambda connection: waiting.read_waiting(connection, waited_seconds, deadline_seconds, limit)
+            lambda connection: waiting.read_owners_with_waiting_work(
+                connection, waited_seconds, deadline_seconds, limit
+            )
         )
 
     async def mark_overdue(self, *, limit: int) -> int:

@@ -15,7 +15,7 @@ _network = schema.common_network
 _OWNER = _shard.c.id, _shard.c.environment, _shard.c.group_number, _agent.c.id.label("agent_id"), _agent.c.host
 
 
-def read_waiting(
+def read_owners_with_waiting_work(
     connection: Connection, waited_seconds: float, deadline_seconds: float, limit: int
 ) -> tuple[ShardOwner, ...]:
     """Owners whose load balancers wait, found by the index of their deadlines, and owners of common shards with

@@ -33,7 +33,7 @@ from evenkeel.core.kit.ids import LoadBalancerId, ShardId
 from evenkeel.core.networking.network import DuePort, LostPort, PortOptions, mark_of, octavia_port
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, is_past
-from evenkeel.store.networks.bindings import bind_again
+from evenkeel.store.networks.bindings import rebind_ports
 from evenkeel.store.networks.claims import AT_ONCE
 from evenkeel.store.networks.places import layout_of
 from evenkeel.store.records import schema
@@ -239,4 +239,4 @@ def _bind_all(connection: Connection, shards: Select[tuple[str]]) -> None:
     )
     columns = ["load_balancer_id", "revision", "security_groups", "due_at", "attempts", "binding"]
     connection.execute(insert(_change).from_select(columns, new))
-    bind_again(connection, shards)
+    rebind_ports(connection, shards)

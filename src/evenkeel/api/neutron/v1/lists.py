@@ -9,7 +9,14 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call, as_bool
 from evenkeel.api.http.lists import Filters, as_address, as_integer, as_text
 from evenkeel.api.http.routing import Handler
-from evenkeel.api.neutron.lists import LIST_PARAMETERS, page_body, page_of, page_type, parse_list, select_fields
+from evenkeel.api.neutron.lists import (
+    LIST_PARAMETERS,
+    list_page_body,
+    list_page_type,
+    page_of,
+    parse_list,
+    select_fields,
+)
 from evenkeel.api.neutron.v1 import showing
 from evenkeel.api.octavia.resources import remove_child
 from evenkeel.api.responses.answers import Answer, json_answer
@@ -147,7 +154,7 @@ def list_of(collection: Collection, read: Callable[[Services, Call, ListQuery], 
         wanted = parse_list(call, collection.filters, services.limits)
         page = await page_of(call, wanted, lambda query: read(services, call, query))
         views = [collection.view(row) for row in page.items]
-        return json_answer(page_body(call, collection.plural, views, wanted, page))
+        return json_answer(list_page_body(call, collection.plural, views, wanted, page))
 
     return handle
 
@@ -155,7 +162,7 @@ def list_of(collection: Collection, read: Callable[[Services, Call, ListQuery], 
 LBAAS_V1 = Api(
     listing=_listing,
     parameters=LIST_PARAMETERS,
-    page=lambda resource, view: page_type(resource.plural, view),
+    page=lambda resource, view: list_page_type(resource.plural, view),
     find=_find,
     select=select_fields,
     remove=remove_child,

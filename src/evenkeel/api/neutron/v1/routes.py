@@ -5,7 +5,7 @@ from evenkeel.api.common.linking import single_object_type
 from evenkeel.api.common.object_routes import ObjectRoutes
 from evenkeel.api.http.routing import Operation, RouteMap
 from evenkeel.api.neutron.agents import NeutronAgentView
-from evenkeel.api.neutron.lists import LIST_PARAMETERS, page_type
+from evenkeel.api.neutron.lists import LIST_PARAMETERS, list_page_type
 from evenkeel.api.neutron.style import BASE
 from evenkeel.api.neutron.v1 import agents, associations, health_monitors, members, pools, requests, views, vips
 from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, LBAAS_V1, MEMBERS, POOLS, VIPS
@@ -95,7 +95,7 @@ V1_ROUTES = (
                 handle=agents.pools,
                 summary="List the pools of an agent",
                 rule=own_rule("agent", "get_loadbalancers"),
-                answer=page_type("pools", views.V1PoolView),
+                answer=list_page_type("pools", views.V1PoolView),
                 partial=views.V1PoolView,
                 parameters=LIST_PARAMETERS,
             ),

@@ -60,7 +60,9 @@ async def _check_same(services: Services, call: Call, listener_id: str, pool_id:
 
 
 async def modify(services: Services, call: Call, policy_id: str, wanted: change_requests.V2L7PolicyChange) -> L7Policy:
-    """Change an L7 policy. Only the request changes the action; targets of other actions have no effect."""
+    """Change an L7 policy. The action changes only if the request names one;
+    a redirect target that does not fit the action is ignored.
+    """
     current: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
     action = current.action if isinstance(wanted.action, UnsetType) else wanted.action
     pool_id = current.redirect_pool_id if isinstance(wanted.redirect_pool_id, UnsetType) else wanted.redirect_pool_id

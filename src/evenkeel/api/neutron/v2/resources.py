@@ -12,7 +12,14 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.routing import Handler
 from evenkeel.api.neutron.bodies import invalid_value
-from evenkeel.api.neutron.lists import LIST_PARAMETERS, page_body, page_of, page_type, parse_list, select_fields
+from evenkeel.api.neutron.lists import (
+    LIST_PARAMETERS,
+    list_page_body,
+    list_page_type,
+    page_of,
+    parse_list,
+    select_fields,
+)
 from evenkeel.api.neutron.v2 import showing
 from evenkeel.api.octavia import resources as octavia
 from evenkeel.api.responses.answers import Answer, json_answer
@@ -50,7 +57,9 @@ def _listing(resource: TenantResource) -> Handler:
         wanted = replace(wanted, query=replace(wanted.query, filters=_statuses(resource, wanted.query.filters)))
         parent = parent_id(resource, call)
         page = await page_of(call, wanted, lambda query: services.tenants.list(resource.kind, query, parent_id=parent))
-        return json_answer(page_body(call, resource.plural, [resource.view(row) for row in page.items], wanted, page))
+        return json_answer(
+            list_page_body(call, resource.plural, [resource.view(row) for row in page.items], wanted, page)
+        )
 
     return handle
 
@@ -87,7 +96,7 @@ async def _remove(resource: TenantResource, services: Services, call: Call, id_:
 LBAAS_V2 = Api(
     listing=_listing,
     parameters=LIST_PARAMETERS,
-    page=lambda resource, view: page_type(resource.plural, view),
+    page=lambda resource, view: list_page_type(resource.plural, view),
     find=find,
     select=select_fields,
     remove=_remove,

@@ -102,7 +102,7 @@ def failure(device: str, status: int, body: bytes, *, uploaded: bytes = b"") -> 
 
 
 def _without_echo(message: str, uploaded: bytes) -> str:
-    """The message, unless it repeats the beginning of an uploaded line, which may be part of a key."""
+    """Return a device's error message, or a general one if it quotes uploaded text, which may be part of a key."""
     pieces = {line[:_ECHO_CHARACTERS] for line in uploaded.decode("latin-1").splitlines()}
     repeats = any(piece in message for piece in pieces if len(piece) == _ECHO_CHARACTERS)
     return "(its reason is not shown: it repeats what was uploaded)" if repeats else message

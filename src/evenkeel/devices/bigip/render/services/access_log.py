@@ -143,5 +143,5 @@ def _sent(
 
 
 def _quoted(code: str) -> str:
-    """A JSON string in a Tcl word in double quotes."""
+    """Return the text as a JSON string, escaped for a Tcl word in double quotes."""
     return f'\\"{code}\\"'

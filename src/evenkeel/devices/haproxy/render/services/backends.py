@@ -22,7 +22,9 @@ def drain_seconds(parts: Collection[Parts]) -> int:
 
 
 def limit_arguments(limit: MemberConnectionLimit | None) -> tuple[str, ...]:
-    """Arguments of each server. Its own queue, of clients that persist to it, is as long as the backend's."""
+    """Return the arguments of a ``server`` line that limit its connections. A server's own queue, which only clients
+    that persist to it wait in, may be as long as the backend's.
+    """
     return () if limit is None else ("maxconn", str(limit.connections), "maxqueue", str(limit.queue))
 
 
