@@ -23,7 +23,7 @@ class StoreOptions(Value):
     events_kept: int = 10_000
     """Number of newest events that are kept."""
     bare_esd_tags: bool = False
-    """Listeners' tags without prefix may name enhanced services."""
+    """True: tags of listeners without the prefix ``esd:`` may name enhanced services, too."""
     notifications: bool = False
     """Write events of load balancers to the outbox of notifications."""
     certificate_refresh_seconds: float = 300.0

@@ -63,13 +63,13 @@ class SqlStore:
         self.lost_ports = SqlLostPorts(database)
 
     def beside(self) -> "SqlStore":
-        """Another store on the same started database, for another event loop. Its operations do not delay this one's.
-        Must be closed, too.
+        """Return another store on the same started database, for another event loop, which must be closed, too. Its
+        operations do not delay those of this store.
         """
         return SqlStore(self.database.beside(), self._options)
 
     async def start(self) -> None:
-        """Connect and bring the schema up to date, or check that it is. Raises :class:`StoreUnavailable`."""
+        """Connect, and bring the schema up to date or check that it is. Raises :class:`StoreUnavailable`."""
         if self._options.auto_upgrade:
             self.schema_revision = await self.database.write(upgrade)
         else:
@@ -82,7 +82,7 @@ class SqlStore:
         await self.database.query(lambda connection: connection.scalar(text("SELECT 1")))
 
     def write_problem(self) -> str:
-        """The server's reason for refusing writes; empty if it accepts them. Thread-safe."""
+        """Return the server's reason for refusing writes; empty if it accepts them. Any thread may call it."""
         return self.database.writes.problem()
 
     async def close(self) -> None:
@@ -90,8 +90,7 @@ class SqlStore:
 
 
 def open_store(url: str, options: StoreOptions | None = None) -> SqlStore:
-    """A store for ``sqlite:///path``, ``postgresql://…`` or ``mysql://…``; :meth:`SqlStore.start` connects.
-
+    """Return a store for ``sqlite:///path``, ``postgresql://…`` or ``mysql://…``; :meth:`SqlStore.start` connects.
     Raises :class:`ValueError` for any other kind of URL.
     """
     return SqlStore(open_database(url), options or StoreOptions())

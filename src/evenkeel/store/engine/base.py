@@ -25,22 +25,23 @@ class Database:
         raise NotImplementedError
 
     def beside(self) -> "Database":
-        """Another handle to the same database, for another event loop. Its operations do not delay this one's: it has
-        connections of its own, or waits while this one has work.
+        """Return another handle to the same database, for another event loop. Operations of the new handle do not delay
+        those of this one: the new handle has connections of its own, or waits while this handle has work.
         """
         raise NotImplementedError
 
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
-        """Run ``op`` in one writing transaction. Raises :class:`StoreUnavailable`.
+        """Run ``op`` in one writing transaction and return its result. Raises :class:`StoreUnavailable`.
 
-        ``urgent``: run it before other waiting operations, on a connection reserved for urgent ones.
+        ``urgent``: run it before other waiting operations, on a connection reserved for urgent operations.
         """
         raise NotImplementedError
 
     async def autocommit(self, op: Op[T]) -> T:
-        """Run an ``op`` whose first statement is its only write, before other waiting operations. The write is
-        committed even if the rest fails, and may be repeated: it must be harmless then. Raises
-        :class:`StoreUnavailable`.
+        """Run an ``op`` whose first statement is its only write, before other waiting operations.
+
+        The write is committed even if a later statement fails, and may be repeated, so a repetition must be harmless.
+        Raises :class:`StoreUnavailable`.
         """
         return await self.write(op, urgent=True)
 

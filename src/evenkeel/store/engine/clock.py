@@ -7,7 +7,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 FAR_SECONDS = 3600.0
-"""A time longer than any delay after which something is due."""
+"""Default of ``far_seconds`` in :func:`is_past`: longer than any delay after which something is due."""
 
 
 class db_now(FunctionElement[float]):
@@ -40,10 +40,10 @@ def _mariadb(element: db_now, compiler: Any, **kw: Any) -> str:
 def is_past(
     time: ColumnElement[float], *, ago_seconds: float = 0.0, far_seconds: float = FAR_SECONDS
 ) -> ColumnElement[bool]:
-    """Condition: a stored time is past, by ``ago_seconds``.
+    """Return the SQL condition that a stored time was reached at least ``ago_seconds`` ago.
 
-    A time further away than ``far_seconds`` counts as past, too: it was stored before the database's clock was set
-    back.
+    A time further in the future than ``far_seconds`` counts as past, too: it was stored before the database's clock was
+    set back.
     """
     # Without the second term, work stored before the clock was set back would wait until the clock has caught up.
     return or_(time <= db_now() - ago_seconds, time > db_now() + far_seconds)

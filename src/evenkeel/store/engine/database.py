@@ -42,9 +42,9 @@ BUSY_TIMEOUT_SECONDS = 30.0
 POSTGRESQL_PORT = 5432
 LOCKED_LOOK_SECONDS = 0.01
 POOL_SIZE = 7
-"""Number of connections to a server, as many for writing as for reading."""
+"""Default of ``pool_size``: the number of connections to a database server in a pool for transactions."""
 NO_WRITES = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN})
-"""SQLite's errors for a file or disk that is read-only, fails, or is full."""
+"""SQLite's error codes for a file or disk that is read-only, fails, or is full."""
 BESIDE_SECONDS = 1.0
 """Maximum time by which an operation of a handle opened with ``beside`` yields to operations of the first handle, and
 a normal operation to an urgent one. The delay is bounded, so that no operation starves.
@@ -52,10 +52,8 @@ a normal operation to an urgent one. The delay is bounded, so that no operation 
 
 
 def open_database(url: str, *, pool_size: int = POOL_SIZE) -> Database:
-    """A database for ``url``: ``sqlite:///path``, ``postgresql://…``, ``mysql://…`` or ``mariadb://…``. Connects on
-    first use.
-
-    Raises :class:`ValueError` for any other kind.
+    """Return a database for ``url``: ``sqlite:///path``, ``postgresql://…``, ``mysql://…`` or ``mariadb://…``. The
+    first operation connects. Raises :class:`ValueError` for any other kind of URL.
     """
     parsed = _parsed(url)
     backend = parsed.get_backend_name()
@@ -69,7 +67,9 @@ def open_database(url: str, *, pool_size: int = POOL_SIZE) -> Database:
 
 
 def _parsed(url: str) -> URL:
-    """The parsed URL. Raises :class:`ValueError` without the URL, which may contain a password."""
+    """Parse a database URL. Raises :class:`ValueError`, whose text omits the URL, because that may contain a
+    password.
+    """
     try:
         return make_url(url)
     except (ArgumentError, ValueError):
@@ -78,12 +78,14 @@ def _parsed(url: str) -> URL:
 
 
 def without_password(url: str) -> str:
-    """A database's URL without its password, for logs."""
+    """Return a database URL without its password, for logs."""
     return make_url(url).render_as_string(hide_password=True)
 
 
 def unverified_transport(url: str) -> str:
-    """Why a third party in the network could read or change the traffic to the database; empty if it could not."""
+    """Return why a third party in the network could read or change the traffic to the database; empty if it
+    could not.
+    """
     parsed = make_url(url)
     options = parsed.query
     if "unix_socket" in options or is_here(parsed.host or str(options.get("host", ""))):
@@ -96,7 +98,9 @@ def unverified_transport(url: str) -> str:
 
 
 def server_of_url(url: str) -> tuple[str, int] | None:
-    """Host and port of a PostgreSQL on another machine, which may show a certificate; None for other databases."""
+    """Return host and port of a PostgreSQL on another machine, which may show a certificate; None for other
+    databases.
+    """
     parsed = make_url(url)
     host = parsed.host or str(parsed.query.get("host", ""))
     if parsed.get_backend_name() != "postgresql" or is_here(host):
@@ -190,7 +194,7 @@ class _Line:
         self._connection: Connection | None = None
 
     def run(self, op: Op[T]) -> T:
-        """Run ``op`` in a transaction of its own. Raises :class:`StoreUnavailable`."""
+        """Run ``op`` in a transaction of its own and return its result. Raises :class:`StoreUnavailable`."""
         try:
             connection = self._open_connection()
             with connection.begin():
@@ -218,7 +222,7 @@ class _Line:
 
 
 def _refusal_to_write(cause: BaseException | None) -> str:
-    """SQLite's text for a file that cannot be written at all; empty for other errors."""
+    """Return SQLite's error text if ``cause`` means that the file cannot be written at all; empty for other errors."""
     original = getattr(cause, "orig", None) or cause
     # The low byte is the primary code; the others tell variants of it apart.
     code = getattr(original, "sqlite_errorcode", 0) & 0xFF
@@ -234,8 +238,8 @@ def _configure(connection: Any, _record: Any) -> None:
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """Set a new file to WAL mode. Of two concurrent attempts SQLite refuses one, without its usual waiting. Raises
-    :class:`sqlite3.OperationalError`.
+    """Set a new file to WAL mode. If two processes try at the same time, SQLite refuses one of them without waiting.
+    Raises :class:`sqlite3.OperationalError`.
     """
     deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
     while True:

@@ -31,7 +31,7 @@ from evenkeel.store.engine.in_list import in_bound_list
 from evenkeel.store.engine.statements import json_text
 
 Given = Callable[[str], ColumnElement[Any]]
-"""Returns the expression for a value of the row by its name."""
+"""Function from the name of a value in the row to the SQL expression for that value."""
 
 
 class ForRows:
@@ -52,7 +52,7 @@ class ForRows:
         """The statement for one row at a time."""
 
     def joined_statement(self, at: int) -> Update | Delete:
-        """The statement for all rows in the parameter of number ``at``."""
+        """Return the statement for all rows, which are in the JSON parameter with the number ``at``."""
         columns = [column(name, type_) for name, type_ in self._types.items()]
         rows = func.json_to_recordset(cast(bindparam(_parameter(at), type_=Text()), JSON()))
         given = rows.table_valued(*columns).render_derived(name=f"given_{at}", with_types=True)
@@ -70,8 +70,8 @@ class Run(NamedTuple):
 def run_all(connection: Connection, runs: Sequence[Run]) -> None:
     """Run the statements in this order; statements without rows are skipped.
 
-    Callers pass the same statements each time, whether or not they have rows: on PostgreSQL each other combination is
-    another SQL text, which is cached.
+    Callers pass the same statements each time, with or without rows: on PostgreSQL every other combination of
+    statements is another SQL text to cache.
     """
     wanted = [each for each in runs if each.rows]
     # A single statement gains nothing from WITH.
@@ -102,9 +102,9 @@ def _ids(at: int) -> str:
 
 @cache
 def _one_statement(statements: tuple[ForRows, ...]) -> Select[Any]:
-    """One statement of all parts. Every part of a WITH that writes is executed, whether or not the statement reads it.
+    """Return one SELECT that has all of the statements as parts of its WITH.
 
-    The last part is executed first.
+    PostgreSQL executes every writing part of a WITH, whether or not the SELECT reads that part, the last part first.
     """
     parts = [each.joined_statement(at).cte(f"part_{at}") for at, each in enumerate(statements)]
     # Reversed, because PostgreSQL runs unreferenced parts from the last to the first, and callers give the order of

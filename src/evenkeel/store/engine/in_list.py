@@ -23,22 +23,22 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 MARIADB = ("mysql", "mariadb")
-"""SQLAlchemy's names of its dialects."""
+"""SQLAlchemy's names of the dialects for MariaDB."""
 
 
 def in_list(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool]:
-    """Condition: the text column's value is one of ``values``."""
+    """Return the SQL condition that the text column's value is one of ``values``."""
     return _InList(column, bindparam(None, list(values), type_=_Texts(), unique=True))
 
 
 def in_bound_list(column: Column[Any], name: str) -> ColumnElement[bool]:
-    """Condition like :func:`in_list`, with the list bound as parameter ``name`` at execution."""
+    """Return the SQL condition like :func:`in_list`, with the list bound as parameter ``name`` at execution."""
     return _InList(column, bindparam(name, type_=_Texts()))
 
 
 class _Texts(TypeDecorator[list[str]]):
-    """Texts as one parameter: an array on PostgreSQL, a list that the driver renders on MariaDB (which would use no
-    index with JSON), JSON on SQLite.
+    """SQL type of a list of texts as one parameter: an array on PostgreSQL, a list that the driver renders on MariaDB
+    (which would use no index with JSON), JSON on SQLite.
     """
 
     impl = Text
@@ -86,7 +86,8 @@ def _mariadb(element: _InList, compiler: Any, **kw: Any) -> str:
 
 
 def storable_text(text: str) -> str:
-    """The text to compare with stored values; for a text that PostgreSQL cannot store, and refuses as a parameter, one
-    that equals no stored value.
+    """Return the text to compare with stored values.
+
+    For a text that PostgreSQL cannot store and refuses as a parameter, return another one that equals no stored value.
     """
     return "" if "\x00" in text else text

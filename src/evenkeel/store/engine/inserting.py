@@ -26,15 +26,14 @@ class Rows(NamedTuple):
 
 
 def insert_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Store any number of rows with one statement."""
+    """Insert any number of rows into one table with one statement."""
     if rows:
         connection.execute(_insert(table), rows if len(rows) > 1 else rows[0])
 
 
 def insert_together(connection: Connection, parts: Iterable[Rows]) -> None:
-    """Store the rows of several tables in this order, with a statement for each table.
-
-    On PostgreSQL it is one statement for all of them, after which foreign keys are checked.
+    """Insert the rows of several tables in this order, with a statement for each table. On PostgreSQL one statement
+    inserts all, and foreign keys are checked after it.
     """
     wanted = [part for part in parts if part.rows]
     if connection.dialect.name != "postgresql" or len(wanted) < 2:
@@ -50,7 +49,9 @@ def insert_together(connection: Connection, parts: Iterable[Rows]) -> None:
 
 @cache
 def _defaults(table: Table) -> dict[str, Any]:
-    """Default values in the definition of the table, which SQLAlchemy adds to its own INSERTs."""
+    """Return {column: default} from the definition of the table; SQLAlchemy adds these defaults to its own INSERTs
+    only.
+    """
     return {
         column.name: column.default.arg
         for column in table.columns
@@ -69,10 +70,9 @@ def _parameter(at: int) -> str:
 
 @cache
 def _insert_shape(shape: tuple[tuple[Table, tuple[str, ...]], ...]) -> TextClause:
-    """One statement for all tables. Every part of a WITH that writes is executed, whether or not the statement reads
-    it.
+    """Return one INSERT for several tables; ``shape`` has each table with the names of the given columns.
 
-    The last part is executed first.
+    PostgreSQL executes every writing part of a WITH, whether or not the SELECT reads that part, the last part first.
     """
     parts = [f"part_{at} AS ({_from_json(table, names, at)})" for at, (table, names) in enumerate(shape)]
     parameters = [bindparam(_parameter(at), type_=Text()) for at in range(len(shape))]

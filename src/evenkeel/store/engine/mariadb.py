@@ -32,21 +32,27 @@ from evenkeel.store.engine.server import (
 )
 
 ANSWER_SECONDS = STATEMENT_SECONDS + 5.0
-"""Time-out of an answer; the server's own limit applies first, if the server responds."""
+"""Time-out of an answer from the server; if the server responds, its own limit for statements applies earlier."""
 LOCK_SECONDS = 10
 MAX_LIST_BYTES = 64 * 1024 * 1024
 """Maximum length of ids joined by commas in one column of a result row."""
 
 CERTAINLY_ROLLED_BACK = frozenset({1213})
-"""Error of a deadlock; on Galera also of the loser of a conflict, at any statement or at COMMIT."""
+"""Error number of a deadlock; a Galera cluster also sends it to the loser of a conflict, at any statement or at
+COMMIT.
+"""
 RETRIABLE = CERTAINLY_ROLLED_BACK | {1020, 1205, 1317}
-"""Errors before COMMIT: a row changed since the snapshot, a lock not granted in time, a statement interrupted."""
+"""Error numbers before COMMIT after which a transaction runs again: a row changed since the snapshot, a lock not
+granted in time, a statement interrupted.
+"""
 WRONG_SERVER = frozenset({1047, 1053, 1290, 1836})
-"""Errors of a server that does not accept work now (not in the cluster, stopping, read only): a new connection may
-reach another one.
+"""Error numbers of a server that does not accept work now (not in the cluster, stopping, read only): a new connection
+may reach another server.
 """
 NO_WRITES = frozenset({3, 1021, 1026, 1114, 1290, 1836})
-"""Errors for a file that cannot be written, a full disk or table space, a read-only server."""
+"""Error numbers of a server that cannot write: a file that cannot be written, a full disk or table space, a read-only
+server.
+"""
 BAD_VALUE = frozenset({1264, 1265, 1300, 1366, 1406, 1690})
 TOO_LARGE = 1153
 
@@ -68,7 +74,9 @@ _ON_CLUSTER = "SET wsrep_sync_wait = 7"
 
 
 class MariadbDatabase(ServerDatabase):
-    """MariaDB. Two pools, because changing the isolation level of a session takes two round trips."""
+    """A MariaDB server or Galera cluster. It has two connection pools, for reading and for writing, because changing
+    the isolation level of a session takes two round trips.
+    """
 
     skips_locked = False
 
@@ -161,7 +169,7 @@ class MariadbDatabase(ServerDatabase):
 
 
 def _checked(url: URL) -> URL:
-    """The URL for SQLAlchemy. Raises :class:`ValueError` for missing or unknown parts."""
+    """Return the URL for SQLAlchemy. Raises :class:`ValueError` for missing or unknown parts of the given URL."""
     if not url.database:
         raise ValueError("database.connection: no database is named; use mysql://user:password@host:port/name")
     unknown = sorted(set(url.query) - URL_OPTIONS)
@@ -175,9 +183,9 @@ def _checked(url: URL) -> URL:
 
 @asynccontextmanager
 async def _limited() -> AsyncIterator[None]:
-    """Context manager that raises :class:`TimeoutError` when a server that hangs does not answer a statement in time.
+    """Raise :class:`TimeoutError` in the block if a server that hangs does not answer a statement in time.
 
-    The driver's own time-out is asyncio.wait_for at every read, which loses cancellations before Python 3.12.
+    The driver's own time-out calls asyncio.wait_for at every read, and wait_for loses cancellations before Python 3.12.
     """
     async with asyncio.timeout(ANSWER_SECONDS) as limit:
         token = _limit.set(limit)
@@ -188,7 +196,7 @@ async def _limited() -> AsyncIterator[None]:
 
 
 def _allow_more_time(*_event: Any) -> None:
-    """Restart the time-out, because it applies to each statement."""
+    """Restart the time-out of the current transaction: it applies to each statement by itself."""
     limit = _limit.get()
     # An expired time-out cannot be rescheduled: asyncio would raise in the middle of SQLAlchemy's event.
     if limit is not None and not limit.expired():
@@ -196,7 +204,7 @@ def _allow_more_time(*_event: Any) -> None:
 
 
 def _in_snapshot(connection: Connection, op: Op[T]) -> T:
-    """Run ``op`` in a transaction on an autocommit connection."""
+    """Run ``op`` in a read-only transaction, on a connection that is in autocommit mode."""
     connection.exec_driver_sql("BEGIN")
     try:
         return op(connection)
@@ -218,7 +226,7 @@ def _number(error: BaseException | None) -> Any:
 
 
 def _size(parameters: Any) -> int:
-    """The approximate size of a statement's parameters in bytes."""
+    """Return the approximate size of a statement's parameters in bytes."""
     if isinstance(parameters, str):
         return len(parameters.encode(errors="replace"))
     if isinstance(parameters, dict):

@@ -26,7 +26,7 @@ def read_operation(function: Operation[P, T]) -> Method[P, T]:
 
 
 def querying(function: Operation[P, T]) -> Method[P, T]:
-    """Return a method that runs the function, of one statement, without a transaction."""
+    """Return a method that runs the function outside of a transaction, because it executes only one statement."""
     return _method(lambda database, work: database.query(work), function)
 
 

@@ -19,9 +19,9 @@ T = TypeVar("T")
 class _Job(NamedTuple):
     due_at: float
     number: int
-    """Number of submission, by which jobs due at the same time are ordered."""
+    """Sequence number of the job; of jobs due at the same time, the lowest number runs first."""
     do: Callable[[], Any] | None
-    """The work; None: the thread ends."""
+    """The function to run; None: the thread ends."""
     done: "Future[Any]"
 
 
@@ -37,8 +37,10 @@ class OrderedThread:
         self._closed = False
 
     async def run(self, do: Callable[[], T], *, wait_seconds: float = 0.0) -> T:
-        """Run ``do`` and return its result. Jobs with a shorter wait that are submitted within ``wait_seconds`` run
-        first; a job cancelled before it begins is skipped.
+        """Run ``do`` in the thread and return its result.
+
+        Jobs with a shorter wait that are submitted within ``wait_seconds`` run first; a job cancelled before it begins
+        is skipped.
         """
         if self._closed:
             raise RuntimeError(f"{self._name} is closed")
@@ -67,7 +69,7 @@ class OrderedThread:
             del job  # it would keep a caller's values alive until the next job
 
     async def close(self, *last: Callable[[], object]) -> None:
-        """Run the waiting jobs, then ``last``, and end the thread."""
+        """Run the waiting jobs, then the functions ``last``, and end the thread."""
         if self._closed:
             return
         for do in last:

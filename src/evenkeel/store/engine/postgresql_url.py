@@ -23,7 +23,9 @@ URL_OPTIONS = frozenset({"host", "port", *_FILES, *_CHOICES})
 
 
 def connect_arguments(url: URL) -> tuple[URL, dict[str, Any]]:
-    """The URL without its options, and asyncpg's arguments for them. Raises :class:`ValueError` naming a wrong one."""
+    """Return the URL without its options, and the options as arguments for asyncpg. Raises :class:`ValueError` naming a
+    wrong option.
+    """
     options = {name: values if isinstance(values, str) else ",".join(values) for name, values in url.query.items()}
     unknown = sorted(set(options) - URL_OPTIONS)
     if unknown:

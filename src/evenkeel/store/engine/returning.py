@@ -30,5 +30,8 @@ class UpdateReturning(NamedTuple):
 
 
 def update_returning(statement: Update, *columns: ColumnElement[Any], by: ColumnElement[bool]) -> UpdateReturning:
-    """``statement`` updates at most the one row that ``by`` selects before and after the update."""
+    """Prepare a statement that updates one row and returns ``columns`` of it.
+
+    ``by``: condition that selects the row before and after the update; ``statement`` must update at most that row.
+    """
     return UpdateReturning(statement.returning(*columns), statement, select(*columns).where(by))

@@ -26,17 +26,17 @@ from evenkeel.store.engine.write_watch import WriteWatch
 GIVE_UP_SECONDS = 30.0
 """Time after which no operation is repeated: its caller has timed out."""
 MAX_REPLACED = 3
-"""Maximum number of connections that one operation may lose before the server counts as unreachable: the server was
-restarted, or this process was suspended in the middle of a transaction (``IDLE_SECONDS``).
+"""Maximum number of connections that one operation may lose before the server counts as unreachable. A connection is
+lost if the server was restarted, or this process was suspended in the middle of a transaction (``IDLE_SECONDS``).
 """
 RETRY = Backoff(initial_seconds=0.02, max_seconds=1.0, jitter=(0.0, 1.0))
-"""The longest pause before an operation that was rolled back runs again; the pauses double."""
+"""Pauses before an operation that was rolled back runs again: random, with a maximum that doubles each time."""
 CONNECT_SECONDS = 5.0
 STATEMENT_SECONDS = 30.0
 POOL_SECONDS = 20.0
 IDLE_SECONDS = 3
-"""The server ends a transaction that is idle for this time: its process is suspended or cut off, and its row locks
-would block others. If the process resumes, the transaction runs again.
+"""Time after which the server ends an idle transaction: the process that began it is suspended or cut off, and its row
+locks would block others. If the process resumes, the transaction runs again.
 """
 
 
@@ -45,7 +45,7 @@ class _CommitUnknown(Exception):
 
 
 class ServerDatabase(Database):
-    """A database server. Subclasses choose the connections and interpret errors."""
+    """Base class of databases on servers. Subclasses choose the connections and interpret the server's errors."""
 
     def __init__(self, url: URL, pool_size: int, urgent: int) -> None:
         """``pool_size``: connections for transactions, of which ``urgent`` are reserved for urgent operations."""
@@ -79,11 +79,11 @@ class ServerDatabase(Database):
         return self.refuses_writes(cause) if isinstance(cause, DBAPIError) else ""
 
     def refuses_writes(self, error: DBAPIError) -> str:
-        """The server's text if it takes no writes at all: a standby, read-only, a full disk; else empty."""
+        """Return the server's text if it takes no writes at all: a standby, read-only, a full disk; else empty."""
         raise NotImplementedError
 
     def refuses_value(self, error: DBAPIError) -> str:
-        """Error text about a value that the database refused; empty if the error has another cause."""
+        """Return the error text about a value that the database refused; empty if the error has another cause."""
         raise NotImplementedError
 
     def is_retriable(self, error: DBAPIError) -> bool:
@@ -95,7 +95,7 @@ class ServerDatabase(Database):
         return self.is_retriable(error)
 
     async def _run(self, engine: AsyncEngine, op: Op[T], *, bare: bool = False) -> T:
-        """Run ``op`` in a transaction, or without one if ``bare``."""
+        """Run ``op`` in a transaction, or outside of one if ``bare``, and return its result."""
         give_up_at = time.monotonic() + GIVE_UP_SECONDS
         replaced = 0
         # Counted before, because the task may already be in the course of being cancelled.

@@ -11,7 +11,7 @@ HOOK = "before_cursor_execute"
 
 
 def count_statements(database: Database, *, enabled: bool) -> None:
-    """Start or stop counting: the hook takes time at every statement."""
+    """Start or stop counting the SQL statements of each API request: the hook takes time at every statement."""
     for engine in database.sync_engines():
         # The log level may be changed while the process runs, and this is called each time.
         hooked = event.contains(engine, HOOK, _count_statement)

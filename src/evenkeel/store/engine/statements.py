@@ -24,19 +24,19 @@ DUPLICATE_KEY = 1062
 
 
 def _insert_of(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """An INSERT with ``ON CONFLICT``, whose syntax is the same on both databases."""
+    """Return an INSERT that can have ``ON CONFLICT``, whose syntax is the same on SQLite and PostgreSQL."""
     return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
 
 
 def upsert(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows; if the primary key exists, set these columns of the existing row."""
+    """Insert rows; if a row's primary key exists, set the columns ``names`` of the existing row instead."""
     # Callers sort the rows by key: upserts of several transactions would otherwise deadlock.
     connection.execute(_upsert_of(connection.dialect.name, table, tuple(names)), [dict(row) for row in rows])
 
 
 @cache
 def _upsert_of(dialect: str, table: Table, names: tuple[str, ...]) -> Insert:
-    """The statement, cached because building it costs more than running it."""
+    """Return the cached statement of :func:`upsert`: building it costs more than running it."""
     if dialect in MARIADB:
         insert = mysql.insert(table)
         return insert.on_duplicate_key_update({name: insert.inserted[name] for name in names})
@@ -47,9 +47,10 @@ def _upsert_of(dialect: str, table: Table, names: tuple[str, ...]) -> Insert:
 
 
 def insert_if_absent(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
-    """Insert a row unless it would violate a unique constraint; False if it would. Never fails the transaction.
+    """Insert a row unless it would violate a unique constraint; False if it would. The transaction never fails because
+    of that.
 
-    A concurrent insert of the same row is waited for, and visible to the next statement.
+    If another transaction is inserting the same row, this one waits, and the next statement sees that row.
     """
     if connection.dialect.name in MARIADB:
         return _insert_unless_duplicate(connection, table, values)
@@ -68,9 +69,9 @@ def insert_all_if_absent(connection: Connection, table: Table, rows: Sequence[Ma
 
 
 def _insert_unless_duplicate(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
-    """Insert a row; False if it exists.
+    """Insert a row on MariaDB; False if it exists.
 
-    MariaDB undoes the failed statement and keeps the transaction. INSERT IGNORE would hide other errors.
+    MariaDB undoes only the failed statement and keeps the transaction. INSERT IGNORE would hide other errors.
     """
     try:
         connection.execute(table.insert().values(**values))
@@ -82,12 +83,12 @@ def _insert_unless_duplicate(connection: Connection, table: Table, values: Mappi
 
 
 def json_text(value: object) -> str:
-    """A value as JSON text, in the form stored in columns."""
+    """Return a value as JSON text, in the form stored in columns."""
     return msgspec.json.encode(value).decode()
 
 
 def batches(items: Iterable[T], size: int = MAX_IDS_PER_STATEMENT) -> Iterable[Sequence[T]]:
-    """``items`` in order, at most ``size`` at a time."""
+    """Yield ``items`` in order, in sequences of at most ``size``."""
     iterator = iter(items)
     while batch := list(islice(iterator, size)):
         yield batch

@@ -12,14 +12,16 @@ from evenkeel.core.kit.errors import Invalid
 from evenkeel.store.engine.in_list import MARIADB
 
 _STEPS = 10_000
-"""Instructions of SQLite's machine between two looks at the clock."""
+"""Number of instructions of SQLite's virtual machine between two checks of the clock."""
 _ENDED = {"57014", 1969}
-"""Error of PostgreSQL, and of MariaDB, for a statement that was ended by the limit."""
+"""Error codes of PostgreSQL and MariaDB for a statement that was ended by the time limit."""
 
 
 @contextmanager
 def time_limit(connection: Connection, seconds: float, refusal: str) -> Iterator[None]:
-    """End statements of a transaction that take longer. Raises :class:`Invalid` with ``refusal`` then."""
+    """End statements of the block that take longer than ``seconds``. Raises :class:`Invalid` with the text ``refusal``
+    then.
+    """
     limit = _BY_DIALECT.get(connection.dialect.name, _on_sqlite)
     try:
         with limit(connection, seconds):

@@ -8,7 +8,9 @@ from sqlalchemy.sql.functions import FunctionElement
 
 
 def mariadb_variant(general: ColumnElement[Any], *, mariadb: ColumnElement[Any]) -> ColumnElement[Any]:
-    """``general``, or ``mariadb`` on MariaDB. Both must have the same meaning and type."""
+    """Return an expression that is ``mariadb`` on MariaDB, and ``general`` on other databases. Both must have the same
+    meaning and type.
+    """
     return _Variant(general, mariadb)
 
 
@@ -33,13 +35,13 @@ def _mariadb(element: _Variant, compiler: Any, **kw: Any) -> str:
 
 
 def join_values(column: ColumnElement[str]) -> ColumnElement[str]:
-    """An aggregate: the column's values joined by commas."""
+    """Return the SQL aggregate that joins the column's values by commas."""
     comma: Any = literal_column("','")  # a string literal would be rendered again at each execution
     return func.aggregate_strings(column, comma)
 
 
 class group_concat(FunctionElement[str]):
-    """MariaDB's aggregate: the column's values in an order, joined by commas."""
+    """SQL aggregate of MariaDB that joins the column's values in a given order, separated by commas."""
 
     type = Text()
     inherit_cache = True

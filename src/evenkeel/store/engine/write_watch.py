@@ -14,8 +14,8 @@ import structlog
 from evenkeel.core.kit.errors import StoreUnavailable
 
 REFUSED_SECONDS = 15.0
-"""Time for which a refused write counts: three intervals of the controller's own write. Successes do not end it,
-because a transaction that happens to change nothing succeeds on a standby, too.
+"""Time for which a refused write counts as evidence: three intervals of the controller's own write. A later success
+does not end this time, because a transaction that happens to change nothing succeeds on a standby server, too.
 """
 HANGING_SECONDS = 15.0
 """Duration from which a write counts as hanging."""
@@ -43,7 +43,7 @@ class WriteWatch:
 
     @contextlib.contextmanager
     def watch_write(self) -> Iterator[None]:
-        """Return a context manager that notes whether a write to the database succeeds."""
+        """Record whether the write in the block succeeds."""
         token = object()
         self._running[token] = self._now_seconds()
         try:
@@ -62,7 +62,7 @@ class WriteWatch:
         self._reason, self._refused_at = reason, self._now_seconds()
 
     def problem(self) -> str:
-        """Reason why nothing can be written; empty if it can. Thread-safe."""
+        """Return the reason why nothing can be written to the database; empty if it accepts writes. Thread-safe."""
         now = self._now_seconds()
         if now - self._refused_at < REFUSED_SECONDS:
             return self._reason

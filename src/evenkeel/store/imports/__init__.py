@@ -1,1 +1,1 @@
-"""Load balancers that come from another system, with the ids that they had there."""
+"""Load balancers imported from another system, with the ids that they had there."""

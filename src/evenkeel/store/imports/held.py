@@ -47,7 +47,9 @@ _LOCK = select(_root.c.id, _root.c.deleted, _root.c.mirrored, _root.c.held, _roo
 def update(
     options: StoreOptions, tree: LoadBalancerTree, certificates: Sequence[CheckedCertificate]
 ) -> Op[Change | None]:
-    """Make a held load balancer equal to the tree: see :meth:`evenkeel.core.ports.ImportStore.update`."""
+    """Change a held load balancer (another system still serves it) to equal the tree: see
+    :meth:`evenkeel.core.ports.ImportStore.update`.
+    """
     check_tree(tree)
     root = tree.load_balancer
     check_limits(root.id, options.load_balancer_limits, {}, count_new_objects(all_children(tree)))
@@ -60,7 +62,9 @@ def update(
 
 
 def set_held(options: StoreOptions, load_balancer_id: LoadBalancerId, held: bool) -> Op[Change | None]:
-    """Release a load balancer or hold it again: see :meth:`evenkeel.core.ports.ImportStore.set_held`."""
+    """Release a load balancer that another system served until now (``held`` False), or hold it again: see
+    :meth:`evenkeel.core.ports.ImportStore.set_held`.
+    """
     # No device has a held load balancer, so its next release is like its first.
     status = PENDING_UPDATE if held else PENDING_CREATE
     values: dict[str, Any] = {"held": held, "applied_revision": 0, "provisioning_status": status}
@@ -85,7 +89,9 @@ def set_held(options: StoreOptions, load_balancer_id: LoadBalancerId, held: bool
 
 
 def discard(options: StoreOptions, load_balancer_id: LoadBalancerId) -> Op[Change]:
-    """Mark a held load balancer deleted: see :meth:`evenkeel.core.ports.ImportStore.discard`."""
+    """Mark a held load balancer (another system still serves it) deleted: see
+    :meth:`evenkeel.core.ports.ImportStore.discard`.
+    """
     marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
 
     def op(connection: Connection) -> Change:
@@ -102,8 +108,8 @@ def discard(options: StoreOptions, load_balancer_id: LoadBalancerId) -> Op[Chang
 
 
 def _lock_root(connection: Connection, load_balancer_id: LoadBalancerId) -> Any:
-    """Lock the load balancer's row. Raises :class:`NotFound`; :class:`Conflict` for a mirrored one, and for one marked
-    deleted.
+    """Lock and return the load balancer's row. Raises :class:`NotFound`; :class:`Conflict` if it mirrors another
+    system's load balancer, or is marked deleted.
     """
     row = connection.execute(_LOCK.where(_root.c.id == load_balancer_id).with_for_update(key_share=True)).first()
     if row is None:

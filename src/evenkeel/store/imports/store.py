@@ -112,5 +112,5 @@ def _ids(tree: LoadBalancerTree) -> list[str]:
 
 
 def _refusal(_error: IntegrityError) -> RequestError:
-    """The error for a conflict with a concurrent write that stored one of the ids elsewhere."""
+    """Return the error for a write that failed because a concurrent one stored one of the imported ids elsewhere."""
     return id_taken("An object with one of these ids exists")

@@ -24,11 +24,11 @@ _shared = schema.shared_monitor
 _listener = schema.listener
 
 VIP_FILTERS = ("vip_address", "vip_subnet_id", "vip_port_id")
-"""Attributes that vips take from their load balancer."""
+"""Filters of vips by attributes that are stored with the load balancer."""
 
 
 def list_vips(query: ListQuery) -> Op[Page]:
-    """A page of vips, with their load balancers and pools."""
+    """Return an operation that reads a page of vips, with their load balancers and pools."""
     own, of_root = _split_query(query, VIP_FILTERS)
     conditions = [_listener.c.default_pool_id.is_not(None)]
     if of_root.filters:
@@ -50,7 +50,10 @@ def list_vips(query: ListQuery) -> Op[Page]:
 
 
 def list_rooted_pools(query: ListQuery, agent_id: AgentId | None) -> Op[Page]:
-    """A page of pools, with their load balancers and monitors; of one agent, if it is given."""
+    """Return an operation that reads a page of pools, with their load balancers and monitors.
+
+    ``agent_id``: only pools of load balancers that the agent serves or is home to; None: all pools.
+    """
     own, of_vip = _split_query(query, ("vip_id",))
     conditions: list[ColumnElement[bool]] = []
     if vip_ids := of_vip.filters.get("vip_id"):
@@ -78,7 +81,7 @@ def list_rooted_pools(query: ListQuery, agent_id: AgentId | None) -> Op[Page]:
 
 
 def read_pool_statistics(connection: Connection, pool_id: str) -> ListenerStatistics:
-    """Totals of the listeners that send to the pool. One query."""
+    """Return the summed totals of the listeners that send to the pool. One query."""
     names = ListenerStatistics.__struct_fields__
     senders = select(_listener.c.id).where(_listener.c.default_pool_id == storable_text(pool_id))
     counts = schema.listener_statistics
@@ -89,7 +92,7 @@ def read_pool_statistics(connection: Connection, pool_id: str) -> ListenerStatis
 
 
 def read_providers_of_monitor(connection: Connection, monitor_id: str) -> tuple[str, ...]:
-    """The environments of the pools that have the shared monitor. One query."""
+    """Return the environments of the pools with which the shared monitor is associated. One query."""
     statement = (
         select(_root.c.provider)
         .join(_monitor, _monitor.c.load_balancer_id == _root.c.id)
@@ -101,7 +104,7 @@ def read_providers_of_monitor(connection: Connection, monitor_id: str) -> tuple[
 
 
 def list_shared_monitors(connection: Connection, query: ListQuery) -> Page:
-    """A page of health monitors, shared ones and monitors created in a pool."""
+    """Return a page of health monitors: shared monitors, and monitors created in a pool."""
     page = list_page(connection, _MONITORS, query)
     uses = _monitor_uses(connection, [row.id for row in page.items if not row.in_pool])
     items = tuple(row if row.in_pool else replace(row, uses=tuple(uses.get(row.id, ()))) for row in page.items)
@@ -109,14 +112,14 @@ def list_shared_monitors(connection: Connection, query: ListQuery) -> Page:
 
 
 def _split_query(query: ListQuery, names: Sequence[str]) -> tuple[ListQuery, ListQuery]:
-    """The query without filters of these names, and a query with only these filters."""
+    """Return two queries: one without filters of these names, and one with only these filters."""
     others = {name: values for name, values in query.filters.items() if name in names}
     own = {name: values for name, values in query.filters.items() if name not in names}
     return replace(query, filters=own), ListQuery(filters=others)
 
 
 def _by_id(connection: Connection, kind: Kind, ids: Sequence[str]) -> Mapping[str, Any]:
-    """Existing rows by id; one query, none without ids."""
+    """Return {id: row} for the existing objects of a kind; one query, none without ids."""
     if not ids:
         return {}
     columns = kind.columns if kind is LOAD_BALANCER else whole_columns(kind)
@@ -126,7 +129,7 @@ def _by_id(connection: Connection, kind: Kind, ids: Sequence[str]) -> Mapping[st
 
 
 def _monitors_of(connection: Connection, pools: Sequence[Pool]) -> dict[str, HealthMonitor]:
-    """The monitors, not marked deleted, of the pools."""
+    """Return {pool id: health monitor} for pools with a monitor that is not marked deleted."""
     ids = [row.id for row in pools if row.health_monitor_id is not None]
     if not ids:
         return {}

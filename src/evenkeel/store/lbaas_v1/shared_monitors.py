@@ -56,7 +56,7 @@ SHARED_MONITOR_CHANGES = frozenset(
 
 
 def add_shared_monitor(writes: TenantWrites, row: SharedMonitor) -> Op[SharedMonitor]:
-    """Store a monitor without associations. Raises :class:`QuotaMet`."""
+    """Store a shared monitor that is not associated with a pool yet. Raises :class:`QuotaMet`."""
     defaults = writes.options.default_quotas
 
     def op(connection: Connection) -> SharedMonitor:
@@ -72,7 +72,7 @@ def add_shared_monitor(writes: TenantWrites, row: SharedMonitor) -> Op[SharedMon
 def update_shared_monitor(
     writes: TenantWrites, monitor_id: str, changes: Mapping[str, Any], *, project_id: ProjectId | None
 ) -> Op[tuple[Change, ...]]:
-    """Change the monitor and its copy in each pool, under the locks of all their load balancers."""
+    """Change a shared monitor and its copy in each pool, under the locks of all the pools' load balancers."""
     check_changes(changes, SHARED_MONITOR_CHANGES)
     deadline = writes.options.pending_deadline_seconds
 
@@ -84,7 +84,7 @@ def update_shared_monitor(
 
 
 def delete_shared_monitor(connection: Connection, monitor_id: str, project_id: ProjectId | None) -> None:
-    """Delete the monitor. Raises :class:`NotFound`, :class:`Conflict` while it is associated with a pool."""
+    """Delete a shared monitor. Raises :class:`NotFound`, or :class:`Conflict` while it is associated with a pool."""
     lock_shared_monitor(connection, monitor_id, project_id)
     used = connection.scalar(select(_monitor.c.pool_id).where(*is_association_of(monitor_id)).limit(1))
     if used is not None:
@@ -95,7 +95,10 @@ def delete_shared_monitor(connection: Connection, monitor_id: str, project_id: P
 def associate_monitor(
     writes: TenantWrites, pool_id: str, monitor_id: str, *, new_id: str, project_id: ProjectId | None
 ) -> Op[Change]:
-    """Associate the monitor with a pool that has none. Raises :class:`NotFound`, :class:`Conflict`."""
+    """Associate a shared monitor with a pool that has no monitor.
+
+    ``new_id``: id of the monitor's copy in the pool. Raises :class:`NotFound`, :class:`Conflict`.
+    """
 
     def op(connection: Connection) -> Change:
         # The shared monitor is locked before any load balancer, in every operation, so that none of them deadlock.
@@ -117,7 +120,10 @@ def set_pool_monitor(
     new_id: str,
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Replace the pool's monitor; None: remove it. Attributes of the pool change with it."""
+    """Replace the pool's monitor, and change other attributes of the pool by ``changes``.
+
+    ``monitor_id`` None: remove the monitor; ``new_id``: id of the new monitor's copy in the pool.
+    """
     check_changes(changes, CHANGEABLE[Pool])
 
     def op(connection: Connection) -> Change:
@@ -167,8 +173,10 @@ def _take_out(connection: Connection, pool_id: str, locked: Locked) -> None:
 
 
 def _put_in(connection: Connection, held: Row[Any], new_id: str, pool_id: str, locked: Locked) -> HealthMonitor:
-    """Add the monitor to the pool. Raises :class:`NotFound` for another project's pool, :class:`Conflict` at a
-    limit.
+    """Copy the shared monitor into the pool.
+
+    Raises :class:`NotFound` for another project's pool, :class:`Conflict` if the monitor is in as many pools as
+    allowed.
     """
     if held.project_id != locked.project_id:
         raise NotFound(HEALTH_MONITOR.title, held.id)

@@ -59,7 +59,7 @@ def add_vip(
     *,
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Add a listener that adds a VIP to the load balancer of its default pool."""
+    """Return an operation that adds a listener, and by the plan a VIP to the load balancer of its default pool."""
     target = Target(POOL, row.default_pool_id or "", project_id)
 
     def op(connection: Connection) -> Change:
@@ -86,7 +86,7 @@ def update_vip(
     *,
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Change the listener and its pool's persistence, as one change."""
+    """Return an operation that changes the listener and its pool's session persistence in one revision."""
     check_changes(changes, CHANGEABLE[Listener])
     target = Target(LISTENER, listener_id, project_id)
 
@@ -105,7 +105,9 @@ def update_vip(
 
 
 def delete_rooted_pool(writes: TenantWrites, pool_id: str, *, project_id: ProjectId | None) -> Op[Change]:
-    """Mark the pool deleted, and its load balancer with it. Raises :class:`Conflict` while a listener sends to it."""
+    """Mark a pool deleted, and with its last pool the load balancer that was created for it. Raises :class:`Conflict`
+    while a listener sends to the pool.
+    """
     target = Target(POOL, pool_id, project_id)
 
     def op(connection: Connection) -> Change:
@@ -164,7 +166,9 @@ def _check_without_vip(connection: Connection, pool_id: str) -> None:
 
 
 def _with_its_root(connection: Connection, pool_id: str, locked: Locked, *, notifies: bool) -> Change:
-    """Mark the pool deleted, and with its last pool a load balancer that was made for a pool of LBaaS v1."""
+    """Return the change of a pool that was marked deleted; if a load balancer created for it has nothing left, mark
+    that deleted, too. ``notifies``: write the event to the outbox of notifications.
+    """
     pool = build_one(connection, POOL, read_any(connection, Target(POOL, pool_id, None)))
     if locked.row.root_pool_id is not None and not has_children(connection, locked.id):
         # Marked also if it goes at once: a row is removed only after it was marked deleted.

@@ -1,1 +1,1 @@
-"""Load balancers that mirror another system's."""
+"""Mirrored load balancers: each shows one of another system's database (Octavia's), which alone may change it."""

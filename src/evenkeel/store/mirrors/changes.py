@@ -18,13 +18,13 @@ from evenkeel.store.records import schema
 OVERLAP_SECONDS = 10.0
 """More than any transaction takes that writes statuses."""
 OLDEST_SECONDS = 3600.0
-"""A cursor older than this is not known: nearly everything has changed since."""
+"""Age above which a cursor is no longer accepted; the answer is then that every load balancer may have changed."""
 _CURSOR = re.compile(r"[0-9]{1,11}\.[0-9]{6}")
 _root = schema.load_balancer
 
 
 def read_changes(connection: Connection, provider: str, since: str) -> MirrorChanges:
-    """The changes since a cursor; see :meth:`evenkeel.core.ports.mirrors.MirrorStore.changes`."""
+    """Return the changes since the cursor ``since``; see :meth:`evenkeel.core.ports.mirrors.MirrorStore.changes`."""
     # before the rows are read, so that none is missed by the next request
     now = float(connection.scalar(select(db_now())) or 0.0)
     cursor = f"{now - OVERLAP_SECONDS:.6f}"

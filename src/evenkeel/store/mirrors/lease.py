@@ -10,7 +10,7 @@ _lease = schema.mirror_lease
 
 
 def take_lease(connection: Connection, provider: str, holder: str, seconds: float) -> WriterLease:
-    """Take, renew or (0 seconds) give back the lease; see
+    """Take or renew the provider's lease for ``holder``, or with 0 seconds give it back; see
     :meth:`evenkeel.core.ports.mirrors.MirrorStore.take_lease`.
     """
     if take(connection, _lease, {"provider": provider}, holder, seconds, seconds_max=LEASE_SECONDS_MAX):

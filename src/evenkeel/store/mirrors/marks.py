@@ -34,9 +34,9 @@ _WRITE = (
 
 
 def lock_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: MirrorMark) -> Any:
-    """Lock and return the row as it was before; None if there was none, and ``mark`` has been stored.
+    """Lock the mark's row and return it as it was before; None if there was none and ``mark`` was stored.
 
-    Raises :class:`MirrorConflict` for another provider's, or a newer snapshot.
+    Raises :class:`MirrorConflict` if the row belongs to another provider, or its snapshot is newer.
     """
     row = connection.execute(_LOCK, {"wanted_id": load_balancer_id}).first()
     if row is None:
@@ -59,14 +59,16 @@ def lock_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: Mi
 
 
 def write_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: MirrorMark, was: Any) -> None:
-    """Store the mark in a locked row. ``was``: the row before."""
+    """Store the mark in its locked row. ``was``: the row as :func:`lock_mark` returned it."""
     change = was.change_key if mark.change is None else mark.change
     values = {"new_snapshot": mark.snapshot, "new_digest": mark.digest, "new_change_key": change}
     connection.execute(_WRITE, {"wanted_id": load_balancer_id, **values})
 
 
 def mark_removed(connection: Connection, load_balancer_id: LoadBalancerId, snapshot: float) -> None:
-    """Note in a locked row that the load balancer is deleted, and forget those removed long ago."""
+    """Record in the mark's locked row that the load balancer is deleted, and delete rows of load balancers removed long
+    ago.
+    """
     connection.execute(
         update(_mark)
         .where(_mark.c.load_balancer_id == load_balancer_id)
@@ -78,7 +80,7 @@ def mark_removed(connection: Connection, load_balancer_id: LoadBalancerId, snaps
 
 
 def mark_of(row: Any) -> MirrorMark:
-    """The mark in a row."""
+    """Return the mark that a row of the table of marks contains."""
     return MirrorMark(provider=row.provider, snapshot=row.snapshot, digest=row.digest, change=row.change_key)
 
 

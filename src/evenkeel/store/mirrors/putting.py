@@ -48,7 +48,9 @@ def put(
     random: Random,
     certificates: Sequence[CheckedCertificate],
 ) -> Op[Change | None]:
-    """Store the tree and its mark; see :meth:`evenkeel.core.ports.mirrors.MirrorStore.put`."""
+    """Return an operation that stores the tree and its mark; see
+    :meth:`evenkeel.core.ports.mirrors.MirrorStore.put`.
+    """
     check_tree(tree)
     root = tree.load_balancer
     children = all_children(tree)
@@ -73,7 +75,9 @@ def put(
 def remove(
     options: StoreOptions, load_balancer_id: LoadBalancerId, provider: str, snapshot: float
 ) -> Op[Change | None]:
-    """Mark the load balancer deleted; see :meth:`evenkeel.core.ports.mirrors.MirrorStore.remove`."""
+    """Return an operation that marks the load balancer deleted; see
+    :meth:`evenkeel.core.ports.mirrors.MirrorStore.remove`.
+    """
     target = Target(LOAD_BALANCER, load_balancer_id, None)
     marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
     mark = MirrorMark(provider=provider, snapshot=snapshot, digest="")
@@ -107,10 +111,11 @@ def change_tree(
     anew: bool = False,
     sets_port: bool = True,
 ) -> Change | None:
-    """Write the differences to a locked load balancer; None: there is none. ``anew``: raise its revision also without
-    any. ``sets_port``: set changed options at the port if it was created here.
+    """Write the differences between the tree and the stored, locked load balancer; return None if there are none.
 
-    Raises :class:`Invalid` for an attribute that never changes, :class:`Conflict` for an id of another object.
+    ``anew``: raise its revision also without differences. ``sets_port``: set changed options at the VIP's port if that
+    was created here. Raises :class:`Invalid` for an attribute that never changes, :class:`Conflict` for an id of
+    another object.
     """
     root = tree.load_balancer
     stored = load_trees(connection, [root.id])[root.id]
@@ -148,8 +153,9 @@ def _write(
 
 
 def _change_port(connection: Connection, changes: TreeChanges, locked: Locked) -> bool:
-    """Have changed options set at the port if it was created here; returns whether they are to be set. The port that
-    the other system made is set by that system.
+    """Store changed options of the VIP's port as pending if the port was created here; return whether any are pending.
+
+    A port that the other system created is changed by that system.
     """
     changed = PORT_ATTRIBUTES & changes.load_balancer.keys()
     if not changed or not is_made_here(connection, locked.id):
@@ -159,9 +165,9 @@ def _change_port(connection: Connection, changes: TreeChanges, locked: Locked) -
 
 
 def _lock_root(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
-    """Lock the load balancer, so that no report removes rows meanwhile; False if there is none.
+    """Lock the load balancer, so that no report removes rows meanwhile; False if it does not exist.
 
-    Raises :class:`MirrorConflict` for one that is no mirror or is being deleted.
+    Raises :class:`MirrorConflict` if it is not a mirror or is being deleted.
     """
     row = _read_root(connection, load_balancer_id)
     if row is None:

@@ -24,7 +24,7 @@ _BELOW = {
     "l7policies": L7POLICY,
     "l7rules": L7RULE,
 }
-"""Kind of children by attribute of :class:`MirrorStatus`."""
+"""{attribute of :class:`MirrorStatus`: kind of children whose statuses it holds}."""
 _FIND = (
     select(_mark)
     .join(_root, _root.c.id == _mark.c.load_balancer_id)
@@ -47,7 +47,7 @@ _ROOTS = (
 
 
 def find(connection: Connection, load_balancer_id: LoadBalancerId) -> Mirrored | None:
-    """A mirrored load balancer that is not marked deleted; None if there is none."""
+    """Return a mirrored load balancer with its mark; None if there is none or it is marked deleted."""
     row = connection.execute(_FIND, {"wanted_id": storable_text(load_balancer_id)}).first()
     if row is None:
         return None
@@ -55,7 +55,7 @@ def find(connection: Connection, load_balancer_id: LoadBalancerId) -> Mirrored |
 
 
 def read_statuses(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[MirrorStatus, ...]:
-    """Statuses of mirrored load balancers and their children, by seven queries."""
+    """Return the statuses of mirrored load balancers and their children. Seven queries for any number."""
     # The load balancers first, so that none is reported as settled with children of a later state.
     roots = [row._asdict() for row in connection.execute(_ROOTS, {"wanted": list(load_balancer_ids)})]
     wanted = {"wanted": [root["id"] for root in roots]}
@@ -80,7 +80,9 @@ def _status(row: Any) -> ObjectStatus:
 
 
 def read_list(connection: Connection, provider: str, *, marker: str, limit: int) -> tuple[MirrorEntry, ...]:
-    """Mirrored load balancers of a provider after ``marker``, in order of their ids."""
+    """Return at most ``limit`` mirrored load balancers of a provider whose ids follow ``marker``, in order of their
+    ids.
+    """
     parameters = {"provider": provider, "marker": storable_text(marker), "page": limit}
     return tuple(MirrorEntry(**row._asdict()) for row in connection.execute(_LIST, parameters))
 
@@ -119,4 +121,4 @@ LEAVING = (
     .where(_held.c.network_id == bindparam("network_id"), in_bound_list(_held.c.address, "some"), _root.c.deleted)
     .limit(1)
 )
-"""A load balancer marked deleted that has one of the addresses ``some`` of a network."""
+"""Query of load balancers marked deleted that still have one of the addresses ``some`` of a network."""

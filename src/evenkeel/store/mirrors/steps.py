@@ -1,4 +1,4 @@
-"""Applies the steps from one tree to another, see :mod:`evenkeel.core.resources.tree_changes`."""
+"""Writes the steps from a stored tree to a wanted one, which :mod:`evenkeel.core.resources.tree_changes` computes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -32,7 +32,7 @@ def apply_steps(
     locked: Locked,
     certificates: Sequence[CheckedCertificate],
 ) -> None:
-    """Apply the steps to a locked load balancer, then update its uses of certificates."""
+    """Write the steps to a locked load balancer, then update which listeners and pools use which certificates."""
     before = {kind: {row.id: row for row in rows} for kind, rows in children_of(stored).items()}
     for step in steps:
         _apply(connection, step, before[step.kind], locked)
@@ -61,7 +61,7 @@ def _apply(connection: Connection, step: Step, before: Mapping[str, Child], lock
 
 
 _KEPT = ("id", "load_balancer_id", "project_id", "operating_status", "created_at")
-"""Columns that an overwritten object keeps."""
+"""Columns that an overwritten object keeps from the stored row."""
 
 
 @cache
@@ -99,7 +99,7 @@ def _update_uses(
     locked: Locked,
     certificates: Sequence[CheckedCertificate],
 ) -> None:
-    """Update which listeners and pools use which certificates; no statement if none has references."""
+    """Update which listeners and pools use which certificates; no statement if none of them has references."""
     using = [step for step in steps if step.kind in (Listener, Pool)]
     add_uses(connection, options, locked, _rows(using, Insert), certificates)
     for row in _rows(using, Overwrite):

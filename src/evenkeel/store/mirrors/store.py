@@ -63,7 +63,9 @@ class SqlMirrors:
             raise
 
     async def _is_address_leaving(self, network_id: str, addresses: Sequence[str]) -> bool:
-        """Whether a load balancer that is being deleted still has one of the addresses, so that it becomes free."""
+        """Whether a load balancer that is being deleted still has one of the addresses, which will be free
+        afterwards.
+        """
         parameters = {"network_id": network_id, "some": addresses}
         return bool(await self._db.query(lambda connection: connection.scalar(LEAVING, parameters)))
 
@@ -72,5 +74,5 @@ class SqlMirrors:
 
 
 def _refusal(_error: IntegrityError) -> RequestError:
-    """The error for a conflict with a concurrent write that stored one of the ids elsewhere."""
+    """Return the error for a write that failed because a concurrent one stored one of the ids elsewhere."""
     return id_taken("An object with one of these ids exists")

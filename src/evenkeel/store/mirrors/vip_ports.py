@@ -23,7 +23,9 @@ _UNHELD = _claim.c.held_by.is_(None)
 
 
 def keep_port(connection: Connection, load_balancer_id: LoadBalancerId, provider: str, port_id: str) -> None:
-    """Keep a port until the writer confirms it or gives it back; see :class:`evenkeel.core.ports.MirrorStore`."""
+    """Keep a port until the other system's writer confirms it or gives it back; see
+    :class:`evenkeel.core.ports.MirrorStore`.
+    """
     lock_mark(connection, load_balancer_id, MirrorMark(provider=provider, snapshot=0.0, digest=""))
     statement = (
         update(_claim)
@@ -48,12 +50,16 @@ _UNUSED = (
 
 
 def unused_ports(connection: Connection, provider: str, older_seconds: float) -> tuple[LoadBalancerId, ...]:
-    """Load balancers of a provider whose ports were created longer ago, and that were not put. One query."""
+    """Return the provider's load balancers whose ports were created more than ``older_seconds`` ago, and that were
+    never stored. One query.
+    """
     return tuple(connection.scalars(_UNUSED, {"provider": provider, "older": older_seconds}))
 
 
 def give_back_port(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
-    """Have the port of a load balancer that was never put deleted soon; nothing happens if there is none."""
+    """Make the port of a load balancer that was never stored due to be deleted; nothing happens if there is no such
+    port.
+    """
     mine = _claim.c.load_balancer_id == load_balancer_id
     connection.execute(update(_claim).where(mine, _UNHELD).values(due_at=AT_ONCE))
 
@@ -62,10 +68,10 @@ _READ_CLAIM = select(_claim).where(_MINE).with_for_update()
 
 
 def with_made_port(connection: Connection, load_balancer_id: LoadBalancerId, plan: VipPlan) -> VipPlan:
-    """Return the plan with the claim on the port if it was created here; part of the transaction that stores the load
-    balancer. At most one query.
+    """Return the plan with the claim on the load balancer's port if that port was created here.
 
-    Raises :class:`NetworkUnavailable` while another port that was created for it is being deleted.
+    Part of the transaction that stores the load balancer; at most one query. Raises :class:`NetworkUnavailable` while
+    another port that was created for the load balancer is being deleted.
     """
     row = None if plan.claim is None else connection.execute(_READ_CLAIM, {"wanted_id": load_balancer_id}).first()
     if row is None or not row.device_owner:
@@ -79,5 +85,5 @@ _MADE_HERE = select(exists().where(_claim.c.held_by == bindparam("wanted_id"), _
 
 
 def is_made_here(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
-    """Whether the port of a stored load balancer was created here."""
+    """Whether the port of a stored load balancer was created by this system."""
     return bool(connection.scalar(_MADE_HERE, {"wanted_id": load_balancer_id}))

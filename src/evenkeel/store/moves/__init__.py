@@ -1,1 +1,1 @@
-"""Moves of load balancers to another shard: see :mod:`evenkeel.core.control.moves`."""
+"""Moves of load balancers from one device group to another: see :mod:`evenkeel.core.control.moves`."""

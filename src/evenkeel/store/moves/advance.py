@@ -1,7 +1,9 @@
-"""Steps of moves: what the standby's devices reported, and whatever follows from the state that was reached.
+"""Steps of moves of load balancers between two device groups: reports are recorded, and the steps that are due are
+taken.
 
-The load balancer's row is locked first, as by all writes, then its move. Everything is decided by
-:func:`evenkeel.core.control.moves.next_transition`, and may be repeated.
+The *standby* of a move is the shard whose devices hold a copy of the load balancer without owning it. The load
+balancer's row is locked first, as by all writes, then its move. :func:`evenkeel.core.control.moves.next_transition`
+decides about every step, and each step may be repeated.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,24 +39,24 @@ _port = schema.vip_port_change
 
 
 class Advanced(NamedTuple):
-    """Results of a report, for the caller to act on after the commit."""
+    """Results of a report about moving load balancers, for the caller to act on after the commit."""
 
     changes: tuple[Change, ...] = ()
-    """Hints for the agents whose devices have to be written."""
+    """Changes for hints to the agents whose devices have to be written."""
     known: frozenset[LoadBalancerId] = frozenset()
-    """Load balancers whose copies a shard's agent reported."""
+    """Load balancers of the report that the shard's devices hold as a copy, because they move."""
     cleaned: bool = False
-    """True: devices removed a copy, so the shard may use fewer networks."""
+    """True: devices removed a copy of a moved load balancer, so the shard may use fewer networks."""
 
 
 def moving_among(connection: Connection, load_balancer_ids: Iterable[str]) -> frozenset[str]:
-    """The load balancers out of these whose move is not done. One query."""
+    """Return the load balancers out of these that are being moved to another device group. One query."""
     here = in_list(_move.c.load_balancer_id, sorted(set(load_balancer_ids)))
     return frozenset(connection.scalars(select(_move.c.load_balancer_id).where(here, is_open())))
 
 
 def open_moves(connection: Connection, limit: int) -> list[LoadBalancerId]:
-    """Load balancers whose moves are not done, the longest in their step first."""
+    """Return load balancers that are being moved to another device group, the longest in their step first."""
     statement = select(_move.c.load_balancer_id).where(is_open()).order_by(_move.c.step_at).limit(limit)
     return list(connection.scalars(statement))
 
@@ -62,7 +64,10 @@ def open_moves(connection: Connection, limit: int) -> list[LoadBalancerId]:
 def follow_report(
     connection: Connection, shard_id: ShardId, outcomes: Sequence[Applied], deadline_seconds: float
 ) -> Advanced:
-    """Record what the shard's agent reported of copies, and take the steps that follow from the report."""
+    """Record a shard's report about copies of moving load balancers, and take the steps that follow from the report.
+
+    ``deadline_seconds``: deadline of changes that the steps make.
+    """
     moves = _lock_moves(connection, [one.load_balancer_id for one in outcomes])
     copies: set[LoadBalancerId] = set()
     for outcome in outcomes:
@@ -83,7 +88,9 @@ def follow_report(
 def advance(
     connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], deadline_seconds: float
 ) -> tuple[Change, ...]:
-    """Take the steps that are due; returns hints for owners, and for agents whose copies are not the newest."""
+    """Take the steps of moves that are due; return changes for hints to owners, and to agents whose copies are not the
+    newest.
+    """
     moves = _lock_moves(connection, load_balancer_ids)
     changes = _advance(connection, moves, deadline_seconds)
     # Read again: the steps above have changed revisions and standbys, which decide whose copy is behind.
@@ -102,7 +109,9 @@ def _is_behind(move: Move, row: Any) -> bool:
 
 
 def _lock_moves(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> dict[LoadBalancerId, Any]:
-    """Open moves and rows of their load balancers, locked in order of ids."""
+    """Lock moves that are not done and their load balancers, in order of ids; return {id: (move, load
+    balancer's row)}.
+    """
     binding = exists().where(_port.c.load_balancer_id == _root.c.id, _port.c.binding)
     moving = select(_move.c.load_balancer_id).where(is_open())
     rows = connection.execute(
@@ -133,7 +142,7 @@ def _lock_moves(connection: Connection, load_balancer_ids: Sequence[LoadBalancer
 
 
 def _reported(move: Move, row: Any, outcome: Applied) -> Move:
-    """The move after a report of its copy."""
+    """Return the move with the result of a report about its copy on the standby's devices."""
     if outcome.error:
         # A refusal of older content says nothing about the newest, which may be without what was refused.
         final = move.step is MoveStep.PREPARING and not outcome.waiting and _is_newest(row, outcome)
@@ -169,7 +178,9 @@ def _advance(
 
 
 def _observe_again(connection: Connection, shard_id: ShardId) -> None:
-    """Let the observer of the shard's device group report all statuses: those that are stored were seen elsewhere."""
+    """Request a report of all statuses from the observer of the shard's device group: stored statuses come from the
+    devices that served the load balancer before.
+    """
     here = exists().where(
         _shard.c.id == shard_id, _shard.c.environment == _group.c.environment, _shard.c.group_number == _group.c.number
     )
@@ -188,7 +199,7 @@ def _state_of(row: Any) -> MovingLoadBalancer:
 
 
 def _take(connection: Connection, transition: Transition, row: Any, deadline_seconds: float) -> Iterable[Change]:
-    """Write a step; yields hints."""
+    """Write one step of a move; yield the changes for hints to agents."""
     move = transition.move
     _store(connection, move)
     shard_id = transition.owner or ShardId(row.shard_id)

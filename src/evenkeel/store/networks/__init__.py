@@ -1,1 +1,3 @@
-"""Networks to which devices are attached: declared by operators, with route domains and addresses for each shard."""
+"""Networks to which devices are attached, and the route domains and addresses that each shard's devices have in
+them.
+"""

@@ -51,16 +51,16 @@ _root, _vip, _member = schema.load_balancer, schema.vip_address, schema.member
 
 
 class Allocation(NamedTuple):
-    """Result of an allocation: what load balancers still lack."""
+    """Result of an allocation of route domains and addresses: load balancers that still lack something."""
 
     problems: dict[LoadBalancerId, str]
-    """Reasons why load balancers cannot be attached, by their ids."""
+    """{load balancer id: reason why its devices cannot be attached to its networks}."""
     ports: dict[LoadBalancerId, tuple[DevicePort, ...]]
-    """Ports to be created before the load balancers can be attached."""
+    """{load balancer id: ports to be created before its devices can be attached}."""
 
 
 def read_known(connection: Connection, subnet_ids: Collection[str]) -> dict[str, KnownSubnet]:
-    """Stored subnets with their networks; one query."""
+    """Return {subnet id: stored subnet with its network}, without unknown subnets; one query."""
     columns = len(SUBNET_COLUMNS)
     statement = (
         select(*SUBNET_COLUMNS, *NETWORK_COLUMNS)
@@ -76,7 +76,7 @@ def _known_subnet(row: Sequence[object], columns: int) -> KnownSubnet:
 
 
 def read_attached(connection: Connection, shard_id: ShardId) -> Attached:
-    """Route domains and addresses that the devices have for the shard; two queries."""
+    """Return the route domains and addresses that devices have for the shard; two queries."""
     numbers = connection.execute(
         select(_attached.c.network_id, _attached.c.route_domain, _attached.c.needed_revision).where(
             _attached.c.shard_id == shard_id
@@ -93,7 +93,9 @@ def read_attached(connection: Connection, shard_id: ShardId) -> Attached:
 
 
 def allocate(connection: Connection, place: ShardPlace, wanted: Mapping[LoadBalancerId, SubnetsInUse]) -> Allocation:
-    """Allocate numbers and addresses that load balancers need in these subnets, as far as the database decides them."""
+    """Allocate the route domains and addresses that load balancers need in the subnets ``wanted``, as far as the
+    database decides about them. Ports to be created elsewhere are returned.
+    """
     _lock(connection, place)
     # First, so that numbers and addresses without users are available to this allocation.
     release_unused(connection, place.shard_id)
@@ -122,7 +124,7 @@ def _lock(connection: Connection, place: ShardPlace) -> None:
 
 
 def lock_group_of(connection: Connection, shard_id: ShardId) -> None:
-    """Lock the allocations of the shard's device group."""
+    """Lock the allocations of the shard's device group until the transaction ends."""
     shard = schema.shard
     here = select(shard.c.environment).where(
         shard.c.id == shard_id, shard.c.environment == _group.c.environment, shard.c.group_number == _group.c.number
@@ -131,7 +133,7 @@ def lock_group_of(connection: Connection, shard_id: ShardId) -> None:
 
 
 def _attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> Iterator[DevicePort]:
-    """Attach the shard's devices to subnets; yields the ports to create, if devices' addresses belong to ports.
+    """Attach the shard's devices to subnets; yield the ports to create, where devices' addresses belong to ports.
 
     Raises :class:`NotAttachable`.
     """
@@ -161,9 +163,8 @@ def _attach_own(connection: Connection, place: ShardPlace, subnets: Sequence[Kno
 
 
 def _check_alone(connection: Connection, place: ShardPlace, networks: Sequence[str]) -> None:
-    """Check that the group's devices are not attached to one of the networks for another project.
-
-    A segment can be in only one partition of a device. Raises :class:`NotAttachable`.
+    """Check that the group's devices are not attached to one of the networks for another project, because a segment can
+    be in only one partition of a device. Raises :class:`NotAttachable`.
     """
     shard = schema.shard
     other = connection.execute(
@@ -185,8 +186,10 @@ def _check_alone(connection: Connection, place: ShardPlace, networks: Sequence[s
 def _route_domain(
     connection: Connection, place: ShardPlace, new: Sequence[KnownSubnet], beside: Collection[int]
 ) -> int:
-    """The number of the route domain for these subnets. ``beside``: those of the load balancer's other networks, which
-    have to be in the same one. Raises :class:`NotAttachable`.
+    """Return the number of the route domain for these subnets.
+
+    ``beside``: route domains of the load balancer's other networks, which must all be the same one. Raises
+    :class:`NotAttachable`.
     """
     if without_route_domains(place.layout):
         return COMMON_ROUTE_DOMAIN
@@ -221,7 +224,9 @@ def _new_route_domain(connection: Connection, place: ShardPlace) -> int:
 
 
 def free_route_domain(connection: Connection, place: ShardPlace, but: Collection[int] = ()) -> int:
-    """The lowest number, but for some, that no shard of the device group has. Raises :class:`NotAttachable`."""
+    """Return the lowest number of a route domain that no shard of the device group has, except for those in ``but``.
+    Raises :class:`NotAttachable` if there is none.
+    """
     here = _domain.c.environment == place.environment, _domain.c.group_number == place.group_number
     taken = {*connection.scalars(select(_domain.c.number).where(*here)), *but}
     number = next((number for number in range(1, ROUTE_DOMAINS_MAX + 1) if number not in taken), None)
@@ -231,7 +236,7 @@ def free_route_domain(connection: Connection, place: ShardPlace, but: Collection
 
 
 def store_address(connection: Connection, shard_id: ShardId, taken: TakenAddress) -> bool:
-    """Store the address of a port that was created.
+    """Store the address of a port that was created for the shard's devices.
 
     False: the devices do not need it any more, or have got another address meanwhile. Raises
     :class:`NetworkUnavailable` if deleting the port has begun.
@@ -273,14 +278,14 @@ def release(connection: Connection, shard_id: ShardId) -> None:
 
 
 def give_up(connection: Connection, network: common.SharedNetwork) -> None:
-    """Mark unused subnets of a common network as leaving the devices."""
+    """Mark subnets of a network that projects share as leaving the devices, if no load balancer uses them any more."""
     lock_group_of(connection, network[0])
     common.give_up_unused(connection, [network])
 
 
 def shards_with_leftovers(connection: Connection, limit: int) -> list[ShardId]:
-    """Shards whose devices have networks that none of their load balancers uses, because a process died before the
-    release.
+    """Return shards whose devices have networks that none of the shard's load balancers uses, because a process died
+    before it released them.
     """
     vips = select(_vip.c.network_id).join(_root, _root.c.id == _vip.c.load_balancer_id)
     members = (
@@ -298,8 +303,8 @@ def shards_with_leftovers(connection: Connection, limit: int) -> list[ShardId]:
 
 
 def release_unused(connection: Connection, shard_id: ShardId) -> None:
-    """Release the networks that no load balancer of the shard uses. The caller has locked the allocations of the
-    group.
+    """Release the networks that no load balancer of the shard uses. The caller has locked the device group's
+    allocations.
     """
     # Read before the rows go that show which common networks the shard used.
     shared = common.networks_of(connection, shard_id)
@@ -321,7 +326,9 @@ def release_unused(connection: Connection, shard_id: ShardId) -> None:
 
 
 def _networks_in_use(shard_id: ShardId) -> Select[tuple[str]]:
-    """Networks of the VIPs and members of the shard's load balancers, including load balancers being deleted."""
+    """Return a query for the networks of the VIPs and members of the shard's load balancers, also of those being
+    deleted.
+    """
     vips = select(_vip.c.network_id).join(_root, _root.c.id == _vip.c.load_balancer_id)
     members = (
         select(_subnet.c.network_id)
@@ -334,7 +341,9 @@ def _networks_in_use(shard_id: ShardId) -> Select[tuple[str]]:
 
 
 def users_of(network_id: str) -> Select[tuple[str]]:
-    """Load balancers with a VIP or a member in the network, on devices that are attached to it."""
+    """Return a query for load balancers with a VIP or a member in the network, on devices that are attached to the
+    network.
+    """
     shards = select(_attached.c.shard_id).where(_attached.c.network_id == network_id)
     here = select(_root.c.id).where(held_by_any(shards), _root.c.deleted == false())
     vips = select(_vip.c.load_balancer_id).where(_vip.c.network_id == network_id)

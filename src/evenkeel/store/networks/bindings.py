@@ -45,7 +45,9 @@ def rebind_ports(connection: Connection, shards: Select[tuple[str]]) -> None:
 
 
 def binding_of(connection: Connection, claim_id: str) -> DeviceBinding | None:
-    """Current host of the port's binding; None: the port is gone, bound already, or must not be bound."""
+    """Return the host to which a device address's port is to be bound; None: the port is gone, is bound already, or
+    must not be bound.
+    """
     row = connection.execute(_WANTED.where(_due.c.claim_id == claim_id)).first()
     host = None if row is None else layout_of(row.network_layout).binding_host or row.host
     if row is None or row.port_id is None or not host:
@@ -54,21 +56,21 @@ def binding_of(connection: Connection, claim_id: str) -> DeviceBinding | None:
 
 
 def look_for_due(connection: Connection, limit: int) -> Any:
-    """Rows that are due, longest due first."""
+    """Return rows of pending bindings that are due, longest due first."""
     return connection.execute(
         select(_due).where(is_past(_due.c.due_at)).order_by(_due.c.due_at).limit(limit)
     ).fetchall()
 
 
 def take_bindings(connection: Connection, due: Any, backoff: Backoff) -> tuple[str, ...]:
-    """Take due bindings that no other process took since they were read; returns the ids of their claims."""
+    """Take due bindings that no other process took since they were read; return the ids of their claims."""
     return tuple(row.claim_id for row in take_due(connection, _due, due, backoff))
 
 
 def delete_pending_binding(connection: Connection, claim_id: str, host: str | None) -> None:
-    """Delete the pending binding of a port that was bound to ``host``, unless the host has changed meanwhile.
+    """Delete the pending binding of a port that was bound to ``host``, unless another host is wanted meanwhile.
 
-    None: the port was not to be bound.
+    ``host`` None: the port was not to be bound.
     """
     # Read again in this transaction: the home may have changed while the port was being bound.
     wanted = binding_of(connection, claim_id)

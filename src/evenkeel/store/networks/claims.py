@@ -25,7 +25,9 @@ from evenkeel.store.writing.due import key_of, take_due
 
 AT_ONCE = 0.0
 KEPT_SECONDS_MAX = 7 * 86400.0
-"""A port that is kept for another system's load balancer is deleted after this time if no one confirms it."""
+"""Time after which a port that is kept for another system's load balancer is deleted if the other system never confirms
+it.
+"""
 
 _vip_claim = schema.vip_claim
 
@@ -103,7 +105,7 @@ def _due_claims(table: Table, limit: int) -> Any:
 
 
 def claim_from_row(row: Any, table: Table) -> PortClaim:
-    """The value of a row with the columns of a table of claims."""
+    """Return the value of a row with the columns of a table of claims."""
     return PortClaim(
         claim_id=row._mapping[key_of(table)],
         device_owner=row.device_owner,
@@ -117,7 +119,7 @@ def _due_claim(row: Any, table: Table) -> DueClaim:
 
 
 def let_go(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> None:
-    """Release the claims of load balancers that lost their VIPs, and delete pending changes of their ports."""
+    """Release the claims on ports of load balancers that lost their VIPs, and delete pending changes of these ports."""
     held_by = _vip_claim.c.held_by
     connection.execute(update(_vip_claim).where(in_list(held_by, load_balancer_ids)).values(held_by=None))
     changes = schema.vip_port_change
@@ -125,7 +127,9 @@ def let_go(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]
 
 
 def borrow_port(connection: Connection, claim: PortClaim) -> None:
-    """Let a load balancer hold the tenant's own port; part of the transaction that stores it."""
+    """Store a claim on a port that the tenant created, and let the load balancer hold it, so that the port is unbound
+    later, not deleted. Part of the transaction that stores the load balancer.
+    """
     # No grace is needed: the same transaction makes the load balancer hold the claim.
     _write_down(connection, _vip_claim, claim, AT_ONCE)
     mine = _vip_claim.c.load_balancer_id == claim.claim_id
@@ -133,7 +137,9 @@ def borrow_port(connection: Connection, claim: PortClaim) -> None:
 
 
 def take_over(connection: Connection, claim: PortClaim, *, table: Table) -> None:
-    """Hold a new claim on a port that another program created; part of the transaction that stores its user."""
+    """Store a new claim on a port that another program created, and let its user hold it; part of the transaction that
+    stores the user.
+    """
     _write_down(connection, table, claim, AT_ONCE)
     mine = key_of(table) == claim.claim_id
     connection.execute(update(table).where(mine).values(held_by=claim.claim_id, port_id=claim.port_id))
@@ -142,9 +148,10 @@ def take_over(connection: Connection, claim: PortClaim, *, table: Table) -> None
 def hold_claim(
     connection: Connection, claim: PortClaim, port_id: str, *, by: str | None = None, table: Table = _vip_claim
 ) -> None:
-    """Let the load balancer, or ``by``, hold the claim; part of the transaction that stores the port's user.
+    """Let a load balancer (by default that of the claim's id), or ``by``, hold the claim on a port.
 
-    Raises :class:`NetworkUnavailable` if deleting the port has begun: then storing it took too long.
+    Part of the transaction that stores the port's user. Raises :class:`NetworkUnavailable` if deleting the port has
+    begun, because storing its user took too long.
     """
     statement = (
         update(table)

@@ -1,13 +1,14 @@
-"""Networks that projects share, as the device group's common shard has them.
+"""Networks that projects share (*common* networks), as the device group's common shard has them.
 
-Such a network is to the common shard what a load balancer is to a tenant's: it has a revision that grows with each
-change of its configuration on the devices, and the revision that they have confirmed. Users are not counted, but
-queried whenever a shard stops using something: the addresses of a subnet without users are marked as leaving, with the
-first revision that lacks them, and released once the devices have confirmed that revision. A network without users goes
-in the same way.
+The *common shard* of a device group belongs to no project: its owner makes the shared objects on the devices and
+observes the group. A common network is to that shard what a load balancer is to a tenant's: it has a revision that
+grows with each change of its configuration on the devices, and the revision that they have confirmed. Users are not
+counted, but queried whenever a shard stops using something: the addresses of a subnet without users are marked as
+leaving, with the first revision that lacks them, and released once the devices have confirmed that revision. A network
+without users goes in the same way.
 
-A shard stores the revision that contains what it needs, so that changes for others do not delay it. All of this happens
-with the allocations of the device group locked.
+A tenant's shard stores the revision that contains what it needs, so that changes for others do not delay it. All of
+this happens with the allocations of the device group locked.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -54,11 +55,11 @@ _shard = schema.shard
 _root, _vip, _member, _subnet = schema.load_balancer, schema.vip_address, schema.member, schema.subnet
 
 SharedNetwork = tuple[ShardId, str]
-"""Id of a common shard, and id of one of its networks."""
+"""Id of a device group's common shard, and id of one of the common shard's networks."""
 
 
 def shard_beside(connection: Connection, shard_id: ShardId) -> ShardId | None:
-    """The common shard of the same device group; None before its first agent registered."""
+    """Return the id of the common shard of the shard's device group; None before the group's first agent registered."""
     other = _shard.alias()
     return connection.scalar(
         select(_shard.c.id)
@@ -75,7 +76,9 @@ def _same_group(other: FromClause, one: FromClause = _shard) -> ColumnElement[bo
 
 
 def with_common(connection: Connection, place: ShardPlace, attached: Attached, networks: Collection[str]) -> Attached:
-    """Add what the shard's devices have of these common networks; two queries, none without networks."""
+    """Return ``attached`` with the state of these common networks on the shard's devices; two queries, none without
+    networks.
+    """
     if not networks:
         return attached
     here = (
@@ -110,10 +113,8 @@ def with_common(connection: Connection, place: ShardPlace, attached: Attached, n
 
 
 def attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> Iterator[DevicePort]:
-    """Allocate what the shard needs of common networks; yields the ports to create, if devices' addresses belong to
-    ports.
-
-    Raises :class:`NotAttachable`.
+    """Allocate the addresses that a tenant's shard needs in subnets of common networks; yield the ports to create,
+    where devices' addresses belong to ports. Raises :class:`NotAttachable`.
     """
     if not subnets:
         return
@@ -137,7 +138,7 @@ def attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSub
 def _note_use(
     connection: Connection, place: ShardPlace, shard_id: ShardId, network_id: str, subnets: Sequence[KnownSubnet]
 ) -> bool:
-    """Record that the shard uses the network. True: the common shard does not have it yet."""
+    """Record that a tenant's shard uses the common network. True: the common shard does not have the network yet."""
     mine = {"shard_id": place.shard_id, "network_id": network_id}
     is_mine = [_attached.c[name] == value for name, value in mine.items()]
     number = connection.scalar(select(_attached.c.route_domain).where(*is_mine))
@@ -159,7 +160,9 @@ def _note_use(
 
 
 def _check_overlaps(connection: Connection, shard_id: ShardId, subnets: Sequence[KnownSubnet]) -> None:
-    """Check new subnets of the common shard for overlaps with its other subnets. Raises :class:`NotAttachable`."""
+    """Check that new subnets of the common shard do not overlap with its other subnets. Raises
+    :class:`NotAttachable`.
+    """
     ids = [each.subnet.id for each in subnets]
     there = _address.c.shard_id == shard_id, in_list(_address.c.subnet_id, ids), _address.c.leaving_revision.is_(None)
     has = set(connection.scalars(select(_address.c.subnet_id).where(*there)))
@@ -176,7 +179,7 @@ def _check_overlaps(connection: Connection, shard_id: ShardId, subnets: Sequence
 
 
 def _unmark_leaving(connection: Connection, shard_id: ShardId, subnets: Sequence[KnownSubnet]) -> bool:
-    """Keep addresses of these subnets that were marked as leaving; returns whether there were any."""
+    """Keep addresses of these subnets that were to leave the devices; return whether there were any."""
     ids = [each.subnet.id for each in subnets]
     left = _address.c.shard_id == shard_id, in_list(_address.c.subnet_id, ids), _address.c.leaving_revision.is_not(None)
     return connection.execute(update(_address).where(*left).values(leaving_revision=None)).rowcount > 0
@@ -195,9 +198,9 @@ def _subnets_lacking_addresses(
 
 
 def record_need(connection: Connection, shard_id: ShardId, user: ShardId, network_id: str, *, changed: bool) -> None:
-    """Record that the shard ``user`` needs the network's current revision.
+    """Record that the tenant's shard ``user`` needs the current revision of a common network.
 
-    ``changed``: whether the network has changed since its last revision, so that it gets a new one.
+    ``changed``: the network has changed since its last revision, so it gets a new one first.
     """
     is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
     if changed:
@@ -216,9 +219,10 @@ def _raise(connection: Connection, *which: ColumnElement[bool]) -> None:
 
 
 def facts_changed(connection: Connection, network_id: str, *, needed: bool) -> None:
-    """Let the devices of every group that has the network get its changed facts.
+    """Give a network with changed facts a new revision in every device group that has it, so that the devices get the
+    facts.
 
-    ``needed``: the load balancers on it are applied again after that.
+    ``needed``: load balancers on the network are applied again after that.
     """
     _raise(connection, _common.c.network_id == network_id)
     if not needed:
@@ -242,7 +246,7 @@ def facts_changed(connection: Connection, network_id: str, *, needed: bool) -> N
 
 
 def networks_of(connection: Connection, shard_id: ShardId) -> tuple[SharedNetwork, ...]:
-    """The common networks that the shard has used. One query."""
+    """Return the common networks that the tenant's shard has used. One query."""
     user = _shard.alias()
     rows = connection.execute(
         select(_common.c.shard_id, _common.c.network_id)
@@ -277,8 +281,8 @@ def give_up_unused(connection: Connection, networks: Collection[SharedNetwork]) 
 
 
 def _is_subnet_used(addresses: FromClause) -> ColumnElement[bool]:
-    """Condition: a load balancer of the group, even one being deleted, uses the subnet of an address of the common
-    shard.
+    """Return the SQL condition that a load balancer of the group, even one being deleted, uses the subnet of an address
+    of the common shard.
     """
     user, mine = _shard.alias(), _shard.alias()
     in_group = (
@@ -296,7 +300,9 @@ def _is_subnet_used(addresses: FromClause) -> ColumnElement[bool]:
 
 
 def _held_on(user: FromClause) -> ColumnElement[bool]:
-    """Condition: the shard's devices hold the load balancer, as its owner's or as a copy of one that moves."""
+    """Return the SQL condition that the devices of the shard ``user`` hold the load balancer, which the shard owns, or
+    as the copy of one that moves.
+    """
     move = schema.load_balancer_move
     copy = exists().where(move.c.load_balancer_id == _root.c.id, move.c.standby_shard_id == user.c.id)
     return or_(_root.c.shard_id == user.c.id, copy)
@@ -315,10 +321,10 @@ def _attached_for(shard_id: ShardId, network_id: str) -> ColumnElement[bool]:
 
 
 def leftovers(connection: Connection, limit: int) -> tuple[SharedNetwork, ...]:
-    """Networks with a configured subnet without users.
+    """Return common networks with a configured subnet that no load balancer uses.
 
-    Either a process died before it marked the subnet as leaving, or the last user went before its shard had what it
-    needs.
+    Either a process died before it marked the subnet as leaving, or the last user went before the devices had what it
+    needed.
     """
     there = (
         select(_address.c.shard_id, _address.c.network_id, _address.c.subnet_id)
@@ -332,9 +338,10 @@ def leftovers(connection: Connection, limit: int) -> tuple[SharedNetwork, ...]:
 
 
 def note_confirmed_revisions(connection: Connection, shard_id: ShardId, applied: Mapping[str, int]) -> set[str]:
-    """Record confirmed revisions, by network id, and release what is not part of them any more.
+    """Record the revisions that devices confirmed (``applied``: revision by network id), and release addresses that
+    these revisions do not contain any more.
 
-    Returns the networks whose confirmed revision changed.
+    Return the networks whose confirmed revision changed.
     """
     news = set()
     for network_id, revision in sorted(applied.items()):
@@ -358,7 +365,9 @@ def note_confirmed_revisions(connection: Connection, shard_id: ShardId, applied:
 def note_refused_revisions(
     connection: Connection, shard_id: ShardId, reasons: Mapping[str, tuple[int, str]]
 ) -> set[str]:
-    """Record refused revisions and their reasons, by network id. Returns the networks whose reason changed."""
+    """Record the revisions that devices refused (``reasons``: {network id: (revision, reason)}). Return the networks
+    whose reason changed.
+    """
     news = set()
     for network_id, (revision, reason) in sorted(reasons.items()):
         is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id

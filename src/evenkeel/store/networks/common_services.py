@@ -25,8 +25,8 @@ _network, _subnet, _host = schema.network, schema.subnet, schema.member_host
 Hosts = dict[str, list[MemberHost]]
 
 STAYS = "it stays on devices while the history of another database is unknown: evenkeel database accept-history"
-"""Problem of a network that no load balancer of this database uses, while load balancers of another database may use
-it.
+"""Problem of a common network that no load balancer of this database uses, while agents know of another database whose
+load balancers may use it.
 """
 
 
@@ -37,9 +37,10 @@ def read_network_services(
     after_id: str,
     size: int,
 ) -> ServiceDefinitions:
-    """Definitions of a page of common networks, by id. ``network_ids``: None for all.
+    """Return definitions of a page of common networks, in order of ids.
 
-    Five queries, and one more each with tunnels and with unused networks.
+    ``network_ids`` None: of all common networks after ``after_id``. Five queries, and one more each with tunnels and
+    with unused networks.
     """
     columns = _common.c.network_id, _common.c.revision
     statement = select(*columns).where(_common.c.shard_id == place.shard_id, _common.c.network_id > after_id)
@@ -108,9 +109,7 @@ def _with_hosts(subnet: ServiceSubnet, hosts: Sequence[MemberHost]) -> ServiceSu
 def _subnets(
     connection: Connection, place: ShardPlace, network_ids: Mapping[str, int]
 ) -> dict[str, list[ServiceSubnet]]:
-    """Subnets with addresses on the devices, by network id and in the order of their ids; unused subnets are left
-    out.
-    """
+    """Return {network id: subnets with addresses on the devices, in order of ids}; unused subnets are left out."""
     mine = _address.c.shard_id == place.shard_id, in_list(_address.c.network_id, network_ids)
     addresses = read_addresses(connection, *mine)
     rows = connection.execute(select(*SUBNET_COLUMNS).where(in_list(_subnet.c.id, addresses)).order_by(_subnet.c.id))
@@ -123,7 +122,9 @@ def _subnets(
 
 
 def _hosts(connection: Connection, network_ids: Sequence[str]) -> Hosts:
-    """Hosts of all members on these networks whose port is known, by network id; no query without networks."""
+    """Return the hosts of all members on these networks whose port is known, by network id; no query without
+    networks.
+    """
     found: Hosts = {}
     if network_ids:
         columns = _host.c.network_id, _host.c.address, _host.c.mac_address, _host.c.vtep

@@ -24,7 +24,7 @@ _root = schema.load_balancer
 
 
 def read_networks(connection: Connection) -> tuple[DeclaredNetwork, ...]:
-    """All declared networks by name. One query."""
+    """Return all networks that operators declared, sorted by name. One query."""
     return tuple(network_of(row) for row in connection.execute(select(*NETWORK_COLUMNS).order_by(_network.c.name)))
 
 
@@ -53,17 +53,17 @@ def update_network(connection: Connection, network: DeclaredNetwork, options: St
 
 
 def change_network(connection: Connection, network: DeclaredNetwork, options: StoreOptions) -> tuple[Change, ...]:
-    """Replace a network's facts; returns the changes of load balancers. Raises ``IntegrityError``."""
+    """Replace a network's stored facts; return the changes of load balancers on it. Raises ``IntegrityError`` if the
+    name or segment exists.
+    """
     changes = renew_users(connection, network.id, options)
     connection.execute(update(_network).where(_network.c.id == network.id).values(**network_row(network)))
     return changes
 
 
 def renew_users(connection: Connection, network_id: str, options: StoreOptions) -> tuple[Change, ...]:
-    """Let the load balancers on a network with changed facts be applied again, and the network itself if projects
-    share it.
-
-    Returns the load balancers' changes.
+    """Raise the revisions of the load balancers on a network with changed facts, and of the network itself if projects
+    share it, so that devices get the facts. Return the load balancers' changes.
     """
     facts_changed(connection, network_id, needed=True)
     # in the order of their ids, as reports lock them

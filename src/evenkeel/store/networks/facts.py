@@ -31,7 +31,9 @@ LONG_AGO = 0.0
 
 
 def store_facts(connection: Connection, found: Iterable[KnownSubnet], options: StoreOptions) -> tuple[Change, ...]:
-    """Store facts; returns the changes of load balancers on networks whose facts changed."""
+    """Store subnets and networks that were read; return the changes of load balancers on networks whose facts
+    changed.
+    """
     facts = {each.subnet.id: each for each in found if each.network is not None}
     networks = {each.network.id: each.network for each in facts.values() if each.network is not None}
     known = {
@@ -52,7 +54,7 @@ def store_facts(connection: Connection, found: Iterable[KnownSubnet], options: S
 
 
 def _store_subnets(connection: Connection, subnets: Iterable[Subnet]) -> set[str]:
-    """Store facts of subnets; returns the networks of subnets whose facts changed."""
+    """Store subnets that were read; return the ids of the networks of subnets whose facts changed."""
     facts = {each.id: each for each in subnets}
     known = read_known(connection, facts)
     insert_all(connection, _subnet, [subnet_row(each) for id_, each in facts.items() if id_ not in known])
@@ -65,9 +67,10 @@ def _store_subnets(connection: Connection, subnets: Iterable[Subnet]) -> set[str
 
 
 def take_due(connection: Connection, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:
-    """Take networks that were read too long ago; no other process gets them meanwhile.
+    """Return at most ``limit`` networks that were read more than ``older_seconds`` ago; no other process gets them
+    meanwhile.
 
-    Networks without attached devices are deleted.
+    Networks to which no device is attached are deleted.
     """
     old = is_past(_network.c.read_at, ago_seconds=older_seconds)
     statement = select(_network.c.id, _network.c.read_at).where(old).order_by(_network.c.read_at).limit(limit)
@@ -84,7 +87,8 @@ def take_due(connection: Connection, older_seconds: float, limit: int) -> tuple[
 
 
 def make_due(connection: Connection, agent_id: AgentId, network_ids: Collection[str]) -> None:
-    """Make networks to which devices of the agent's group are attached due to be read again.
+    """Make networks to which devices of the agent's group are attached due to be read again, because the agent noticed
+    a change.
 
     Recently read networks are left out, so that agents cannot cause constant reads.
     """
@@ -106,9 +110,10 @@ def make_facts_due(connection: Connection, network_ids: Collection[str]) -> None
 
 
 def note_unanswered_hosts(connection: Connection, members: Mapping[str, Collection[str]]) -> None:
-    """Record that the hosts of members, by network, are unknown, and make the networks due to be read again.
+    """Record that the network service did not answer on which hosts members are (``members``: addresses by network id),
+    and make these networks due to be read again.
 
-    Load balancers are served without these hosts. The process that reads them first records a change.
+    Load balancers are served without these hosts. The process that reads the hosts first records a change.
     """
     rows = [
         {"network_id": network_id, "address": address, "mac_address": "", "vtep": ""}
@@ -126,7 +131,9 @@ def _forget(connection: Connection, network_ids: Collection[str]) -> None:
 
 
 def _facts_of(connection: Connection, network_ids: Collection[str]) -> tuple[DueFacts, ...]:
-    """Facts of networks to be read again. Hosts of deleted members are removed first."""
+    """Return networks to be read again, with the members whose hosts devices need. Hosts of deleted members are removed
+    first.
+    """
     here = select(_subnet.c.id).where(_subnet.c.network_id == _host.c.network_id)
     of_member = exists().where(_member.c.address == _host.c.address, _member.c.subnet_id.in_(here))
     gone = in_list(_host.c.network_id, network_ids), ~of_member
@@ -146,7 +153,9 @@ def _facts_of(connection: Connection, network_ids: Collection[str]) -> tuple[Due
 
 
 def _members_of(connection: Connection, network_ids: Collection[str]) -> dict[str, list[str]]:
-    """Addresses of members on tunnels, by network, including members whose hosts are not known yet."""
+    """Return {network id: addresses of its members that devices reach by tunnel}, also of members whose hosts are not
+    known yet.
+    """
     of_tunnel = _network.c.from_service, in_list(_network.c.network_type, [each.value for each in TUNNELS])
     named = (
         select(_subnet.c.network_id, _member.c.address)
@@ -165,7 +174,9 @@ def _members_of(connection: Connection, network_ids: Collection[str]) -> dict[st
 
 
 def read_hosts(connection: Connection, members: Collection[tuple[str, str]]) -> dict[tuple[str, str], MemberHost]:
-    """Hosts of members that were queried before, by (network id, address); one query, none without members."""
+    """Return {(network id, member address): host} for members that were queried before; one query, none without
+    members.
+    """
     if not members:
         return {}
     rows = connection.execute(
@@ -183,9 +194,10 @@ def read_hosts(connection: Connection, members: Collection[tuple[str, str]]) -> 
 def store_hosts(
     connection: Connection, network_id: str, hosts: Mapping[str, MemberHost], options: StoreOptions, *, late: bool
 ) -> tuple[Change, ...]:
-    """Store the hosts of members' ports, by address; returns the changes of load balancers if a stored port has moved.
+    """Store the hosts of members' ports (``hosts``: by member address); return the changes of load balancers if a
+    stored port has moved.
 
-    ``late``: also if a port was found that was unknown before.
+    ``late``: return them also if a host was found that was unknown before.
     """
     known = {
         address: host for (_, address), host in read_hosts(connection, [(network_id, one) for one in hosts]).items()

@@ -1,4 +1,4 @@
-"""Shards, and the network layout of their groups' devices."""
+"""Shards with the network layout of their device groups."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -25,16 +25,16 @@ class ShardPlace(NamedTuple):
     home_host: str = ""
     """Host of the shard's home agent."""
     has_silent: bool = False
-    """True: the shard's devices may hold load balancers that must not answer for their VIP."""
+    """True: the shard's devices may hold copies of load balancers that move, which must not answer for their VIPs."""
 
 
 def layout_of(text: str | None) -> NetworkLayout:
-    """Decode the layout from its column."""
+    """Decode a network layout from its JSON column; None: the default layout."""
     return _layouts.decode(text or "{}")
 
 
 def place_columns() -> Select[tuple[str, str, str, int, str, str]]:
-    """Query of shards with the columns for :func:`shard_place`."""
+    """Return a query for shards with the columns for :func:`shard_place`."""
     shard, agent = schema.shard, schema.agent
     here = (_group.c.environment == shard.c.environment) & (_group.c.number == shard.c.group_number)
     columns = shard.c.id, shard.c.project_id, shard.c.environment, shard.c.group_number, _group.c.network_layout

@@ -16,7 +16,7 @@ from evenkeel.store.networks import attaching, bindings, common, facts
 from evenkeel.store.options import StoreOptions
 
 TRIES = 3
-"""Attempts to store rows that other processes store at the same time."""
+"""Maximum number of attempts to store rows that other processes store at the same time."""
 
 
 class SqlAttachments:

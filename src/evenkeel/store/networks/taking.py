@@ -16,7 +16,7 @@ _ADDRESSES = select(_address, _port.c.port_id).join(_port, _port.c.claim_id == _
 
 
 def read_addresses(connection: Connection, *where: ColumnElement[bool]) -> dict[str, tuple[DeviceAddress, ...]]:
-    """Addresses of devices by subnet id, without leaving ones; one query.
+    """Return {subnet id: addresses of devices}, without addresses that are leaving the devices; one query.
 
     ``where``: conditions on rows of ``device_address``.
     """
@@ -50,7 +50,9 @@ def device_port(
 def take_addresses(
     connection: Connection, shard_id: ShardId, known: KnownSubnet, lacking: Sequence[WantedAddress]
 ) -> None:
-    """Allocate addresses to the shard. Raises :class:`NotAttachable` if there are too few."""
+    """Allocate the addresses ``lacking`` of a subnet to the shard. Raises :class:`NotAttachable` if too few are
+    free.
+    """
     subnet = known.subnet
     # Those of all shards, because an address is unique in its network.
     here = select(_address.c.address).where(_address.c.network_id == subnet.network_id)

@@ -24,20 +24,22 @@ _STATE = select(func.count().label("entries"), (db_now() - func.min(_notificatio
 
 
 def take_turn(connection: Connection, holder: str, seconds: float) -> bool:
-    """Take, renew or give back the turn to send; see
-    :meth:`evenkeel.core.ports.notifications.NotificationStore.take_turn`.
+    """Take or renew the right to send notifications, or with 0 seconds give it back; False if another holder has it:
+    see :meth:`evenkeel.core.ports.notifications.NotificationStore.take_turn`.
     """
     lease = schema.notification_lease
     return leases.take(connection, lease, _LEASE, holder, seconds, seconds_max=LEASE_SECONDS_MAX)
 
 
 def oldest(connection: Connection, limit: int) -> tuple[PendingNotification, ...]:
-    """The oldest entries of the outbox, in order."""
+    """Return the oldest notifications of the outbox, in order of their ids."""
     return tuple(_pending(row) for row in connection.execute(_OLDEST.limit(limit)))
 
 
 def remove(connection: Connection, ids: Collection[int]) -> None:
-    """Delete entries: by ranges of ids, because most entries that were sent follow each other."""
+    """Delete notifications from the outbox, by ranges of ids, because most of those that were sent follow each
+    other.
+    """
     if ids:
         ranges = [_notification.c.id.between(first, last) for first, last in _spans(sorted(ids))]
         connection.execute(delete(_notification).where(or_(*ranges)))
@@ -50,7 +52,7 @@ def state(connection: Connection) -> OutboxState:
 
 
 def drop_oldest(connection: Connection, count: int) -> int:
-    """Delete the oldest entries; returns their number."""
+    """Delete the oldest ``count`` notifications of the outbox; return how many were deleted."""
     some = select(_notification.c.id).order_by(_notification.c.id).limit(count)
     last = max(connection.scalars(some), default=None)
     if last is None:
@@ -91,7 +93,7 @@ def _ids(text: str) -> tuple[str, ...]:
 
 
 def _spans(ids: list[int]) -> list[tuple[int, int]]:
-    """First and last id of each run of consecutive ids. ``ids``: ascending."""
+    """Return the first and last id of each run of consecutive ids. ``ids``: ascending."""
     spans: list[tuple[int, int]] = []
     for id_ in ids:
         if spans and spans[-1][1] == id_ - 1:

@@ -1,5 +1,5 @@
-"""Agents for operators, and the flags that operators set: drained, dead, failback requested. The scheduler acts on the
-flags.
+"""Agents as operators see them, and the flags that operators set: drained, dead, failback requested. The scheduler acts
+on the flags.
 """
 
 from collections import Counter, defaultdict
@@ -28,13 +28,15 @@ Place = tuple[str, int]
 
 
 def set_admin_state(connection: Connection, agent_id: AgentId, up: bool) -> Agent:
-    """Drain the agent, or end the drain. Raises :class:`NotFound`."""
+    """Drain the agent (``up`` False: its shards are handed over), or end the drain. Raises :class:`NotFound`."""
     kind, told = ("agent_undrained", "undrained") if up else ("agent_drained", "drained")
     return _set_flag(connection, agent_id, _agent.c.admin_state_up, up, kind, told)
 
 
 def force_down(connection: Connection, agent_id: AgentId, down: bool) -> Agent:
-    """Declare the agent's host dead, or withdraw that. Raises :class:`NotFound`."""
+    """Declare the agent's host dead (``down``), so that its shards move at once, or withdraw that. Raises
+    :class:`NotFound`.
+    """
     kind, told = ("agent_forced_down", "marked down") if down else ("agent_allowed_up", "marked up")
     return _set_flag(connection, agent_id, _agent.c.forced_down, down, kind, told)
 
@@ -45,7 +47,9 @@ def force_down(connection: Connection, agent_id: AgentId, down: bool) -> Agent:
 def _set_flag(
     connection: Connection, agent_id: AgentId, column: Column[bool], value: bool, kind: str, told: str
 ) -> Agent:
-    """Set the flag; record an event if it changed."""
+    """Set a flag of the agent; record an event of ``kind`` with the words ``told`` if the flag changed. Return the
+    agent.
+    """
     changed = connection.execute(
         update(_agent).where(_agent.c.id == agent_id, column != value).values({column.name: value})
     )
@@ -63,7 +67,7 @@ def _set_flag(
 
 
 def request_failback(connection: Connection, agent_id: AgentId) -> Agent:
-    """Request the failback of the agent's shards; no change if none is away.
+    """Request that the agent's shards return to it from other agents; no change if none is away.
 
     Raises :class:`NotFound`, :class:`Conflict` if the environment's failback is ``never``.
     """
@@ -84,10 +88,9 @@ def request_failback(connection: Connection, agent_id: AgentId) -> Agent:
 
 
 def read_agent(connection: Connection, agent_id: AgentId) -> Agent:
-    """One agent, with its load balancers counted now. Reads the agents of its whole group, because the reasons
-    for its shards depend on them. Five queries.
+    """Return one agent with its present number of load balancers. Raises :class:`NotFound`.
 
-    Raises :class:`NotFound`.
+    Reads all agents of its device group, because the reasons why shards stay depend on them. Five queries.
     """
     place = connection.execute(
         select(_agent.c.environment, _agent.c.group_number).where(_agent.c.id == agent_id)
@@ -104,8 +107,11 @@ def read_agents(
     environment: str | None = None,
     group_number: int | None = None,
 ) -> tuple[Agent, ...]:
-    """Agents with their load, of one environment or of one device group of it; by environment, group and host. Two
-    queries. ``bound``: load balancers by home agent."""
+    """Return agents with their load, of all environments, one, or one device group of it; sorted by environment, group
+    and host. Two queries.
+
+    ``bound``: {agent id: number of load balancers whose home it is}.
+    """
     rows = _agent_rows(connection, environment, group_number)
     shards = _alike_shards(connection, environment, group_number)
     reasons = _reasons_of_groups(rows, shards)
@@ -117,7 +123,7 @@ def read_agents(
 
 
 def read_lives(connection: Connection) -> tuple[AgentLiveness, ...]:
-    """All agents, by id. One query."""
+    """Return the liveness of all agents, sorted by id. One query."""
     return tuple(
         AgentLiveness(
             id=seen.view.id,
@@ -159,7 +165,7 @@ def _place_conditions(table: Table, environment: str | None, group_number: int |
 
 
 def _alike_shards(connection: Connection, environment: str | None, group_number: int | None) -> Sequence[Any]:
-    """Shards grouped by the attributes that placement reads, with counts."""
+    """Return the number of shards for each combination of home, acting agent and handover target in a device group."""
     kind = (
         _shard.c.environment,
         _shard.c.group_number,
@@ -172,7 +178,9 @@ def _alike_shards(connection: Connection, environment: str | None, group_number:
 
 
 def _reasons_of_groups(rows: Sequence[Any], shards: Iterable[Any]) -> dict[Place, PlacementReasons]:
-    """The reasons of each device group and its shards. An agent without environment or group has no shards."""
+    """Return for each device group the reasons why its shards stay where they should not be. Agents without environment
+    or group are ignored, because they have no shards.
+    """
     alike: dict[Place, list[ShardSnapshot]] = {}
     for shard in shards:
         alike.setdefault((shard.environment, shard.group_number), []).append(_shard_view(shard))
@@ -224,7 +232,7 @@ def _agent_of(row: Any, reasons: PlacementReasons, load: Mapping[str, int], load
 
 
 def _loads(shards: Iterable[Any]) -> dict[str, Counter[str]]:
-    """Counts of shards by attribute, by agent."""
+    """Return {agent id: counts of its shards, such as ``home_shards``}."""
     loads: dict[str, Counter[str]] = defaultdict(Counter)
     for shard in shards:
         home, acting = loads[shard.home_agent_id], shard.acting_agent_id
@@ -241,7 +249,7 @@ def _loads(shards: Iterable[Any]) -> dict[str, Counter[str]]:
 
 
 def _home_counts(connection: Connection, agent_id: AgentId) -> dict[str, int]:
-    """The number of load balancers that an agent is home to, by its id."""
+    """Return {agent id: number of load balancers whose home it is} for one agent."""
     statement = (
         select(func.count())
         .select_from(_root.join(_shard, _shard.c.id == _root.c.shard_id))

@@ -78,7 +78,7 @@ _REFERENCE_TO: dict[Any, Column[Any]] = {
 
 
 def _read(connection: Connection, kind: Any, key: str) -> Any:
-    """Read an entry. Raises :class:`NotFound`."""
+    """Read the row of a catalogue entry of ``kind``. Raises :class:`NotFound`."""
     stored = KINDS[kind]
     statement = select(*stored.columns).where(stored.table.c[stored.key] == storable_text(key))
     row = connection.execute(statement).first()
@@ -88,7 +88,9 @@ def _read(connection: Connection, kind: Any, key: str) -> Any:
 
 
 def _hold_profile(connection: Connection, profiled: _Profiled, profile_id: str) -> None:
-    """Lock a profile until this transaction ends. Raises :class:`Invalid` if there is no such profile."""
+    """Lock the profile of a new flavor or zone until the transaction ends, so that it cannot change or be deleted
+    meanwhile. Raises :class:`Invalid` if it does not exist.
+    """
     table = profiled.profile
     # An update that changes nothing locks the row until the reference is stored, and its count shows whether there is
     # one.
@@ -114,7 +116,7 @@ def _update(connection: Connection, kind: Any, key: str, changes: Mapping[str, A
 
 
 def _delete(connection: Connection, stored: Kind, key: str) -> None:
-    """Delete an entry. Raises :class:`NotFound`, ``IntegrityError`` while it is in use."""
+    """Delete a catalogue entry. Raises :class:`NotFound`, ``IntegrityError`` while another row refers to it."""
     statement = delete(stored.table).where(stored.table.c[stored.key] == storable_text(key))
     if not connection.execute(statement).rowcount:
         raise NotFound(stored.title, key)

@@ -11,7 +11,7 @@ from evenkeel.store.records.removal_halt import is_halted
 from evenkeel.store.scheduling.sweeping import REMOVED_KEPT_SECONDS
 
 REQUEST_SECONDS = 5.0
-"""Age up to which a port's claim that was never tried belongs to a request in progress."""
+"""Age up to which a claim on a port that no process has tried to delete belongs to a request in progress."""
 FORGOTTEN_SOON_SECONDS = 86_400.0
 
 _event = schema.event
@@ -19,7 +19,9 @@ _removed = schema.removed_load_balancer
 
 
 def read_countdowns(connection: Connection, events_kept: int) -> Countdowns:
-    """Numbers of objects to be removed, with the time of the first removal of each kind."""
+    """Return how many objects will be removed automatically, and when the first of each kind is. ``events_kept``:
+    number of events that are kept.
+    """
     ports = union_all(*map(_unheld_ports, (schema.vip_claim, schema.device_port))).subquery()
     first = select(ports.c.device_id).order_by(ports.c.due_at, ports.c.device_id).limit(1).scalar_subquery()
     oldest = select(_event.c.at).order_by(_event.c.id).limit(1).scalar_subquery()
@@ -51,6 +53,8 @@ def read_countdowns(connection: Connection, events_kept: int) -> Countdowns:
 
 
 def _unheld_ports(claim: Table) -> Any:
-    """Query of ports that nothing holds, with the time at which each is deleted."""
+    """Return a query for ports that no stored object uses, with the time at which each is deleted. ``claim``: the table
+    of claims.
+    """
     old = or_(claim.c.attempts > 0, claim.c.made_at < db_now() - REQUEST_SECONDS, claim.c.port_id.is_not(None))
     return select(claim.c.device_id, claim.c.due_at).where(claim.c.held_by.is_(None), old)

@@ -24,17 +24,19 @@ class LoadBalancerCounts(Value):
     """Counts of load balancers at one moment."""
 
     by_status: Mapping[str, int]
-    """Load balancers by provisioning status; statuses without any are missing."""
+    """{provisioning status: number of load balancers}; statuses that no load balancer has are missing."""
     by_operating_status: Mapping[str, int]
-    """Statuses that no load balancer has are missing."""
+    """{operating status: number of load balancers}; statuses that no load balancer has are missing."""
     by_home: Mapping[str, int]
-    """Load balancers by home agent."""
+    """{id of the home agent: number of load balancers}."""
     oldest_pending_seconds: float
     stuck: tuple[StuckLoadBalancers, ...]
 
 
 def shared_counts(database: Database) -> SharedCount[LoadBalancerCounts]:
-    """Return the counts of load balancers, which all controllers share through the database."""
+    """Return the reader of load balancer counts: one controller counts for all, and shares the result through the
+    database.
+    """
     return SharedCount(
         database,
         "load_balancers",
@@ -45,8 +47,8 @@ def shared_counts(database: Database) -> SharedCount[LoadBalancerCounts]:
 
 
 def read_counts(connection: Connection) -> LoadBalancerCounts:
-    """Count all load balancers by three queries: two read an index of all load balancers each, one the rows of PENDING
-    ones.
+    """Return count all load balancers by three queries: two read an index of all load balancers each, one the rows of
+    PENDING ones.
     """
     by_status: Counter[str] = Counter()
     by_home: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""The enhanced services that agents reported."""
+"""The enhanced services (named settings of F5's style) that agents reported."""
 
 import msgspec
 from sqlalchemy import Connection, select
@@ -14,7 +14,9 @@ _services = msgspec.json.Decoder(tuple[EnhancedService, ...])
 
 
 def read_enhanced_services(connection: Connection, environment: str | None = None) -> tuple[AgentEnhancedServices, ...]:
-    """Enhanced services of agents by environment, group and host. One query."""
+    """Return the enhanced services that each agent last reported, sorted by environment, group and host. One query.
+    ``environment`` None: of all environments.
+    """
     statement = select(
         _agent.c.id, _agent.c.environment, _agent.c.group_number, _agent.c.host, _agent.c.enhanced_services
     )

@@ -17,7 +17,7 @@ _environment = schema.environment
 _agent, _root = schema.agent, schema.load_balancer
 
 IDS_SHOWN = 5
-"""Number of ids of a list that an event or error names."""
+"""Maximum number of ids that an event or error lists."""
 CHANGEABLE = (
     "description",
     "failback",
@@ -31,7 +31,7 @@ _STATED = ("device_driver", *CHANGEABLE)
 
 
 def read_environments(connection: Connection) -> tuple[Environment, ...]:
-    """All environments by name. One query."""
+    """Return all environments, sorted by name. One query."""
     rows = connection.execute(select(*ENVIRONMENT_COLUMNS).order_by(_environment.c.name))
     return tuple(environment_of(row) for row in rows)
 
@@ -51,7 +51,9 @@ def _locked_environment(connection: Connection, name: str) -> Environment:
 
 
 def add_environment(connection: Connection, wanted: Environment) -> Environment:
-    """Create an environment; an equal one changes nothing. Raises :class:`Conflict` if one of that name differs."""
+    """Create an environment; nothing changes if an equal one exists. Raises :class:`Conflict` if one with its name
+    differs.
+    """
     # Every controller adds its configured environments at each start, so an equal one is the usual case.
     stored = _find(connection, wanted.name)
     if stored is not None:
@@ -69,7 +71,7 @@ def add_environment(connection: Connection, wanted: Environment) -> Environment:
 
 
 def _check_same(stored: Environment, wanted: Environment) -> Environment:
-    """Return ``stored``. Raises :class:`Conflict` naming the difference to ``wanted``."""
+    """Return the stored environment if it equals the wanted one. Raises :class:`Conflict` naming the difference."""
     differing = [field for field in _STATED if getattr(stored, field) != getattr(wanted, field)]
     if differing:
         values = {field: [_shown(getattr(row, field)) for row in (stored, wanted)] for field in differing}
@@ -79,7 +81,9 @@ def _check_same(stored: Environment, wanted: Environment) -> Environment:
 
 
 def update_environment(connection: Connection, name: str, changes: Mapping[str, Any]) -> Environment:
-    """Change the mutable attributes. Raises :class:`NotFound`, :class:`Invalid`."""
+    """Change attributes of an environment. Raises :class:`NotFound`, or :class:`Invalid` for a value that is not
+    allowed.
+    """
     for field in changes:
         if field not in CHANGEABLE:
             raise Invalid(f"{field} of an environment cannot be changed. Allowed: {', '.join(CHANGEABLE)}.")
@@ -107,7 +111,7 @@ def update_environment(connection: Connection, name: str, changes: Mapping[str, 
 
 
 def _checked(before: Environment, changes: Mapping[str, Any]) -> Environment:
-    """The environment with the changes. Raises :class:`Invalid` for a value that is not allowed."""
+    """Return the environment with the changes applied. Raises :class:`Invalid` for a value that is not allowed."""
     try:
         wanted = msgspec.convert(msgspec.structs.asdict(before) | dict(changes), Environment)
     except msgspec.ValidationError as error:
@@ -120,7 +124,7 @@ def _checked(before: Environment, changes: Mapping[str, Any]) -> Environment:
 
 
 def resume_environment(connection: Connection, name: str) -> Environment:
-    """Close the circuit breaker. Raises :class:`NotFound`."""
+    """Close the environment's circuit breaker, so that shards of silent agents move again. Raises :class:`NotFound`."""
     before = _locked_environment(connection, name)
     if before.halted_at is None:
         return before

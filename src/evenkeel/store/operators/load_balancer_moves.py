@@ -29,7 +29,7 @@ MOVES_SHOWN = 1_000
 
 
 def read_group_place(connection: Connection, environment: str, group_number: int) -> DeviceGroupPlace | None:
-    """The device group; None: no agent of it has ever registered. One query."""
+    """Return a device group as a target of moves; None if no agent of it has ever registered. One query."""
     is_it = _group.c.environment == storable_text(environment), _group.c.number == group_number
     row = connection.execute(select(_group).where(*is_it)).first()
     if row is None:
@@ -50,7 +50,9 @@ def read_movable(
     project_id: str = "",
     environment: str = "",
 ) -> tuple[MovableLoadBalancer, ...]:
-    """The load balancer, or all of a project in an environment, by id. One query."""
+    """Return one load balancer, or all of a project in an environment, with the facts that decide whether they can be
+    moved; sorted by id. One query.
+    """
     if load_balancer_id is not None:
         wanted = _root.c.id == storable_text(load_balancer_id)
     else:
@@ -111,7 +113,7 @@ _SHOWN = (
 
 
 def begin_moves(connection: Connection, request: MoveRequest) -> tuple[Change, ...]:
-    """Begin the moves; returns hints. All of them or none.
+    """Begin to move load balancers to another device group, all or none; return changes for hints to agents.
 
     Raises :class:`Conflict` if a load balancer was moved, deleted or placed elsewhere meanwhile, or the device group
     has no room for all.
@@ -199,7 +201,9 @@ def _begin_move(
 
 
 def _lead_there(connection: Connection, request: MoveRequest, shard: Any) -> None:
-    """Let the project's new load balancers go to the shard."""
+    """Make ``shard`` the one that gets the project's new load balancers, instead of its shards on other device
+    groups.
+    """
     others = (
         _shard.c.environment == request.environment,
         _shard.c.project_id == request.project_id,
@@ -221,7 +225,9 @@ def _reserve(connection: Connection, id_: LoadBalancerId, shard: Any, place: str
 def read_moves(
     connection: Connection, *, load_balancer_id: LoadBalancerId | None = None, only_open: bool = False
 ) -> tuple[MoveProgress, ...]:
-    """The last moves of load balancers, those under way first, then the newest. One query."""
+    """Return the last move of each load balancer, or of one; moves under way first, then the newest. One query.
+    ``only_open``: without moves that are done.
+    """
     source, target = _shard.alias("source"), _shard.alias("target")
     conditions: list[ColumnElement[bool]] = [is_open()] if only_open else []
     if load_balancer_id is not None:
@@ -270,9 +276,11 @@ def _progress(row: Any) -> MoveProgress:
 def end_move(
     connection: Connection, load_balancer_id: LoadBalancerId, *, back: bool, deadline_seconds: float
 ) -> tuple[Change, ...]:
-    """Let a move go back, or end a step that waits for devices or for an operator; returns hints.
+    """Let a move go back (``back``), or end a step that waits for devices or for an operator; return changes for hints
+    to agents.
 
-    Raises :class:`NotFound` without a move, :class:`Conflict` in a step that cannot end in this way.
+    ``deadline_seconds``: deadline of these changes. Raises :class:`NotFound` without a move, :class:`Conflict` in a
+    step that cannot end in this way.
     """
     id_ = LoadBalancerId(storable_text(load_balancer_id))
     connection.execute(select(_root.c.id).where(_root.c.id == id_).with_for_update(key_share=True))

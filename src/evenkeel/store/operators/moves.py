@@ -1,7 +1,7 @@
-"""Permanent moves of homes: shards rebound to another agent, and agents deleted.
+"""Permanent changes of home agents: shards rebound to another agent, and agents deleted.
 
 Both lock the environment's row first, as registrations do, which serializes them. A handover in progress continues,
-unless its receiver is deleted: then it is cancelled.
+unless the agent that is to receive the shard is deleted: then the handover is cancelled.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _agent, _shard, _environment = schema.agent, schema.shard, schema.environment
 
 MAX_AGENTS_NAMED = 10
 UNCOUNTED: Mapping[str, int] = {}
-"""Counts for agents of which only the names are used."""
+"""Argument ``bound`` of :func:`read_agents` where the numbers of load balancers do not matter."""
 
 
 def _lock(connection: Connection, agent_id: AgentId) -> Agent:
@@ -35,7 +35,11 @@ def _lock(connection: Connection, agent_id: AgentId) -> Agent:
 
 
 def _successor(connection: Connection, agent: Agent, successor_id: str, field: str) -> Agent:
-    """The agent that ``field`` names. Raises :class:`Conflict` unless it is another agent of the group."""
+    """Return the agent of the same device group that takes over the shards.
+
+    ``field``: request field with its id, for the text of :class:`Conflict`, which is raised if there is no other agent
+    with this id in the group.
+    """
     group = read_agents(connection, UNCOUNTED, agent.environment, agent.group_number)
     others = [each for each in group if each.id != agent.id]
     return _agent_with_id(
@@ -44,7 +48,7 @@ def _successor(connection: Connection, agent: Agent, successor_id: str, field: s
 
 
 def _agent_with_id(agents: Sequence[Agent], agent_id: str, field: str, what: str) -> Agent:
-    """The agent with that id. Raises :class:`Conflict`, which names the existing agents."""
+    """Return the agent with the id ``agent_id``. Raises :class:`Conflict`, which names the existing agents."""
     for agent in agents:
         if agent.id == agent_id:
             return agent
@@ -59,9 +63,9 @@ def _agent_with_id(agents: Sequence[Agent], agent_id: str, field: str, what: str
 
 
 def rebind(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
-    """Make another agent the home of all shards of the agent; returns their number.
+    """Make another agent the home of all shards whose home is ``agent_id``; return their number.
 
-    Raises :class:`NotFound`, :class:`Conflict` naming ``to``.
+    Raises :class:`NotFound`, :class:`Conflict` naming the field ``to``.
     """
     agent = _lock(connection, agent_id)
     successor = _successor(connection, agent, to_agent_id, "to")
@@ -78,9 +82,8 @@ def rebind(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
 
 
 def rebind_shard(connection: Connection, shard_id: ShardId, to_agent_id: str) -> Shard:
-    """Make another agent the home of the shard; returns the shard.
-
-    Raises :class:`NotFound`, :class:`Conflict` naming ``to``.
+    """Make another agent the home of the shard; return the shard. Raises :class:`NotFound`, :class:`Conflict` naming
+    the field ``to``.
     """
     environment = select(_shard.c.environment).where(_shard.c.id == storable_text(shard_id)).scalar_subquery()
     connection.execute(select(_environment.c.name).where(_environment.c.name == environment).with_for_update())
@@ -104,7 +107,7 @@ def rebind_shard(connection: Connection, shard_id: ShardId, to_agent_id: str) ->
 
 
 def _move_home(connection: Connection, agent: Agent, successor_id: str) -> int:
-    """Make another agent the home of all shards of the agent; returns their number."""
+    """Make the agent ``successor_id`` the home of all shards whose home is ``agent``; return their number."""
     changed = connection.execute(
         update(_shard)
         .where(_shard.c.home_agent_id == agent.id, _shard.c.environment == agent.environment)
@@ -125,9 +128,10 @@ def _was_or_were(count: int) -> str:
 
 
 def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | None = None) -> None:
-    """Delete an agent.
+    """Delete an agent; ``rebind_to``: id of the agent that becomes the home of its shards.
 
-    Raises :class:`NotFound`; :class:`Conflict` while it is alive, or home to load balancers that are not rebound.
+    Raises :class:`NotFound`; :class:`Conflict` while the agent is alive, or home to load balancers and ``rebind_to`` is
+    None.
     """
     agent = _lock(connection, agent_id)
     if agent.alive:
@@ -174,14 +178,16 @@ def _home_conflict(agent: Agent) -> Conflict:
 
 
 def _any_successor(connection: Connection, agent: Agent) -> Agent | None:
-    """Another agent of its group, preferably a live one."""
+    """Return another agent of the agent's device group, preferably a live one; None if there is none."""
     group = read_agents(connection, UNCOUNTED, agent.environment, agent.group_number)
     others = sorted((each for each in group if each.id != agent.id), key=lambda each: (not each.alive, each.id))
     return next(iter(others), None)
 
 
 def _free_shards(connection: Connection, agent: Agent) -> None:
-    """Free the shards it acted for. Owners that were to hand over shards to it keep them, and get a hint."""
+    """Free the shards for which a deleted agent acted. Owners that were to hand over shards to the deleted agent keep
+    them, and request their assignments again.
+    """
     connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent.id).values(**FREED))
     givers = connection.scalars(
         select(_shard.c.acting_agent_id).where(_shard.c.handover_to == agent.id).distinct()

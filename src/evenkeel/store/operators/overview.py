@@ -22,7 +22,7 @@ _root, _revision = schema.load_balancer, schema.load_balancer_revision
 
 
 def read_controllers(connection: Connection) -> tuple[SeenController, ...]:
-    """All controllers by host and start. One query."""
+    """Return all controllers with a recent heartbeat, sorted by host and start. One query."""
     rows = connection.execute(
         select(_controller, (db_now() - _controller.c.seen_at).label("silent_seconds")).order_by(
             _controller.c.host, _controller.c.started_at, _controller.c.id
@@ -32,7 +32,10 @@ def read_controllers(connection: Connection) -> tuple[SeenController, ...]:
 
 
 def read_ownership(connection: Connection, bound: Mapping[str, int], environment: str | None) -> Owners:
-    """Agents, and the shards that they act for. Four queries. ``bound``: load balancers by home agent."""
+    """Return agents and the shards for which they act, of one environment or all. Four queries.
+
+    ``bound``: {agent id: number of load balancers whose home it is}.
+    """
     asked = [] if environment is None else [_shard.c.environment == environment]
     of_tenants = [_shard.c.project_id != COMMON_PROJECT, *asked]
     place = (_shard.c.environment, _shard.c.group_number)
@@ -68,7 +71,7 @@ def read_ownership(connection: Connection, bound: Mapping[str, int], environment
 
 
 def read_revisions(connection: Connection, load_balancer_id: LoadBalancerId) -> tuple[Revision, ...]:
-    """Stored revisions of a load balancer, newest first. Raises :class:`NotFound`. One query."""
+    """Return stored revisions of a load balancer, newest first. Raises :class:`NotFound`. One query."""
     rows = connection.execute(
         select(_root.c.id, _revision)
         # An outer join distinguishes a load balancer without stored revisions from one that does not exist.

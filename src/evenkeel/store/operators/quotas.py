@@ -50,7 +50,9 @@ class SqlQuotas:
         return await self.quotas_of(project_id)
 
     def _build(self, row: Sequence[Any]) -> ProjectQuotas:
-        """Quotas from a row that begins with the project id, or from the project id alone."""
+        """Return the quotas of a project from a row that begins with the project id, or from a row with only the
+        project id.
+        """
         own = dict(zip(TITLES, row[1:], strict=False))
         return ProjectQuotas(project_id=row[0], quotas=self._options.default_quotas.with_own(own))
 

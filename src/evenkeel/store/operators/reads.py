@@ -21,14 +21,14 @@ _root, _group = schema.load_balancer, schema.device_group
 
 
 def list_on_agent(connection: Connection, agent_id: AgentId, query: ListQuery) -> Page:
-    """Load balancers for which the agent acts or whose home it is. Raises :class:`NotFound`."""
+    """Return a page of load balancers for which the agent acts, or whose home it is. Raises :class:`NotFound`."""
     _must_exist(connection, agent_id)
     shards = select(_shard.c.id).where(or_(_shard.c.acting_agent_id == agent_id, _shard.c.home_agent_id == agent_id))
     return list_page(connection, LOAD_BALANCER, query, [_root.c.shard_id.in_(shards)])
 
 
 def read_hosting(connection: Connection, load_balancer_id: LoadBalancerId) -> Shard | None:
-    """The shard of a load balancer; None if not placed. Raises :class:`NotFound`. One query."""
+    """Return the shard of a load balancer; None if not placed. Raises :class:`NotFound`. One query."""
     row = connection.execute(
         select(*SHARD_COLUMNS)
         .select_from(_root.outerjoin(_shard, _shard.c.id == _root.c.shard_id))
@@ -40,9 +40,10 @@ def read_hosting(connection: Connection, load_balancer_id: LoadBalancerId) -> Sh
 
 
 def read_place_in_line(connection: Connection, load_balancer_id: LoadBalancerId) -> int:
-    """Number of load balancers before this one, by the deadlines of their changes. One query, of pending ones only.
+    """Return the number of load balancers with pending changes that come before this one, by the deadlines of the
+    changes.
 
-    Unplaced load balancers, which have no deadline, are ordered by age.
+    One query, of pending load balancers only. Unplaced ones, which have no deadline, are ordered by age.
     """
     this, its_shard = _root.alias("this"), _shard.alias("its_shard")
     same_agent = (
@@ -74,7 +75,7 @@ def read_place_in_line(connection: Connection, load_balancer_id: LoadBalancerId)
 
 
 def read_known(connection: Connection, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:
-    """The ids that are stored. One query per some hundred ids."""
+    """Return the ids out of ``ids`` that the database contains. One query for every few hundred ids."""
     found: set[LoadBalancerId] = set()
     for batch in batches([storable_text(id_) for id_ in ids]):
         found.update(connection.scalars(select(_root.c.id).where(in_list(_root.c.id, batch))))
@@ -82,13 +83,13 @@ def read_known(connection: Connection, ids: Sequence[LoadBalancerId]) -> frozens
 
 
 def read_group_numbers(connection: Connection, environment: str) -> tuple[int, ...]:
-    """Numbers of an environment's device groups, in order. One query."""
+    """Return the numbers of an environment's device groups, in order. One query."""
     of_environment = select(_group.c.number).where(_group.c.environment == storable_text(environment))
     return tuple(connection.scalars(of_environment.order_by(_group.c.number)))
 
 
 def read_shard(connection: Connection, shard_id: ShardId) -> Shard:
-    """The shard. Raises :class:`NotFound`. One query."""
+    """Return the shard. Raises :class:`NotFound`. One query."""
     row = connection.execute(select(*SHARD_COLUMNS).where(_shard.c.id == storable_text(shard_id))).first()
     if row is None:
         raise NotFound("Shard", shard_id)
@@ -98,9 +99,8 @@ def read_shard(connection: Connection, shard_id: ShardId) -> Shard:
 def read_shards(
     connection: Connection, environment: str | None = None, agent_id: AgentId | None = None
 ) -> tuple[Shard, ...]:
-    """Shards by environment, group and tenant. One query.
-
-    ``agent_id``: only shards for which the agent acts, or whose home it is.
+    """Return shards, sorted by environment, group and tenant. One query. ``agent_id``: only shards for which the agent
+    acts, or whose home it is.
     """
     statement = select(*SHARD_COLUMNS).order_by(_shard.c.environment, _shard.c.group_number, _shard.c.project_id)
     if environment is not None:
@@ -111,7 +111,7 @@ def read_shards(
 
 
 def read_shard_counts(connection: Connection) -> tuple[ShardCount, ...]:
-    """Numbers of shards by environment. One query, which reads the clock once for each acting agent."""
+    """Return the numbers of shards of each environment. One query, which reads the clock once for each acting agent."""
     place = (_shard.c.environment, _shard.c.acting_agent_id)
     by_agent = select(*place, func.count().label("count")).group_by(*place).subquery("by_agent")
     rows = connection.execute(
@@ -128,7 +128,9 @@ def read_shard_counts(connection: Connection) -> tuple[ShardCount, ...]:
 
 
 def read_ids(connection: Connection, prefix: str, limit: int) -> Mapping[str, tuple[str, ...]]:
-    """Ids that begin with ``prefix``, at most ``limit`` of each kind. One query for each kind."""
+    """Return {kind of object: ids that begin with ``prefix``}, at most ``limit`` of each kind. One query for
+    each kind.
+    """
     found = {}
     for kind, table in (("loadbalancers", _root), ("agents", _agent), ("shards", _shard)):
         # Escaped, because % and _ in a prefix would match other ids.
@@ -145,7 +147,7 @@ def read_events(
     object_id: str | None = None,
     by: str | None = None,
 ) -> tuple[Event, ...]:
-    """Events with an id above ``after``, oldest first; with ``newest`` the last ``limit`` of them. One query.
+    """Return events with an id above ``after``, oldest first; with ``newest`` the last ``limit`` of them. One query.
 
     ``object_id``: only events of this agent, shard or load balancer; ``by``: only acts of the user of this name or id.
     """
@@ -178,7 +180,8 @@ def _events_with(
     *,
     newest: bool,
 ) -> Subquery:
-    """Ids of the first, or the last, ``limit`` events with ``value`` in one of the columns, for which ``others`` hold.
+    """Return a query for the ids of the first, or the ``newest``, ``limit`` events that have ``value`` in one of the
+    columns and meet the conditions ``others``.
 
     Each column is read by its own index: with an OR between the columns all events would be read.
     """

@@ -26,7 +26,7 @@ _USERS = (
 
 
 def read_references(connection: Connection, query: ReferenceQuery, limit: int) -> tuple[ReferencedCertificate, ...]:
-    """References by expiry, then project and reference. One query."""
+    """Return references to key managers, sorted by expiry, then project and reference. One query."""
     statement = select(_certificate, _USERS.label("load_balancers")).where(in_use())
     if query.project_id is not None:
         statement = statement.where(_certificate.c.project_id == storable_text(query.project_id))
@@ -44,7 +44,7 @@ def read_references(connection: Connection, query: ReferenceQuery, limit: int) -
 
 
 def refresh(connection: Connection, reference: str | None) -> int:
-    """Make all references in use, or this one, due now; returns how many."""
+    """Make one reference, or all references in use (None), due to be read again now; return their number."""
     statement = update(_certificate).where(in_use()).values(next_check_at=db_now())
     if reference is not None:
         statement = statement.where(_certificate.c.reference == storable_text(reference))

@@ -99,7 +99,7 @@ def _in_group(query: ListQuery, group_number: int | None) -> Iterator[ColumnElem
 
 
 def _those(connection: Connection, query: ListQuery, wanted: Sequence[ColumnElement[bool]]) -> tuple[PageRows, int]:
-    """The page, and the number of load balancers, of those for which the conditions hold."""
+    """Return a page of the load balancers for which the conditions ``wanted`` hold, and their total number."""
     page = _page(connection, query, wanted)
     if query.marker is None and not page.after:
         return page, len(page.rows)
@@ -113,7 +113,9 @@ def _page(connection: Connection, query: ListQuery, wanted: Sequence[ColumnEleme
 
 
 def _count(connection: Connection, wanted: Sequence[ColumnElement[bool]]) -> int:
-    """Number of load balancers that are found, counted up to one more than ``COUNTED_MAX``."""
+    """Return the number of load balancers for which the conditions hold, counted up to one more than
+    ``COUNTED_MAX``.
+    """
     counted = select(_root.c.id).where(*wanted).limit(COUNTED_MAX + 1).subquery("counted")
     return int(connection.scalar(select(func.count()).select_from(counted)) or 0)
 
@@ -124,7 +126,7 @@ def _count(connection: Connection, wanted: Sequence[ColumnElement[bool]]) -> int
 def _with_text(
     connection: Connection, query: ListQuery, filters: Sequence[ColumnElement[bool]], text: str
 ) -> tuple[PageRows, int]:
-    """The page, and the number of load balancers, of those that have the text and pass the filters."""
+    """Return a page of the load balancers that have the text and pass the filters, and their total number."""
     dialect = connection.dialect.name
     with _by_parts_of_texts(connection):
         found = connection.scalars(matches_of(text, dialect)).fetchall()
@@ -139,10 +141,10 @@ def _with_text(
 
 @contextmanager
 def _by_parts_of_texts(connection: Connection) -> Iterator[None]:
-    """Have PostgreSQL read its indexes for parts of texts, and order what they name.
+    """Let PostgreSQL use its indexes for parts of texts in the block, and sort the rows that these find.
 
-    It expects rows with a text to be spread evenly, and would read the table, or another index in its order, until it
-    has the first ones. The settings end with the transaction at the latest.
+    PostgreSQL expects rows with a text to be spread evenly, and would read the table, or another index in its order,
+    until it has the first ones. The settings end with the transaction at the latest.
     """
     if connection.dialect.name != "postgresql":
         yield
@@ -153,14 +155,16 @@ def _by_parts_of_texts(connection: Connection) -> Iterator[None]:
 
 
 def _has_text(text: str, dialect: str) -> ColumnElement[bool]:
-    """Condition that a load balancer or one of its members has the text."""
+    """Return the SQL condition that a load balancer or one of its members has the text."""
     of_member = exists().where(_member.c.load_balancer_id == _root.c.id, _is_address(text, dialect))
     others = [of_member] if _ADDRESS_PART.fullmatch(text.lower()) else []
     return or_(*_root_conditions(text, dialect), *others)
 
 
 def matches_of(text: str, dialect: str) -> Select[Any]:
-    """Ids of load balancers that have the text, some of them more than once; at most one more than ``MATCHES_MAX``."""
+    """Return a query for the ids of load balancers that have the text: some of them more than once, and at most one
+    more than ``MATCHES_MAX``.
+    """
     each = [select(_root.c.id).where(condition) for condition in _root_conditions(text, dialect)]
     if _ADDRESS_PART.fullmatch(text.lower()):
         each.append(select(_member.c.load_balancer_id.label("id")).where(_is_address(text, dialect)).distinct())
@@ -171,7 +175,9 @@ def matches_of(text: str, dialect: str) -> Select[Any]:
 
 
 def _root_conditions(text: str, dialect: str) -> list[ColumnElement[bool]]:
-    """Conditions for a load balancer's own row, of which one must hold; each can be found by one index."""
+    """Return SQL conditions on a load balancer's own row; the text is found if one of them holds. Each can use one
+    index.
+    """
     conditions = [_contains(column, storable_text(text), dialect) for column in (_root.c.name, _root.c.project_id)]
     if _ADDRESS_PART.fullmatch(text.lower()):
         conditions.append(_contains(_root.c.vip_address, text.lower(), dialect))
@@ -183,7 +189,7 @@ def _root_conditions(text: str, dialect: str) -> list[ColumnElement[bool]]:
 
 
 def _contains(column: Column[str], text: str, dialect: str) -> ColumnElement[bool]:
-    """Condition that part of a column equals the text, of a name in any case."""
+    """Return the SQL condition that the text is a part of the column; for names without regard to case."""
     if column is not _root.c.name or dialect == "sqlite":
         # SQLite's LIKE ignores the case, and lower() would make it three times as slow
         return _bytes(column, dialect).contains(text, autoescape=True)
@@ -193,13 +199,17 @@ def _contains(column: Column[str], text: str, dialect: str) -> ColumnElement[boo
 
 
 def _bytes(value: ColumnElement[str], dialect: str) -> ColumnElement[str]:
-    """On MariaDB the bytes of a text, which LIKE compares in half of the time that characters take."""
+    """Return the value as bytes on MariaDB, because LIKE compares bytes in half of the time that characters take; else
+    unchanged.
+    """
     return type_coerce(cast(value, BINARY()), value.type) if dialect in MARIADB else value
 
 
 def _is_address(text: str, dialect: str) -> ColumnElement[bool]:
-    """Condition for a member's address: the text is part of it on PostgreSQL, which has an index for that, and its
-    beginning on the other databases, because members are many.
+    """Return the SQL condition that a member's address contains the text.
+
+    On PostgreSQL, which has an index for parts, the text may be anywhere in the address; elsewhere it must be the
+    beginning, because members are many.
     """
     address, begin = _member.c.address, text.lower()
     if dialect == "postgresql":

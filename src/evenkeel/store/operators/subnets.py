@@ -16,13 +16,13 @@ _table = schema.subnet
 
 
 def read_subnets(connection: Connection) -> tuple[Subnet, ...]:
-    """All subnets by name. One query."""
+    """Return all subnets of the built-in network service, sorted by name. One query."""
     rows = connection.execute(select(*SUBNET_COLUMNS).order_by(_table.c.name))
     return tuple(subnet_of(row) for row in rows)
 
 
 def with_name(subnet: Subnet) -> Subnet:
-    """The subnet; one without a name is named after its id."""
+    """Return the subnet; without a name it is named after its id."""
     return replace(subnet, name=subnet.name or subnet.id)
 
 
@@ -38,10 +38,10 @@ def add_subnet(connection: Connection, subnet: Subnet) -> None:
 
 
 def set_device_addresses(connection: Connection, subnet: Subnet) -> None:
-    """Set the addresses reserved for devices.
+    """Store the subnet's addresses reserved for devices.
 
     Raises :class:`NotFound`; :class:`Conflict` if a load balancer has one of the addresses, or a device has an address
-    that is not among them any more.
+    that would no longer be reserved.
     """
     values = {name: value for name, value in subnet_row(subnet).items() if name in ("device_addresses", "reserved")}
     if connection.execute(update(_table).where(_table.c.id == subnet.id).values(**values)).rowcount == 0:

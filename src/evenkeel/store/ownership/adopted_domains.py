@@ -1,6 +1,7 @@
-"""A shard's networks get the numbers of the route domains in which another program has them.
+"""Route domain numbers of an adopted partition: a shard's networks get the numbers of the route domains in which
+another program has them.
 
-Another shard that has one of the numbers, and was never served in it, gets another.
+Another shard that has one of the numbers, and was never served in it, gets another number.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -31,21 +32,21 @@ _attached, _domain, _shard, _root = schema.attached_network, schema.route_domain
 
 
 class NumbersToAdopt(Value):
-    """The numbers of a shard's networks, by network id, before an adoption and after it."""
+    """The route domain numbers of a shard's networks, by network id, before an adoption and after it."""
 
     place: ShardPlace
     now: Mapping[str, int]
     wanted: Mapping[str, int]
     holders: Mapping[int, ShardId]
-    """Other shards that have wanted numbers, by number."""
+    """{wanted number: other shard that has it now}."""
     reported: Mapping[str, int]
-    """The wanted numbers if the partition has several route domains, else none."""
+    """{network id: wanted number} if the adopted partition has several route domains, else empty."""
 
     @classmethod
     def checked(cls, connection: Connection, place: ShardPlace, call: AdoptNetworks) -> "NumbersToAdopt":
-        """Numbers that a call requests. The caller has locked the group's allocations.
+        """Return the numbers that a call requests. The caller has locked the device group's allocations.
 
-        Raises :class:`Conflict` unless the shard may have them.
+        Raises :class:`Conflict` unless the shard may have the numbers.
         """
         several = call.route_domain == SEVERAL_ROUTE_DOMAINS
         now = _numbers_now(connection, place, call.route_domain)
@@ -58,13 +59,13 @@ class NumbersToAdopt(Value):
 
     @property
     def text(self) -> str:
-        """Numbers of route domains, as messages name them."""
+        """Return the wanted route domain numbers as messages name them."""
         return _shown(self.wanted.values())
 
     def store(self, connection: Connection) -> None:
-        """Give the shard the wanted numbers, and the holders numbers that it had, or free ones.
+        """Give the wanted numbers to the shard, and to the shards that had them the numbers that it had, or free ones.
 
-        Devices use none of them as assigned before: in this shard's partition they have the wanted numbers already.
+        No device has used these assignments yet: in this shard's partition the devices have the wanted numbers already.
         """
         if self.now == self.wanted:
             return
@@ -93,9 +94,9 @@ def _shown(numbers: Collection[int]) -> str:
 
 
 def _numbers_now(connection: Connection, place: ShardPlace, wanted: int) -> dict[str, int]:
-    """Current route domain numbers of the shard's networks.
+    """Return {network id: current route domain number} of the shard.
 
-    Raises :class:`Conflict` if they cannot be those of a partition with the wanted route domain.
+    Raises :class:`Conflict` if the shard's networks cannot be those of a partition with the route domain ``wanted``.
     """
     if shared := sorted(network_id for _, network_id in networks_of(connection, place.shard_id)):
         raise Conflict(
@@ -119,8 +120,9 @@ def _numbers_now(connection: Connection, place: ShardPlace, wanted: int) -> dict
 def _wanted_numbers(
     connection: Connection, place: ShardPlace, now: Mapping[str, int], found: Mapping[str, int]
 ) -> dict[str, int]:
-    """The found numbers of the shard's networks, and numbers for its other networks, of which those stay together that
-    are in one route domain now. Raises :class:`Conflict`.
+    """Return {network id: route domain number}: the ``found`` numbers, and numbers for the shard's other networks.
+
+    Networks that are in one route domain ``now`` stay in one. Raises :class:`Conflict`.
     """
     wanted = {id_: found[id_] for id_ in now if id_ in found}
     subnets = _subnets_of(connection, now)
@@ -167,7 +169,9 @@ def _free_number(connection: Connection, place: ShardPlace, but: Collection[int]
 def _checked_holders(
     connection: Connection, place: ShardPlace, now: Mapping[str, int], wanted: Mapping[str, int]
 ) -> dict[int, ShardId]:
-    """The other shards that have wanted numbers, by number. Raises :class:`Conflict` unless these may be taken."""
+    """Return {wanted number: other shard that has it now}. Raises :class:`Conflict` unless the numbers may be taken
+    from these shards.
+    """
     moved = sorted(id_ for id_ in now if now[id_] != wanted[id_])
     if not moved:
         return {}

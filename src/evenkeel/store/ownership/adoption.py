@@ -1,7 +1,8 @@
-"""A shard adopts the route domain and the addresses that another program gave to the devices of its group.
+"""Adoption of networks: a shard takes over the route domain and the addresses that another program gave to the devices
+of its group.
 
-Everything is one transaction, with the group's allocations locked: a number or an address is the shard's, or nothing
-has changed. The devices have them already, and are written after this was committed.
+Everything is one transaction, with the device group's allocations locked: a number or an address is the shard's, or
+nothing has changed. The devices have the numbers and addresses already, and are written after the commit.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -42,7 +43,9 @@ _address, _port = schema.device_address, schema.device_port
 
 
 def ports_to_adopt(connection: Connection, call: AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:
-    """Network id and address of the reported addresses that are ports and not yet the shard's. Three queries."""
+    """Return (network id, address) for reported addresses that have a port at the network service and do not belong to
+    the shard yet. Three queries.
+    """
     check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
     _check_call(call)
     known = read_known(connection, {each.subnet_id for each in call.addresses})
@@ -58,7 +61,10 @@ def ports_to_adopt(connection: Connection, call: AdoptNetworks) -> tuple[tuple[s
 def adopt_networks(
     connection: Connection, call: AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]
 ) -> TakenNetworks:
-    """Reserve the numbers and the addresses for the shard. Raises :class:`Conflict`, :class:`SessionLost`."""
+    """Reserve the route domain numbers and the addresses for the shard, and return them.
+
+    ``ports``: claims on the ports of the addresses. Raises :class:`Conflict`, :class:`SessionLost`.
+    """
     place = check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
     _check_call(call)
     # From here on no other transaction can assign a route domain or an address of this group.
@@ -110,7 +116,7 @@ def _adoptable(
     found: Collection[FoundAddress],
     ports: Mapping[FoundAddress, PortClaim],
 ) -> Iterator[FoundAddress]:
-    """The reported addresses that the shard needs and may have."""
+    """Yield the addresses out of ``found`` that the shard needs and may have."""
     attached = read_attached(connection, place.shard_id)
     wanted = frozenset(wanted_addresses(place.layout, place.project_id))
     has = {
@@ -143,7 +149,7 @@ def _addresses_of_others(
 
 
 def _may_have(each: FoundAddress, known: KnownSubnet, ports: Mapping[FoundAddress, PortClaim]) -> bool:
-    """Whether the address is a port of the program at the network service, or one of the addresses reserved for
+    """Whether the shard may have the address: a port of the other program at the network service, or reserved for
     devices.
     """
     return each in ports if known.from_service else _is_for_devices(each.address, known.subnet)
@@ -161,9 +167,9 @@ def _store_adopted(
     addresses: Collection[FoundAddress],
     ports: Mapping[FoundAddress, PortClaim],
 ) -> None:
-    """Store the addresses in place of addresses allocated to the shard.
+    """Store the adopted addresses instead of those allocated to the shard.
 
-    The ports of the latter are deleted, because no device has them.
+    Ports of the replaced addresses are deleted, because no device has these addresses.
     """
     has = _rows_of(connection, place, addresses)
     new = [each for each in addresses if (each.subnet_id, *each.wanted, each.address) not in has]
@@ -203,7 +209,7 @@ def _store_adopted(
 def _rows_of(
     connection: Connection, place: ShardPlace, addresses: Collection[FoundAddress]
 ) -> dict[tuple[str, str, str, int, str], PortClaim | None]:
-    """The shard's rows for these addresses, with the claims on their ports."""
+    """Return {row of ``device_address``: claim on its port} for these addresses."""
     columns = _address.c.subnet_id, _address.c.purpose, _address.c.owner, _address.c.number, _address.c.address
     statement = select(*columns, _port.c.claim_id, _port.c.device_owner, _port.c.device_id, _port.c.port_id)
     here = in_list(_address.c.subnet_id, {each.subnet_id for each in addresses})

@@ -1,6 +1,4 @@
-"""Agents in the form that :mod:`evenkeel.core.placement` reads: the only module that makes snapshots from their
-rows.
-"""
+"""Agents in the form that :mod:`evenkeel.core.placement` reads. Only this module makes snapshots from agents' rows."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -41,7 +39,7 @@ _COLUMNS = (
 
 
 class SeenAgent(Value):
-    """An agent at the moment it was read."""
+    """An agent with its group and environment, as it was read at one moment."""
 
     view: AgentSnapshot
     environment: str
@@ -61,9 +59,10 @@ def read_agents(
     group_number: int | None = None,
     loads: bool = False,
 ) -> list[SeenAgent]:
-    """All agents by id, or the agents of an environment or of one of its groups. One statement.
+    """Return all agents, or the agents of an environment or of one of its device groups; sorted by id. One statement.
 
-    ``loads``: also count their shards, at a cost that grows with their number.
+    ``settle_seconds``: time up before an agent gets its shards back. ``loads``: also count each agent's shards, at a
+    cost that grows with their number.
     """
     statement = _statement(loads)
     if environment is not None:
@@ -74,7 +73,7 @@ def read_agents(
 
 
 def by_group(agents: Iterable[SeenAgent]) -> dict[tuple[str, int], list[AgentSnapshot]]:
-    """The agents of each group."""
+    """Return {(environment, group number): snapshots of its agents}."""
     found: dict[tuple[str, int], list[AgentSnapshot]] = {}
     for agent in agents:
         found.setdefault((agent.environment, agent.group_number), []).append(agent.view)
@@ -82,7 +81,7 @@ def by_group(agents: Iterable[SeenAgent]) -> dict[tuple[str, int], list[AgentSna
 
 
 def time_of(connection: Connection, agents: Sequence[SeenAgent]) -> float:
-    """The database's time when the agents were read; takes a statement only if there are none."""
+    """Return the database's time when the agents were read; without agents, one statement reads the time."""
     return agents[0].read_at if agents else float(connection.scalar(select(db_now())) or 0.0)
 
 
@@ -96,7 +95,7 @@ def _statement(loads: bool) -> Select[Any]:
 
 
 def _count_of(column: ColumnElement[Any]) -> ScalarSelect[int]:
-    """Number of shards that refer to the agent; each count reads only an index."""
+    """Return a subquery that counts the shards that refer to the agent in ``column``; it reads only an index."""
     return select(func.count()).select_from(_shard).where(column == _agent.c.id).scalar_subquery()
 
 
@@ -113,7 +112,10 @@ def _seen_agent(row: Any, settle_seconds: float) -> SeenAgent:
 
 
 def view_of(row: Any, *, settle_seconds: float = 0.0, acting_shards: int = 0, home_shards: int = 0) -> AgentSnapshot:
-    """The snapshot of a row of the agent table that also has ``now``, the database's time when it was read."""
+    """Return the snapshot of an agent from its row, which also has ``now``, the database's time when it was read.
+
+    ``settle_seconds``: time up before the agent gets its shards back; ``acting_shards``, ``home_shards``: its load.
+    """
     record = AgentRecord(
         id=row.id,
         registered=row.session_id is not None,

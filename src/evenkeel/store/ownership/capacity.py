@@ -45,7 +45,7 @@ JUMP_SECONDS = 2.0
 a jump, or a late report.
 """
 UNLIMITED = "{}"
-"""``device_group.capacity`` of a group without a policy."""
+"""Value of ``device_group.capacity`` for a group whose agents have no capacity policy."""
 
 _agent = schema.agent
 _group = schema.device_group
@@ -55,7 +55,9 @@ _reservation = schema.capacity_reservation
 
 
 class ReportClock(Wire):
-    """Times at which a report was sent, by its agent's monotonic clock, and stored, by the database's."""
+    """Two times of one report: when the agent sent it, by the agent's monotonic clock, and when it was stored, by the
+    database's clock.
+    """
 
     session_id: SessionId
     sent_at_seconds: float
@@ -71,23 +73,23 @@ class ReportClock(Wire):
 
 
 class GroupCapacity(Wire):
-    """``device_group.capacity``, as JSON; controllers of adjacent versions read it."""
+    """The content of the column ``device_group.capacity``, as JSON; controllers of adjacent versions read it."""
 
     figures: dict[str, CapacityFigure] = {}
-    """Figures last reported by one of the group's agents."""
+    """{metric: value and limit}, last reported by one of the group's agents."""
     reserved: dict[str, float] = {}
-    """Reserved for load balancers that the figures do not include yet."""
+    """{metric: amount} reserved for load balancers that the figures do not include yet."""
     clocks: dict[AgentId, ReportClock] = {}
-    """Clocks of the agents' last reports that found reservations."""
+    """{agent id: clocks of its last report that found reservations}."""
 
     @property
     def score(self) -> float:
-        """Capacity score of the group including reservations."""
+        """Return the group's share of its limits in use (1 or more: full), including reservations."""
         return capacity.score(self.figures, self.reserved)
 
     @property
     def at_limit(self) -> tuple[str, ...]:
-        """The metrics at their limit (human-readable)."""
+        """Return the metrics that have reached their limits, including reservations (human-readable)."""
         return capacity.at_limit(self.figures, self.reserved)
 
     def with_reservations(self, amounts: Mapping[str, float]) -> "GroupCapacity":
@@ -101,12 +103,12 @@ _amounts = msgspec.json.Decoder(dict[str, float])
 
 
 def group_capacity(text: str) -> GroupCapacity:
-    """Decode ``device_group.capacity``."""
+    """Decode the text of the column ``device_group.capacity``."""
     return _decoder.decode(text)
 
 
 def is_limited(environment: Any, number: Any) -> ColumnElement[bool]:
-    """SQL condition: the group has a policy."""
+    """Return the SQL condition that the device group has a capacity policy."""
     return exists().where(*_is_group(environment, number), _group.c.capacity != UNLIMITED)
 
 
@@ -118,7 +120,8 @@ def _is_group(environment: Any, number: Any) -> tuple[ColumnElement[bool], Colum
 
 
 def reserve(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any) -> None:
-    """Reserve capacity of the group for a load balancer in ``shard``, until a measurement includes it.
+    """Reserve capacity of the device group for a load balancer in ``shard``, until a measurement includes the load
+    balancer.
 
     One statement without a policy, at most four with one. Raises :class:`ConcurrentUpdate` if the group is full.
     """
@@ -166,7 +169,9 @@ def _needs(connection: Connection, load_balancer_id: LoadBalancerId, shard_id: S
 
 
 def confirm(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> None:
-    """Record that devices hold these load balancers now: the next measurement that begins after this includes them."""
+    """Record that devices hold these load balancers now: the next measurement that begins after this includes them, so
+    their reservations can be deleted.
+    """
     connection.execute(
         update(_reservation)
         .where(in_list(_reservation.c.load_balancer_id, load_balancer_ids), _reservation.c.confirmed_at.is_(None))
@@ -186,7 +191,7 @@ def note_first_figures(connection: Connection, call: Register) -> None:
 
 def note_figures(connection: Connection, environment: str, number: int, report: ReportState) -> None:
     """Store the capacity figures of an agent's report, and delete the reservations of load balancers that the figures
-    already include.
+    include.
     """
     # The agent has a policy and could not measure: the last figures stay.
     if report.capacity_unknown:
@@ -223,8 +228,11 @@ def _without_included(
     here: Sequence[ColumnElement[bool]],
     now_seconds: float,
 ) -> GroupCapacity:
-    """Drop the reservations that the report's figures include. If the database's clock may have jumped since the
-    agent's last report, nothing that was stored before can be compared with it: everything counts as confirmed now."""
+    """Return ``known`` without the reservations that the report's figures include, and delete them.
+
+    If the database's clock may have jumped since the agent's last report, stored times cannot be compared with it: then
+    all reservations count as confirmed now.
+    """
     clock = ReportClock(
         session_id=report.session_id, sent_at_seconds=report.sent_at_seconds, stored_at_seconds=now_seconds
     )
@@ -242,10 +250,10 @@ def _without_included(
 
 
 def _note_none(connection: Connection, environment: str, number: int) -> None:
-    """Handle a report of an agent without a policy: unless another agent has one, nothing is limited and plain scores
-    are used.
+    """Handle the report of an agent without a capacity policy: unless another agent of the group has one, nothing is
+    limited.
 
-    The group's score is the highest that a live agent reports: all of them measure the same devices.
+    The group's score is then the highest that a live agent reports, because all agents measure the same devices.
     """
     living = and_(_agent.c.environment == environment, _agent.c.group_number == number, is_live())
     fullest = select(func.coalesce(func.max(_agent.c.capacity_score), 0.0)).where(living).scalar_subquery()

@@ -1,4 +1,4 @@
-"""Devices' own names, as agents last reported them, for texts: a device is known by its address."""
+"""Titles of devices for human-readable texts: the device's own name, as an agent last reported it, and its address."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,19 +10,19 @@ from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
 
 Titles = Mapping[str, str]
-"""Titles of devices by address: own name and address. Devices whose own name is unknown are missing."""
+"""{address: title of the device, with its own name and address}. Devices whose own name is unknown are missing."""
 
 _agent = schema.agent
 _devices = msgspec.json.Decoder(tuple[DeviceState, ...])
 
 
 def read_device_titles(connection: Connection, environment: str, group_number: int) -> Titles:
-    """The titles of a group's devices. One query."""
+    """Return the titles of a group's devices. One query."""
     return read_titles_of(connection, [(environment, group_number)]).get((environment, group_number), {})
 
 
 def read_titles_of(connection: Connection, groups: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], Titles]:
-    """The titles of the devices of few groups, by environment and number. One query."""
+    """Return {(environment, group number): titles of its devices}, for a few device groups. One query."""
     reported = connection.execute(
         select(_agent.c.environment, _agent.c.group_number, _agent.c.devices)
         .where(in_list(_agent.c.environment, sorted({environment for environment, _ in groups})))

@@ -71,8 +71,10 @@ def _check_twice(call: Register) -> None:
 
 
 def _in_common(call: Register, endpoints: Iterable[str], identities: Mapping[str, str]) -> str:
-    """Common endpoint or identity of the registering agent's devices and the given ones (human-readable); empty if
-    none.
+    """Return the endpoint or identity that the registering agent's devices share with the given ones (human-readable);
+    empty if there is none.
+
+    ``identities``: {endpoint: identity} of the given devices.
     """
     theirs = {normalise_endpoint(endpoint) for endpoint in endpoints}
     for endpoint in call.endpoints:
@@ -87,7 +89,7 @@ def _in_common(call: Register, endpoints: Iterable[str], identities: Mapping[str
 
 
 def normalise_endpoint(endpoint: str) -> str:
-    """The canonical form of ``host:port``, ``host`` or a URL of either."""
+    """Return the canonical form of a device's address, which may be ``host:port``, ``host`` or a URL of either."""
     text = endpoint.strip().lower().rpartition("://")[2].rstrip("/")
     head, colon, port = text.rpartition(":")
     # The last colon of a bare IPv6 address does not separate a port.
@@ -100,7 +102,7 @@ def normalise_endpoint(endpoint: str) -> str:
 
 
 def _in_use(connection: Connection, environment: str, number: int) -> bool:
-    """Whether the group has a live agent, or load balancers."""
+    """Whether the device group has a live agent, or load balancers."""
     alive = exists().where(_agent.c.environment == environment, _agent.c.group_number == number, is_live())
     here = and_(_shard.c.environment == environment, _shard.c.group_number == number)
     holds = exists().where(here, _shard.c.project_id != COMMON_PROJECT, _root.c.shard_id == _shard.c.id)
@@ -108,9 +110,10 @@ def _in_use(connection: Connection, environment: str, number: int) -> bool:
 
 
 def _end_sessions(connection: Connection, environment: str, number: int) -> None:
-    """End the sessions of the group's agents: a keepalive must not revive them.
+    """End the sessions of the device group's agents, because another group got one of its devices.
 
-    They have to register, which is refused while another group has the device.
+    A keepalive must not revive these sessions: the agents have to register, which is refused while the other group has
+    the device.
     """
     connection.execute(
         update(_agent)
@@ -120,7 +123,7 @@ def _end_sessions(connection: Connection, environment: str, number: int) -> None
 
 
 def note_identities(connection: Connection, call: Register, group: Any) -> str:
-    """Merge the identities that the agent read into the group's, and return them as the column stores them.
+    """Merge the device identities that the registering agent read into those of the group, and return them as stored.
 
     Records an event for a replaced device.
     """

@@ -1,10 +1,12 @@
-"""Histories that agents saw and this database never had: proof that it was replaced by another database.
+"""Unknown histories: ids of database histories that agents saw and this database never had, which proves that it was
+replaced by another one.
 
-An agent's process keeps the id of the last history it received, and sends it with each keepalive and registration. A
-database contains the ids of all its histories. An id that an agent names and the database lacks belongs to another
-database: an empty one, a foreign one, or a copy from before that history began was put in its place. Such a database
-lacks load balancers that devices serve, so nothing is removed from devices until an operator has accepted each unknown
-history by its id.
+A *history* is a span of commits without loss, with a random id (:mod:`evenkeel.store.ownership.histories`). An agent's
+process keeps the id of the last history it received, and sends it with each keepalive and registration. A database
+contains the ids of all its histories. An id that an agent names and the database lacks belongs to another database: an
+empty one, a foreign one, or a copy from before that history began was put in its place. Such a database lacks load
+balancers that devices serve, so nothing is removed from devices until an operator has accepted each unknown history by
+its id.
 """
 
 from collections.abc import Sequence
@@ -26,9 +28,11 @@ from evenkeel.store.writing.acts import record_act
 from evenkeel.store.writing.events import record_event
 
 FORMER = "former"
-"""Kind of a history that this database had."""
+"""Kind of a stored history: this database had it."""
 ACCEPTED = "accepted"
-"""History of another database; an operator has confirmed that this database is the right one."""
+"""Kind of a stored history: another database had it, and an operator has confirmed that this database is the
+right one.
+"""
 
 UNKNOWN_MAX = 20
 """Maximum number of recorded unknown histories, so that an agent with invented ids fills no table."""
@@ -38,7 +42,9 @@ _other = schema.other_history
 
 
 class AnsweredKeepalive(Protocol):
-    """An agent's confirmed state, and the history in the answer to its keepalive."""
+    """A keepalive with its answer: the state that was confirmed to the agent, and the database's history in the
+    answer.
+    """
 
     @property
     def agent_id(self) -> AgentId:
@@ -47,7 +53,7 @@ class AnsweredKeepalive(Protocol):
 
     @property
     def seen(self) -> ConfirmedState | None:
-        """State that was confirmed to the agent; None before the first confirmation."""
+        """State that the database has confirmed to the agent; None before the first confirmation."""
         ...
 
     @property
@@ -57,12 +63,14 @@ class AnsweredKeepalive(Protocol):
 
 
 def keep_former(connection: Connection, history_id: str) -> None:
-    """Record that the database had this history, in the transaction that begins another one."""
+    """Record that the database had this history, in the transaction that begins the next history."""
     insert_if_absent(connection, _other, {"id": history_id, "kind": FORMER, "noted_at": db_now(), "agent_id": None})
 
 
 def note_unknown(connection: Connection, answered: Sequence[AnsweredKeepalive]) -> None:
-    """Record histories that agents saw and the database never had. No statement if all saw the current one."""
+    """Record histories that agents saw and this database never had. No statement if all agents saw the current
+    history.
+    """
     named: dict[str, AgentId] = {}
     for each in answered:
         seen = each.seen.history if each.seen is not None else ""
@@ -95,7 +103,7 @@ def _host(connection: Connection, agent_id: AgentId) -> str:
 
 
 def read_unknown(connection: Connection) -> tuple[UnknownHistory, ...]:
-    """Unknown histories that no operator has accepted, longest known first."""
+    """Return the unknown histories that no operator has accepted yet, longest known first."""
     rows = connection.execute(
         select(_other, schema.agent.c.host)
         .select_from(_other.outerjoin(schema.agent, schema.agent.c.id == _other.c.agent_id))
@@ -109,7 +117,8 @@ def read_unknown(connection: Connection) -> tuple[UnknownHistory, ...]:
 
 
 def accept(connection: Connection, history_id: str) -> None:
-    """Record an operator's confirmation that this database is the right one although agents saw another one's history.
+    """Record an operator's confirmation that this database is the right one, although agents saw this history of
+    another one.
 
     Raises :class:`NotFound` unless the history is an unknown one; repeating it is harmless.
     """

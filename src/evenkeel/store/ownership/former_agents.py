@@ -1,7 +1,7 @@
-"""Deleted agents: the number of keepalives confirmed to each.
+"""Deleted agents: the number of keepalives that was confirmed to each.
 
-The process of a deleted agent may still run and register again. Its number then proves no loss of commits, unless it is
-higher than the stored one; so its new row continues counting from there.
+The process of a deleted agent may still run and register again. The number of keepalives that it remembers then proves
+no loss of commits, unless it is higher than the stored number; so the agent's new row continues counting from there.
 """
 
 from sqlalchemy import Connection, delete, select
@@ -21,8 +21,8 @@ _former = schema.former_agent
 
 
 def keep_keepalive_count(connection: Connection, agent_id: AgentId) -> None:
-    """Store the number of keepalives confirmed to an agent, in the transaction that removes its row. No effect if the
-    agent does not exist.
+    """Store the number of keepalives that was confirmed to an agent, in the transaction that deletes the agent's row.
+    No effect if the agent does not exist.
     """
     keepalives = connection.scalar(select(_agent.c.keepalives).where(_agent.c.id == agent_id))
     if keepalives is None:
@@ -38,7 +38,7 @@ def keep_keepalive_count(connection: Connection, agent_id: AgentId) -> None:
 
 
 def take_keepalive_count(connection: Connection, agent_id: AgentId) -> int:
-    """Remove and return the number of keepalives that was stored when the agent was deleted; 0 if there is none."""
+    """Return and delete the number of keepalives that was stored when the agent was deleted; 0 if there is none."""
     keepalives = connection.scalar(select(_former.c.keepalives).where(_former.c.id == agent_id))
     if keepalives is None:
         return 0

@@ -39,10 +39,12 @@ from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 
 CONFIRMED_ANEW = "the database has lost changes: its device is being looked at again"
-"""Status reason of load balancers that were ACTIVE before a new history; becoming ACTIVE again is no event."""
+"""Status reason of load balancers that were ACTIVE when a new history began; no event is recorded when they are ACTIVE
+again.
+"""
 
 SPACING_SECONDS = 60.0
-"""Minimum interval between histories begun for agents, so that a faulty agent does not keep all others busy."""
+"""Minimum interval between new histories that agents cause, so that a faulty agent does not keep all others busy."""
 
 _history = schema.history
 _root = schema.load_balancer
@@ -57,9 +59,9 @@ class Histories:
         self._deadline_seconds = options.pending_deadline_seconds
 
     async def begin(self, seen_id: str, agent_id: AgentId, lost: str) -> str:
-        """Begin a new history by :func:`begin_history` in a transaction of its own.
+        """Begin a new history of the database in a transaction of its own, and return the current id.
 
-        ``lost``: the agent's proof that commits were lost.
+        ``seen_id``: history in which the loss was noticed; ``lost``: the agent's proof that commits were lost.
         """
 
         def begin(connection: Connection) -> str:
@@ -85,15 +87,14 @@ def history_id() -> ScalarSelect[str]:
 
 
 def ensure_history(connection: Connection) -> None:
-    """Create the row in a database that was filled without it."""
+    """Create the row of the current history in a database that was filled without it."""
     if connection.scalar(select(_history.c.id)) is None:
         insert_if_absent(connection, _history, {"number": 1, "id": str(uuid4()), "begun_at": db_now()})
 
 
 def cap_begin_at_now(connection: Connection) -> None:
-    """Set the start of the history to now if it is in the future, because the database's clock was set back.
-
-    Deadlines relative to it would otherwise wait until the clock has caught up, however long that is.
+    """Set the start of the history to now if it is in the future, because the database's clock was set back. Deadlines
+    relative to the start would otherwise be late by as much.
     """
     connection.execute(update(_history).where(_history.c.begun_at > db_now()).values(begun_at=db_now()))
 
@@ -107,8 +108,11 @@ def begin_history(
     spacing_seconds: float,
     by: Requester = NO_REQUESTER,
 ) -> str:
-    """Begin a new history if the current one is still ``seen_id`` and older than ``spacing_seconds``; returns the
-    current id. Locks all load balancers that were ACTIVE. ``by``: the operator whose act it is.
+    """Begin a new history if the current one is still ``seen_id`` and older than ``spacing_seconds``; return the
+    current id.
+
+    Locks all placed ACTIVE load balancers, which become PENDING_UPDATE for ``deadline_seconds``. ``by``: the operator
+    who requested it.
     """
     age = db_now() - _history.c.begun_at  # below 0: from before the database's clock was set back
     begun = connection.execute(
@@ -145,7 +149,7 @@ def begin_history(
 
 
 class ConfirmedStateCheck(NamedTuple):
-    """The result of comparing the database with what was confirmed to an agent."""
+    """The result of comparing the database with the state that was confirmed to an agent."""
 
     lost: str = ""
     """Proof that commits were lost; empty if there is none."""
@@ -163,7 +167,7 @@ class KeepaliveToCheck(NamedTuple):
 
 
 def check_all_seen(connection: Connection, asked: Sequence[KeepaliveToCheck]) -> list[ConfirmedStateCheck]:
-    """Compare the database with the confirmed states, in the order of ``asked``.
+    """Compare the database with the states that were confirmed to agents; results are in the order of ``asked``.
 
     One statement if changes were recently confirmed to agents; one more if a confirmed load balancer is gone, and one
     if a shard recently left an agent's assignments.
@@ -180,7 +184,7 @@ def check_all_seen(connection: Connection, asked: Sequence[KeepaliveToCheck]) ->
 
 
 def _is_comparable(asked: KeepaliveToCheck) -> bool:
-    """Whether the state was confirmed in the present history."""
+    """Whether the agent's state was confirmed in the present history, so that a difference proves a loss."""
     return asked.seen is not None and bool(asked.history) and asked.seen.history == asked.history
 
 
@@ -237,13 +241,15 @@ def _owns_shard(agent_id: AgentId, shard: ShardEpoch | None, shards: Mapping[str
 
 
 def contradiction_text(load_balancer_id: LoadBalancerId, told: int, revision: int) -> str:
-    """Proof that commits were lost (human-readable): the confirmed change is not the stored one."""
+    """Return the proof that commits were lost (human-readable): revision ``told`` was confirmed, and ``revision`` is
+    stored.
+    """
     stored = "another change" if told == revision else f"revision {revision}"
     return f"it has revision {told} of load balancer {load_balancer_id}, and the database has {stored}"
 
 
 def read_history(connection: Connection) -> History:
-    """The current history of the database."""
+    """Return the current history of the database."""
     row = connection.execute(select(_history.c.id, _history.c.begun_at).where(_history.c.number == 1)).first()
     if row is None:
         return History(id="", begun_at=0.0)

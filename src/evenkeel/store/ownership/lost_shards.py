@@ -1,7 +1,8 @@
-"""Recreates shards that the database lost, for the agent that served them.
+"""Recreates shards that the database lost, for the agents that served them.
 
-So their configuration on the devices has an owner, which removes or updates it. Agents' claims are accepted only for a
-while after a new history has begun: at other times a shard that the database lacks never existed.
+Then their configuration on the devices has an owner again, which removes or updates it. Agents' claims are accepted
+only for a while after a new history of the database has begun: at other times a shard that the database lacks never
+existed.
 """
 
 import uuid
@@ -25,11 +26,11 @@ RESTORING_SECONDS = 600.0
 RESTORED_MAX = 500
 """Maximum number of shards restored by one call."""
 RESTORED_TOTAL_MAX = 5_000
-"""Maximum number of shards restored for one agent and history, as many as an agent remembers. All shards created for
-it since the history began count.
+"""Maximum number of shards restored for one agent in one history, as many as an agent remembers. All shards created for
+the agent since the history began count.
 """
 NAMED_MAX = 3
-"""Maximum number of shards that the event names."""
+"""Maximum number of restored shards that the event names."""
 
 _agent = schema.agent
 _history = schema.history
@@ -39,8 +40,8 @@ _shard = schema.shard
 def restore_shards(
     connection: Connection, agent_id: AgentId, session_id: SessionId, served: Sequence[FormerShard]
 ) -> bool:
-    """Create the missing shards, with higher epochs than they had. False: the history is not new, so nothing was
-    checked.
+    """Create the shards out of ``served`` that are missing, with higher epochs than they had. False: the history is not
+    new, so nothing was checked.
 
     Raises :class:`SessionLost`; :class:`ConcurrentUpdate` if concurrent calls of the same agent created too many.
     """
@@ -72,14 +73,14 @@ def restore_shards(
 
 
 def _came_since(connection: Connection, agent_id: AgentId) -> int:
-    """The number of shards created for the agent since the history began."""
+    """Return the number of shards created for the agent since the history began."""
     begun_at = select(_history.c.begun_at).where(_history.c.number == 1).scalar_subquery()
     statement = select(func.count()).where(_shard.c.home_agent_id == agent_id, _shard.c.created_at >= begun_at)
     return connection.scalar(statement) or 0
 
 
 def _restore(connection: Connection, agent_id: AgentId, agent: Any, lost: FormerShard) -> dict[ShardId, ProjectId]:
-    """Recreate a shard that the database lost. Returns ``{shard_id: project_id}``, or an empty dict if it exists."""
+    """Recreate a lost shard; return {shard id: project id}, empty if the shard exists."""
     shard_id = ShardId(str(uuid.uuid4()))
     row = {
         "id": shard_id,

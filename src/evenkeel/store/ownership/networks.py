@@ -1,4 +1,6 @@
-"""Shared networks that a device group's common shard has to serve."""
+"""Networks that projects share, and that the common shard of a device group has to serve: those with unconfirmed
+changes.
+"""
 
 from collections.abc import Collection
 
@@ -17,7 +19,7 @@ DUE_MAX = 1_000
 
 
 def due_of(connection: Connection, shard_id: ShardId, limit: int) -> list[LoadBalancerId]:
-    """Due networks of a common shard, in random order. One query."""
+    """Return ids of the common shard's networks with unconfirmed changes, in random order. One query."""
     statement = select(_common.c.network_id).where(_common.c.shard_id == shard_id, _due)
     # Random, because networks that fail permanently would otherwise fill the limit and hide all others.
     return [LoadBalancerId(id_) for id_ in connection.scalars(statement.order_by(func.random()).limit(limit))]
@@ -26,8 +28,10 @@ def due_of(connection: Connection, shard_id: ShardId, limit: int) -> list[LoadBa
 def due_networks(
     connection: Connection, shard_id: ShardId, network_ids: Collection[str] | None = None
 ) -> tuple[Change, ...]:
-    """Due networks of the shard's device group, all or only the given ones, with the owner of its common shard. One
-    query.
+    """Return the unconfirmed changes of shared networks in the shard's device group, for hints to the owner of its
+    common shard. One query.
+
+    ``network_ids`` None: of all networks.
     """
     user = _shard.alias()
     beside = (user.c.environment == _shard.c.environment) & (user.c.group_number == _shard.c.group_number)

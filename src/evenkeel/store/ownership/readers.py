@@ -1,4 +1,4 @@
-"""Certificates whose content an agent is authorised to read: they are referred to by load balancers of its shard."""
+"""Certificates whose content an agent is authorised to read, because load balancers of its shard refer to them."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ _certificate = schema.certificate
 _use = schema.certificate_use
 
 Referred = dict[tuple[str, str, CertificateKind], ProjectId]
-"""Project on whose behalf a certificate is read, by load balancer, reference and kind."""
+"""{(load balancer id, reference, kind): project in whose name the certificate is read}."""
 
 
 def read_certificate_reader(
@@ -29,7 +29,9 @@ def read_certificate_reader(
     epoch: int,
     wanted: Sequence[WantedCertificate],
 ) -> CertificateReader:
-    """Certificates that the agent may read for a shard. Raises :class:`SessionLost` unless the agent owns the shard."""
+    """Return which of the certificates ``wanted`` the agent may read for the shard, and its public key. Raises
+    :class:`SessionLost` unless the agent owns the shard.
+    """
     check_owner(connection, agent_id, session_id, shard_id, epoch)
     sealing_key = _sealing_key(connection, agent_id, session_id)
     asked = wanted[:CERTIFICATES_PER_CALL]
@@ -45,7 +47,7 @@ def read_certificate_reader(
 
 
 def _sealing_key(connection: Connection, agent_id: AgentId, session_id: SessionId) -> bytes:
-    """Public key with which this session was registered."""
+    """Return the public key with which the agent's session was registered, for sealing private keys."""
     # The key of a former session must not be used: its process is gone, or no longer the owner.
     statement = select(_agent.c.sealing_key).where(_agent.c.id == agent_id, _agent.c.sealing_session_id == session_id)
     return bytes.fromhex(connection.scalar(statement) or "")

@@ -49,7 +49,9 @@ _shard = schema.shard
 
 
 def register(connection: Connection, call: Register, ttl_seconds: float) -> Opened:
-    """Open the session, or renew it if it is the live one. Raises :class:`CallRefused`."""
+    """Open the session, or renew it if it is the live one, and return its state. Raises :class:`CallRefused` for
+    contradictions.
+    """
     _check_sealing_key(call)
     _check_environment(connection, call)
     # These checks come after the environment's row was written, which serializes registrations.
@@ -103,9 +105,9 @@ def _check_environment(connection: Connection, call: Register) -> None:
 
 
 def _check_group(connection: Connection, call: Register) -> Any:
-    """The group's row, None if there is none yet, after a check of the agent's settings.
+    """Check the agent's settings against those of its device group, which bind the agent while another agent is live.
 
-    The stored settings bind this agent while another agent is live. Raises :class:`CallRefused`.
+    Return the group's row; None if there is none yet. Raises :class:`CallRefused`.
     """
     group = connection.execute(
         select(_group).where(_group.c.environment == call.environment, _group.c.number == call.group_number)
@@ -133,9 +135,9 @@ def _check_group(connection: Connection, call: Register) -> Any:
 
 
 def _end_silent_sessions(connection: Connection, call: Register) -> None:
-    """End the sessions of silent agents of the group: a keepalive must not revive agents with other devices.
+    """End the sessions of silent agents of the device group, whose settings change with the agent that registers.
 
-    They have to register and be checked.
+    A keepalive must not revive agents with other settings: they have to register and be checked.
     """
     connection.execute(
         update(_agent)
@@ -161,7 +163,9 @@ def _has_other_live_agent(connection: Connection, call: Register) -> bool:
 
 
 def _claims(connection: Connection, call: Register) -> list[Any]:
-    """Rows with this agent id or this (environment, group, host): none, one, or one of each."""
+    """Return the agents' rows with this agent id, or with this (environment, group, host): none, one, or one of
+    each.
+    """
     place = and_(
         _agent.c.environment == call.environment,
         _agent.c.group_number == call.group_number,
@@ -191,7 +195,9 @@ def _check_duplicates(call: Register, claims: list[Any]) -> None:
 
 
 def _check_moved(connection: Connection, call: Register, mine: Any) -> None:
-    """Check that the agent has not changed its device group while it has shards; it may change its host."""
+    """Check that the agent has not changed its device group while it has shards; it may change its host. ``mine``: the
+    agent's stored row.
+    """
     if mine is None or (mine.environment, mine.group_number) == (call.environment, call.group_number):
         return
     if _shards_of(connection, mine.id):
@@ -205,7 +211,7 @@ def _check_moved(connection: Connection, call: Register, mine: Any) -> None:
 
 
 def _replace_predecessor(connection: Connection, call: Register, claims: list[Any]) -> None:
-    """Remove the row of another agent id for this host if no shard is bound to it; otherwise refuse the
+    """Delete the row of another agent id for this host if no shard has that agent as home; otherwise refuse the
     registration.
     """
     for row in claims:
@@ -254,9 +260,8 @@ def _renew(connection: Connection, call: Register, ttl_seconds: float) -> Opened
 
 
 def _free_former_shards(connection: Connection, agent_id: AgentId) -> None:
-    """Free the shards of the former session.
-
-    The new session has no record of its unfinished operations, and an epoch belongs to one session only.
+    """Free the shards of the agent's former session: the new one has no record of its unfinished operations, and an
+    epoch belongs to one session only.
     """
     connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent_id).values(**FREED))
 

@@ -1,6 +1,6 @@
-"""Renewal of sessions by keepalives: a round of many agents' in one statement on PostgreSQL, one each elsewhere.
+"""Renewal of sessions by keepalives: all of a round in one statement on PostgreSQL, one statement each elsewhere.
 
-Each sets columns of its agent's row only, so the order within a round does not matter.
+Each keepalive sets columns of its agent's row only, so the order within a round does not matter.
 """
 
 from collections.abc import Sequence
@@ -36,11 +36,11 @@ from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
 
 MAX_KEEPALIVES = 2**62
-"""Limit of the number of keepalives, above any real one."""
+"""Upper limit of a plausible number of keepalives; it is above any real one."""
 
 _agent = schema.agent
 CONFIRMED = (_agent.c.assignments_revision, _agent.c.keepalives, history_id().label("history"))
-"""Columns for the answer to a keepalive."""
+"""Columns that a renewal returns for the answer to the keepalive."""
 _TTL: BindParameter[float] = bindparam("b_ttl", type_=Double())
 
 
@@ -143,15 +143,16 @@ def _renewed_rows(
 
 
 def seen_keepalives(seen: ConfirmedState | None) -> int:
-    """Number of the last keepalive that was confirmed to the agent; 0 if it names no possible one."""
+    """Return the number of the last keepalive that was confirmed to the agent; 0 if ``seen`` has no plausible one."""
     return seen.keepalives if seen is not None and 0 <= seen.keepalives < MAX_KEEPALIVES else 0
 
 
 def _renewing(statement: Update, seen: Any, reported: Any) -> Update:
-    """The UPDATE with its assignments.
+    """Return the UPDATE with the assignments that renew a session.
 
-    ``session_started_at`` is set before the expiry that it depends on: MariaDB evaluates assignments from left to
-    right.
+    ``seen``: number of keepalives that the agent remembers; ``reported``: condition that its last state report still
+    holds. ``session_started_at`` is set before the expiry on which it depends, because MariaDB evaluates assignments
+    from left to right.
     """
     # not while it is behind what was confirmed: the difference must remain visible until a new history has begun
     counted = case((_agent.c.keepalives < seen, _agent.c.keepalives), else_=_agent.c.keepalives + 1)
@@ -165,11 +166,11 @@ def _renewing(statement: Update, seen: Any, reported: Any) -> Update:
 
 
 def _not_ended_since(waited: Any) -> Any:
-    """Condition: the session was not ended (by :func:`evenkeel.store.scheduling.silence.end_sessions`) after the
-    keepalive arrived.
+    """Return the SQL condition that the session was not ended (by
+    :func:`evenkeel.store.scheduling.silence.end_sessions`) after the keepalive arrived.
 
-    The process had sent that keepalive before it disappeared. An end in the future proves nothing: the clock was set
-    back.
+    ``waited``: seconds since the arrival. A process whose session was ended later had sent the keepalive before it
+    disappeared. An end in the future proves nothing: the clock was set back.
     """
     ended_at, now = _agent.c.session_expires_at, db_now()
     return or_(is_live(), _agent.c.session_ttl_seconds > 0, ended_at < now - waited, ended_at > now)

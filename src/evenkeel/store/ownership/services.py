@@ -60,29 +60,33 @@ _use = schema.certificate_use
 
 
 class Definitions(NamedTuple):
-    """A page of service definitions for an agent, and what they need."""
+    """A page of service definitions for an agent, and what has to be requested or allocated for further ones."""
 
     page: ServiceDefinitions
     place: ShardPlace
     unallocated: dict[LoadBalancerId, SubnetsInUse]
-    """Subnets of load balancers for which devices need a route domain or addresses first; they are not in the page."""
+    """{load balancer id: subnets in which devices need a route domain or addresses first}; these are not in the
+    page.
+    """
     needs: Needs
     """Facts and ports to be requested from the network service."""
     awaited: frozenset[str] = frozenset()
-    """Common networks for which load balancers wait."""
+    """Ids of shared networks on whose configuration load balancers of the page wait."""
 
 
 class Silence(NamedTuple):
-    """Load balancers that a shard's devices hold without answering for their VIPs, with their moves."""
+    """Moves of load balancers of which a shard's devices may hold a copy that does not answer for the VIP."""
 
     moves: Mapping[LoadBalancerId, Move]
     is_known: bool
-    """Whether the agent supports :attr:`ServiceDefinition.standby`: another one would let both sides answer for the
-    VIP.
+    """Whether the agent supports :attr:`ServiceDefinition.standby`: an agent that does not would let both sides answer
+    for the VIP.
     """
 
     def applied_to(self, service: ServiceDefinition, shard_id: ShardId) -> ServiceDefinition:
-        """The definition that the shard's agent gets."""
+        """Return the definition as the shard's agent gets it, marked as standby or deleted if the load balancer
+        moves.
+        """
         move = self.moves.get(service.load_balancer_id)
         if move is None:
             return service
@@ -112,9 +116,11 @@ def read_services(
     bare_tags: bool = False,
     knows_standby: bool = False,
 ) -> Definitions:
-    """A page of definitions. ``unattachable``: load balancers for which an allocation failed, with the reason;
-    ``bare_tags``: whether listeners' tags without prefix may name enhanced services; ``knows_standby``: whether the
-    agent supports :attr:`ServiceDefinition.standby`. Raises :class:`SessionLost` unless the agent owns the shard.
+    """Return a page of definitions of the shard's load balancers: of the given ids, or of all after ``after_id``.
+
+    ``unattachable``: {load balancer for which an allocation failed: reason}; ``bare_tags``: whether listeners' tags
+    without prefix may name enhanced services; ``knows_standby``: whether the agent supports
+    :attr:`ServiceDefinition.standby`. Raises :class:`SessionLost` unless the agent owns the shard.
     """
     size = max(1, min(limit, MAX_SERVICES_PER_PAGE))
     place = check_owner(connection, agent_id, session_id, shard_id, epoch)
@@ -138,7 +144,9 @@ def read_services(
 def check_owner(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
 ) -> ShardPlace:
-    """The shard. Raises :class:`SessionLost` unless the agent owns it, in that session."""
+    """Return the shard with its network layout. Raises :class:`SessionLost` unless the agent owns it at that epoch, in
+    that session.
+    """
     caller = {"b_shard": shard_id, "b_agent": agent_id, "b_epoch": epoch, "b_session": session_id}
     row = connection.execute(_OWNED, caller).first()
     if row is None:
@@ -195,7 +203,7 @@ def _page(
     bare_tags: bool,
     silence: Silence = NO_SILENCE,
 ) -> Definitions:
-    """Definitions of the first ``size`` of ``ids``, or fewer if they are large.
+    """Return definitions of the first ``size`` of ``ids``, or of fewer if they are large.
 
     A load balancer deleted since its id was read is left out.
     """
@@ -226,7 +234,9 @@ def _read_silent(connection: Connection, shard_id: ShardId) -> dict[LoadBalancer
 
 
 class _Lacks(NamedTuple):
-    """Missing items of definitions; see :class:`Definitions`."""
+    """Missing parts without which some load balancers cannot be served: the fields are those of
+    :class:`Definitions`.
+    """
 
     unallocated: dict[LoadBalancerId, SubnetsInUse]
     needs: Needs
@@ -240,9 +250,10 @@ def _add_networks(
     trees: Mapping[LoadBalancerId, LoadBalancerTree],
     unattachable: Mapping[LoadBalancerId, str],
 ) -> _Lacks:
-    """Add networks to the definitions; returns the missing allocations, and the facts needed from the network service.
+    """Add networks to the definitions in ``services``; return the missing allocations, and the facts needed from the
+    network service.
 
-    Three queries, four with members on tunnels, and two more with common networks.
+    Three queries, four with members on tunnels, and two more with shared networks.
     """
     uses = {id_: subnets_in_use(tree) for id_, tree in trees.items()}
     known = read_known(connection, frozenset().union(*(each.all for each in uses.values())))
@@ -283,7 +294,9 @@ def _add_networks(
 
 
 def _certificates_of(connection: Connection, load_balancer_ids: Sequence[str]) -> dict[str, list[ServiceCertificate]]:
-    """Certificates by load balancer; no query if no load balancer has references, which is usual."""
+    """Return {load balancer id: its certificates}; one query at most, because usually no load balancer has
+    references.
+    """
     found: dict[str, list[ServiceCertificate]] = {}
     if load_balancer_ids:
         for row in connection.execute(_REFERRED, {"wanted": list(load_balancer_ids)}):
@@ -320,7 +333,9 @@ _REFERRED = (
 
 
 def _exceeds_page(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> bool:
-    """Whether the load balancers have more members than one page reads; stops counting there."""
+    """Whether the load balancers together have more than ``MEMBERS_PER_PAGE`` members; the database stops counting
+    there.
+    """
     asked = {"b_ids": list(load_balancer_ids), "b_limit": MEMBERS_PER_PAGE + 1}
     return (connection.scalar(_MEMBERS, asked) or 0) > MEMBERS_PER_PAGE
 

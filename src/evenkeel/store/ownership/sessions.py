@@ -22,17 +22,17 @@ _shard = schema.shard
 
 
 def session_lost(agent_id: AgentId) -> SessionLost:
-    """The error for an ended session."""
+    """Return the error for a call of an agent whose session has ended."""
     return SessionLost(f"the session of agent {agent_id} has ended")
 
 
 def ended_meanwhile(agent_id: AgentId) -> CallRefused:
-    """The error for a keepalive that came before the session was ended, because its process was gone."""
+    """Return the error for a keepalive that arrived before its session was ended because the process was gone."""
     return CallRefused("ended_meanwhile", f"the session of agent {agent_id} was ended after this keepalive had come")
 
 
 def session_of(connection: Connection, agent_id: AgentId) -> str | None:
-    """Id of the agent's session, live or not; None if it has none."""
+    """Return the id of the agent's session, live or not; None if it has none."""
     return connection.scalar(select(schema.agent.c.session_id).where(schema.agent.c.id == agent_id))
 
 
@@ -73,7 +73,9 @@ def record_state(connection: Connection, call: ReportState) -> None:
 
 
 def end_session(connection: Connection, agent_id: AgentId, session_id: SessionId) -> None:
-    """End it and free its shards. Raises :class:`ConcurrentUpdate` if it was replaced meanwhile."""
+    """End the agent's session and free its shards. Raises :class:`ConcurrentUpdate` if another session replaced it
+    meanwhile.
+    """
     agent = connection.execute(
         select(_agent.c.host, _agent.c.environment).where(_agent.c.id == agent_id, _agent.c.session_id == session_id)
     ).first()

@@ -1,4 +1,4 @@
-"""The shard of a tenant that a new load balancer may join at once, and its owner."""
+"""The shard of a tenant that a new load balancer may join at once, and the shard's owner."""
 
 from typing import Any
 
@@ -17,7 +17,8 @@ PROJECT_ID: ColumnElement[str] = bindparam("project_id", type_=String())
 
 
 def shards_with_capacity(*more: ColumnElement[Any]) -> Select[Any]:
-    """Query for :func:`shard_in`: one row, even without such a shard; no row without the environment.
+    """Return the query for :func:`shard_in`, with the columns ``more``: one row, even without such a shard; no row
+    without the environment.
 
     Parameters: ``provider``, ``project_id``, ``zone_group_number``. The shard is in a group that
     :func:`evenkeel.core.placement.choose_group` may choose: of the groups that keep the tenant, the one with the lowest

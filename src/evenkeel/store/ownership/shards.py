@@ -1,5 +1,5 @@
 """Shards as their owners see them: assignments and pending work, release, and raising the epoch. Every change names the
-epoch it read; a late change finds no row and does nothing.
+epoch that it read; a change that comes too late finds no row and does nothing.
 """
 
 from collections.abc import Sequence
@@ -38,12 +38,14 @@ _root = schema.load_balancer
 _move = schema.load_balancer_move
 
 UNCONFIRMED = tuple(sorted(status.value for status in {*PENDING, ProvisioningStatus.ERROR}))
-"""Statuses listed explicitly, because an index finds these and not "other than ACTIVE"."""
+"""Provisioning statuses of load balancers with work for their agent; listed one by one, because "other than ACTIVE"
+would use no index.
+"""
 
 
 class ShardPage(Value):
-    """A page of shards in the order of their ids: after ``after_id``, at most ``limit``; None for all. Only those of
-    ``ids``, if there are any.
+    """Selection of a page of shards in the order of their ids: after ``after_id``, at most ``limit`` (None: no limit),
+    and of ``ids`` only, if there are any.
     """
 
     after_id: str = ""
@@ -54,7 +56,7 @@ class ShardPage(Value):
 def read_assignments(
     connection: Connection, agent_id: AgentId, session_id: SessionId, work_limit: int, page: ShardPage
 ) -> Assignments:
-    """A page of the session's shards and their unconfirmed load balancers. Raises :class:`SessionLost`."""
+    """Return a page of the session's shards and their unconfirmed load balancers. Raises :class:`SessionLost`."""
     # the revision is read before the shards: after a change in between, the agent requests them again
     agent = connection.execute(
         select(_agent.c.assignments_revision, history_id().label("history")).where(
@@ -109,9 +111,9 @@ def read_assignments(
 
 
 def _work(connection: Connection, mine: ColumnElement[bool], work_limit: int) -> dict[ShardId, list[LoadBalancerId]]:
-    """Unconfirmed load balancers by shard: the longest waiting first, then ERROR ones in random order.
+    """Return {shard id: unconfirmed load balancers}: those waiting longest first, then ERROR ones in random order.
 
-    In a fixed order ``work_limit`` permanently failing ones would hide all others.
+    In a fixed order ``work_limit`` permanently failing load balancers would hide all others.
     """
     failed = _root.c.provisioning_status == ProvisioningStatus.ERROR.value
     statement = (
@@ -133,7 +135,9 @@ def _work(connection: Connection, mine: ColumnElement[bool], work_limit: int) ->
 
 
 def _copies_behind(shard_ids: Sequence[ShardId], limit: int) -> Select[tuple[str, str]]:
-    """Query of load balancers whose copies on devices of these shards are not the newest, or have to go."""
+    """Return a query for moving load balancers whose copies on devices of these shards are not the newest, or have to
+    be removed.
+    """
     cleaning = _move.c.step == MoveStep.CLEANING.value
     return (
         select(_move.c.standby_shard_id, _move.c.load_balancer_id)
@@ -151,7 +155,7 @@ def _copies_behind(shard_ids: Sequence[ShardId], limit: int) -> Select[tuple[str
 def lock_owned_shard(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
 ) -> Any:
-    """The shard's row, locked, if the agent acts for it at that epoch in that session; else None."""
+    """Return the shard's row, locked, if the agent acts for it at that epoch in that session; else None."""
     return connection.execute(
         select(_shard)
         .where(
@@ -167,7 +171,9 @@ def lock_owned_shard(
 def release(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
 ) -> ShardOwner | None:
-    """Free the shard, or hand it over and return its new owner. Raises :class:`SessionLost`."""
+    """Free the shard, or hand it over if a handover was requested; return its new owner, None if there is none. Raises
+    :class:`SessionLost`.
+    """
     shard = lock_owned_shard(connection, agent_id, session_id, shard_id, epoch)
     if shard is None:
         if not connection.scalar(select(is_of(agent_id, session_id))):
@@ -190,7 +196,9 @@ def release(
 
 
 def _hand_over(connection: Connection, shard: Any) -> bool:
-    """Assign the locked shard to the receiver, if the receiver is still fit and a higher epoch is available."""
+    """Assign the locked shard to the agent that is to receive it; False if that agent is no longer fit, or no epoch is
+    left.
+    """
     if shard.handover_to is None or not is_plausible(shard.epoch + 1):
         return False
     passed = connection.execute(
@@ -205,8 +213,8 @@ def _hand_over(connection: Connection, shard: Any) -> bool:
 def raise_epoch(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int
 ) -> bool | None:
-    """Raise the epoch above ``seen_epoch``; False if the agent does not own the shard, None if there is no higher
-    epoch.
+    """Raise the shard's epoch above ``seen_epoch``, which a device has; False if the agent does not own the shard, None
+    if there is no higher epoch.
     """
     shard = lock_owned_shard(connection, agent_id, session_id, shard_id, epoch)
     if shard is None:

@@ -38,14 +38,14 @@ EPOCHS_USED_UP = "epochs_used_up"
 
 
 class ConcurrentUpdate(Exception):
-    """Another transaction was first; raised inside an operation to roll back what it has done so far."""
+    """Another transaction was first: raised in an operation to undo what it has written so far."""
 
 
 @cache
 def is_live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """Condition: the agent's session has not expired, by the database's clock as the statement runs.
+    """Return the SQL condition that the agent's session has not expired, by the database's clock.
 
-    The SQL of :func:`evenkeel.core.placement.is_live`, for statements that must not match otherwise.
+    The SQL of :func:`evenkeel.core.placement.is_live`, for statements that must not write otherwise.
     """
     return and_(
         agent.c.session_id.is_not(None),
@@ -56,14 +56,16 @@ def is_live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
 
 
 def is_of(agent_id: AgentId, session_id: SessionId) -> ColumnElement[bool]:
-    """Condition: the session is the agent's current one, opened last and not ended, expired or not."""
+    """Return the SQL condition that the session is the agent's current one: not ended or replaced, but perhaps
+    expired.
+    """
     agent = schema.agent
     return exists().where(agent.c.id == agent_id, agent.c.session_id == session_id)
 
 
 @cache
 def is_acting(agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """Condition: the agent serves the shards for which it acts.
+    """Return the SQL condition that the agent serves the shards for which it acts.
 
     The SQL of :attr:`evenkeel.core.placement.AgentSnapshot.acts`.
     """
@@ -72,7 +74,7 @@ def is_acting(agent: FromClause = schema.agent) -> ColumnElement[bool]:
 
 @cache
 def is_eligible(agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """Condition: shards may be assigned to the agent.
+    """Return the SQL condition that shards may be assigned to the agent.
 
     The SQL of :attr:`evenkeel.core.placement.AgentSnapshot.eligible`.
     """
@@ -81,22 +83,22 @@ def is_eligible(agent: FromClause = schema.agent) -> ColumnElement[bool]:
 
 @cache
 def eligible_ids() -> Select[tuple[str]]:
-    """Query of the ids of eligible agents, for ``IN``; evaluated once per statement."""
+    """Return a query for the ids of eligible agents, for ``IN``; evaluated once per statement."""
     return select(schema.agent.c.id).where(is_eligible())
 
 
 @cache
 def acting_ids() -> Select[tuple[str]]:
-    """Query of the ids of agents that serve their shards, for ``IN``; evaluated once per statement."""
+    """Return a query for the ids of agents that serve their shards, for ``IN``; evaluated once per statement."""
     return select(schema.agent.c.id).where(is_acting())
 
 
 FREED: Mapping[str, Any] = {"acting_agent_id": None, "handover_to": None, "handover_at": None}
-"""Values of the columns of a shard for which no agent acts."""
+"""Values of the columns of a shard when it is freed: no agent acts for it, and there is no handover."""
 
 
 def handover_overdue() -> ColumnElement[bool]:
-    """Condition: the acting agent's time to release the shard is over.
+    """Return the SQL condition that the acting agent has not released the shard in the time for a handover.
 
     The SQL of :func:`evenkeel.core.placement.handover_overdue`.
     """
@@ -108,9 +110,9 @@ def handover_overdue() -> ColumnElement[bool]:
 
 
 def hosts_locked(connection: Connection, agent_ids: Iterable[AgentId | None]) -> dict[str, str]:
-    """Lock agents until the end of the transaction; their hosts by id.
+    """Lock agents until the end of the transaction; return {agent id: host}.
 
-    Waits for a keepalive that began before their expiry; the next statement sees its result.
+    Waits for keepalives that are being written; the next statement sees their result.
     """
     ids = sorted({agent_id for agent_id in agent_ids if agent_id is not None})
     agent = schema.agent
@@ -133,17 +135,17 @@ def mark_assignments_changed(connection: Connection, agent_ids: Iterable[AgentId
 
 
 def owner_of(shard: Any, host: str) -> ShardOwner:
-    """The owner value of a shard row and the host of its acting agent."""
+    """Build the owner value from a shard's row and the host of its acting agent."""
     return ShardOwner(shard_id=shard.id, environment=shard.environment, group_number=shard.group_number, host=host)
 
 
 def shard_title(project_id: ProjectId) -> str:
-    """A shard's name in event texts."""
+    """Return the name of a project's shard in event texts."""
     return f"shard of project {project_id}" if project_id else "common shard"
 
 
 def record_used_up(connection: Connection, shards: Iterable[Any]) -> None:
-    """Record that no epoch is left for another owner of these shards: once per shard."""
+    """Record an event that these shards cannot get another owner, because no epoch is left: once per shard."""
     event, rows = schema.event, list(shards)
     said = select(event.c.shard_id).where(
         event.c.kind == EPOCHS_USED_UP, in_list(event.c.shard_id, [shard.id for shard in rows])

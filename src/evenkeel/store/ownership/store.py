@@ -40,7 +40,7 @@ NOT_ALLOCATED = "its networks changed while addresses on the devices were alloca
 
 
 class SqlOwnership:
-    """Sessions of agents and shards."""
+    """Sessions of agents, and ownership of shards, in SQL."""
 
     def __init__(self, database: Database, histories: Histories, *, bare_tags: bool = False) -> None:
         """``bare_tags``: whether listeners' tags without prefix may name enhanced services."""
@@ -86,7 +86,8 @@ class SqlOwnership:
         return answers
 
     async def _in_history(self, agents: Sequence[AgentId], opened: Sequence[Opened]) -> list[SessionState]:
-        """States for the answers; starts a new history if one of the agents proves that commits were lost.
+        """Return the states for the answers to keepalives; begin a new history if an agent proves that commits were
+        lost.
 
         That is a transaction of its own, because it locks load balancers, which come before agents. It may take long
         with many load balancers, and all agents detect the loss: one call waits for it, the others are answered and
@@ -130,7 +131,9 @@ class SqlOwnership:
         return found if looked_at else replace(found, served_ignored=True)
 
     async def _restore_lost(self, agent_id: AgentId, session_id: SessionId, served: Sequence[FormerShard]) -> bool:
-        """Restore lost shards. False: the agent must name them again."""
+        """Recreate lost shards that the agent served. False: nothing was checked, so the agent must name the shards
+        again.
+        """
         try:
             return await self._db.write(lambda connection: restore_shards(connection, agent_id, session_id, served))
         except ConcurrentUpdate:  # too many at once

@@ -30,7 +30,9 @@ _POLICY = schema.l7policy.c
 
 
 class _Link(NamedTuple):
-    """Objects that belong to one of a kind: the column that refers to it, and the column of the ids to read."""
+    """Relation from a kind of objects to ids: the column that refers to the object, and the column of the ids
+    to read.
+    """
 
     parent: Column[Any]
     ids: Column[Any]
@@ -61,12 +63,12 @@ _LINKS: dict[Kind, tuple[_Link, ...]] = {
 
 @cache
 def whole_columns(kind: Kind) -> tuple[ColumnElement[Any], ...]:
-    """The columns that :func:`build` needs to make values of the kind: its own, then the ids of children."""
+    """Return the columns that :func:`build` needs to make values of the kind: its own, then the ids of children."""
     return (*kind.columns, *(_ids(kind, link) for link in _LINKS.get(kind, ())))
 
 
 def build(kind: Kind, row: Any) -> Any:
-    """The value of a row of :func:`whole_columns`."""
+    """Build the value of a row of :func:`whole_columns`."""
     if kind is LOAD_BALANCER:
         return _load_balancer(row)
     if kind is POOL:
@@ -76,7 +78,7 @@ def build(kind: Kind, row: Any) -> Any:
 
 
 def build_one(connection: Connection, kind: Kind, row: Any) -> Any:
-    """The value of a row that begins with the kind's columns; one query if the kind has ids of children."""
+    """Build the value of a row that begins with the kind's columns; one query if the kind has ids of children."""
     own = row[: len(kind.columns)]
     if kind not in _LINKS:
         return kind.build(own)
@@ -84,8 +86,9 @@ def build_one(connection: Connection, kind: Kind, row: Any) -> Any:
 
 
 def listeners_by_policies(policies: Iterable[L7Policy], rules: Iterable[L7Rule]) -> dict[str, tuple[str, ...]]:
-    """Ids of the listeners that send to a pool by an enabled L7 policy with rules, by the pool's id: what
-    :func:`whole_columns` reads for one pool.
+    """Return {pool id: ids of listeners that send to the pool by an enabled L7 policy with rules}.
+
+    :func:`whole_columns` reads the same for one pool.
     """
     with_rules = {rule.l7policy_id for rule in rules}
     found: defaultdict[str, dict[str, None]] = defaultdict(dict)

@@ -17,11 +17,11 @@ JSON_TYPES = (inspect.VarTupleType, inspect.DictType, inspect.StructType)
 
 
 def columns_for(kind: type[Any], *given: Column[Any], without: tuple[str, ...] = ()) -> list[Column[Any]]:
-    """``given``, and a column for each other attribute of the class that is not in ``without``.
+    """Return ``given``, and a column for each other attribute of the class that is not in ``without``.
 
-    The added columns may be added to a table with rows: a column that is not nullable has the attribute's default in
-    the database, too. Texts are ids (by their names), keywords or names; any other column, and columns with a key or an
-    index, must be declared explicitly.
+    The columns may be added to a table with rows: one that is not nullable has the attribute's default in the database,
+    too. Texts are ids (by their names), keywords or names; any other column, and columns with a key or an index, must
+    be given.
     """
     named = {column.name for column in given} | {*LINKS[kind], *without}
     defaults = defaults_of(kind)

@@ -33,7 +33,7 @@ from evenkeel.store.records.rows import JSON_FIELDS, LOAD_BALANCER, POOL, TEXT_L
 from evenkeel.store.records.tag_filter import list_condition, rare_tags, tag_conditions
 
 _MOMENTS = frozenset({"created_at", "updated_at"})
-"""Attributes with times, which the APIs show in whole seconds."""
+"""Attributes with times: filters compare them in whole seconds, as the APIs show them."""
 _TRUE = frozenset({"true", "1", "yes", "on", "t", "y"})
 _FALSE = frozenset({"false", "0", "no", "off", "f", "n"})
 
@@ -56,8 +56,7 @@ class PageRows(NamedTuple):
 def list_page(
     connection: Connection, kind: Kind, query: ListQuery, conditions: Sequence[ColumnElement[bool]] = ()
 ) -> Page:
-    """The requested page of rows for which ``conditions`` hold. One query, one for the
-    marker, and one for tags.
+    """Return the requested page of rows for which ``conditions`` hold. One query, one for the marker, and one for tags.
 
     Raises :class:`Invalid` for an unknown filter, sort name or marker, or a filter value of the wrong type.
     """
@@ -72,7 +71,7 @@ def page_rows(
     selected: Select[Any],
     conditions: Sequence[ColumnElement[bool]] = (),
 ) -> PageRows:
-    """The page like :func:`list_page`, of the columns and tables in ``selected``."""
+    """Return a page of rows like :func:`list_page`, with the columns and tables of ``selected``."""
     if query.limit is not None and query.limit < 0:
         raise Invalid(f"limit: {query.limit} is less than 0")
     keys = sort_keys(kind, query.sort)
@@ -104,8 +103,8 @@ def _attributes(kind: Kind) -> dict[str, Column[Any]]:
 
 
 def filter_conditions(kind: Kind, query: ListQuery) -> list[ColumnElement[bool]]:
-    """A condition for each filter: the attribute equals one of its values (None: not set); a list contains one of
-    them.
+    """Return an SQL condition for each filter of the query: the attribute equals one of the filter's values (None: is
+    not set); an attribute with a list contains one of them.
     """
     attributes = _attributes(kind)
     lists = {column.name: column for column in kind.columns if column.name in TEXT_LISTS}
@@ -128,7 +127,9 @@ def filter_conditions(kind: Kind, query: ListQuery) -> list[ColumnElement[bool]]
 
 
 def _pool_has_monitor(values: Sequence[Any]) -> ColumnElement[bool]:
-    """Condition: the pool has one of these monitors; None: it has none."""
+    """Return the SQL condition that the pool has one of the monitors with these ids; None among them: that it has no
+    monitor.
+    """
     monitor = schema.health_monitor
     live = select(monitor.c.pool_id).where(monitor.c.deleted == false())
     given = [storable_text(str(value)) for value in values if value is not None]
@@ -155,7 +156,7 @@ def _one_of(column: Column[Any], values: Sequence[Any]) -> ColumnElement[bool]:
 
 
 def _converted(column: Column[Any], value: Any) -> Any:
-    """The value in the column's type. Raises :class:`Invalid` naming the filter."""
+    """Convert a filter's value to the column's type. Raises :class:`Invalid` naming the filter."""
     try:
         return _converter(column)(value)
     except (ValueError, TypeError):
@@ -202,8 +203,8 @@ def _text(value: Any) -> str:
 
 
 def sort_keys(kind: Kind, sort: Sequence[tuple[str, bool]]) -> list[SortKey]:
-    """Columns of a total order: the requested ones, then the kind's own (``created_at``, ``id``). Raises
-    :class:`Invalid`.
+    """Return the columns of a total order: the requested ones, then those of the kind's own order (``created_at``,
+    ``id``). Raises :class:`Invalid` for an unknown name.
     """
     attributes = _attributes(kind)
     keys: dict[str, SortKey] = {}
@@ -238,7 +239,9 @@ def _beyond_marker(
 
 
 def _is_beyond(keys: Sequence[SortKey], values: Sequence[Any], *, reverse: bool) -> ColumnElement[bool]:
-    """Condition: the row comes after ``values``, equal in the first keys and beyond in the next."""
+    """Return the SQL condition that the row comes after ``values`` in the order of the keys; ``reverse``:
+    before them.
+    """
     alternatives: list[ColumnElement[bool]] = []
     equal: list[ColumnElement[bool]] = []
     for key, value in zip(keys, values, strict=True):

@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 
 class _Below(NamedTuple):
-    """Children of one load balancer, as read; kinds that have children themselves are still rows."""
+    """Children of one load balancer as they are read; kinds that have children themselves are still rows."""
 
     listener_rows: list[Any]
     pool_rows: list[Any]
@@ -108,7 +108,10 @@ _LEFT_OUT = {"tags": "'[]'", "description": "''"}
 
 
 def _selected_columns(kind: Kind, brief: bool) -> list[ColumnElement[Any]]:
-    """Columns of a kind, in their order; with ``brief`` without tags and descriptions, but for listeners' tags."""
+    """Return the columns of a kind, in their order.
+
+    ``brief``: without tags and descriptions, except for tags of listeners, which choose enhanced services.
+    """
     left_out = {name: text for name, text in _LEFT_OUT.items() if brief and (kind is not LISTENER or name != "tags")}
     return [
         literal_column(left_out[column.name]).label(column.name) if column.name in left_out else column
@@ -156,8 +159,9 @@ def _limits_with_rules(brief: bool) -> Select[Any]:
 
 
 def _with_rules(policy: Kind, rule: Kind, parent: str, brief: bool, *first: ColumnElement[Any]) -> Select[Any]:
-    """Query of policies, each repeated for each of its rules; ordered by ``first``, then by creation. ``parent``:
-    column of a rule with the id of its policy.
+    """Return a query for policies, each repeated for each of its rules; sorted by ``first``, then by creation.
+
+    ``parent``: name of the rule's column with the id of its policy.
     """
     policies, rules = policy.table, rule.table
     of_rules = (column.label(f"rule_{column.name}") for column in _selected_columns(rule, brief))
@@ -227,7 +231,7 @@ def _pools(below: _Below, senders: tuple[Listener, ...], policies: tuple[L7Polic
 
 
 def _ids_by(parent: str, rows: Iterable[Any]) -> dict[str | None, list[str]]:
-    """Ids of objects by the id of another one, which they have in the attribute ``parent``."""
+    """Return {parent's id: ids of the objects}; ``parent``: attribute of the objects with the parent's id."""
     ids: dict[str | None, list[str]] = {}
     for row in rows:
         ids.setdefault(getattr(row, parent), []).append(row.id)

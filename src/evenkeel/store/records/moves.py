@@ -1,4 +1,4 @@
-"""Moves as values of their rows."""
+"""Converts rows of moves of load balancers to values."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _move = schema.load_balancer_move
 
 
 def move_of(row: Any) -> Move:
-    """The value of a row with all columns of the table."""
+    """Build the move from a row with all columns of its table."""
     values: dict[str, Any] = {name: getattr(row, name) for name in Move.__struct_fields__}
     values["step"] = MoveStep(row.step)
     return Move(**values)

@@ -1,4 +1,5 @@
-"""Halt of automatic removals while the database may be the wrong one.
+"""Halt of automatic removals while this database may be the wrong one, because agents saw a history of another
+database.
 
 See :mod:`evenkeel.store.ownership.foreign_histories`.
 """
@@ -8,18 +9,18 @@ from sqlalchemy import ColumnElement, Connection, exists, select
 from evenkeel.store.records import schema
 
 UNKNOWN = "unknown"
-"""Kind of a history that another database had and no operator has accepted."""
+"""Kind of a stored history: another database had it, and no operator has accepted it."""
 
 _other = schema.other_history
 
 
 def is_halted() -> ColumnElement[bool]:
-    """SQL expression: an unknown history is not accepted yet, so neither objects on devices nor ports may be
-    removed.
+    """Return the SQL condition that an unknown history is not accepted yet, so neither objects on devices nor ports may
+    be removed.
     """
     return exists(select(_other.c.id).where(_other.c.kind == UNKNOWN))
 
 
 def halts_removal(connection: Connection) -> bool:
-    """Whether an unknown history is not accepted yet. One query."""
+    """Whether an unknown history is not accepted yet, so that nothing may be removed. One query."""
     return bool(connection.scalar(select(is_halted())))

@@ -59,7 +59,7 @@ _VIP_COLUMNS = ("vip_address", "vip_subnet_id", "vip_network_id", "vip_port_id")
 
 
 def _json_shapes() -> dict[str, Shape]:
-    """The attributes of tenant objects that are stored as JSON text."""
+    """Return {attribute of tenants' objects that is stored as JSON text: its type}."""
     shapes = {
         name: shape_of(field.type)
         for cls in _TENANT_CLASSES
@@ -84,7 +84,7 @@ _NOTHING = {
     name: None if optional else "{}" if isinstance(node, inspect.DictType) else "[]"
     for name, (node, optional) in _JSON.items()
 }
-"""Stored values of None, by type."""
+"""{attribute: text stored for None}, for attributes stored as JSON; None if the column can be NULL."""
 
 
 def _columns(table: Table, names: str) -> Columns:
@@ -92,18 +92,20 @@ def _columns(table: Table, names: str) -> Columns:
 
 
 def _own_fields(cls: type[Any]) -> tuple[str, ...]:
-    """The attributes of a tenant object that are in its own row, in their order."""
+    """Return the names of the attributes that are stored in the object's own row, in their order."""
     return tuple(name for name in fields_of(cls) if name not in LINKS[cls])
 
 
 def _tenant_columns(cls: type[Any], table: Table) -> Columns:
-    """Columns of a tenant object's own attributes, in their order; columns of a VIP are last."""
+    """Return the columns of the attributes in an object's own row, in their order; columns of a VIP are last."""
     names = [name for name in _own_fields(cls) if name != "vip"]
     return tuple(table.c[name] for name in (*names, *(_VIP_COLUMNS if "vip" in fields_of(cls) else ())))
 
 
 def _builder(cls: type[T]) -> Callable[..., T]:
-    """A function that makes a value from its own attributes as stored, in their order, followed by its links."""
+    """Return a function that builds a value from the columns of its own row, in their order, followed by its ids of
+    related objects.
+    """
     make: Callable[..., T] = cls
     own = _own_fields(cls)
     provisioning, operating = own.index("provisioning_status"), own.index("operating_status")
@@ -131,25 +133,25 @@ def _builder(cls: type[T]) -> Callable[..., T]:
 
 
 listener_of = _builder(Listener)
-"""The listener of a row and the ids of its L7 policies and rate limit policies."""
+"""Build the listener from its row, and the ids of its L7 policies and rate limit policies."""
 pool_of = _builder(Pool)
-"""The pool of a row, the ids of the listeners that send to it (by default, by L7 policies) and of its members, and that
-of its monitor.
+"""Build the pool from its row, the ids of the listeners that send to it (by default, by L7 policies), the ids of its
+members, and the id of its monitor.
 """
 member_of = _builder(Member)
 health_monitor_of = _builder(HealthMonitor)
 l7policy_of = _builder(L7Policy)
-"""The L7 policy of a row and the ids of its rules."""
+"""Build the L7 policy from its row and the ids of its rules."""
 l7rule_of = _builder(L7Rule)
 rate_limit_policy_of = _builder(RateLimitPolicy)
-"""The rate limit policy of a row and the ids of its rules."""
+"""Build the rate limit policy from its row and the ids of its rules."""
 rate_limit_rule_of = _builder(RateLimitRule)
 _with_vip = _builder(LoadBalancer)
 _VIP_AT = _own_fields(LoadBalancer).index("vip")
 
 
 def load_balancer_of(row: Iterable[Any], *links: tuple[str, ...]) -> LoadBalancer:
-    """The load balancer of a row, with the ids of its listeners and pools."""
+    """Build the load balancer from its row; ``links``: ids of its listeners, and of its pools."""
     *stored, address, subnet_id, network_id, port_id = row
     stored.insert(_VIP_AT, vip_of(address, subnet_id, network_id, port_id))
     return _with_vip(stored, *links)
@@ -159,7 +161,7 @@ NO_NETWORK = ""
 
 
 def vip_of(address: str, subnet_id: str, network_id: str, port_id: str) -> Vip | None:
-    """The VIP in these columns; see :func:`vip_columns`."""
+    """Build the VIP from the values of its columns; None if they stand for no VIP: see :func:`vip_columns`."""
     if network_id == NO_NETWORK:
         return None
     return Vip(address=address, subnet_id=subnet_id, network_id=network_id, port_id=port_id)
@@ -171,7 +173,9 @@ def vips_of(text: str) -> tuple[Vip, ...]:
 
 
 def vip_columns(load_balancer_id: LoadBalancerId, vip: Vip | None) -> dict[str, str]:
-    """Values of the VIP's columns. No VIP is stored as a unique placeholder, because (network, address) is unique."""
+    """Return the values of the VIP's columns. No VIP is stored as a placeholder that is unique, because (network,
+    address) is unique.
+    """
     vip = vip or Vip(address=load_balancer_id, subnet_id="", network_id=NO_NETWORK, port_id="")
     return {
         "vip_address": vip.address,
@@ -183,7 +187,7 @@ def vip_columns(load_balancer_id: LoadBalancerId, vip: Vip | None) -> dict[str, 
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """Mapping of one class of tenant objects to its table. Compared by identity: there is one per class."""
+    """Mapping of one class of tenants' objects to its table. There is one instance per class, compared by identity."""
 
     title: str
     """Octavia's name of the kind, for texts of errors and events."""
@@ -240,7 +244,7 @@ _FIELDS: dict[type[Any], tuple[str, ...]] = {
 
 
 def columns_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Attribute values as column values, by the attribute names of the value classes."""
+    """Convert attributes by name to values of the columns."""
     return {name: _encode_value(name, value) for name, value in attributes.items()}
 
 
@@ -253,7 +257,7 @@ def _encode_value(name: str, value: Any) -> Any:
 
 
 def row_of(value: Resource) -> dict[str, Any]:
-    """The whole row of a tenant object."""
+    """Convert a tenant's object to the values of all columns of its row."""
     row = {name: _encode_value(name, getattr(value, name)) for name in _FIELDS[type(value)]}
     if isinstance(value, LoadBalancer):
         row.update(vip_columns(value.id, value.vip))
@@ -264,10 +268,10 @@ def row_of(value: Resource) -> dict[str, Any]:
 
 
 def live_key_of(value: Resource) -> str:
-    """Part of unique constraints that separates rows: the id of a deleted row, the protocol of a live listener unless
-    it is TCP.
+    """Return the value of ``live_key``, a part of unique constraints that separates rows.
 
-    Other protocols than TCP have a port space of their own.
+    It is the id for a deleted row, and the protocol for a live listener unless that is TCP, because other protocols
+    have a port space of their own.
     """
     if value.deleted:
         return value.id
@@ -307,46 +311,48 @@ AGENT_COLUMNS = _columns(
 
 
 def environment_of(row: Sequence[Any]) -> Environment:
-    """The environment of a row of ``ENVIRONMENT_COLUMNS``."""
+    """Build the environment from a row of ``ENVIRONMENT_COLUMNS``."""
     values: dict[str, Any] = {column.name: value for column, value in zip(ENVIRONMENT_COLUMNS, row, strict=True)}
     lists = {name: _texts.decode(values[name]) for name in _ENVIRONMENT_LISTS}
     return Environment(**values | lists | {"failback": FailbackMode(values["failback"])})
 
 
 def environment_column(value: Any) -> Any:
-    """The column's value for an environment's attribute: lists as JSON, the value of an enumeration's member."""
+    """Convert an environment's attribute to the value of its column: a list to JSON, a member of an enumeration to its
+    value.
+    """
     if isinstance(value, tuple):
         return msgspec.json.encode(value).decode()
     return getattr(value, "value", value)
 
 
 def shard_of(row: Sequence[Any]) -> Shard:
-    """The shard of a row of ``SHARD_COLUMNS``."""
+    """Build the shard from a row of ``SHARD_COLUMNS``."""
     return Shard(**{column.name: value for column, value in zip(SHARD_COLUMNS, row, strict=True)})
 
 
 def subnet_of(row: Sequence[Any]) -> Subnet:
-    """The subnet of a row of ``SUBNET_COLUMNS``."""
+    """Build the subnet from a row of ``SUBNET_COLUMNS``."""
     values: dict[str, Any] = {column.name: value for column, value in zip(SUBNET_COLUMNS, row, strict=True)}
     lists = {name: _texts.decode(values[name]) for name in _SUBNET_LISTS}
     return Subnet(**values | lists)
 
 
 def subnet_row(subnet: Subnet) -> dict[str, Any]:
-    """The column values of a subnet."""
+    """Return the column values of a subnet."""
     values: dict[str, Any] = {column.name: getattr(subnet, column.name) for column in SUBNET_COLUMNS}
     return values | {name: msgspec.json.encode(values[name]).decode() for name in _SUBNET_LISTS}
 
 
 def network_of(row: Sequence[Any]) -> DeclaredNetwork:
-    """The network of a row of ``NETWORK_COLUMNS``."""
+    """Build the network from a row of ``NETWORK_COLUMNS``."""
     values: dict[str, Any] = {column.name: value for column, value in zip(NETWORK_COLUMNS, row, strict=True)}
     values["network_type"] = NetworkType(values["network_type"])
     return DeclaredNetwork(**values | {"vteps": _texts.decode(values["vteps"])})
 
 
 def network_row(network: DeclaredNetwork) -> dict[str, Any]:
-    """The column values of a network."""
+    """Return the column values of a network."""
     values: dict[str, Any] = {column.name: getattr(network, column.name) for column in NETWORK_COLUMNS}
     segment = (network.network_type.value, network.physical_network or "", str(network.segmentation_id or ""))
     return values | {
@@ -358,12 +364,12 @@ def network_row(network: DeclaredNetwork) -> dict[str, Any]:
 
 
 def event_of(row: Sequence[Any]) -> Event:
-    """The event of a row of ``EVENT_COLUMNS``."""
+    """Build the event from a row of ``EVENT_COLUMNS``."""
     return Event(**{column.name: value for column, value in zip(EVENT_COLUMNS, row, strict=True)})
 
 
 def agent_of(row: Sequence[Any], **found: Any) -> Agent:
-    """The agent of a row of ``AGENT_COLUMNS`` and further attributes by name."""
+    """Build the agent from a row of ``AGENT_COLUMNS``; ``found``: further attributes by name, such as its load."""
     values: dict[str, Any] = {column.name: value for column, value in zip(AGENT_COLUMNS, row, strict=True)}
     values["endpoints"] = _texts.decode(values["endpoints"])
     values["configurations"] = _text_map.decode(values["configurations"])

@@ -323,12 +323,12 @@ availability_zone = Table(
 
 
 def _tenant_columns() -> list[Column[object]]:
-    """Columns of every tenant object with a name."""
+    """Return the columns of every tenant's object that has a name."""
     return [*_nameless_columns(), Column("name", NAME, nullable=False)]
 
 
 def _nameless_columns() -> list[Column[object]]:
-    """Return the columns that the tables of all tenants' objects have."""
+    """Return the columns that every tenant's object has, without a name."""
     return [
         Column("id", ID, primary_key=True),
         Column("project_id", NAME, nullable=False),
@@ -496,7 +496,7 @@ port_search = Table(  # how far the search for lost ports of VIPs has come: see 
 
 
 def _child_columns() -> list[Column[object]]:
-    """Columns of every object below a load balancer."""
+    """Return the columns of objects below a load balancer that have a name and an administrative state."""
     return [*_tenant_columns(), _load_balancer_id()]
 
 
@@ -638,7 +638,7 @@ l7rule = Table(
 
 
 def _stateless_columns() -> list[Column[object]]:
-    """Columns of every object below a load balancer, without an administrative state."""
+    """Return the columns of objects below a load balancer that have a name and no administrative state."""
     return [column for column in _child_columns() if column.name != "admin_state_up"]
 
 
@@ -741,7 +741,7 @@ acme_certificate = Table(  # certificates requested by names: see store/acme; no
 
 
 def _claims(name: str, *, key: str, holder: str) -> Table:
-    """A table of ports that may exist at a network service; a row is stored before its port is created."""
+    """Return a table of ports that may exist at a network service; a row is stored before its port is created."""
     return Table(
         name,
         metadata,

@@ -41,7 +41,7 @@ _table = schema.shared_count
 
 
 def kept_seconds(load_balancers: int) -> float:
-    """Seconds for which the count of so many load balancers is kept; 0: not at all."""
+    """Return the seconds for which the counts of so many load balancers are kept; 0: they are not stored."""
     return 0.0 if load_balancers < FEW else min(KEPT_SECONDS_MAX, load_balancers / COUNTED_PER_KEPT_SECOND)
 
 
@@ -54,7 +54,7 @@ class Counted(NamedTuple, Generic[T]):
 
 
 class SharedCount(Generic[T]):
-    """Counts of one kind that all processes share: one process at a time renews them."""
+    """Counts of one kind that all processes share: one process at a time counts again, and all read its result."""
 
     def __init__(
         self,
@@ -72,8 +72,8 @@ class SharedCount(Generic[T]):
         self._kept = kept
 
     async def get(self) -> Counted[T]:
-        """Stored or new counts. Raises :class:`StoreUnavailable`, even if another process has been counting for too
-        long.
+        """Return stored or new counts. Raises :class:`StoreUnavailable`, even if another process has been counting for
+        too long.
         """
         give_up_at = time.monotonic() + WAIT_SECONDS
         while True:
@@ -94,7 +94,7 @@ class SharedCount(Generic[T]):
             await asyncio.sleep(LOOK_SECONDS)
 
     def _decode_row(self, row: Row[Any]) -> Counted[T] | None:
-        """Decode the row; None if a controller of another version wrote another format."""
+        """Return the stored counts with their age; None if a controller of another version wrote another format."""
         try:
             return Counted(msgspec.json.decode(row.content, type=self._kind), row.age_seconds)
         except msgspec.MsgspecError:
@@ -104,7 +104,7 @@ class SharedCount(Generic[T]):
         return await self._db.write(lambda connection: _claim(connection, self._name, counted_at))
 
     async def _count_again(self, *, known: bool) -> Counted[T]:
-        """Count and store the result. ``known``: whether there is a row."""
+        """Return count and store the result. ``known``: whether there is a row."""
         began = time.monotonic()
         # In a read transaction, without the claim's lock: counting may take long.
         found = await self._db.read(self._count)

@@ -1,4 +1,6 @@
-"""Conditions on load balancers that move: the devices of two shards hold them. See :mod:`evenkeel.store.moves`."""
+"""SQL conditions on load balancers that are being moved to another device group, so that devices of two shards hold
+them. See :mod:`evenkeel.store.moves`.
+"""
 
 from typing import Any
 
@@ -12,35 +14,43 @@ _move = schema.load_balancer_move
 
 
 def is_open() -> ColumnElement[bool]:
-    """Condition: the move is not done."""
+    """Return the SQL condition that the move of a load balancer is not done."""
     return _move.c.step != MoveStep.DONE.value
 
 
 def held_by(shard_id: Any) -> ColumnElement[bool]:
-    """Condition: devices of the shard hold the load balancer, as its owner's or as a copy."""
+    """Return the SQL condition that devices of the shard hold the load balancer: the shard owns it, or has a copy
+    because it moves.
+    """
     own = select(_root.c.id).where(_root.c.shard_id == shard_id)
     copies = select(_move.c.load_balancer_id).where(_move.c.standby_shard_id == shard_id)
     return _root.c.id.in_(union_all(own, copies))
 
 
 def held_by_any(shards: Select[tuple[str]]) -> ColumnElement[bool]:
-    """Condition: devices of any shard of the query hold the load balancer: see :func:`held_by`."""
+    """Return the SQL condition that devices of any shard of the query ``shards`` hold the load balancer: see
+    :func:`held_by`.
+    """
     own = select(_root.c.id).where(_root.c.shard_id.in_(shards))
     copies = select(_move.c.load_balancer_id).where(_move.c.standby_shard_id.in_(shards))
     return _root.c.id.in_(union_all(own, copies))
 
 
 def is_silent_for(shard_id: Any) -> ColumnElement[bool]:
-    """Condition on moves: the shard's devices hold the load balancer and must not answer for its VIP."""
+    """Return the SQL condition on moves that the shard's devices may hold the load balancer and must not answer for its
+    VIP.
+    """
     stopping = and_(_move.c.source_shard_id == shard_id, _move.c.step == MoveStep.STOPPING.value)
     return or_(_move.c.standby_shard_id == shard_id, stopping)
 
 
 def has_silent(shard_id: Any) -> ColumnElement[bool]:
-    """Condition: there is a move for which :func:`is_silent_for` holds."""
+    """Return the SQL condition that the shard's devices may hold a moving load balancer for whose VIP they must not
+    answer.
+    """
     return exists().where(is_open(), is_silent_for(shard_id))
 
 
 def is_moving(shard_id: Any) -> ColumnElement[bool]:
-    """Condition: a move from or to the shard is not done."""
+    """Return the SQL condition that a load balancer is being moved from or to the shard."""
     return exists().where(is_open(), or_(_move.c.source_shard_id == shard_id, _move.c.target_shard_id == shard_id))

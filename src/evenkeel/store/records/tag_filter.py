@@ -40,12 +40,14 @@ _root, _tag = schema.load_balancer, schema.load_balancer_tag
 EMPTY = "[]"
 FEW = 5_000
 """Number of load balancers up to which a tag counts as rare: so many are read and sorted in some 12 ms. If more of a
-million have the tag, a scan in the order of the list fills a page in the same time.
+million load balancers have the tag, a scan in the order of the list fills a page in the same time.
 """
 
 
 def tag_conditions(column: Column[Any], wanted: TagFilter) -> list[ColumnElement[bool]]:
-    """Conditions on the column of tags. Raises :class:`Invalid` for a text that no database can store."""
+    """Return the SQL conditions by which a column of tags passes the filter. Raises :class:`Invalid` for a text that no
+    database can store.
+    """
     conditions: list[ColumnElement[bool]] = []
     if wanted.every:
         conditions.append(and_(true(), *_has_each_tag(column, wanted.every)))
@@ -59,11 +61,11 @@ def tag_conditions(column: Column[Any], wanted: TagFilter) -> list[ColumnElement
 
 
 def rare_tags(connection: Connection, wanted: TagFilter) -> list[ColumnElement[bool]]:
-    """At most one indexed condition that follows from :func:`tag_conditions`: that a load balancer has one of its rare
-    tags.
+    """Return an indexed SQL condition that every load balancer passing the filter meets: it has one of the filter's
+    rare tags. Empty if none of the tags is rare.
 
-    If many load balancers have each of the tags, a page is soon full without it. One query. The number of load
-    balancers is read here, because servers plan such a query once for all tags.
+    If many load balancers have each of the tags, a page is soon full without such a condition. One query. The number of
+    load balancers is read here, because servers plan such a query once for all tags.
     """
     groups = [(tag,) for tag in wanted.every] + ([wanted.some] if wanted.some else [])
     if not groups:
@@ -77,7 +79,7 @@ def rare_tags(connection: Connection, wanted: TagFilter) -> list[ColumnElement[b
 
 
 def list_condition(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool]:
-    """Condition: the column's list contains at least one of the values; never true without values.
+    """Return the SQL condition that the column's list contains at least one of the values; never true without values.
 
     Raises :class:`Invalid` like :func:`tag_conditions`.
     """
@@ -100,7 +102,7 @@ def _has_tag(column: Column[Any], tag: str) -> ColumnElement[bool]:
 
 
 class _Position(FunctionElement[int]):
-    """Position of the second text in the first, from 1; 0: not found."""
+    """SQL function: position of the second text in the first, from 1; 0: not found."""
 
     type = Integer()
     inherit_cache = True

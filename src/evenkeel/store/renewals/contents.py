@@ -1,4 +1,5 @@
-"""Contents of references: due references, and the consequences of new content.
+"""Contents of references to key managers: references that are due to be read again, and the consequences of new
+content.
 
 Load balancers are locked before rows of references, as in tenants' writes.
 """
@@ -29,7 +30,7 @@ PROBLEM_CHARACTERS_MAX = 1000
 
 
 def in_use() -> ColumnElement[bool]:
-    """Condition: a listener or pool has the reference."""
+    """Return the SQL condition that a listener or pool has the reference."""
     return exists().where(_use.c.certificate_id == _certificate.c.id)
 
 
@@ -39,13 +40,13 @@ def _is_due(options: StoreOptions) -> tuple[ColumnElement[bool], ...]:
 
 
 def read_due(connection: Connection, limit: int, options: StoreOptions) -> list[str]:
-    """Ids of due rows, longest due first."""
+    """Return the ids of at most ``limit`` references that are due to be read again, longest due first."""
     statement = select(_certificate.c.id).where(*_is_due(options)).order_by(_certificate.c.next_check_at).limit(limit)
     return list(connection.scalars(statement))
 
 
 def take_due(connection: Connection, ids: Sequence[str], options: StoreOptions) -> tuple[DueCertificate, ...]:
-    """Take due certificates that no other controller took meanwhile."""
+    """Take references that are due and that no other controller took meanwhile; return them."""
     next_check_at = db_now() + float(options.certificate_refresh_seconds)
     taken = [
         id_
@@ -69,7 +70,9 @@ def take_due(connection: Connection, ids: Sequence[str], options: StoreOptions) 
 def note_content(
     connection: Connection, due: DueCertificate, found: CheckedCertificate, options: StoreOptions
 ) -> tuple[Change, ...]:
-    """Store the content; returns the changes of load balancers."""
+    """Store the content that was read; if it is new, raise the revisions of the load balancers that use it, and return
+    these changes.
+    """
     known = connection.scalar(select(_certificate.c.announced_sha256).where(_certificate.c.id == due.id))
     # Load balancers come before certificates in the order of locks, so this has to be decided before the row is locked.
     ids = [] if known in (None, found.sha256) else _lock_users(connection, due.id)
@@ -96,7 +99,7 @@ def note_content(
 
 
 def note_problem(connection: Connection, due: DueCertificate, problem: str) -> None:
-    """Record an event if the problem is a new one."""
+    """Record that a reference cannot be read, with an event if the problem is a new one."""
     text = problem[:PROBLEM_CHARACTERS_MAX]
     new = connection.execute(
         update(_certificate).where(_certificate.c.id == due.id, _certificate.c.problem != text).values(problem=text)
@@ -107,7 +110,7 @@ def note_problem(connection: Connection, due: DueCertificate, problem: str) -> N
 
 
 def event_title(due: Any) -> str:
-    """Return a certificate reference as events name it."""
+    """Return the text by which events name a certificate reference."""
     return f"{CertificateKind(due.kind).words} {due.reference} of project {due.project_id}"
 
 

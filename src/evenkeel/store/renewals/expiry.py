@@ -17,20 +17,24 @@ _certificate = schema.certificate
 
 
 def ends_within(days: int) -> ColumnElement[bool]:
-    """Condition: the certificate expires within ``days``, or has expired; a revocation list has expired."""
+    """Return the SQL condition that a certificate expires within ``days`` or has expired; for a revocation list: that
+    it has expired.
+    """
     ends_soon = _certificate.c.not_after <= db_now() + days * DAY_SECONDS
     is_list = _certificate.c.kind == CertificateKind.REVOCATION_LIST.value
     return and_(ends_soon, or_(not_(is_list), _certificate.c.not_after <= db_now()))
 
 
 def _is_unrecorded(days: int) -> ColumnElement[bool]:
-    """Condition: the certificate expires within ``days``, without an event of that stage or of a later one."""
+    """Return the SQL condition that the certificate expires within ``days``, and no event was recorded for that stage
+    or a later one.
+    """
     told = _certificate.c.expiry_told_days
     return and_(ends_within(days), or_(told.is_(None), told > days))
 
 
 def read_expiring(connection: Connection, limit: int) -> Sequence[Any]:
-    """Rows for which an event is due, with the database's time."""
+    """Return rows of certificates for which an event of their expiry is due, with the database's time."""
     columns = (_certificate.c.id, _certificate.c.project_id, _certificate.c.reference, _certificate.c.kind)
     statement = (
         select(*columns, _certificate.c.not_after, _certificate.c.expiry_told_days, db_now().label("now"))
@@ -42,7 +46,9 @@ def read_expiring(connection: Connection, limit: int) -> Sequence[Any]:
 
 
 def warn(connection: Connection, rows: Sequence[Any]) -> int:
-    """Record the events that no other controller recorded meanwhile; returns how many."""
+    """Record an event for each of these expiring certificates unless another controller did so meanwhile; return the
+    number of events.
+    """
     events = []
     for row in sorted(rows, key=lambda row: str(row.id)):
         # After an outage several stages may have passed; one event for the latest suffices.

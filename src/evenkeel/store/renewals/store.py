@@ -1,4 +1,4 @@
-"""Implements the port of renewals: each method is a transaction."""
+"""Implements :class:`evenkeel.core.ports.RenewalStore`: each method is a transaction."""
 
 from sqlalchemy import Connection, update
 
@@ -17,7 +17,7 @@ _certificate = schema.certificate
 
 
 class SqlRenewals:
-    """Implements :class:`evenkeel.core.ports.RenewalStore`."""
+    """Repeated reading of references to key managers, in SQL."""
 
     def __init__(self, database: Database, options: StoreOptions) -> None:
         self._db = database

@@ -1,7 +1,7 @@
-"""Reports of outcomes, which set provisioning statuses by a constant number of statements.
+"""Agents' reports of outcomes: set provisioning statuses by a constant number of statements.
 
-The shard's row is locked while a report is written, which serializes an owner's report and the takeover from it; a
-report after the takeover is stale.
+The shard's row is locked while a report is written, which serializes an owner's report and the takeover of the shard
+from that owner; a report after the takeover is stale.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -71,8 +71,8 @@ CHILD_TABLES: tuple[Table, ...] = (
     schema.health_monitor,
     schema.pool,
 )
-"""Tables of children in the order in which rows are written and removed: children of a policy, listener or pool go
-before it.
+"""Tables of load balancers' children in the order in which rows are written and removed: the children of a policy,
+listener or pool before the object itself.
 """
 UNOBSERVED = (
     schema.health_monitor,
@@ -90,34 +90,36 @@ NO_MONITOR = OperatingStatus.NO_MONITOR.value
 
 
 class Recorded(NamedTuple):
-    """Answer to a report, and what the caller has to do afterwards."""
+    """Result of recording a report: the answer to it, and what the caller has to do afterwards."""
 
     receipt: ReportReceipt
     lost: str = ""
-    """Proof that the database lost commits; empty if there is none."""
+    """Proof in the report that the database lost commits; empty if there is none."""
     common: bool = False
-    """True for a common shard: its outcomes are of networks, and were not written."""
+    """True: the report is about a device group's common shard, so its outcomes are of shared networks; they were not
+    written here.
+    """
     leaves_networks: bool = False
-    """True if devices have networks for the shard, and load balancers, VIPs or members were removed, or load balancers
-    are unknown: perhaps an earlier delivery of the report removed them.
+    """True: the shard's devices are attached to networks that may have lost their last user, because the report removed
+    load balancers, VIPs or members, or names load balancers that an earlier delivery may have removed.
     """
     seconds_to_active: tuple[float, ...] = ()
-    """Seconds since the acceptance of its last change, for each load balancer that became ACTIVE."""
+    """For each load balancer that became ACTIVE, the seconds since its last change was accepted."""
     settled: Mapping[str, str] = {}
-    """Load balancers whose provisioning status changed, by the id of the reported change."""
+    """{id of the reported change: id of the load balancer}, for load balancers whose provisioning status changed."""
     hints: tuple[Change, ...] = ()
-    """Hints for agents that continue moves of load balancers."""
+    """Changes for hints to agents that have to continue moves of load balancers."""
 
 
 @dataclass
 class _Taken:
-    """A report that counts, and its results so far."""
+    """A report that is recorded because its sender owns the shard, and the results so far."""
 
     report: ReportApplied
     shard: Any
     lost: list[str] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
-    """Load balancers in the shard."""
+    """Ids of the report's load balancers that the shard contains."""
     left: bool = False
     seconds: list[float] = field(default_factory=list)
     settled: dict[str, str] = field(default_factory=dict)
@@ -125,11 +127,11 @@ class _Taken:
 
     @property
     def applied_by(self) -> AppliedBy:
-        """The agent, host and epoch that applied the revisions."""
+        """Return the agent, host and epoch that applied the report's revisions."""
         return AppliedBy(self.report.agent_id, self.shard.host or "", self.report.epoch)
 
     def to_recorded(self) -> Recorded:
-        """Return the result of recording the report, as the callback handler needs it."""
+        """Return the result of the recorded report, as the caller needs it."""
         unknown = {outcome.load_balancer_id for outcome in self.report.outcomes} - self.known
         # A report that is delivered again after its answer was lost finds no load balancer that it removed, and the
         # networks may still be there: their release is another transaction.
@@ -153,9 +155,11 @@ def record_applied(
     notifies: bool = False,
     deadline_seconds: float = StoreOptions().pending_deadline_seconds,
 ) -> list[Recorded]:
-    """Write the new statuses of reports of different shards; the number of statements does not depend on their
-    number, unless load balancers move. ``notifies``: write the events to the outbox of notifications, too;
-    ``deadline_seconds``: for changes that moves make.
+    """Write the new statuses of reports of different shards. The number of statements does not depend on their number,
+    unless load balancers move.
+
+    ``notifies``: write the events to the outbox of notifications, too; ``deadline_seconds``: deadline of changes that
+    moves of load balancers make.
     """
     answers, taken = _lock_reported_shards(connection, sent)
     # An agent may report one load balancer twice; the newest outcome counts, whatever the order.
@@ -174,7 +178,9 @@ def record_applied(
 def _lock_reported_shards(
     connection: Connection, sent: Sequence[ReportApplied]
 ) -> tuple[dict[int, Recorded], dict[int, _Taken]]:
-    """Lock all shards of the reports, and return, by place, final answers and the reports that must be recorded."""
+    """Lock all shards of the reports. Return two dictionaries by the report's position in ``sent``: final answers, and
+    reports to be recorded.
+    """
     rows = connection.execute(_SHARDS, {"b_ids": [report.shard_id for report in sent]})
     shards = {row.id: row for row in rows}
     answers: dict[int, Recorded] = {}
@@ -199,7 +205,7 @@ def _follow_moves(connection: Connection, taken: _Taken, deadline_seconds: float
 
 
 def _is_owners(report: ReportApplied, shard: Any) -> bool:
-    """Whether the report is from the acting agent's current session, at the shard's epoch."""
+    """Whether the report is from the session of the agent that acts for the shard, at the shard's epoch."""
     owner = (shard.acting_agent_id, shard.session_id, shard.epoch)
     return owner == (report.agent_id, report.session_id, report.epoch)
 
@@ -233,13 +239,15 @@ def _record_batch(connection: Connection, batch: Sequence[_Outcome], notifies: b
 
 
 def _moving_load_balancers(connection: Connection, outcomes: Iterable[_Outcome]) -> frozenset[str]:
-    """Load balancers of the reports whose move is not done; no query if no shard has a move."""
+    """Return the load balancers of the outcomes that are being moved to another device group; no query if no shard has
+    a move.
+    """
     ids = [each.applied.load_balancer_id for each in outcomes if each.taken.shard.moving]
     return moving_among(connection, ids) if ids else frozenset()
 
 
 def _lifecycle_events(changes: Iterable[StatusChange]) -> dict[LifecycleEvent, list[str]]:
-    """Ids of load balancers by the event that their change of status completes."""
+    """Return {event: ids of the load balancers whose change of status completes it}."""
     ids: dict[LifecycleEvent, list[str]] = {}
     for change in changes:
         if (event := lifecycle_event(change)) is not None:
@@ -264,7 +272,7 @@ def _write_all(connection: Connection, changes: Sequence[tuple[StatusChange, _Ta
 
 
 def _shards() -> Select[Any]:
-    """Query of the shards of reports, locked, with the columns that decide whether a report counts."""
+    """Return a query that locks the shards of reports and reads the columns that decide whether a report counts."""
     agent = schema.agent
 
     def owner_column(column: Any) -> Any:
@@ -318,8 +326,8 @@ def _repaired_events(connection: Connection, taken: _Taken) -> list[EventRow]:
 
 
 def newest_outcomes(outcomes: Iterable[Applied]) -> list[Applied]:
-    """One outcome for each load balancer, by id: the outcome of the newest revision, the last one if several are
-    equal.
+    """Return one outcome for each load balancer, sorted by id: that of the newest revision, or the last of several
+    equal ones.
     """
     newest: dict[LoadBalancerId, Applied] = {}
     for outcome in outcomes:
@@ -335,7 +343,9 @@ def _contradictions(was: LoadBalancerState, outcome: Applied) -> Iterator[str]:
 
 
 def locked_states() -> Select[Any]:
-    """Load balancers with the columns for :func:`state_of`, environment and shard; locks their rows in order of ids."""
+    """Return a query that locks load balancers, in order of their ids, and reads the columns for :func:`state_of`,
+    environment and shard.
+    """
     columns = [*(_root.c[name] for name in LoadBalancerState.__struct_fields__), _root.c.provider, _root.c.shard_id]
     # NO KEY UPDATE on PostgreSQL: the rows are changed, their keys are not
     return select(*columns).order_by(_root.c.id).with_for_update(key_share=True)
@@ -351,7 +361,7 @@ _REPORTED = _select_reported()
 
 
 def state_of(row: Any) -> LoadBalancerState:
-    """The value of a row of :func:`locked_states`."""
+    """Build the state of a load balancer from a row of :func:`locked_states`."""
     values: dict[str, Any] = {name: getattr(row, name) for name in LoadBalancerState.__struct_fields__}
     values["provisioning_status"] = ProvisioningStatus(row.provisioning_status)
     values["operating_status"] = OperatingStatus(row.operating_status)
@@ -359,7 +369,9 @@ def state_of(row: Any) -> LoadBalancerState:
 
 
 def _became_active(change: StatusChange) -> bool:
-    """Whether a user's change became ACTIVE. A new history, which sets all load balancers at once, does not count."""
+    """Whether a user's change has made the load balancer ACTIVE. A return to ACTIVE after a new history of the
+    database, which concerns all load balancers at once, does not count.
+    """
     was, now = change.was, change.now
     return (
         not change.removed
@@ -410,8 +422,8 @@ def write_status_changes(
 ) -> bool:
     """Write the new states of locked load balancers: at most 42 statements for any number.
 
-    ``applied_by``: the agent that applied each of them, if there is one. Returns whether members were removed from load
-    balancers that remain.
+    ``carries_traffic`` False: confirmed objects are not ONLINE yet; ``applied_by``: the agents that applied the
+    changes, in the same order, if there are any. Returns whether members were removed from load balancers that remain.
     """
     kept = [each for each in changes if not each.removed]
     settled = [each for each in kept if each.confirmed_revision is not None]
@@ -464,7 +476,9 @@ def _changed_columns(now: LoadBalancerState) -> dict[str, Any]:
 
 
 def _unconfirmed_children(connection: Connection, load_balancer_ids: list[LoadBalancerId]) -> set[tuple[str, bool]]:
-    """Table and ``deleted`` of children that are not ACTIVE: most reports touch few tables."""
+    """Return pairs (table, ``deleted``) for which the load balancers have children that are not ACTIVE: most reports
+    touch few tables.
+    """
     if not load_balancer_ids:
         return set()
     rows = connection.execute(_UNCONFIRMED, {"b_ids": load_balancer_ids})
@@ -513,18 +527,24 @@ _REMOVE = ForRows(_root.c.id, {}, _remove_root)
 
 
 def _one_of(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
-    """Condition like ``IN``, which an executemany statement cannot contain."""
+    """Return the SQL condition that the column has one of the values, without ``IN``, which an executemany statement
+    cannot contain.
+    """
     return or_(*(column == value for value in values))
 
 
 def _enabled(table: Table) -> ColumnElement[bool]:
-    """Condition that an object is not switched off; rules of rate limits have no switch."""
+    """Return the SQL condition that an object is not switched off; always true for rules of rate limits, which have no
+    switch.
+    """
     switch = next((name for name in ("admin_state_up", "enabled") if name in table.c), None)
     return true() if switch is None else table.c[switch]
 
 
 def _first_operating_status(table: Table, carries_traffic: bool) -> ColumnElement[str]:
-    """Operating status of a child when its device confirms it: the SQL of :mod:`evenkeel.core.status.operating`."""
+    """Return the SQL expression for the operating status of a child when its device confirms it: the SQL of
+    :mod:`evenkeel.core.status.operating`.
+    """
     status, enabled = table.c.operating_status, _enabled(table)
     if table in UNOBSERVED:
         return case((enabled, ONLINE), else_=OFFLINE)
@@ -542,7 +562,7 @@ def _first_operating_status(table: Table, carries_traffic: bool) -> ColumnElemen
 
 
 def _unconfirmed(table: Table, given: Given) -> tuple[ColumnElement[bool], ...]:
-    """Conditions for a load balancer's children that the applied revision confirms."""
+    """Return SQL conditions for the children of a load balancer that the applied revision confirms."""
     return (
         table.c.load_balancer_id == given("id"),
         # A child that was changed after the applied revision stays pending.
@@ -566,7 +586,9 @@ def _confirm_children(table: Table, carries_traffic: bool, given: Given) -> Upda
 
 
 def _confirm_held(table: Table, given: Given) -> Update:
-    """Update children of a held load balancer: no device has them."""
+    """Return an UPDATE that confirms children of a held load balancer (another system still serves it): no device has
+    them.
+    """
     return (
         update(table)
         .where(*_unconfirmed(table, given))
@@ -575,8 +597,8 @@ def _confirm_held(table: Table, given: Given) -> Update:
 
 
 def _unwatch_members(given: Given) -> Update:
-    """Update members of pools whose monitor is removed, on a device without observation, as Octavia's no-op provider
-    does.
+    """Return an UPDATE of members of pools whose monitor is removed, for devices that observe nothing, like Octavia's
+    no-op provider.
     """
     member, monitor = schema.member, schema.health_monitor
     removed = exists().where(

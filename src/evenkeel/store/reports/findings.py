@@ -35,7 +35,8 @@ DEVICES_NAMED_MAX = 16
 
 
 def _is_expected() -> tuple[ColumnElement[bool], ...]:
-    """Conditions: the devices confirmed the load balancer, and no change accepted since removes it.
+    """Return SQL conditions that devices must hold the load balancer: they confirmed it, and no change accepted since
+    removes it.
 
     A load balancer created for a pool may have been confirmed without a VIP, so it is expected only if its newest
     revision was confirmed.
@@ -63,7 +64,9 @@ _EXPECTED = (
 
 
 def read_expected(connection: Connection, report: ReportStatus, limit: int) -> ReportReceipt:
-    """A page of the load balancers that the devices of the group must hold."""
+    """Return at most ``limit`` load balancers that the devices of the report's group must hold, after the report's
+    ``expected_after``.
+    """
     group = observed_group(connection, report)
     if group is None:
         return ReportReceipt(stale=True)
@@ -103,7 +106,7 @@ def note_findings(connection: Connection, report: ReportStatus) -> tuple[Recheck
 
 
 def _read_expected_with_owners(connection: Connection, group: Any, ids: Sequence[str]) -> Sequence[Any]:
-    """The load balancers of the group that are expected on its devices, with the owners of their shards.
+    """Return the load balancers out of ``ids`` that the group's devices must hold, with the owners of their shards.
 
     Owners without a live session are included: an agent's session may revive, and its queue keeps the hint.
     """
@@ -133,7 +136,7 @@ def _read_expected_with_owners(connection: Connection, group: Any, ids: Sequence
 
 
 def _requested_rechecks(rows: Iterable[Any], *, complete: set[str]) -> list[Recheck]:
-    """Checks to request from the owners of load balancers.
+    """Return requests to the owners of load balancers to read the devices again.
 
     Load balancers with a pending change are left out unless they are absent, because their owner applies them anyway.
     """
@@ -185,7 +188,9 @@ def _show_present(connection: Connection, group: Any, ids: Sequence[str]) -> lis
 
 
 def _events(group: Any, rows: Sequence[Any], kind: str, told: str) -> list[EventRow]:
-    """Events about an observation's findings, one for each shard."""
+    """Return an event of ``kind`` for each shard, which names the shard's load balancers in ``rows`` with the words
+    ``told``.
+    """
     by_shard: dict[ShardId, list[Any]] = {}
     for row in rows:
         by_shard.setdefault(row.shard_id, []).append(row)
@@ -221,7 +226,7 @@ def _renewed_events(group: Any, names: Sequence[str]) -> list[EventRow]:
 
 
 def _all_agents(connection: Connection, group: Any) -> list[Recheck]:
-    """Request a complete check from every agent of the group, including agents whose session may revive."""
+    """Return requests for a complete check to every agent of the group, also to agents whose session may revive."""
     hosts = connection.scalars(
         select(_agent.c.host).where(
             _agent.c.environment == group.environment,

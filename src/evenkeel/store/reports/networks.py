@@ -23,8 +23,11 @@ retry.
 
 
 def record_networks(connection: Connection, report: ReportApplied) -> tuple[Change, ...] | None:
-    """Write the outcomes; returns load balancers that may have waited for them. None: the report's agent does not own
-    the shard."""
+    """Write the outcomes of shared networks; return the changes of load balancers that may have waited for these
+    networks.
+
+    None: the report's agent does not own the common shard.
+    """
     lock_group_of(connection, report.shard_id)
     shard = connection.execute(
         select(_shard.c.environment, _shard.c.group_number)

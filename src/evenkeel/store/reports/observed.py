@@ -58,7 +58,7 @@ OBSERVED_TABLES: dict[str, Table] = {
 
 
 def record_observed(connection: Connection, report: ReportStatus) -> ReportReceipt:
-    """Write operating statuses and statistics, a constant number of statements."""
+    """Write the operating statuses and statistics of a report, by a constant number of statements."""
     group = lock_observed_group(connection, report)
     if group is None:
         return ReportReceipt(stale=True)
@@ -81,12 +81,14 @@ _REACHED_COUNT = (
 
 
 def observed_group(connection: Connection, report: ReportStatus) -> Any:
-    """Environment, number and ``reached_count`` of the group that the sender observes; None if it no longer does."""
+    """Return environment, number and ``reached_count`` of the group that the sender observes; None if it no longer
+    does.
+    """
     return connection.execute(_observed_by(report)).first()
 
 
 def lock_observed_group(connection: Connection, report: ReportStatus) -> Any:
-    """The observed group, see :func:`observed_group`, locked until the end of the writing transaction.
+    """Return the observed group, see :func:`observed_group`, locked until the end of the writing transaction.
 
     Raises :class:`CallRefused` for a report that arrives after a newer one.
     """
@@ -100,9 +102,10 @@ def lock_observed_group(connection: Connection, report: ReportStatus) -> Any:
 
 
 def _newest_of_group(connection: Connection, report: ReportStatus) -> Any:
-    """Record this report as the newest and return the group; None if it is not the newest, or not the observer's.
+    """Record the report as the newest of its group and return the group; None if it is not the newest, or not the
+    observer's.
 
-    A report takes several transactions, so a report with the newest number is the same one.
+    A report takes several transactions, so a report with the number that is already the newest is the same one.
     """
     # Each session counts from its own process's numbers, so numbers of two sessions are not compared.
     of_another = func.coalesce(_shard.c.observed_session_id, "") != report.session_id
@@ -122,7 +125,7 @@ def _observed_by(report: ReportStatus) -> Select[Any]:
 
 
 def _is_observer(report: ReportStatus) -> ColumnElement[bool]:
-    """Condition: the shard is the common one of the group that the report's session observes."""
+    """Return the SQL condition that the shard is the common shard of the group that the report's session observes."""
     return and_(
         _shard.c.id == report.shard_id,
         _shard.c.project_id == COMMON_PROJECT,
@@ -133,7 +136,7 @@ def _is_observer(report: ReportStatus) -> ColumnElement[bool]:
 
 
 def _status_rows(statuses: Sequence[ObservedStatus], kind: str) -> list[dict[str, str]]:
-    """The last status of each object, by id."""
+    """Return the last of the statuses of each object of one kind, sorted by id."""
     # Sorted by id below, which is the order in which all transactions write these rows.
     latest = {each.id: each for each in statuses if each.kind == kind}
     if kind != "loadbalancer":
@@ -149,8 +152,8 @@ def _bound_values(group: Any) -> dict[str, Any]:
 
 
 def _of_group(table: Table) -> ColumnElement[bool]:
-    """Condition: the row's load balancer is in a shard of the bound group, and is not held: a late report of the time
-    before that does not count.
+    """Return the SQL condition that a row's load balancer is in a shard of the bound group, and is not held by another
+    system, because a late report may be of the time before it was held.
     """
     here = (_shard.c.environment == bindparam("b_environment"), _shard.c.group_number == bindparam("b_group"))
     if table is _root:

@@ -18,7 +18,8 @@ _KEPT = tuple(sorted(status.value for status in KEPT_BELOW))
 
 
 def changed_at(table: Table, status: ColumnElement[str] | str) -> ColumnElement[float]:
-    """New ``updated_at`` of a row whose operating status becomes ``status``: now if the status changes.
+    """Return the SQL expression for the new ``updated_at`` of a row whose operating status becomes ``status``: now if
+    the status changes.
 
     For PENDING objects it stays, because there it is the time since which they are PENDING. Set it before the status:
     on MariaDB later assignments see earlier ones.

@@ -1,4 +1,4 @@
-"""Counts of orphans (on devices, but not in the database), and the time of the next removal."""
+"""Counts of orphans (objects on devices that the database does not contain), and the time of the next removal."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -20,7 +20,7 @@ _history = schema.history
 
 
 def read_orphan_summary(connection: Connection, grace_seconds: float) -> OrphanSummary:
-    """Counts over all device groups. A constant number of queries.
+    """Return counts of orphans over all device groups, by a constant number of queries.
 
     ``grace_seconds``: time for which orphans stay; 0: permanently.
     """
@@ -53,7 +53,9 @@ def read_orphan_summary(connection: Connection, grace_seconds: float) -> OrphanS
 
 
 def _seconds_until_first(connection: Connection, groups: Iterable[Any], grace_seconds: float) -> float | None:
-    """Seconds until the first partition is emptied; None if each group has more orphans than tenants."""
+    """Return the seconds until the first orphaned partition is emptied; None if none is, because every group has more
+    orphans than tenants.
+    """
     found = {(group.environment, group.group_number): group for group in groups}
     if not found:
         return None

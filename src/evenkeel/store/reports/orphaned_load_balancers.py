@@ -1,4 +1,4 @@
-"""Load balancers on the devices of a shard that the shard's definitions do not contain.
+"""Orphaned load balancers: they are on the devices of a shard, and the shard's definitions do not contain them.
 
 Either they were deleted while a device was switched off, which still has them: they are removed at once, because their
 addresses may be in use by others already. Or the database never contained them, because it lost commits or is an older
@@ -28,9 +28,11 @@ from evenkeel.store.writing.acts import record_act
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 
 WHOLE_PARTITION = ""
-"""Stored in place of a load balancer's id if the time is of everything in the partition."""
+"""Stored in place of a load balancer's id where the time concerns everything in the partition."""
 ID_CHARACTERS_MAX = 36
-"""Maximum length of an id: an object whose mark names a longer one is left unchanged, because it is not ours."""
+"""Maximum length of a load balancer's id: an object on a device whose mark names a longer one is left unchanged,
+because it is not ours.
+"""
 AGAIN_SECONDS_MAX = SEEN_SECONDS / 2
 
 _orphan = schema.orphaned_load_balancer
@@ -51,7 +53,8 @@ def note_removed(connection: Connection, ids: Sequence[LoadBalancerId]) -> None:
 
 
 def decide_orphans(connection: Connection, call: JudgeOrphans, *, grace_seconds: float, limit: int) -> OrphanVerdict:
-    """Decide on orphans, and record them. A constant number of statements.
+    """Decide which orphaned load balancers to remove from devices, and record the rest. A constant number of
+    statements.
 
     ``limit``: maximum number of orphans removed because their grace time is over. Raises :class:`SessionLost` unless
     the agent owns the shard.
@@ -83,7 +86,7 @@ def decide_orphans(connection: Connection, call: JudgeOrphans, *, grace_seconds:
 
 
 class _Orphans:
-    """The orphans of one shard in one report."""
+    """The orphaned load balancers of one shard that one report names."""
 
     def __init__(
         self, connection: Connection, shard_id: ShardId, ids: Sequence[LoadBalancerId], grace_seconds: float
@@ -122,7 +125,9 @@ class _Orphans:
         self._more = False
 
     def take_due(self, limit: int) -> list[LoadBalancerId]:
-        """Load balancers to remove now: all whose removal was decided before, and the first ``limit`` that are due."""
+        """Return orphans to remove now: all whose removal was decided before, and the first ``limit`` whose grace time
+        is over.
+        """
         # Without a limit: the removal was decided before, by an operator or by an earlier answer that may have been
         # lost.
         asked = [one for one in self._ids if one in self._removal]
@@ -134,7 +139,7 @@ class _Orphans:
         return self._going
 
     def record(self, *, environment: str, agent_id: AgentId) -> None:
-        """Write the rows, and events of new orphans."""
+        """Store the orphans that stay, with events of new ones."""
         here = _orphan.c.shard_id == self._shard_id
         self._connection.execute(delete(_orphan).where(here, _orphan.c.seen_at < self._now - SEEN_SECONDS))
         rows = [
@@ -174,7 +179,7 @@ class _Orphans:
         record_events(self._connection, events)
 
     def kept_seconds(self) -> dict[LoadBalancerId, float | None]:
-        """Load balancers that stay, with the seconds until they may be removed."""
+        """Return {orphan that stays: seconds until it may be removed; None: never automatically}."""
         return {
             one: None if at is None else max(0.0, at - self._now)
             for one, at in self._remove_at.items()
@@ -182,7 +187,7 @@ class _Orphans:
         }
 
     def again_seconds(self) -> float | None:
-        """Seconds until the agent must request the next decision; None if no orphan stays."""
+        """Return the seconds until the agent must request the next decision; None if no orphan stays."""
         kept = self.kept_seconds()
         if not kept:
             return None
@@ -207,7 +212,9 @@ def note_partition(connection: Connection, shard_id: ShardId, found_at: float) -
 
 
 def read_orphaned(connection: Connection, environment: str, group_number: int) -> tuple[OrphanedLoadBalancer, ...]:
-    """Orphans in partitions of a device group's tenants with shards there, longest known first."""
+    """Return the orphaned load balancers in partitions of tenants with a shard in the device group, longest known
+    first.
+    """
     rows = connection.execute(
         select(
             _orphan.c.load_balancer_id,
@@ -235,7 +242,8 @@ def read_orphaned(connection: Connection, environment: str, group_number: int) -
 
 
 def request_removal(connection: Connection, load_balancer_id: LoadBalancerId) -> tuple[ShardOwner, ...]:
-    """Mark the orphan for removal, because an operator wants it; returns the agents that have to make a pass.
+    """Mark an orphaned load balancer for removal, because an operator requested it; return the owners that have to make
+    a pass.
 
     Raises :class:`NotFound` unless there is such an orphan.
     """

@@ -22,14 +22,15 @@ from evenkeel.store.reports.observed import lock_observed_group
 SEEN_SECONDS = 3600.0
 """Time after which an orphan that was not reported again counts as gone."""
 ORPHANS_MAX = 1000
-"""Limit per device group; further orphans are recorded when these are gone."""
+"""Maximum number of recorded orphaned partitions of a device group; further ones are recorded when these are gone."""
 
 _orphan = schema.orphaned_partition
 _shard = schema.shard
 
 
 def note_tenants(connection: Connection, report: ReportStatus) -> None:
-    """Record the reported tenants without a shard, and delete orphans that have one again.
+    """Record the report's tenants without a shard as orphaned partitions, and delete those of tenants that have a shard
+    again.
 
     A constant number of statements, and one for each new orphan.
     """

@@ -1,4 +1,4 @@
-"""Answers of agents to operators' inquiries."""
+"""Agents' answers to operators' inquiries about the changes that the next pass would make."""
 
 import msgspec
 from sqlalchemy import Connection, update
@@ -14,7 +14,9 @@ _inquiry = schema.plan_inquiry
 
 
 def record_plan(connection: Connection, report: ReportPlan) -> None:
-    """Store the answer where the inquiry is. Raises :class:`SessionLost` unless the agent owns the shard."""
+    """Store the agent's answer with the operator's inquiry. Raises :class:`SessionLost` unless the agent owns the
+    shard.
+    """
     check_owner(connection, report.agent_id, report.session_id, report.shard_id, report.epoch)
     answer = PlanAnswer(devices=limit_plans(report.devices), problem=report.problem[:PROBLEM_CHARACTERS_MAX])
     connection.execute(

@@ -58,7 +58,9 @@ class SqlReports:
     async def _act_on_report(
         self, report: ReportApplied, recorded: applied.Recorded, tell: Callable[[Change], None]
     ) -> ReportReceipt:
-        """Send the hints that a recorded report of outcomes makes necessary, and return its receipt."""
+        """Do what follows from a recorded report of outcomes, and return its receipt. ``tell`` is called with each
+        change for a hint.
+        """
         for seconds in recorded.seconds_to_active:
             TIME_TO_ACTIVE.observe(seconds)
         for change in recorded.hints:

@@ -1,6 +1,6 @@
-"""Totals of many load balancers at once, for series and metrics.
+"""Traffic totals of many load balancers at once, for time series and metrics.
 
-All of them are read, not only the rows changed since the last time: that would need an index, which every report would
+All totals are read, not only the rows changed since the last time: that would need an index, which every report would
 rewrite for each of its rows, while this takes three statements a minute.
 """
 
@@ -42,16 +42,16 @@ _shard = schema.shard
 _statistics = schema.listener_statistics
 
 KEPT_SECONDS = 60.0
-"""Time for which the number of load balancers with totals is kept, if it is large."""
+"""Time for which a large number of load balancers with totals is kept before it is counted again."""
 _COUNTERS = ListenerStatistics.__struct_fields__
 _TAKES_CONNECTIONS = (OperatingStatus.ONLINE.value, OperatingStatus.NO_MONITOR.value)
 
 
 def read_traffic(connection: Connection, limit: int) -> TrafficReading:
-    """Totals of at most ``limit`` load balancers, the oldest, so that all controllers choose the same. Three
+    """Return the totals of at most ``limit`` load balancers, the oldest, so that all controllers choose the same. Three
     statements.
 
-    The load balancers left out are not counted.
+    Load balancers beyond the limit are not counted.
     """
     found = _by_load_balancer(connection.execute(_statistics_of_chosen(), {"limit": limit}))
     newest = max(((rows[0].created_at, rows[0].id) for rows in found), default=(0.0, ""))
@@ -78,9 +78,10 @@ def _count(connection: Connection) -> int:
 
 
 def _oldest_totals() -> Subquery:
-    """Load balancers with totals, the oldest first, by the index of that order.
+    """Return a query for load balancers with totals, the oldest first, by the index of that order; the scan ends when
+    there are enough.
 
-    The scan ends when there are enough. With an EXISTS or a join a server may sort all load balancers.
+    With an EXISTS or a join a server may sort all load balancers.
     """
     total = select(_statistics.c.listener_id).where(_statistics.c.load_balancer_id == _root.c.id).limit(1)
     return (
@@ -94,7 +95,7 @@ def _oldest_totals() -> Subquery:
 
 @cache
 def _statistics_of_chosen() -> Select[Any]:
-    """Query of the statistics of all listeners of the chosen load balancers."""
+    """Return a query for the statistics of all listeners of the chosen load balancers."""
     chosen = _oldest_totals()
     names = (chosen.c.id, chosen.c.created_at, _shard.c.environment, _shard.c.group_number, _statistics.c.listener_id)
     return (
@@ -105,7 +106,7 @@ def _statistics_of_chosen() -> Select[Any]:
 
 
 def _by_load_balancer(rows: Iterable[Any]) -> list[list[Any]]:
-    """Return the rows of each load balancer, which are not empty."""
+    """Return the rows of each load balancer as a list of their own; load balancers without rows are missing."""
     found: dict[str, list[Any]] = {}
     for row in rows:
         found.setdefault(row.id, []).append(row)
@@ -114,7 +115,9 @@ def _by_load_balancer(rows: Iterable[Any]) -> list[list[Any]]:
 
 @cache
 def _members() -> Select[Any]:
-    """Query of members of load balancers up to the newest chosen one; few of these load balancers have no totals."""
+    """Return a query for members of load balancers up to the newest chosen one; few of these load balancers have no
+    totals.
+    """
     created_at, id_ = bindparam("created_at", type_=Double), bindparam("id", type_=String)
     online = case((_member.c.operating_status.in_(_TAKES_CONNECTIONS), 1), else_=0)
     return (

@@ -1,4 +1,6 @@
-"""Change indicator: one small statement that shows whether data that the scheduler decides on may have changed."""
+"""Change indicator: one small statement whose result shows whether data on which the scheduler decides may have
+changed.
+"""
 
 from sqlalchemy import ColumnElement, Connection, case, exists, false, func, or_, select
 
@@ -12,7 +14,9 @@ from evenkeel.store.scheduling.silence import LATE
 _agent, _shard, _root = schema.agent, schema.shard, schema.load_balancer
 
 SETTLED_SECONDS = UNWATCHED_SECONDS + 10.0
-"""Time since its last change after which an agent's row leads to no decision by time alone, except for its expiry."""
+"""Time without a change of an agent's row after which time alone leads to no decision about the agent, except for the
+expiry of its session.
+"""
 
 
 def _number(condition: ColumnElement[bool]) -> ColumnElement[int]:
@@ -49,7 +53,7 @@ _INDICATOR = select(
 
 
 def read_change_indicator(connection: Connection) -> ChangeIndicator:
-    """One statement: a scan of the agents, and three look-ups by index."""
+    """Read the change indicator by one statement: a scan of the agents, and three look-ups by index."""
     now, *rest = connection.execute(_INDICATOR).one()
     restless, late, marks = rest[:4], rest[4], rest[5:]
     return ChangeIndicator(

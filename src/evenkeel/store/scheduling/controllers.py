@@ -28,5 +28,5 @@ def note_controller(connection: Connection, seen: SeenController) -> None:
 
 
 def forget_controller(connection: Connection, controller_id: str) -> None:
-    """Delete a controller that has stopped."""
+    """Delete a controller that has stopped from the list that operators see."""
     connection.execute(delete(_controller).where(_controller.c.id == controller_id))

@@ -23,7 +23,11 @@ _shard = schema.shard
 
 
 def read_due_work(connection: Connection, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> DueWork:
-    """Groups with a shard that needs a decision, and whether an agent fell silent. Two small queries, one by index."""
+    """Return the device groups with a shard that needs a decision, and whether an agent fell silent. Two small queries,
+    one by index.
+
+    ``homes``: also groups with shards to hand back to their home, by a scan of all shards.
+    """
     agents = read_agents(connection, settle_seconds)
     now = time_of(connection, agents)
     if not agents:
@@ -36,15 +40,16 @@ def read_due_work(connection: Connection, settle_seconds: float, breaker_window_
 
 
 def _reach_news(rules: Mapping[tuple[str, int], GroupRules], now: float) -> tuple[tuple[str, int], ...]:
-    """Groups whose reachable devices differ from the recorded ones."""
+    """Return the device groups (environment, number) whose reachable devices differ from the recorded ones."""
     return tuple(
         place for place, each in rules.items() if group_reach(each.reach, each.group.agents, now) != each.reach
     )
 
 
 def _needs_decision(*, homes: bool) -> ColumnElement[bool]:
-    """Condition of :class:`evenkeel.core.placement.Candidates`; shards of deleted agents cannot be found by an agent's
-    id.
+    """Return the SQL condition by which shards of :class:`evenkeel.core.placement.Candidates` need a decision.
+
+    ``homes``: also shards to hand back, and shards of deleted agents, which cannot be found by an agent's id.
     """
     acting, home, handover_to = _shard.c.acting_agent_id, _shard.c.home_agent_id, _shard.c.handover_to
     free = handover_to.is_(None)
@@ -65,11 +70,11 @@ def _needs_decision(*, homes: bool) -> ColumnElement[bool]:
 
 
 NEEDS_DECISION = {homes: _needs_decision(homes=homes) for homes in (False, True)}
-"""Queries of shards that need a decision. Parameters: :func:`looked_for`.
+"""{homes: query of shards that need a decision}. Parameters: :func:`looked_for`.
 
 These are unserved shards that an agent can take, shards that must leave their acting agent, and shards whose handover
-must be cancelled. True adds shards to hand back to their home and shards whose agents were deleted, by a scan of the
-index of all shards.
+must be cancelled. ``homes`` True adds shards to hand back to their home and shards whose agents were deleted, by a scan
+of the index of all shards.
 """
 
 _DUE_GROUPS = {
@@ -82,7 +87,9 @@ _DUE_GROUPS = {
 
 
 def looked_for(groups: Iterable[GroupSnapshot]) -> dict[str, list[str]]:
-    """Parameters of ``NEEDS_DECISION``: ids of the candidates among the agents of these groups, by condition."""
+    """Return the parameters of ``NEEDS_DECISION``: {condition: ids of the groups' agents whose shards may need a
+    decision}.
+    """
     found: dict[str, list[str]] = {f"b_{name}": [] for name in Candidates.__struct_fields__}
     for group in groups:
         named = candidates(group)

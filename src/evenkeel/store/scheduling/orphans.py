@@ -1,8 +1,8 @@
-"""Gives shards to orphaned partitions, so that the assigned agent empties and removes them, with all locks.
+"""Gives shards to orphaned partitions, so that the assigned agents empty and remove them, with all usual locks.
 
-A database that is the wrong one must not empty a device. So an orphan waits for the grace time, and none gets a shard
-while a history of the database is younger than that, while a group has more orphans than shards of tenants, or while
-agents have seen a history that the database never had.
+A database that is the wrong one must not empty a device. So an orphaned partition waits for the grace time, and none
+gets a shard while a history of the database is younger than that, while a group has more orphans than shards of
+tenants, or while agents have seen a history that the database never had.
 """
 
 import uuid
@@ -28,7 +28,9 @@ _FOUND_LATER = _orphan.c.found_at > db_now()
 
 
 def read_due(connection: Connection, grace_seconds: float, limit: int) -> list[tuple[str, int, str]]:
-    """Environment, group and project of orphans whose grace time is over, longest known first."""
+    """Return (environment, group number, project) of orphaned partitions whose grace time is over, longest
+    known first.
+    """
     begun_at = select(func.max(_history.c.begun_at)).scalar_subquery()
     statement = (
         select(_orphan.c.environment, _orphan.c.group_number, _orphan.c.project_id)
@@ -46,7 +48,9 @@ def read_due(connection: Connection, grace_seconds: float, limit: int) -> list[t
 
 
 def from_the_future(connection: Connection) -> bool:
-    """Whether an orphan was found, or the history began, before the database's clock was set back. One query."""
+    """Whether the time of an orphaned partition or of the history is in the future, because the database's clock was
+    set back. One query.
+    """
     later = select(_history.c.id).where(_history.c.begun_at > db_now()).exists()
     return bool(connection.scalar(select(later | select(_orphan.c.project_id).where(_FOUND_LATER).exists())))
 
@@ -61,7 +65,8 @@ def date_back(connection: Connection) -> None:
 
 
 def serve(connection: Connection, environment: str, group_number: int, project_id: str) -> bool:
-    """Create the orphan's shard for the agent that observes its devices.
+    """Create the shard for an orphaned partition and assign it to the agent that observes the devices, which then
+    empties the partition.
 
     False: there are too many orphans, no agent observes the devices, or the tenant has a shard.
     """

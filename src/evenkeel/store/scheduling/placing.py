@@ -1,7 +1,8 @@
 """The scheduler's decisions, committed with compare-and-set: of two controllers that decide the same, one succeeds.
 
 A takeover is exact: the agents' rows are locked before their sessions are checked, so the database cannot both confirm
-a keepalive and take over for a dead agent at the same time. The device's guard refuses later writes of the old owner.
+a keepalive and take over for a dead agent at the same time. The guard on the device (epoch and session of the owner)
+refuses later writes of the old owner.
 
 On a Galera cluster the lock holds on one node only. There it suffices that a keepalive and a takeover both write the
 former owner's row (:func:`mark_assignments_changed`): of two concurrent commits at two nodes, one is rolled back and
@@ -56,8 +57,11 @@ def place_on_shard(
     home_agent_id: AgentId | None,
     deadline_seconds: float,
 ) -> ShardOwner | None:
-    """Assign the load balancer to the tenant's shard; returns the acting agent, None if there is none. Raises
-    :class:`ConcurrentUpdate`."""
+    """Assign the load balancer to the tenant's shard on the device group, which is created with ``home_agent_id`` if it
+    is missing.
+
+    Return the acting agent; None if there is none. Raises :class:`ConcurrentUpdate`.
+    """
     # The shard, then the load balancer, then agents, then the group: the order of locks in ownership/sql.py.
     shard, made = shard_for(connection, environment, project_id, group_number, home_agent_id)
     _bind(connection, load_balancer_id, shard, deadline_seconds)
@@ -82,8 +86,9 @@ def join(
     shard: ShardWithCapacity,
     deadline_seconds: float,
 ) -> PlacedLoadBalancers:
-    """Assign load balancers of the tenant to its shard. Two statements for any number, more with ports at a network
-    service.
+    """Assign load balancers of the tenant to the tenant's shard; return those that are in it now.
+
+    Two statements for any number, more with ports at a network service.
     """
     given = {
         "b_ids": list(load_balancer_ids),
@@ -115,9 +120,8 @@ def join(
 def shard_for(
     connection: Connection, environment: str, project_id: ProjectId, group_number: int, home_agent_id: AgentId | None
 ) -> tuple[Any, bool]:
-    """The tenant's shard on the group, and whether it was created now.
-
-    Raises :class:`ConcurrentUpdate` if the home agent was deleted.
+    """Return the tenant's shard on the device group, and whether it was created now. Raises :class:`ConcurrentUpdate`
+    if the home agent was deleted.
     """
     place = {"b_environment": environment, "b_project": project_id, "b_group": group_number}
     found = connection.execute(_TENANTS_SHARD, place).first()
@@ -151,7 +155,9 @@ _TENANTS_SHARD = select(_shard).where(
 
 
 def _bind(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any, deadline_seconds: float) -> None:
-    """Raises :class:`ConcurrentUpdate` if the load balancer was placed or removed meanwhile."""
+    """Write the shard to the load balancer's row. Raises :class:`ConcurrentUpdate` if it was placed or removed
+    meanwhile.
+    """
     place = {
         "b_id": load_balancer_id,
         "b_shard": shard.id,
@@ -207,14 +213,14 @@ _JOINED = (
 
 
 def _locked_shard(connection: Connection, shard_id: ShardId, seen_epoch: int) -> Any:
-    """The shard's row, locked; None if its epoch is not ``seen_epoch``."""
+    """Return the shard's row, locked; None if its epoch is not ``seen_epoch``."""
     return connection.execute(
         select(_shard).where(_shard.c.id == shard_id, _shard.c.epoch == seen_epoch).with_for_update()
     ).first()
 
 
 def _may_receive(agent_id: AgentId) -> Any:
-    """The SQL of :func:`evenkeel.core.placement.may_receive`, for an agent of the shard's group."""
+    """Return the SQL of :func:`evenkeel.core.placement.may_receive`: whether the agent may get a shard of its group."""
     return exists().where(
         _agent.c.id == agent_id,
         _agent.c.environment == _shard.c.environment,
@@ -224,7 +230,9 @@ def _may_receive(agent_id: AgentId) -> Any:
 
 
 def assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
-    """Commit takeovers with a constant number of statements. Locks all shards before any agent."""
+    """Commit takeovers of shards, and return the new owners; a constant number of statements. Locks all shards before
+    any agent.
+    """
     by_shard = {step.shard_id: step for step in steps}
     locked = connection.execute(
         select(_shard).where(in_list(_shard.c.id, by_shard)).order_by(_shard.c.id).with_for_update()
@@ -279,7 +287,7 @@ def _taking_values(step: Assign, shard: Any) -> dict[str, Any]:
 
 
 def _acting_agents(connection: Connection, agent_ids: Iterable[AgentId]) -> dict[str, Any]:
-    """The agents that act now, and whether they may take shards of other homes."""
+    """Return {agent id: row} for agents that act now, with the column whether they may take shards of other homes."""
     columns = (_agent.c.id, _agent.c.environment, _agent.c.group_number, is_eligible().label("eligible"))
     return {
         row.id: row for row in connection.execute(select(*columns).where(in_list(_agent.c.id, agent_ids), is_acting()))
@@ -293,15 +301,15 @@ def _may_take(taker: Any, step: Assign, shard: Any) -> bool:
 
 
 class _Unserved(NamedTuple):
-    """Ids of shards that may be assigned to any agent, or to their home only."""
+    """Ids of shards that no agent serves: those that any agent may get, and those that only their home may get."""
 
     anybody: set[str]
     home_only: set[str]
-    """Shards of environments with an open circuit breaker, which may have opened since the decision."""
+    """Shards of environments whose circuit breaker is open, perhaps only since the decision."""
 
 
 def _unserved_shards(connection: Connection, shard_ids: Iterable[ShardId]) -> _Unserved:
-    """The shards that no agent serves, or whose handover is overdue."""
+    """Return which of the shards no agent serves, or have an overdue handover, so that they may be assigned."""
     acting = _shard.c.acting_agent_id
     unserved = or_(acting.is_(None), acting.not_in(acting_ids()), handover_overdue())
     rows = connection.execute(
@@ -335,8 +343,11 @@ def _assign_event(step: Assign, shard: Any, hosts: dict[str, str]) -> EventRow:
 def start_handover(
     connection: Connection, shard_id: ShardId, seen_epoch: int, agent_id: AgentId, rebind: bool = False
 ) -> ShardOwner | None:
-    """Start a handover of the shard to ``agent_id``; returns the acting agent, which gets a hint, None if nothing
+    """Start a handover of the shard to ``agent_id``. Return the acting agent, which needs a hint; None if nothing
     changed.
+
+    ``rebind``: make ``agent_id`` the shard's home, too. ``seen_epoch``: epoch at the decision; with another one nothing
+    changes.
     """
     shard = _locked_shard(connection, shard_id, seen_epoch)
     if shard is None or shard.acting_agent_id is None or shard.acting_agent_id == agent_id:

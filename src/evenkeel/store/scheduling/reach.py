@@ -148,7 +148,9 @@ def _events(environment: str, place: str, known: Reach, found: Reach, titles: Ma
 
 
 def _observing_owner(connection: Connection, environment: str, number: int) -> ShardOwner | None:
-    """The acting agent of the group's common shard."""
+    """Return the live agent that acts for the group's common shard, and so observes the group's devices; None if there
+    is none.
+    """
     row = connection.execute(
         select(_shard.c.id, _shard.c.environment, _shard.c.group_number, _agent.c.host)
         .join(_agent, _agent.c.id == _shard.c.acting_agent_id)
@@ -163,7 +165,9 @@ def _observing_owner(connection: Connection, environment: str, number: int) -> S
 
 
 def read_out_of_reach(connection: Connection) -> tuple[GroupReach, ...]:
-    """Device groups with unreachable devices. One query, and another one if there are any."""
+    """Return device groups with unreachable devices, or without an observing agent. One query, and another one if there
+    are any.
+    """
     here = (_shard.c.environment == _group.c.environment, _shard.c.group_number == _group.c.number)
     tenants = select(func.count()).select_from(_shard).where(*here, _shard.c.project_id != COMMON_PROJECT)
     rows = connection.execute(

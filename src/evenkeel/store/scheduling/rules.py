@@ -21,12 +21,12 @@ class GroupRules(Value):
     """Inputs of placement for one group: settings, agents, and the reachability of its devices."""
 
     group: GroupSnapshot
-    """The group without its shards."""
+    """Snapshot of the device group without its shards."""
     reach: Reach
 
 
 def reach_of(row: Any) -> Reach:
-    """The recorded reachability of a row's device group."""
+    """Return the recorded reachability of the devices from a device group's row."""
     return Reach(kind=ReachKind(row.reach), away=names.decode(row.away_devices))
 
 
@@ -48,8 +48,10 @@ _RULES = select(
 def read_rules(
     connection: Connection, agents: Iterable[SeenAgent], environment: str | None = None
 ) -> tuple[dict[tuple[str, int], GroupRules], dict[str, BreakerState]]:
-    """The rules of every group, with its share of ``agents``, and every environment's circuit breaker; or of one
-    environment. One statement.
+    """Return {(environment, group number): rules} with the groups' ``agents``, and {environment: circuit breaker}. One
+    statement.
+
+    ``environment``: only of this one; None: of all.
     """
     seen = by_group(agents)
     statement = _RULES if environment is None else _RULES.where(_environment.c.name == environment)

@@ -19,10 +19,14 @@ from evenkeel.store.scheduling.rules import read_rules
 from evenkeel.store.writing.events import record_event
 
 FALTERING_SHARE_OF_TTL = 0.5
-"""Share of the TTL below which an agent has missed keepalives; it counts as silent once another agent is silent."""
+"""Share of the TTL; an agent with less time left has missed keepalives, and counts as silent once another agent is
+silent.
+"""
 
 LATE_SHARE_OF_TTL = 0.6
-"""Share of the TTL below which an agent has missed at least one keepalive: it sends three in a TTL, or more."""
+"""Share of the TTL; an agent with less time left has missed at least one keepalive: agents send three in a TTL, or
+more.
+"""
 
 _agent = schema.agent
 _shard = schema.shard
@@ -59,7 +63,9 @@ def _is_news(agent: SeenAgent) -> bool:
 def _verdicts(
     agents: Sequence[SeenAgent], breakers: dict[str, BreakerState], now: float, window_seconds: float
 ) -> dict[str, str]:
-    """The changes of circuit breakers, by environment: see :func:`evenkeel.core.kit.circuit_breaker.breaker_change`."""
+    """Return {environment: change of its circuit breaker}: see
+    :func:`evenkeel.core.kit.circuit_breaker.breaker_change`.
+    """
     changes: dict[str, str] = {}
     for name, breaker in breakers.items():
         members = [agent for agent in agents if agent.environment == name and agent.view.registered]
@@ -92,7 +98,7 @@ def _silent_since(agent: SeenAgent, now: float, somebody_silent: bool) -> float 
 
 
 def _came_home(connection: Connection, agents: Sequence[SeenAgent]) -> list[str]:
-    """Agents with a requested hand-back whose shards are all home again."""
+    """Return the ids of agents whose shards are all home again after an operator requested their return."""
     asked = [agent.view.id for agent in agents if agent.view.failback_asked]
     if not asked:
         return []
@@ -170,7 +176,7 @@ def _set_breaker(connection: Connection, name: str, reason: str) -> None:
 
 
 def read_sessions(connection: Connection) -> tuple[SessionRef, ...]:
-    """The live sessions. One query."""
+    """Return the live sessions. One query."""
     rows = connection.execute(_SESSIONS).all()
     return tuple(
         SessionRef(agent_id=row.id, session_id=row.session_id, environment=row.environment, late=bool(row.late))

@@ -46,9 +46,10 @@ _root = schema.load_balancer
 
 
 def read_unplaced(connection: Connection, limit: int) -> tuple[tuple[LoadBalancerId, str, ProjectId], ...]:
-    """Unplaced load balancers; ones that an environment can take now come first.
+    """Return (load balancer id, environment, project id) of unplaced load balancers.
 
-    So load balancers that wait for one environment do not hide the load balancers of another.
+    Load balancers that their environment can take now come first, so that those waiting for one environment do not hide
+    those of another.
     """
     rows = connection.execute(_unplaced_statement(limit))
     return tuple((row.id, row.provider, row.project_id) for row in rows)
@@ -56,7 +57,7 @@ def read_unplaced(connection: Connection, limit: int) -> tuple[tuple[LoadBalance
 
 @cache
 def _unplaced_statement(limit: int) -> Select[Any]:
-    """Query of unplaced load balancers; if their environment or zone has an eligible group, they come first.
+    """Return a query for unplaced load balancers; those whose environment or zone has an eligible group come first.
 
     This is only an order: the placement rule (``GroupView.eligible``) decides on each.
     """
@@ -80,7 +81,7 @@ def _unplaced_statement(limit: int) -> Select[Any]:
 
 
 def explain_unplaced(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
-    """Store the reason in load balancers that are still unplaced."""
+    """Store the reason why load balancers are not placed, unless they were placed meanwhile."""
     waits = and_(_root.c.shard_id.is_(None), _root.c.status_reason != reason)
     ids: Iterable[str] = set(load_balancer_ids)
     if len(load_balancer_ids) > 1:
@@ -104,7 +105,11 @@ def read_groups(
     settle_seconds: float,
     load_balancer_id: LoadBalancerId | None = None,
 ) -> tuple[GroupView, ...]:
-    """The device groups of an environment as inputs of placement, by number."""
+    """Return the device groups of an environment as inputs of placement for a load balancer of the project, sorted by
+    number.
+
+    ``load_balancer_id``: the load balancer to place, whose availability zone may name a group.
+    """
     held = exists().where(
         _shard.c.environment == environment,
         _shard.c.project_id == project_id,
@@ -139,7 +144,7 @@ def read_groups(
 
 
 def read_snapshot(connection: Connection, environment: str, group_number: int, settle_seconds: float) -> GroupSnapshot:
-    """One group: its settings, its agents, and the shards that need a decision."""
+    """Return the snapshot of one device group: its settings, its agents, and the shards that need a decision."""
     agents = read_agents(connection, settle_seconds, environment=environment, group_number=group_number, loads=True)
     rules, _ = read_rules(connection, agents, environment)
     found = rules.get((environment, group_number))
@@ -149,7 +154,9 @@ def read_snapshot(connection: Connection, environment: str, group_number: int, s
 
 
 def _group_shards() -> Select[Any]:
-    """Query of shards to decide on, unserved ones first, then all handovers in progress, which are counted."""
+    """Return a query for shards to decide on, unserved ones first, then all handovers in progress, which are
+    counted.
+    """
     unserved = or_(_shard.c.acting_agent_id.is_(None), _shard.c.acting_agent_id.not_in(acting_ids()))
     under_way = _shard.c.handover_to.is_not(None)
     return (
@@ -186,7 +193,9 @@ def _shard_view(row: Any) -> ShardSnapshot:
 
 
 def read_skewed(connection: Connection, settle_seconds: float) -> tuple[GroupSnapshot, ...]:
-    """The groups whose homes are spread unevenly. Two statements, and two for each of them."""
+    """Return the groups whose agents are home to very different numbers of shards. Two statements, and two more for
+    each such group.
+    """
     rules, _ = read_rules(connection, read_agents(connection, settle_seconds, loads=True))
     found = []
     for each in rules.values():
@@ -197,7 +206,9 @@ def read_skewed(connection: Connection, settle_seconds: float) -> tuple[GroupSna
 
 
 def _shards_to_move(connection: Connection, home: AgentId, other: AgentId) -> tuple[ShardSnapshot, ...]:
-    """A tenant's shard that is served at ``home``, and one in handover from or to one of the two."""
+    """Return a tenant's shard that its home agent ``home`` serves, and one in handover from or to ``home`` or
+    ``other``.
+    """
     looked = select(_shard, db_now().label("now"))
     at_home = and_(_shard.c.home_agent_id == home, _shard.c.acting_agent_id == home)
     movable = looked.where(at_home, _shard.c.handover_to.is_(None), _shard.c.project_id != COMMON_PROJECT)

@@ -44,7 +44,7 @@ class SqlScheduling:
         self._db = database
         self._options = options
         self._certificates_after = ""
-        """Id of the certificate that was checked last."""
+        """Id of the certificate that was checked last for being unused; the next check continues after it."""
 
     unplaced = read_operation(snapshots.read_unplaced)
 
@@ -114,7 +114,7 @@ class SqlScheduling:
         return served
 
     async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
-        """Commit takeovers.
+        """Commit takeovers of shards; return the new owners.
 
         A failure at one shard does not affect the others: after a failure each half is tried separately, down to single
         shards.

@@ -19,8 +19,8 @@ _certificate = schema.certificate
 _use = schema.certificate_use
 
 REMOVED_KEPT_SECONDS = 30 * 86_400.0
-"""Time for which ids of deleted load balancers are kept. A device that comes back after a longer absence and still has
-one has an orphan.
+"""Time for which ids of deleted load balancers are kept. On a device that comes back after a longer absence, a deleted
+load balancer counts as unknown.
 """
 CERTIFICATES_PER_LOOK = 5_000
 """Number of certificates read at a time, which takes some milliseconds."""
@@ -42,17 +42,17 @@ def _is_overdue(deadline_seconds: float) -> tuple[Any, ...]:
 
 
 def overdue_ids(deadline_seconds: float, limit: int) -> Select[Any]:
-    """Query of ids of PENDING load balancers past their deadline, longest first."""
+    """Return a query for the ids of load balancers that are PENDING past their deadline, longest first."""
     return select(_root.c.id).where(*_is_overdue(deadline_seconds)).order_by(_root.c.pending_deadline).limit(limit)
 
 
 def read_overdue(connection: Connection, limit: int, deadline_seconds: float) -> list[str]:
-    """Ids of overdue load balancers; see :func:`overdue_ids`."""
+    """Return the ids of overdue load balancers; see :func:`overdue_ids`."""
     return list(connection.scalars(overdue_ids(deadline_seconds, limit)))
 
 
 def mark_overdue(connection: Connection, limit: int, deadline_seconds: float) -> int:
-    """Set PENDING_* past its deadline to ERROR with a reason; returns how many."""
+    """Set load balancers that are PENDING_* past their deadline to ERROR with a reason; return their number."""
     reason = f"not confirmed by its device within {deadline_seconds:g} s; still being retried"
     ids = read_overdue(connection, limit, deadline_seconds)
     # checked again under the lock: a report or another sweeper may have come first
@@ -73,7 +73,7 @@ def mark_overdue(connection: Connection, limit: int, deadline_seconds: float) ->
 
 
 def trim_events(connection: Connection, keep: int, limit: int) -> int:
-    """Remove the oldest events beyond ``keep``, at most ``limit``; returns how many."""
+    """Remove the oldest events beyond ``keep``, at most ``limit``; return the number of removed events."""
     newest_to_go = connection.scalar(select(_event.c.id).order_by(_event.c.id.desc()).limit(1).offset(max(0, keep)))
     if newest_to_go is None:
         return 0
@@ -90,8 +90,8 @@ _UNUSED = (
 
 
 def unused_certificates(connection: Connection, after: str, limit: int) -> tuple[list[str], str]:
-    """At most ``limit`` ids of unused rows among the next :data:`CERTIFICATES_PER_LOOK` above ``after``, and where to
-    continue.
+    """Return at most ``limit`` ids of unused certificates among the next :data:`CERTIFICATES_PER_LOOK` after the id
+    ``after``, and the id after which to continue.
 
     An empty id means to continue from the beginning. Two queries, which read no more, however many certificates are in
     use.
@@ -105,12 +105,12 @@ def unused_certificates(connection: Connection, after: str, limit: int) -> tuple
 
 
 def remove_certificates(connection: Connection, ids: list[str]) -> int:
-    """Remove certificates and return their number; a certificate that was used or read again meanwhile stays."""
+    """Remove certificates unless they were used or read again meanwhile; return the number of removed ones."""
     return connection.execute(delete(_certificate).where(in_list(_certificate.c.id, ids), *_UNUSED)).rowcount
 
 
 def forget_removed(connection: Connection, limit: int) -> int:
-    """Delete ids of load balancers that were deleted long ago, at most ``limit``; returns their number."""
+    """Delete at most ``limit`` stored ids of load balancers that were deleted long ago; return their number."""
     old = select(_removed.c.id).where(_removed.c.removed_at < db_now() - REMOVED_KEPT_SECONDS)
     ids = list(connection.scalars(old.order_by(_removed.c.removed_at).limit(limit)))
     return connection.execute(delete(_removed).where(in_list(_removed.c.id, ids))).rowcount if ids else 0

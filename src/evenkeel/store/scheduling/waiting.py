@@ -1,4 +1,4 @@
-"""Owners of changes that are unconfirmed for a while: perhaps their hints were lost."""
+"""Owners of changes that are unconfirmed for a while: perhaps the hints about these changes were lost."""
 
 from sqlalchemy import Connection, Double, Integer, bindparam, select
 

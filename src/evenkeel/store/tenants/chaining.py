@@ -1,4 +1,6 @@
-"""Finding load balancers whose members are VIPs of others: two queries over indexes of addresses."""
+"""Chained load balancers: a member of one is the VIP of another. They are found by two queries over indexes of
+addresses.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,13 +17,13 @@ from evenkeel.store.engine.statements import upsert
 from evenkeel.store.records import schema
 
 TURNS = 4096
-"""Rows by which transactions wait for each other."""
+"""Number of rows that transactions lock by address to wait for each other."""
 
 _root, _vip, _member, _shard = schema.load_balancer, schema.vip_address, schema.member, schema.shard
 
 
 def read_chained(connection: Connection, query: ChainQuery) -> Chained:
-    """Return the addresses that would chain load balancers; one query for members, one for VIPs."""
+    """Return the query's addresses that would chain load balancers; one query for members, one for VIPs."""
     return Chained(
         members=_found(connection, _vips_at(query), query.members),
         vips=_found(connection, _members_at(query), query.vips),
@@ -29,7 +31,8 @@ def read_chained(connection: Connection, query: ChainQuery) -> Chained:
 
 
 def refusing(query: ChainQuery | None, op: Op[T]) -> Op[T]:
-    """``op`` after a check of the addresses in its transaction; None: without.
+    """Return an operation that checks the addresses and then runs ``op``, in one transaction; without a query, ``op``
+    itself.
 
     Transactions with one address come one after the other, so that the later one finds what the earlier one stored.
     """
@@ -45,7 +48,9 @@ def refusing(query: ChainQuery | None, op: Op[T]) -> Op[T]:
 
 
 def _take_turns(connection: Connection, query: ChainQuery) -> None:
-    """Lock a row for each address, by its number. On SQLite there is only one writing transaction at a time."""
+    """Lock a row for each address, so that other transactions with the address wait. On SQLite there is only one
+    writing transaction at a time.
+    """
     if connection.dialect.name == "sqlite":
         return
     addresses = (each.address for each in (*query.members, *query.vips))
@@ -62,8 +67,8 @@ def _found(connection: Connection, statement: Select[Any], wanted: tuple[PlacedA
 
 
 def _in_one_network(subnet_id: str, row: Any) -> bool:
-    """Whether both addresses are in one subnet, or may be in one network of the project: the networks of two known
-    subnets may have the same addresses.
+    """Whether both addresses are in one subnet, or may be in one network of the project: networks of two known subnets
+    may have the same addresses.
     """
     return row.subnet_id == subnet_id if subnet_id and row.subnet_id else bool(row.own_project)
 
@@ -103,7 +108,9 @@ def _at(column: Column[Any], wanted: Iterable[PlacedAddress]) -> ColumnElement[b
 
 
 def _reached(query: ChainQuery, subnet: Column[Any], wanted: Iterable[PlacedAddress]) -> ColumnElement[bool]:
-    """Whether the devices of the query's load balancer serve the other one in the same network."""
+    """Return the SQL condition that devices of the query's load balancer may serve the other one in the same
+    network.
+    """
     subnets = dict.fromkeys(each.subnet_id for each in wanted if each.subnet_id)
     return and_(
         _root.c.provider == query.environment,
@@ -124,7 +131,9 @@ def _other_group() -> ColumnElement[bool]:
 
 
 def _own_shards(query: ChainQuery, *more: ColumnElement[bool]) -> Select[Any]:
-    """Shards that serve the query's load balancer, or may serve it: those of its project."""
+    """Return a query for the shard of the query's load balancer, or for a new one all shards of its project. ``more``:
+    further conditions.
+    """
     if not query.load_balancer_id:
         own = and_(_shard.c.environment == query.environment, _shard.c.project_id == query.project_id)
     else:

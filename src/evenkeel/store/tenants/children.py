@@ -1,4 +1,4 @@
-"""Adding listeners, pools, members and monitors.
+"""Adding listeners, pools, members and health monitors to a load balancer.
 
 Each function takes the load balancer's lock, updates the parents' statuses and inserts. Unique constraints detect
 conflicts with other children of the load balancer (port, address, second monitor).
@@ -121,7 +121,7 @@ def add_pool(
 
 
 def add_members(writes: TenantWrites, rows: Sequence[Member], *, project_id: ProjectId | None) -> Op[Change]:
-    """Add members to one pool: all or none."""
+    """Add members to one pool: all of them or none."""
     check_members(rows)
     return lambda connection: _add_to_pool(writes, connection, rows, project_id)
 
@@ -134,7 +134,7 @@ def add_health_monitor(writes: TenantWrites, row: HealthMonitor, *, project_id: 
 def _add_to_pool(
     writes: TenantWrites, connection: Connection, rows: Sequence[InPool], project_id: ProjectId | None
 ) -> Change:
-    """Add rows of one kind to one pool."""
+    """Add objects of one kind (members, or a health monitor) to one pool."""
     pool_id, kind = rows[0].pool_id, KINDS[type(rows[0])]
     locked = writes.lock(connection, Target(POOL, pool_id, project_id))
     touch_pool(connection, pool_id, locked)
@@ -145,7 +145,7 @@ def _add_to_pool(
 
 
 def as_default(new: NewPool, listener: Listener) -> NewPool:
-    """The pool, linked to the new listener if it is that listener's default pool."""
+    """Return the new pool, linked to the listener if it is the listener's default pool."""
     if listener.default_pool_id != new.pool.id:
         return new
     return replace(new, pool=replace(new.pool, listener_ids=(listener.id,)))
@@ -174,9 +174,9 @@ def insert_pools(connection: Connection, new_pools: Sequence[NewPool], locked: L
 def _check_pools(
     connection: Connection, row: Listener, policies: Sequence[L7Policy], new_pools: Sequence[NewPool], locked: Locked
 ) -> None:
-    """Check the pools that a new listener uses. At most one query.
+    """Check the pools that a new listener uses, by at most one query.
 
-    Raises :class:`NotFound` for a pool of another load balancer, :class:`Invalid` for one with an incompatible
+    Raises :class:`NotFound` for a pool of another load balancer, :class:`Invalid` for a pool with an incompatible
     protocol.
     """
     protocols = {new.pool.id: new.pool.protocol for new in new_pools}
@@ -199,8 +199,8 @@ def _pool_protocols(connection: Connection, pool_ids: list[str], locked: Locked)
 
 
 def _give_pool(connection: Connection, listener_id: str, pool_id: str, locked: Locked) -> str:
-    """Make the pool the listener's default pool; returns the listener's protocol. Raises :class:`Conflict` if it has
-    one.
+    """Make the pool the listener's default pool; return the listener's protocol. Raises :class:`Conflict` if the
+    listener has a default pool.
     """
     table = schema.listener
     statement = (

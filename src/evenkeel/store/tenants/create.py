@@ -1,4 +1,6 @@
-"""Creating load balancers: the most frequent write, so one query, then the rows of all tables together."""
+"""Creating load balancers: the most frequent write, so it takes one query, and then inserts the rows of all tables
+together.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -53,10 +55,11 @@ def create_load_balancer(
     mirrored: bool = False,
     checks_quota: bool = True,
 ) -> Op[Change]:
-    """Store a whole tree at revision 1, placed at once if its project has a shard with room and no capacity policy.
+    """Store a whole tree at revision 1, placed at once if its project has a shard with room and without a capacity
+    policy.
 
-    ``mirrored``: it mirrors another system's. No quota applies to it, nor without ``checks_quota``. Raises
-    :class:`Invalid` for one without a project.
+    ``mirrored``: the load balancer mirrors another system's. No quota is checked then, nor without ``checks_quota``.
+    Raises :class:`Invalid` for one without a project.
     """
     if not tree.load_balancer.project_id:
         raise Invalid("project_id: a load balancer needs a project")
@@ -130,9 +133,10 @@ def _child_rows(stored: LoadBalancerTree) -> Iterator[Rows]:
 
 
 def _hold_port(connection: Connection, root: LoadBalancer, plan: VipPlan) -> bool:
-    """Hold the port that was created outside the database, is the tenant's own, or was another program's.
+    """Let the load balancer hold the claim on its VIP's port: created for it, the tenant's own, or another program's.
 
-    Returns whether it has to be updated. It is bound as soon as its host is known, otherwise by the placement.
+    Return whether the port has to be updated. It is bound now if the load balancer is placed, otherwise by the
+    placement.
     """
     if plan.claim is not None and plan.claim.borrowed:
         borrow_port(connection, plan.claim)
@@ -157,19 +161,21 @@ _AROUND = shards_with_capacity(db_now().label("now"), _HELD.label("held"), has_q
 
 
 class _Around(NamedTuple):
-    """State read before a load balancer is created."""
+    """State that is read by one query before a load balancer is created."""
 
     now: float
     shard: ShardWithCapacity | None
     """The project's shard in this environment that has capacity; None if there is none."""
     held: frozenset[str]
-    """Looked up addresses that are allocated."""
+    """Addresses out of those looked up that are allocated already."""
     has_quota: bool
     """Whether the project has quotas of its own."""
 
 
 def _look_around(connection: Connection, root: LoadBalancer, plan: VipPlan | None, some: list[str]) -> _Around:
-    """Read the state by one query. Raises :class:`Invalid` if there is no such environment."""
+    """Read the state around a new load balancer by one query. ``some``: addresses to look up. Raises :class:`Invalid`
+    if its environment does not exist.
+    """
     parameters: dict[str, Any] = {
         "provider": root.provider,
         "project_id": root.project_id,
@@ -191,7 +197,7 @@ def _allocate_vip(
     held: frozenset[str],
     random: Random,
 ) -> Vip:
-    """Allocate the VIP for one part of the plan; all VIPs of a plan are on one port."""
+    """Allocate the VIP by ``each``: the plan, or one of its additional addresses, which are all on the plan's port."""
     address = each.address or free_address(connection, each, some[each.subnet_id], held, random)
     return Vip(address=address, subnet_id=each.subnet_id, network_id=each.network_id, port_id=plan.port_id)
 
@@ -241,7 +247,7 @@ def _with_rules(policies: list[L7Policy], tree: LoadBalancerTree) -> list[L7Poli
 
 
 def _with_child_ids(pools: list[Pool], tree: LoadBalancerTree) -> list[Pool]:
-    """The pools with the ids of their listeners, members and monitors."""
+    """Return the pools with the ids of their listeners, members and monitors from the tree."""
     listeners: dict[str | None, list[str]] = {}
     for listener in tree.listeners:
         listeners.setdefault(listener.default_pool_id, []).append(listener.id)

@@ -1,4 +1,4 @@
-"""Adding L7 policies and rules."""
+"""Adding L7 policies and L7 rules to a load balancer."""
 
 from collections.abc import Sequence
 
@@ -34,7 +34,9 @@ def add_l7policy(
     certificates: Sequence[CheckedCertificate] = (),
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Add a policy at its position, with its rules and its new redirect pool."""
+    """Add an L7 policy at its position, with its rules and, if ``new_pool`` is given, the pool to which it
+    redirects.
+    """
     check_rule_count(row.id, len(rules))
     target = Target(LISTENER, row.listener_id, project_id)
     new_pools = [] if new_pool is None else [new_pool]
@@ -59,7 +61,7 @@ def add_l7policy(
 
 
 def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: ProjectId | None) -> Op[Change]:
-    """Add a rule. Raises :class:`Conflict` if the policy has the maximum number of rules."""
+    """Add a rule to an L7 policy. Raises :class:`Conflict` if the policy has the maximum number of rules."""
     target = Target(L7POLICY, row.l7policy_id, project_id)
 
     def op(connection: Connection) -> Change:
@@ -77,7 +79,7 @@ def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: ProjectId | Non
 def _as_new(
     connection: Connection, row: L7Policy, rules: Sequence[L7Rule], locked: Locked
 ) -> tuple[L7Policy, list[L7Rule]]:
-    """Policy and rules as first stored, the policy at its position."""
+    """Return the L7 policy and its rules as they are first stored; later policies of the listener move up."""
     stored = [as_new(replace(rule, l7policy_id=row.id), locked) for rule in rules]
     position = make_room(connection, row.listener_id, row.position)
     policy = replace(as_new(row, locked), position=position, rule_ids=tuple(sorted(rule.id for rule in stored)))

@@ -19,7 +19,9 @@ _SHIFT = (
 
 
 def make_room(connection: Connection, listener_id: str, wanted: int) -> int:
-    """Make room for a new policy; returns its position: ``wanted``, or the end of the list if that is less."""
+    """Move L7 policies up to make room for a new one; return its position: ``wanted``, or the end of the list if that
+    is less.
+    """
     count = _count(connection, listener_id)
     if wanted <= count:
         _shift(connection, listener_id, wanted, count, by=1)
@@ -27,7 +29,7 @@ def make_room(connection: Connection, listener_id: str, wanted: int) -> int:
 
 
 def move(connection: Connection, listener_id: str, place: int, wanted: int) -> int:
-    """Move the policy at ``place``; returns its new position. Policies between the two positions move by one."""
+    """Move the L7 policy at ``place`` to ``wanted``; return its new position. Policies between the two move by one."""
     new = min(wanted, _count(connection, listener_id))
     if new < place:
         _shift(connection, listener_id, new, place - 1, by=1)
@@ -37,7 +39,7 @@ def move(connection: Connection, listener_id: str, place: int, wanted: int) -> i
 
 
 def close_gap(connection: Connection, listener_id: str, place: int) -> None:
-    """Close the gap that the removed policy at ``place`` leaves."""
+    """Move L7 policies down to close the gap of the removed policy at ``place``."""
     # The removed policy is not counted any more, so the last position is one above the count.
     _shift(connection, listener_id, place + 1, _count(connection, listener_id) + 1, by=-1)
 

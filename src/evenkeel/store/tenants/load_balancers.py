@@ -34,7 +34,7 @@ from evenkeel.store.writing.tags import replace_tags
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 PORT_ATTRIBUTES = frozenset({"vip_qos_policy_id", "vip_sg_ids"})
-"""Attributes of the VIP's port."""
+"""Attributes of a load balancer that belong to its VIP's port at the network service."""
 
 _root = schema.load_balancer
 
@@ -47,7 +47,10 @@ def update_load_balancer(
     project_id: ProjectId | None,
     tell_network: bool = False,
 ) -> Op[Change]:
-    """Change attributes of the load balancer itself. Raises :class:`Invalid` for an unchangeable attribute."""
+    """Change attributes of the load balancer itself. Raises :class:`Invalid` for an unchangeable attribute.
+
+    ``tell_network``: the VIP's port has to be updated at the network service.
+    """
     check_changes(changes, CHANGEABLE[LoadBalancer])
     values = columns_of(changes)
     target = Target(LOAD_BALANCER, load_balancer_id, project_id)
@@ -74,7 +77,7 @@ def resize_load_balancer(
     enhanced_services: Sequence[str],
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Set a load balancer's flavor and the enhanced services that it names."""
+    """Give a load balancer another flavor, with the enhanced services that this flavor names."""
     values = columns_of({"flavor_id": flavor_id, "flavor_enhanced_services": enhanced_services})
     target = Target(LOAD_BALANCER, load_balancer_id, project_id)
 
@@ -88,7 +91,7 @@ def resize_load_balancer(
 def fail_over_load_balancer(
     writes: TenantWrites, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None
 ) -> Op[Change]:
-    """Raise the revision and change nothing else."""
+    """Raise the revision and change nothing else, so that devices get the load balancer again."""
     target = Target(LOAD_BALANCER, load_balancer_id, project_id)
 
     def op(connection: Connection) -> Change:
@@ -151,7 +154,9 @@ def has_children(connection: Connection, load_balancer_id: LoadBalancerId) -> bo
 
 def delete_locked(connection: Connection, locked: Locked, *, notifies: bool, children: bool = True) -> Change:
     """Delete a load balancer whose row is locked and marked: mark its children too, or remove all rows at once if it
-    was never placed. ``children``: whether it may have any. ``notifies``: see :func:`remove_unplaced`.
+    was never placed.
+
+    ``children`` False: it has none. ``notifies``: see :func:`remove_unplaced`.
     """
     if not locked.placed:
         return remove_unplaced(connection, locked, notifies=notifies)

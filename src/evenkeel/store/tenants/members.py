@@ -31,20 +31,23 @@ _UPDATE = (
 
 
 class MemberPlan(NamedTuple):
-    """Changes that turn a pool's members into the requested members."""
+    """Changes that turn the members of a pool into the requested members."""
 
     added: list[Member]
     changed: list[Member]
     removed: list[Member]
     result: list[Member]
-    """The resulting members, in the requested order."""
+    """The members that are requested, in that order, as they are stored in the end."""
 
 
 def replace_members(
     writes: TenantWrites, pool_id: str, members: Sequence[Member], *, additive_only: bool, project_id: ProjectId | None
 ) -> Op[Change]:
-    """Make the pool's members exactly ``members``, matched by (address, port); only add and change if
-    ``additive_only``. Unchanged members keep status and revision."""
+    """Make the pool's members exactly ``members``, matched by (address, port); if ``additive_only``, keep other
+    members.
+
+    Unchanged members keep status and revision.
+    """
     members = [replace(member, pool_id=pool_id) for member in members]
     check_members(members)
     target = Target(POOL, pool_id, project_id)
@@ -64,7 +67,10 @@ def replace_members(
 def plan_members(
     present: Iterable[Member], wanted: Iterable[Member], locked: Locked, *, additive_only: bool
 ) -> MemberPlan:
-    """Match members by (address, port): a match keeps its id and its immutable attributes."""
+    """Plan the changes from the ``present`` members to the ``wanted`` ones, matched by (address, port).
+
+    A matched member keeps its id and its immutable attributes. ``additive_only``: remove none.
+    """
     left = {(member.address, member.protocol_port): member for member in present}
     plan = MemberPlan([], [], [], [])
     for member in wanted:

@@ -1,4 +1,4 @@
-"""iRules of operators on listeners of an adopted partition."""
+"""iRules of operators on listeners of a partition that was adopted from another program."""
 
 from sqlalchemy import Connection
 
@@ -19,7 +19,7 @@ from evenkeel.store.writing.tenant_writes import TenantWrites
 def keep_irules(writes: TenantWrites, call: KeepIrules) -> Op[tuple[Change, ...]]:
     """Store the iRules that an adoption keeps on listeners of a shard.
 
-    In any status of the load balancers: while its partition is another program's, each one is PENDING. Raises
+    The load balancers may have any status: while their partition is another program's, each one is PENDING. Raises
     :class:`Conflict`, :class:`SessionLost`.
     """
 

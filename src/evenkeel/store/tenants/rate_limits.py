@@ -23,7 +23,9 @@ _policies, _rules = schema.rate_limit_policy, schema.rate_limit_rule
 
 
 def add_rate_limit_policy(writes: TenantWrites, row: RateLimitPolicy, *, project_id: ProjectId | None) -> Op[Change]:
-    """Add a policy without rules. Raises :class:`Conflict` if the listener has the maximum number of policies."""
+    """Add a rate limit policy without rules. Raises :class:`Conflict` if the listener has the maximum number of
+    policies.
+    """
     target = Target(LISTENER, row.listener_id, project_id)
     there = select(func.count()).where(_policies.c.listener_id == row.listener_id, _policies.c.deleted == false())
 
@@ -41,7 +43,7 @@ def add_rate_limit_policy(writes: TenantWrites, row: RateLimitPolicy, *, project
 
 
 def add_rate_limit_rule(writes: TenantWrites, row: RateLimitRule, *, project_id: ProjectId | None) -> Op[Change]:
-    """Add a rule. Raises :class:`Conflict` if the policy has the maximum number of rules."""
+    """Add a rule to a rate limit policy. Raises :class:`Conflict` if the policy has the maximum number of rules."""
     policy_id = row.rate_limit_policy_id
     target = Target(RATE_LIMIT_POLICY, policy_id, project_id)
     there = select(func.count()).where(_rules.c.rate_limit_policy_id == policy_id, _rules.c.deleted == false())

@@ -55,8 +55,8 @@ def _served_by(kind: Kind) -> Select[Any]:
 
 
 def read_served_by(connection: Connection, kind: Kind, object_id: str) -> ServedBy | None:
-    """The environment of the load balancer that the object is or belongs to; None if there is no such object. One
-    query.
+    """Return the environment of the load balancer that the object is or belongs to; None if the object does not exist.
+    One query.
     """
     row = connection.execute(_served_by(kind), {"object_id": storable_text(object_id)}).first()
     if row is None:
@@ -67,7 +67,7 @@ def read_served_by(connection: Connection, kind: Kind, object_id: str) -> Served
 
 
 def read_pending(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
-    """Return the load balancers, of those given, whose provisioning status is PENDING. One query."""
+    """Return the load balancers out of ``load_balancer_ids`` whose provisioning status is PENDING. One query."""
     root = schema.load_balancer.c
     statement = select(root.id).where(
         in_list(root.id, load_balancer_ids), root.provisioning_status.in_(PENDING_STATUSES)
@@ -76,14 +76,14 @@ def read_pending(connection: Connection, load_balancer_ids: Collection[LoadBalan
 
 
 _PARENTS = {MEMBER: POOL, L7RULE: L7POLICY, RATE_LIMIT_RULE: RATE_LIMIT_POLICY}
-"""Kind of the parent in paths, by kind."""
+"""{kind: kind of the parent whose id is in the API's path}."""
 
 
 def list_objects(kind: Kind, query: ListQuery, parent_id: str | None) -> Op[Page]:
-    """A page of objects; ``parent_id`` is the pool of members or the policy of rules. The operation is one query if
-    there is neither a parent nor a marker.
+    """Return an operation that reads a page of objects; ``parent_id``: pool of members, or policy of rules.
 
-    Raises :class:`Invalid` for unknown filter or sort names and markers, :class:`NotFound` for the parent.
+    One query if there is neither a parent nor a marker. Raises :class:`Invalid` for unknown filter or sort names and
+    markers, :class:`NotFound` for the parent.
     """
 
     def op(connection: Connection) -> Page:
@@ -101,7 +101,7 @@ def list_objects(kind: Kind, query: ListQuery, parent_id: str | None) -> Op[Page
 def read_statistics(
     connection: Connection, load_balancer_id: LoadBalancerId, listener_id: str | None = None
 ) -> ListenerStatistics:
-    """Totals of one listener or, summed, of the load balancer; zeros if nothing was counted yet. One query."""
+    """Return totals of one listener or, summed, of the load balancer; zeros if nothing was counted yet. One query."""
     names = ListenerStatistics.__struct_fields__
     statement = select(*(func.sum(_counts.c[name]) for name in names)).where(
         _counts.c.load_balancer_id == load_balancer_id

@@ -11,10 +11,10 @@ _policy = schema.l7policy
 
 
 def check_restricted(connection: Connection, kind: Kind, child_id: str, locked: Locked) -> None:
-    """Check that the object has no children that forbid its delete.
+    """Check that the object may be deleted by LBaaS v2; L7 policies that redirect to a pool to be deleted become
+    REJECT.
 
-    Raises :class:`Conflict` for a listener with L7 policies and for a pool with a health monitor. Policies that
-    redirect to the pool become REJECT.
+    Raises :class:`Conflict` for a listener with L7 policies and for a pool with a health monitor.
     """
     if kind is LISTENER:
         _check_without(connection, kind, child_id, L7POLICY, "listener_id")

@@ -59,7 +59,10 @@ from evenkeel.store.writing.tenant_writes import TenantWrites, tenant_write
 
 
 class SqlTenants:
-    """Load balancers and their children, in SQL. ``in_error``: strict immutability accepts changes in ERROR, too."""
+    """Load balancers and their children, in SQL.
+
+    ``in_error``: accept changes of load balancers in ERROR, too, where immutability is strict.
+    """
 
     def __init__(self, database: Database, options: StoreOptions, random: Random, *, in_error: bool = False) -> None:
         self._db = database
@@ -204,7 +207,9 @@ class SqlTenants:
         )
 
     async def _add(self, op: Op[Change], duplicate: RequestError | None = None) -> Change:
-        """Run a write that adds a child. ``duplicate``: error if such a child exists."""
+        """Run a write that adds a child. ``duplicate``: error to raise if a child with the same unique values
+        exists.
+        """
         try:
             return await self._db.write(op)
         except IntegrityError as error:

@@ -1,4 +1,4 @@
-"""Changing and deleting listeners, pools, members and monitors."""
+"""Changing and deleting listeners, pools, members, monitors, policies and rules."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -64,7 +64,7 @@ def update_child(
     certificates: Sequence[CheckedCertificate] = (),
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Change attributes of a child; ``parent_id`` is the pool of a member, the policy of a rule.
+    """Change attributes of a child; ``parent_id``: pool of a member, or policy of a rule.
 
     Raises :class:`Invalid` for an attribute that cannot be changed or a pool with an incompatible protocol,
     :class:`NotFound` for a pool of another load balancer.
@@ -149,7 +149,9 @@ def check_target_pool(connection: Connection, listener_id: str, pool_id: str, lo
 
 
 def _place(connection: Connection, policy_id: str, changes: Mapping[str, Any], locked: Locked) -> dict[str, Any]:
-    """Check the redirect of an L7 policy; returns its new position, if it moves."""
+    """Check the pool to which an L7 policy redirects, and move the policy; return its new position if ``changes`` has
+    one.
+    """
     table = schema.l7policy
     pool_id, wanted = changes.get("redirect_pool_id"), changes.get("position")
     if pool_id is None and wanted is None:
@@ -229,7 +231,7 @@ def _remove_what_is_below(connection: Connection, kind: Kind, row: Any, locked: 
 
 
 def empty_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
-    """Mark a pool's members and monitor deleted, and remove it as listeners' default pool."""
+    """Mark a pool's members and monitor deleted, and remove the pool from listeners whose default pool it is."""
     for kind in (MEMBER, HEALTH_MONITOR):
         mark_deleted(connection, kind, locked, kind.table.c.pool_id == pool_id)
     table = schema.listener
@@ -246,6 +248,6 @@ def empty_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
 
 
 def as_it_is(connection: Connection, kind: Kind, row: Any) -> Change:
-    """Result of a repeated delete: the object unchanged."""
+    """Return the result of a repeated delete: the object unchanged."""
     root = read_any(connection, Target(LOAD_BALANCER, row.load_balancer_id, None))
     return change_of(connection, root, (build_one(connection, kind, row),))

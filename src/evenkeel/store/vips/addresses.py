@@ -31,7 +31,7 @@ HELD_OF_SOME = HELD.where(in_bound_list(_held.c.address, "some"))
 
 
 def address_rows(load_balancer_id: LoadBalancerId, vips: Iterable[Vip]) -> Rows:
-    """Rows that allocate the addresses.
+    """Return rows that allocate the addresses.
 
     Storing them raises ``IntegrityError`` naming this table if another load balancer has one of them.
     """
@@ -49,5 +49,5 @@ def address_rows(load_balancer_id: LoadBalancerId, vips: Iterable[Vip]) -> Rows:
 
 
 def give_back(connection: Connection, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
-    """Release all addresses of the load balancers, because their devices have released them."""
+    """Release all addresses of the load balancers, because their devices do not use them any more."""
     connection.execute(delete(_held).where(in_list(_held.c.load_balancer_id, load_balancer_ids)))

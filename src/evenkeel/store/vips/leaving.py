@@ -35,7 +35,7 @@ _CLEAR = (
 
 
 def free_vips(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> None:
-    """Free the VIPs that devices have released. Three statements, if there are any."""
+    """Free VIPs of these load balancers that devices have released. Three statements, none without load balancers."""
     if not load_balancer_ids:
         return
     connection.execute(_CLEAR, [{"b_id": id_} for id_ in load_balancer_ids])
@@ -55,7 +55,9 @@ _live_listener = exists().where(
 
 
 def give_up_vip(connection: Connection, locked: Locked) -> None:
-    """Begin to release the VIP if the deleted listener was the last one of an LBaaS v1 pool."""
+    """Begin to release the VIP if the deleted listener was the last one of a load balancer created for an LBaaS v1
+    pool.
+    """
     if locked.row.root_pool_id is None or connection.scalar(select(_live_listener), {"b_id": locked.id}):
         return
     if not locked.placed:  # no device has it

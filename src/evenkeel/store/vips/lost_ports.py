@@ -37,7 +37,9 @@ def _create_search(connection: Connection) -> None:
 # -- the search
 
 _OURS = (_root.c.deleted == false(), _root.c.mirrored == false(), _root.c.held == false())
-"""Conditions of load balancers whose ports are made again: those of mirrored and held ones are the other system's."""
+"""SQL conditions of load balancers whose missing ports are recreated here; ports of mirrored and held ones belong to
+the other system.
+"""
 
 
 def _next_ports(connection: Connection, found: Any, limit: int) -> tuple[VipPortId, ...]:
@@ -121,7 +123,7 @@ def _record_failure(connection: Connection, load_balancer_id: LoadBalancerId, re
 
 
 def _set_reason(connection: Connection, load_balancer_id: LoadBalancerId, said: str, reason: str) -> None:
-    """Set the status reason that tenants see, unless a change of theirs has a reason of its own."""
+    """Replace the status reason that tenants see, if it is still ``said``, by ``reason``."""
     is_it = _root.c.id == load_balancer_id, _root.c.status_reason == said
     connection.execute(update(_root).where(*is_it).values(status_reason=reason))
 
@@ -144,7 +146,7 @@ def _record_found_port(connection: Connection, port: DuePort) -> None:
 
 
 def _settle(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
-    """Record that the port exists again, and has to be bound."""
+    """Record that the VIP's port exists again, and has to be bound."""
     _set_reason(connection, load_balancer_id, read_problem(connection, load_balancer_id), "")
     connection.execute(
         update(_change)
@@ -181,7 +183,7 @@ def _record_new_port(connection: Connection, port: DuePort, port_id: str) -> boo
 
 
 def read_problem(connection: Connection, load_balancer_id: LoadBalancerId) -> str:
-    """Reason why the VIP of the load balancer has no port; empty if it has one. One query."""
+    """Return the reason why the VIP of the load balancer has no port; empty if it has one. One query."""
     statement = select(_change.c.reason).where(
         _change.c.load_balancer_id == load_balancer_id, _change.c.lost_port_id.is_not(None)
     )

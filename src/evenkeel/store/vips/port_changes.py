@@ -40,7 +40,9 @@ from evenkeel.store.records import schema
 from evenkeel.store.writing.due import take_due
 
 GRACE_SECONDS = 10.0
-"""Delay for other controllers: the controller that accepted the change updates the network service first."""
+"""Delay before other controllers take a pending change: the controller that accepted it updates the network service
+first.
+"""
 
 _change = schema.vip_port_change
 _root, _held = schema.load_balancer, schema.vip_address
@@ -174,7 +176,7 @@ def store_pending_change(
     security_groups: bool,
     binding: bool = False,
 ) -> None:
-    """Store the pending change; part of the accepted change, under the load balancer's lock. At most two statements.
+    """Store a pending change of the VIP's port, in the transaction of the accepted change. At most two statements.
 
     ``security_groups``: whether they changed; else the port's are left unchanged. ``binding``: whether the port has to
     be bound to the host of the devices.

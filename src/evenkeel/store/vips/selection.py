@@ -22,7 +22,7 @@ from evenkeel.store.vips.addresses import HELD, HELD_OF_SOME
 from evenkeel.store.writing.conflicts import constraint_text
 
 CANDIDATES = 4
-"""Addresses looked up by each create; enough unless the range is nearly full."""
+"""Number of addresses that each create looks up; one of them is free unless the range is nearly full."""
 
 
 class _Range(NamedTuple):
@@ -33,13 +33,13 @@ class _Range(NamedTuple):
     size: int
 
     def address(self, offset: int) -> str:
-        """The address at ``offset`` from the first."""
+        """Return the address at ``offset`` from the first address of the range."""
         number = self.first + offset
         return inet_ntoa(number.to_bytes(4)) if self.version == 4 else str(IPv6Address(number))
 
 
 def normal_address(text: str) -> str:
-    """The canonical form of the address, so that equal addresses are equal texts. Raises :class:`Invalid`."""
+    """Return the canonical form of an IP address, so that equal addresses are equal texts. Raises :class:`Invalid`."""
     try:
         return str(ip_address(text))
     except ValueError:
@@ -47,15 +47,13 @@ def normal_address(text: str) -> str:
 
 
 def normal_plan(plan: VipPlan) -> VipPlan:
-    """The plan with its addresses in canonical form. Raises :class:`Invalid`."""
+    """Return the plan with its addresses in canonical form. Raises :class:`Invalid`."""
     wanted = None if plan.address is None else normal_address(plan.address)
     return replace(plan, address=wanted, additional=tuple(normal_plan(each) for each in plan.additional))
 
 
 def candidates(plan: VipPlan, random: Random) -> list[str]:
-    """Some addresses of the plan's range, at random; all addresses of a small range. Reserved addresses are left
-    out.
-    """
+    """Return some random addresses of the plan's range, or all if the range is small; without reserved addresses."""
     found = _range(plan)
     if found.size > CANDIDATES:
         # not random.sample: it refuses ranges longer than a C integer
@@ -70,9 +68,9 @@ def candidates(plan: VipPlan, random: Random) -> list[str]:
 
 
 def any_free(plan: VipPlan, taken: Iterable[str], random: Random) -> str | None:
-    """One address of the plan's range that is neither taken nor reserved, at random; None if there is none.
+    """Return a random address of the plan's range that is neither taken nor reserved; None if there is none.
 
-    Takes time by the number of taken addresses, not by the size of the range.
+    The time depends on the number of taken addresses, not on the size of the range.
     """
     found = _range(plan)
     addresses = (ip_address(text) for text in taken)
@@ -118,7 +116,7 @@ def _merge_spans(spans: Iterable[_Span]) -> list[_Span]:
 
 
 def _range(plan: VipPlan) -> _Range:
-    """The plan's range of addresses. Raises :class:`Invalid` if it is empty."""
+    """Return the plan's range of addresses. Raises :class:`Invalid` if it is empty."""
     try:
         found = _range_between(plan.allocation_start, plan.allocation_end)
     except ValueError:
@@ -130,22 +128,24 @@ def _range(plan: VipPlan) -> _Range:
 
 @lru_cache(maxsize=1024)
 def _range_between(start: str, end: str) -> _Range | None:
-    """The range between two addresses; None if it is empty. Raises :class:`ValueError`."""
+    """Return the range between two addresses; None if it is empty. Raises :class:`ValueError`."""
     first, last = ip_address(start), ip_address(end)
     size = int(last) - int(first) + 1
     return _Range(first.version, int(first), size) if first.version == last.version and size > 0 else None
 
 
 VIP_ATTEMPTS = 32
-"""Maximum number of other addresses tried after a concurrent transaction took the selected one."""
+"""Maximum number of further addresses that are tried after concurrent transactions took the selected ones."""
 
 
 async def write_with_vip(
     database: Database, op: Op[T], plan: VipPlan | None, refusal: Callable[[IntegrityError], RequestError]
 ) -> T:
-    """Run a write that allocates the plan's addresses; repeat it while concurrent transactions take the selected ones.
+    """Run a write that allocates the plan's addresses; repeat it with other addresses while concurrent transactions
+    take the selected ones.
 
-    ``refusal`` returns the error for any other conflict. Raises that error, and :class:`Conflict` for addresses.
+    ``refusal`` returns the error for any other violated constraint. Raises that error, and :class:`Conflict` for
+    addresses.
     """
     attempts = 0
     while True:
@@ -162,7 +162,9 @@ async def write_with_vip(
 
 
 async def _check_free(database: Database, plan: VipPlan, error: IntegrityError) -> None:
-    """Check the requested addresses. Raises :class:`Conflict` if one is taken; else another address may be tried."""
+    """Check that the addresses that the plan requests are free. Raises :class:`Conflict` if one is taken; else the
+    write may be repeated.
+    """
     wanted = [each.address for each in (plan, *plan.additional) if each.address is not None]
     if not wanted:
         return
@@ -174,8 +176,8 @@ async def _check_free(database: Database, plan: VipPlan, error: IntegrityError) 
 
 
 def free_address(connection: Connection, plan: VipPlan, some: list[str], held: frozenset[str], random: Random) -> str:
-    """A free address: the first of ``some`` that is not ``held``, else any. Raises :class:`Conflict` if there is
-    none.
+    """Return a free address by the plan: the first of ``some`` that is not in ``held``, else any. Raises
+    :class:`Conflict` if there is none.
     """
     for address in some:
         if address not in held:

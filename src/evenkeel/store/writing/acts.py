@@ -1,5 +1,5 @@
 """Operators' acts, recorded as events with the user, the request and the client's address, in the transaction of the
-act.
+act itself.
 """
 
 from sqlalchemy import Connection

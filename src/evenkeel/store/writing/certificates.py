@@ -1,7 +1,7 @@
-"""References of listeners and pools: rows of references, and of their uses.
+"""References of listeners and pools to key managers: rows of references, and rows of their uses.
 
-A row's id is derived from its key, so that concurrent writes address the same row. Rows are written after load
-balancers and their children, by id; they are removed some time after their last use.
+A reference's row has an id derived from its key, so that concurrent writes address the same row. Rows are written after
+load balancers and their children, by id; they are removed some time after their last use.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ User = Listener | Pool
 
 
 def certificate_id(project_id: ProjectId, reference: str, kind: CertificateKind) -> str:
-    """Id of the row, derived from its key."""
+    """Return the id of a reference's row, derived from its key: project, reference and kind."""
     digest = hashlib.sha256(msgspec.json.encode([project_id, reference, kind])).digest()
     return str(uuid.UUID(bytes=digest[:16]))
 
@@ -42,7 +42,8 @@ def add_uses(
     rows: Iterable[User],
     checked: Sequence[CheckedCertificate],
 ) -> None:
-    """Store the uses of new listeners and pools and the ``checked`` references; others are stored as unread.
+    """Store which references new listeners and pools use, and the contents that were ``checked``; other references are
+    stored as unread.
 
     Raises :class:`LimitMet`. No statement without references.
     """
@@ -60,7 +61,7 @@ def change_uses(
     row: User,
     checked: Sequence[CheckedCertificate],
 ) -> None:
-    """Update the uses of a changed listener or pool: ``checked`` references, and stored ones. Raises
+    """Update which references a changed listener or pool uses, and store the contents that were ``checked``. Raises
     :class:`LimitMet`.
     """
     _store_checked(connection, options, locked, checked)
@@ -77,12 +78,12 @@ def change_uses(
 
 
 def names_certificates(changes: Iterable[str]) -> bool:
-    """Whether one of these attributes is a reference."""
+    """Whether one of the changed attributes is a reference to a key manager."""
     return any(name in REFERENCES for name in changes)
 
 
 def remove_uses(connection: Connection, row: User) -> None:
-    """Remove the uses of a deleted listener or pool."""
+    """Delete the records of which references a deleted listener or pool used."""
     if references_of(row):
         connection.execute(delete(_use).where(_use.c.owner_id == row.id))
 
@@ -97,9 +98,9 @@ _READ = ("sha256", "facts", "not_after", "problem", "checked_at", "next_check_at
 def _store_checked(
     connection: Connection, options: StoreOptions, locked: Locked, checked: Sequence[CheckedCertificate]
 ) -> set[str]:
-    """Store checked references; returns the ids of their rows.
+    """Store the contents of checked references; return the ids of their rows.
 
-    If a row in use has new content, it is made due, so that its other users get it.
+    If a row in use has new content, it is made due to be read again, so that its other users get the content.
     """
     if not checked:
         return set()
@@ -115,7 +116,7 @@ def _store_checked(
 
 
 def content_columns(found: CheckedCertificate) -> dict[str, Any]:
-    """Values of the columns for the content that was read."""
+    """Return the values of a reference's columns for the content that was read."""
     return {
         "sha256": found.sha256,
         "facts": None if found.facts is None else msgspec.json.encode(found.facts).decode(),
@@ -141,7 +142,7 @@ _COUNT = select(func.count()).where(_use.c.load_balancer_id == bindparam("load_b
 
 
 def _insert(connection: Connection, options: StoreOptions, locked: Locked, uses: set[tuple[str, str]]) -> None:
-    """Store uses of certificates. Raises :class:`LimitMet`."""
+    """Store which listeners and pools use which references. Raises :class:`LimitMet`."""
     if not uses:
         return
     # Counted under the load balancer's lock, so that no concurrent write adds to it.

@@ -1,4 +1,4 @@
-"""Change ids that statements write beside a revision: see :mod:`evenkeel.core.status.changes`."""
+"""Ids of changes, which statements write beside a new revision: see :mod:`evenkeel.core.status.changes`."""
 
 from sqlalchemy import ColumnElement, String, bindparam, cast, func
 
@@ -10,13 +10,13 @@ _root = schema.load_balancer
 
 
 def new_change() -> str:
-    """A new change id: the parameter ``new_change`` of :func:`change_assignments`."""
+    """Return a new change id, for the parameter ``new_change`` of :func:`change_assignments`."""
     return new_change_id()
 
 
 def change_assignments() -> dict[str, ColumnElement[str]]:
-    """Assignments for a statement that raises the revision; they come before the revision, because MariaDB evaluates
-    from left to right.
+    """Return the assignments of a new change id, for a statement that raises the revision. They come before the
+    revision, because MariaDB evaluates from left to right.
     """
     former = cast(_root.c.revision, String(20)).concat(":").concat(func.substr(_root.c.change_id, 1, HEAD_CHARACTERS))
     # The newest one is put in front, so that the oldest is cut off at the column's limit.

@@ -23,7 +23,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 def duplicate_listener(protocol: str, port: int) -> Conflict:
-    """Error for two listeners of one load balancer on the same port."""
+    """Return the error for two listeners of one load balancer on the same port."""
     return Conflict(
         f"Another Listener on this Load Balancer is already using protocol {protocol} and protocol_port {port}",
         code="listener_port_taken",
@@ -31,14 +31,14 @@ def duplicate_listener(protocol: str, port: int) -> Conflict:
 
 
 def duplicate_member(address: str, port: int) -> Conflict:
-    """Error for two members of one pool at the same address and port."""
+    """Return the error for two members of one pool at the same address and port."""
     return Conflict(
         f"Another member on this pool is already using ip {address} on protocol_port {port}", code="member_exists"
     )
 
 
 def members_taken(rows: Sequence[Member]) -> Conflict:
-    """Error for new members of which at least one is in the pool already."""
+    """Return the error for new members of which at least one is in the pool already."""
     if len(rows) == 1:
         return duplicate_member(rows[0].address, rows[0].protocol_port)
     return Conflict(
@@ -48,26 +48,27 @@ def members_taken(rows: Sequence[Member]) -> Conflict:
 
 
 def duplicate_monitor() -> Conflict:
-    """Error for a second health monitor of a pool."""
+    """Return the error for a second health monitor of a pool."""
     return Conflict("This pool already has a health monitor", code="monitor_exists")
 
 
 def second_default_pool() -> Conflict:
-    """Error for a default pool of a listener that has one."""
+    """Return the error for a default pool of a listener that already has one."""
     return Conflict("This listener already has a default pool", code="default_pool_set")
 
 
 def duplicate_id() -> Conflict:
-    """Error for an id chosen by the caller that exists."""
+    """Return the error for a new object whose id, chosen by the caller, exists already."""
     return Conflict("Already an entity with that specified id.")
 
 
 def gone_reference(
     error: IntegrityError, *, flavor_id: str | None, availability_zone: str | None = None
 ) -> RequestError | None:
-    """Error if a load balancer's new flavor or zone was deleted meanwhile; None for another constraint.
+    """Return the error for a load balancer whose new flavor or zone was deleted meanwhile; None for another violated
+    constraint.
 
-    SQLite does not report which reference it is, so the text names both.
+    SQLite does not report which of the two it is, so the text names both.
     """
     if "foreign key" not in str(error.orig).lower():
         return None
@@ -77,7 +78,7 @@ def gone_reference(
 
 
 def mirrored(load_balancer_id: str, provider: str) -> Conflict:
-    """Error for a tenant's change of a load balancer that mirrors another system's."""
+    """Return the error for a tenant's change of a load balancer that mirrors another system's."""
     return Conflict(
         f"Load Balancer {load_balancer_id} is managed by the Octavia that uses provider '{provider}': it can only be"
         " changed there.",
@@ -86,7 +87,7 @@ def mirrored(load_balancer_id: str, provider: str) -> Conflict:
 
 
 def held(load_balancer_id: str) -> Conflict:
-    """Error for a tenant's change of a held load balancer."""
+    """Return the error for a tenant's change of a held load balancer."""
     return Conflict(
         f"Load Balancer {load_balancer_id} is held: it is not switched over yet, and can only be changed in the system"
         " that it comes from.",
@@ -95,29 +96,29 @@ def held(load_balancer_id: str) -> Conflict:
 
 
 def pool_in_use(pool_id: str, policy_id: str) -> Conflict:
-    """Error for the delete of a pool to which an L7 policy redirects."""
+    """Return the error for the delete of a pool to which an L7 policy redirects."""
     return Conflict(f"Pool {pool_id} is in use by L7 policy {policy_id}", code="in_use")
 
 
 def in_use(title: str, object_id: str, by_title: str, by_id: str) -> Conflict:
-    """Error for the delete of an object with a child, which must be deleted first."""
+    """Return the error for the delete of an object with a child, which must be deleted first."""
     return Conflict(f"{title} {object_id} is in use by {by_title} {by_id}", code="in_use")
 
 
 def too_many_rules(policy_id: str) -> Conflict:
-    """Error for a policy with too many rules."""
+    """Return the error for a policy with too many rules."""
     return Conflict(f"Too many rules on L7 policy {policy_id}. At most {L7_RULES_MAX} are allowed.")
 
 
 def too_many_rate_limit_policies(listener_id: str) -> Conflict:
-    """Error for a listener with too many rate limit policies."""
+    """Return the error for a listener with too many rate limit policies."""
     return Conflict(
         f"Too many rate limit policies on listener {listener_id}. At most {RATE_LIMIT_POLICIES_MAX} are allowed."
     )
 
 
 def too_many_rate_limit_rules(policy_id: str) -> Conflict:
-    """Error for a rate limit policy with too many rules."""
+    """Return the error for a rate limit policy with too many rules."""
     return Conflict(f"Too many rules on rate limit policy {policy_id}. At most {RATE_LIMIT_RULES_MAX} are allowed.")
 
 
@@ -128,7 +129,7 @@ def check_rule_count(policy_id: str, count: int) -> None:
 
 
 def listener_takes_no_children() -> Invalid:
-    """Error for a pool or policy of a listener that cannot have any."""
+    """Return the error for a pool or policy of a listener that cannot have any."""
     return Invalid(f"Protocol {CHILDLESS_PROTOCOL} listeners cannot have child objects.", code="protocol_mismatch")
 
 
@@ -145,9 +146,9 @@ def check_protocols(listener_protocol: str, pool_protocol: str) -> None:
 
 
 def constraint_text(error: IntegrityError) -> str:
-    """The database's text about the violated constraint, without the row's values.
+    """Return the database's text about the violated constraint, without the row's values.
 
-    SQLite names the columns; other databases name the constraint, which is named after its columns.
+    SQLite names the columns; other databases name the constraint, whose name contains its columns.
     """
     said = str(error.orig).partition("\n")[0]
     # MariaDB puts the values before it
@@ -155,7 +156,9 @@ def constraint_text(error: IntegrityError) -> str:
 
 
 def child_conflict(error: IntegrityError, duplicate: RequestError | None = None) -> RequestError:
-    """The error for an insert of a child: ``duplicate`` if it violated the child's own unique constraint."""
+    """Return the error for a child that violates a constraint: ``duplicate`` if it is the child's own unique
+    constraint.
+    """
     text = constraint_text(error)
     if duplicate is not None and "live_key" in text:
         return duplicate
@@ -163,7 +166,9 @@ def child_conflict(error: IntegrityError, duplicate: RequestError | None = None)
 
 
 def check_tree(tree: LoadBalancerTree) -> None:
-    """Check a tree for contradictions. Raises :class:`Conflict`, :class:`Invalid` or :class:`NotFound`."""
+    """Check that the objects of a new tree do not contradict each other. Raises :class:`Conflict`, :class:`Invalid` or
+    :class:`NotFound`.
+    """
     pools = {pool.id: pool for pool in tree.pools}
     check_ports(tree.listeners)
     check_members(tree.members)

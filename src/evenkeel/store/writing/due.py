@@ -1,7 +1,7 @@
-"""Rows of work outside of the database, such as at the network service, that is repeated until it succeeds.
+"""Rows of work outside of the database, such as calls of the network service, which are repeated until they succeed.
 
-One process at a time takes each row, and it is due again after a growing pause. A table of such rows has the columns
-``due_at`` and ``attempts``, and one column as its primary key.
+One process at a time takes each row, and the row is due again after a growing pause. A table of such rows has the
+columns ``due_at`` and ``attempts``, and one column as its primary key.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from evenkeel.store.engine.clock import db_now, is_past
 
 
 def key_of(table: Table) -> Column[str]:
-    """The table's primary key, a single column."""
+    """Return the table's primary key, a single column."""
     (column,) = table.primary_key.columns
     return column
 
@@ -22,7 +22,7 @@ def key_of(table: Table) -> Column[str]:
 def take_due(
     connection: Connection, table: Table, rows: Iterable[Any], backoff: Backoff, *conditions: ColumnElement[bool]
 ) -> list[Any]:
-    """Take the rows that no other process took since they were read, and that meet the conditions."""
+    """Take due rows that no other process took since they were read, and that meet the conditions; return them."""
     key = key_of(table)
     taken = []
     for row in rows:

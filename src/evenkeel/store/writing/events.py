@@ -45,7 +45,7 @@ def event_row(
     load_balancer_id: LoadBalancerId = LoadBalancerId(""),
     by: Requester = NO_REQUESTER,
 ) -> EventRow:
-    """The row of one event; a text that is too long is cut. ``by``: the operator whose act it is."""
+    """Return the row of one event; a text that is too long is cut. ``by``: the operator whose act the event is."""
     return EventRow(
         kind=kind,
         text=text[:MAX_EVENT_TEXT_CHARACTERS],
@@ -71,8 +71,10 @@ def record_event(
     load_balancer_id: LoadBalancerId = LoadBalancerId(""),
     by: Requester = NO_REQUESTER,
 ) -> None:
-    """Record one event at the database's time. ``kind`` is stable, ``text`` is human-readable. ``by``: the operator
-    whose act it is."""
+    """Record one event at the database's time.
+
+    ``kind`` is stable, ``text`` is human-readable. ``by``: the operator whose act the event is.
+    """
     row = event_row(
         kind=kind,
         text=text,

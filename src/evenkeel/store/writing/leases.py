@@ -1,4 +1,4 @@
-"""Leases by the database's clock: of several processes, one does a piece of work at a time."""
+"""Leases by the database's clock, by which only one of several processes does a piece of work at a time."""
 
 from sqlalchemy import ColumnElement, Connection, Table, or_, update
 
@@ -7,7 +7,9 @@ from evenkeel.store.engine.statements import insert_if_absent
 
 
 def is_free(lease: Table, seconds_max: float) -> ColumnElement[bool]:
-    """Condition: the lease has expired. ``seconds_max``: longest duration of a lease."""
+    """Return the SQL condition that the lease has expired. ``seconds_max``: longest duration; a lease with more time
+    left is invalid.
+    """
     return is_past(lease.c.expires_at, far_seconds=seconds_max)
 
 

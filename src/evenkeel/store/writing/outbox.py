@@ -19,7 +19,7 @@ from evenkeel.store.records import schema
 _notification = schema.notification
 _root = schema.load_balancer
 _COPIED = tuple(each.name for each in _notification.columns if each.name in _root.columns and each.name != "id")
-"""Attributes of the load balancer that an entry has: columns of the same names."""
+"""Attributes of the load balancer that are copied to an entry of the outbox, to columns of the same names."""
 
 
 def record_notifications(connection: Connection, ids: Mapping[LifecycleEvent, Sequence[str]]) -> None:
@@ -45,14 +45,16 @@ def _insert(event: LifecycleEvent) -> Insert:
 
 
 def _flavor() -> Any:
-    """Data of the load balancer's flavor, as JSON."""
+    """Return a subquery for the data of the load balancer's flavor, as JSON."""
     profile, flavor = schema.flavor_profile, schema.flavor
     of_flavor = select(profile.c.flavor_data).join(flavor, flavor.c.flavor_profile_id == profile.c.id)
     return of_flavor.where(flavor.c.id == _root.c.flavor_id).scalar_subquery()
 
 
 def _ids_of(table: Table) -> Any:
-    """Ids of the load balancer's objects in the table, separated by commas; empty without any."""
+    """Return a subquery for the ids of the load balancer's objects in the table, separated by commas; empty without
+    any.
+    """
     id_: Column[str] = table.c.id
     joined = select(func.aggregate_strings(id_, ",")).where(
         table.c.load_balancer_id == _root.c.id, table.c.deleted == false()

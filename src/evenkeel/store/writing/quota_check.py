@@ -49,7 +49,7 @@ COUNTED: dict[str, Table] = {
     "ratelimitpolicy": schema.rate_limit_policy,
     "ratelimitrule": schema.rate_limit_rule,
 }
-"""Table by kind of objects that a quota or a load balancer's limit counts."""
+"""{kind of objects that a quota or a load balancer's limit counts: their table}."""
 QUOTA_OF: dict[type[Any], str] = {
     LoadBalancer: "loadbalancer",
     Listener: "listener",
@@ -61,8 +61,8 @@ QUOTA_OF: dict[type[Any], str] = {
     RateLimitPolicy: "ratelimitpolicy",
     RateLimitRule: "ratelimitrule",
 }
-"""Name of the quota or limit by class of the created object. Rate limits have no quota of their own, as in Octavia's
-specification; the load balancer limits them.
+"""{class of the created object: name of the quota or limit that counts it}. Rate limits have no quota of their own, as
+in Octavia's specification; the load balancer's limits count them.
 """
 
 _IS_IT = _quota.c.project_id == bindparam("quota_project_id")
@@ -72,19 +72,21 @@ _LOCK = update_returning(
 
 
 def has_quota(project_id: ColumnElement[str]) -> ColumnElement[bool]:
-    """SQL condition for other statements: the project has a quota row."""
+    """Return the SQL condition that the project has quotas of its own, for use in other statements."""
     return exists().where(_quota.c.project_id == project_id).correlate_except(_quota).label("has_quota")
 
 
 def count_new_objects(rows: Iterable[Any]) -> Counter[str]:
-    """The number of objects of each kind; a shared monitor was counted when it was created."""
+    """Return the number of objects of each kind; monitors that copy a shared one are left out, because that was counted
+    when it was created.
+    """
     return Counter(
         QUOTA_OF[type(row)] for row in rows if not (isinstance(row, HealthMonitor) and row.shared_monitor_id)
     )
 
 
 class Holder(NamedTuple):
-    """A locked load balancer and its limits."""
+    """A locked load balancer and its limits, for :func:`check_quota`."""
 
     load_balancer_id: LoadBalancerId
     limits: LoadBalancerLimits
@@ -99,10 +101,11 @@ def check_quota(
     has_quota: bool,
     holder: Holder | None = None,
 ) -> None:
-    """Raises :class:`QuotaMet` if ``wanted`` exceeds a quota of the project, :class:`LimitMet` for a limit of
-    ``holder``.
+    """Check that the project may get the ``wanted`` numbers of objects.
 
-    No query without a holder if there are neither quotas of the project's own (``has_quota``) nor default ones.
+    Raises :class:`QuotaMet` for a quota of the project, :class:`LimitMet` for a limit of the load balancer in
+    ``holder``. No query without a holder if there are neither quotas of the project's own (``has_quota``) nor default
+    ones.
     """
     asked = {name for name, count in wanted.items() if count > 0}
     quotas = Quotas()
@@ -124,7 +127,7 @@ def check_quota(
 
 
 def lock_project(connection: Connection, project_id: ProjectId) -> dict[str, int | None]:
-    """The project's own limits; locks its quota row until the transaction ends, so that what is counted afterwards is
+    """Return the project's own quotas, and lock them until the transaction ends, so that what is counted afterwards is
     exact.
     """
     parameters = {"quota_project_id": project_id}
@@ -138,7 +141,9 @@ def lock_project(connection: Connection, project_id: ProjectId) -> dict[str, int
 
 @cache
 def _counts(names: tuple[str, ...], below: tuple[str, ...]) -> Select[Any]:
-    """Query that counts the objects of the project, and of the load balancer."""
+    """Return a query that counts the project's objects of the kinds ``names``, and the load balancer's of the kinds
+    ``below``.
+    """
     own = (_count(COUNTED[name]).label(name) for name in names)
     return select(*own, *(_count_below(COUNTED[name]).label(f"{name}_below") for name in below))
 

@@ -51,7 +51,7 @@ ERROR = ProvisioningStatus.ERROR.value
 Columns = tuple[ColumnElement[Any], ...]
 
 SHAPES = 256
-"""Cached statements, one per set of updated attributes."""
+"""Maximum number of cached statements, one for each set of updated attributes."""
 
 _root = schema.load_balancer
 _PROJECT: ColumnElement[str] = literal_column(f"{_root.name}.project_id", String())
@@ -79,7 +79,7 @@ class Locked(NamedTuple):
 
 
 class Mutable(Enum):
-    """Kind of a write; strict immutability accepts each kind in some statuses only."""
+    """Kinds of writes: strict immutability accepts each kind in some statuses of the load balancer only."""
 
     PART = "part"  # a child of the load balancer
     ITSELF = "itself"  # the load balancer
@@ -102,7 +102,7 @@ class AcceptedStatuses(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Object of a write: the load balancer to be locked, or a child of it."""
+    """The object to be written: a load balancer, or a child of one."""
 
     kind: Kind
     id: str
@@ -121,10 +121,10 @@ def try_lock(
     strict: AcceptedStatuses | None = None,
     own: bool = False,
 ) -> Locked | None:
-    """Lock the load balancer of the target; None if one of them does not exist or is marked deleted.
+    """Lock the target's load balancer and raise its revision; None if one of them does not exist or is marked deleted.
 
-    One statement, and one that records the request of the new revision. ``values`` are set on the load balancer by the
-    same statement. ``own``: the write changes attributes of the load balancer itself. ``strict``: raises
+    One statement, and one that records the request of the new revision. ``values``: attributes of the load balancer to
+    set by the same statement. ``own``: the write changes attributes of the load balancer itself. ``strict``: raise
     :class:`NotFound` for the target, or :class:`Conflict` for a load balancer, marked deleted or not, in a status that
     is not accepted.
     """
@@ -166,8 +166,9 @@ def _raise_revision(
 
 
 def revision_assignments() -> dict[str, Any]:
-    """The columns that a write sets in the load balancer, in this order; parameters ``deadline_seconds`` and
-    ``new_change``."""
+    """Return {column: value} that every write sets in the load balancer, in this order. Parameters:
+    ``deadline_seconds``, ``new_change``.
+    """
     unplaced = _root.c.shard_id.is_(None)
     return {
         **change_assignments(),
@@ -206,7 +207,8 @@ def _parameters(target: Target) -> dict[str, Any]:
 
 
 def _check_status(connection: Connection, target: Target, strict: AcceptedStatuses) -> None:
-    """Raise the error because of the status: :class:`Conflict`, or :class:`NotFound` if there is no such target.
+    """Raise :class:`Conflict` if the status of the load balancer prevented the lock, :class:`NotFound` if there is no
+    such target.
 
     Nothing is raised if the lock failed because the target is marked deleted.
     """
@@ -223,13 +225,15 @@ def _check_status(connection: Connection, target: Target, strict: AcceptedStatus
 
 
 def _root_of(connection: Connection, row: Any) -> tuple[str, str]:
-    """Id and status of a child's load balancer."""
+    """Return id and provisioning status of the load balancer of a child, whose row is given."""
     statement = select(_root.c.provisioning_status).where(_root.c.id == row.load_balancer_id)
     return row.load_balancer_id, connection.scalar(statement) or ""
 
 
 def refuse(connection: Connection, target: Target) -> NoReturn:
-    """Raise the reason why the lock failed: :class:`NotFound`, or :class:`Conflict` for a target marked deleted."""
+    """Raise the error for a target that could not be locked: :class:`NotFound`, or :class:`Conflict` if it is marked
+    deleted.
+    """
     row = read_any(connection, target)
     if target.kind is LOAD_BALANCER:
         raise immutable(LOAD_BALANCER, target.id)
@@ -239,7 +243,9 @@ def refuse(connection: Connection, target: Target) -> NoReturn:
 
 
 def read_any(connection: Connection, target: Target, columns: Columns | None = None) -> Any:
-    """The target's row (these ``columns``, else its kind's), marked deleted or not. Raises :class:`NotFound`."""
+    """Return the target's row, marked deleted or not, with ``columns`` or else all of its kind. Raises
+    :class:`NotFound`.
+    """
     columns = columns or target.kind.columns
     statement = _read(target.kind, target.project_id is not None, target.parent_id is not None, columns)
     row = connection.execute(statement, _parameters(target)).first()
@@ -257,12 +263,12 @@ def _read(kind: Kind, scoped: bool, parented: bool, columns: Columns) -> Select[
 
 
 def immutable(kind: Kind, object_id: str) -> Conflict:
-    """The error for a write on an object marked deleted (Octavia's text)."""
+    """Return the error for a write on an object marked deleted (Octavia's text)."""
     return Conflict(f"{kind.title} {object_id} is immutable and cannot be updated.", code="immutable")
 
 
 def _wrong_state(load_balancer_id: LoadBalancerId, status: str) -> Conflict:
-    """The error for a write on a load balancer in a wrong status (Octavia's text)."""
+    """Return the error for a write on a load balancer in a wrong status (Octavia's text)."""
     return Conflict(f"Invalid state {status} of loadbalancer resource {load_balancer_id}", code="immutable")
 
 
@@ -270,8 +276,8 @@ def _wrong_state(load_balancer_id: LoadBalancerId, status: str) -> Conflict:
 
 
 def pending_status(kind: Kind) -> ColumnElement[str]:
-    """The status of an existing row after a change: PENDING_UPDATE, unless it was never confirmed or is being
-    deleted.
+    """Return the SQL expression for the status of an existing row after a change: PENDING_UPDATE, unless the row was
+    never confirmed or is being deleted.
     """
     status = kind.table.c.provisioning_status
     return case((status.in_((PENDING_CREATE, PENDING_DELETE)), status), else_=PENDING_UPDATE)
@@ -372,7 +378,7 @@ _OWNER = (
 
 
 def owner_of(connection: Connection, shard_id: ShardId | None) -> ShardOwner | None:
-    """The acting agent of the shard, live or not."""
+    """Return the acting agent of the shard, live or not; None without one."""
     if shard_id is None:
         return None
     row = connection.execute(_OWNER, {"shard_id": shard_id}).first()
@@ -384,7 +390,7 @@ def owner_of(connection: Connection, shard_id: ShardId | None) -> ShardOwner | N
 def change_of(
     connection: Connection, row: Any, resources: tuple[Resource, ...], tree: LoadBalancerTree | None = None
 ) -> Change:
-    """The :class:`Change` of a load balancer's row; looks up its owner."""
+    """Build the :class:`Change` of a load balancer from its row; looks up the owner of its shard."""
     return Change(
         load_balancer_id=row.id,
         revision=row.revision,
@@ -397,7 +403,7 @@ def change_of(
 
 
 def changes_of(connection: Connection, condition: ColumnElement[bool]) -> tuple[Change, ...]:
-    """The changes to all load balancers that meet ``condition``, in id order. One statement."""
+    """Return the changes of all load balancers that meet ``condition``, sorted by id. One statement."""
     shard, agent = schema.shard, schema.agent
     statement = (
         select(_root.c.id, _root.c.revision, _root.c.provider, _root.c.shard_id, shard.c.group_number, agent.c.host)

@@ -1,7 +1,7 @@
-"""The last revisions of each load balancer: user, time, and the agent that applied each.
+"""The last revisions of each load balancer: the user who requested each, its time, and the agent that applied it.
 
-A revision's place is its number modulo :data:`KEPT`, so that the newest one takes the place of the oldest by the
-statement that stores it: nothing has to be trimmed.
+A revision's row has its number modulo :data:`KEPT` as its key, so that the statement that stores the newest revision
+overwrites the oldest: nothing has to be trimmed.
 """
 
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ from evenkeel.store.engine.statements import upsert
 from evenkeel.store.records import schema
 
 KEPT = 50
-"""Number of kept revisions of each load balancer."""
+"""Number of revisions kept of each load balancer."""
 
 _revision = schema.load_balancer_revision
 _root = schema.load_balancer
@@ -41,7 +41,9 @@ _VALUES = tuple(column.name for column in _revision.columns if column.name not i
 
 
 def revision_rows(load_balancer_id: LoadBalancerId, at: float) -> Rows:
-    """Row with the user who requested a load balancer that this transaction stores. ``at``: the database's time."""
+    """Return the first revision's row for a load balancer that this transaction stores, with the user who requested it.
+    ``at``: the database's time.
+    """
     return Rows(_revision, [_revision_values(load_balancer_id, 1, at)])
 
 
@@ -54,8 +56,8 @@ def note_revision(connection: Connection, load_balancer_id: LoadBalancerId, revi
 
 
 def note_revisions(connection: Connection, condition: ColumnElement[bool]) -> None:
-    """Store the user for all load balancers that meet ``condition``, whose revisions this transaction raised. One
-    statement.
+    """Store the user who requested it for the revisions that this transaction gave to all load balancers that meet
+    ``condition``. One statement.
     """
     asked = _revision_values(LoadBalancerId(""), 0, 0.0) | {
         "load_balancer_id": _root.c.id,
@@ -108,7 +110,7 @@ class AppliedBy(NamedTuple):
 
 
 def outcomes_statement(changes: Iterable[tuple[StatusChange, AppliedBy]]) -> Run:
-    """Statement that stores which agent applied revisions, or why they failed."""
+    """Return the statement that stores which agent applied each of the revisions, or why that failed."""
     rows = [
         {
             "id": each.was.id,

@@ -21,7 +21,7 @@ _monitor = schema.health_monitor
 def lock_shared_monitor(
     connection: Connection, monitor_id: str, project_id: ProjectId | None, changes: dict[str, Any] | None = None
 ) -> Row[Any]:
-    """Lock a shared monitor and change it; returns its row. Raises :class:`NotFound`."""
+    """Lock a shared monitor, set ``changes`` if there are any, and return its row. Raises :class:`NotFound`."""
     is_it = [_shared.c.id == storable_text(monitor_id)]
     if project_id is not None:
         is_it.append(_shared.c.project_id == storable_text(project_id))
@@ -34,13 +34,14 @@ def lock_shared_monitor(
 
 
 def is_association_of(monitor_id: str) -> tuple[ColumnElement[bool], ...]:
-    """Conditions on ``health_monitor``: the live rows that take their attributes from the shared monitor."""
+    """Return SQL conditions on ``health_monitor``: the row is live, and copies the attributes of the shared monitor."""
     return (_monitor.c.shared_monitor_id == monitor_id, _monitor.c.deleted == false())
 
 
 def resolve_shared_monitor(connection: Connection, row: HealthMonitor, project_id: ProjectId) -> HealthMonitor:
-    """The monitor of a new pool; one that names a shared monitor gets its current attributes, and locks it. Raises
-    :class:`NotFound`, :class:`Conflict`."""
+    """Return the health monitor of a new pool; one that names a shared monitor gets its attributes, and the shared one
+    is locked. Raises :class:`NotFound`, :class:`Conflict`.
+    """
     if row.shared_monitor_id is None:
         return row
     # Locked before it is copied: a change of the shared monitor goes to all copies that exist then.
@@ -50,14 +51,14 @@ def resolve_shared_monitor(connection: Connection, row: HealthMonitor, project_i
 
 
 def check_pool_count(connection: Connection, monitor_id: str) -> None:
-    """Check the number of pools that share the monitor. Raises :class:`Conflict` at the limit."""
+    """Check that one more pool may share the monitor. Raises :class:`Conflict` at the limit."""
     used = connection.scalar(select(func.count()).select_from(_monitor).where(*is_association_of(monitor_id))) or 0
     if used >= POOLS_OF_MONITOR_MAX:
         raise Conflict(f"Health Monitor {monitor_id} is associated with {used} pools; that is as many as may share it.")
 
 
 def copy_in_pool(held: Row[Any], new_id: str, pool_id: str) -> HealthMonitor:
-    """The health monitor of a pool, with the attributes of the locked shared monitor."""
+    """Return a health monitor for the pool with the attributes of the locked shared monitor. ``held``: its row."""
     copied = {name: held._mapping[name] for name in MONITOR_ATTRIBUTES}
     return HealthMonitor(
         id=new_id,

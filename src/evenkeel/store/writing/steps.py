@@ -36,7 +36,7 @@ def check_changes(changes: Mapping[str, Any], allowed: frozenset[str]) -> None:
 
 
 def mark_deleted(connection: Connection, kind: Kind, locked: Locked, *conditions: Any) -> None:
-    """Mark live rows deleted; rows already marked keep their revision."""
+    """Mark rows of a kind that meet the conditions deleted; rows already marked keep their revision."""
     table = kind.table
     connection.execute(
         update(table)
@@ -54,7 +54,7 @@ def mark_deleted(connection: Connection, kind: Kind, locked: Locked, *conditions
 
 
 def as_new(row: AnyChild, locked: Locked) -> AnyChild:
-    """The child in the state in which it is first stored: in its load balancer's project, and not confirmed."""
+    """Return the child in the state in which it is first stored: in its load balancer's project, and not confirmed."""
     return replace(
         row,
         load_balancer_id=locked.id,

@@ -14,7 +14,7 @@ _root, _tag = schema.load_balancer, schema.load_balancer_tag
 
 
 def tag_rows(load_balancer_id: str, tags: Iterable[str]) -> Rows:
-    """Rows of tags for a load balancer that has none yet."""
+    """Return rows of tags for a load balancer that has none yet."""
     return Rows(_tag, [{"tag": tag, "load_balancer_id": load_balancer_id} for tag in sorted(set(tags))])
 
 

@@ -1,4 +1,4 @@
-"""Checks of ids that another system chose: no object of any kind may have one of them already."""
+"""Checks of ids that another system chose: no object of any kind may already have one of them."""
 
 from collections.abc import Iterable
 
@@ -25,5 +25,5 @@ def check_ids_free(connection: Connection, ids: Iterable[str]) -> None:
 
 
 def id_taken(what: str) -> MirrorConflict:
-    """Error for an id that another object has."""
+    """Return the error for an id, described by ``what``, that another object has."""
     return MirrorConflict(f"{what} already, and does not belong to this load balancer as such.", code=ID_TAKEN)

@@ -1,4 +1,4 @@
-"""Locks and quota checks of every tenant's write, by the store's options."""
+"""Revision locks and quota checks of tenants' writes, by the store's options."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -19,7 +19,9 @@ T = TypeVar("T")
 
 
 class TenantWrites:
-    """The revision lock and quota checks, by the store's options. ``in_error``: see :class:`AcceptedStatuses`."""
+    """Lock and checks that every tenant's write needs, by the store's options. ``in_error``: see
+    :class:`AcceptedStatuses`.
+    """
 
     def __init__(self, options: StoreOptions, *, in_error: bool = False) -> None:
         self.options = options
@@ -34,8 +36,8 @@ class TenantWrites:
         values: dict[str, Any] | None = None,
         mirrored_too: bool = False,
     ) -> Locked:
-        """Lock like :meth:`try_lock`; raises :class:`NotFound` or :class:`Conflict` if the object is missing or marked
-        deleted.
+        """Lock like :meth:`try_lock`, but raise :class:`NotFound` or :class:`Conflict` if the object is missing or
+        marked deleted.
         """
         locked = self.try_lock(connection, target, mutable, values=values, mirrored_too=mirrored_too)
         return locked or refuse(connection, target)
@@ -72,14 +74,13 @@ class TenantWrites:
         return locked
 
     def check_quota(self, connection: Connection, locked: Locked, *rows: Child) -> None:
-        """Check quotas of the project and limits of the load balancer for new objects.
-
-        Raises :class:`QuotaMet` or :class:`LimitMet`.
+        """Check quotas of the project and limits of the load balancer for these new objects. Raises :class:`QuotaMet`
+        or :class:`LimitMet`.
         """
         self.check_growth(connection, locked, count_new_objects(rows))
 
     def check_growth(self, connection: Connection, locked: Locked, more: Mapping[str, int]) -> None:
-        """Check quotas and limits for ``more`` objects of each kind. See :meth:`check_quota`."""
+        """Check quotas and limits for ``more``: {kind: number of new objects}. See :meth:`check_quota`."""
         quota_check.check_quota(
             connection,
             locked.project_id,
@@ -91,9 +92,10 @@ class TenantWrites:
 
 
 def tenant_write(function: Callable[Concatenate[TenantWrites, P], Op[T]]) -> Method[P, T]:
-    """Return a store's method that runs the operation of a tenant's write in a write transaction.
+    """Return a method of a store that runs the operation of a tenant's write in a write transaction.
 
-    The method has the function's parameters after ``writes``, which is the store's own. The contract is the port's.
+    The method has the function's parameters after ``writes``, which is the store's own. The contract of the method is
+    that of the port.
     """
 
     async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
