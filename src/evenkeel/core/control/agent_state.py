@@ -1,4 +1,4 @@
-"""An agent's state, and why shards of it are not where they should be: the same for all APIs.
+"""An agent's state, and why its shards are not where they should be: the same for all APIs.
 
 The reasons are placement blockers (:class:`evenkeel.core.placement.PlacementReasons`); this module formats them.
 """
@@ -34,7 +34,9 @@ def agent_state(agent: Agent) -> AgentState:
 
 
 def waiting_shards(agent: Agent) -> int:
-    """Number of the agent's shards that another agent is to serve, and does not yet."""
+    """Return the number of shards that have to go to another agent, because this one is not up: those it acts for, and
+    unserved ones whose home it is.
+    """
     if agent_state(agent) is AgentState.UP:
         return 0
     return agent.acting_shards + agent.unserved_shards
@@ -64,8 +66,8 @@ def why_waiting(agent: Agent) -> str:
 
 
 def why_away(agent: Agent) -> str:
-    """Return why shards whose home is the agent and that other agents serve do not return (human-readable); empty if
-    there are none, or they will.
+    """Return why shards that have the agent as home, and are served by other agents, do not return (human-readable);
+    empty if there are none, or they will return.
     """
     if not agent.away_shards:
         return ""

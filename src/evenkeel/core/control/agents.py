@@ -38,7 +38,7 @@ class Agent(Value):
     failback_asked: bool = False
     """True if an operator requested that the agent's shards return home (``failback`` manual)."""
     silent_since: float | None = None
-    """Time at which the agent's session expired without being ended; None if it did not."""
+    """Time at which the agent's session expired without being ended; None: the session is live, or was ended."""
     reachable_devices: int | None = None
     """Number of devices that the agent reached by its last state report; None: not reported yet."""
     session_id: SessionId | None = None
@@ -60,9 +60,9 @@ class Agent(Value):
     acting_shards: int = 0
     home_shards: int = 0
     load_balancers: int = 0
-    """Number of load balancers whose shard has this agent as its home ("bound")."""
+    """Number of load balancers whose shard has this agent as its home."""
     handing_over: int = 0
-    """Number of shards the agent acts for and was requested to release to another agent."""
+    """Number of shards for which the agent acts and that it was requested to release to another agent."""
     away_shards: int = 0
     """Number of shards whose home is the agent and for which another agent acts."""
     unserved_shards: int = 0
@@ -78,7 +78,7 @@ class Agent(Value):
     reschedule: RescheduleMode = RescheduleMode.CONTROL
     """How shards of the agent's device group may move."""
     failback: FailbackMode = FailbackMode.AUTO
-    """Failback mode of the agent's environment."""
+    """Whether and how shards return to the agent as their home: failback mode of its environment."""
     halted_reason: str = ""
     """Reason why the circuit breaker of the agent's environment is open; empty: it is closed."""
 

@@ -15,12 +15,14 @@ class Environment(Value):
 
     name: str
     device_driver: str
-    """Name of the only device driver whose agents may join."""
+    """Name of the device driver; only agents with this driver may join the environment."""
     description: str = ""
     created_at: float = 0.0
     failback: FailbackMode = FailbackMode.AUTO
     breaker_share: float = 0.5
-    """Share of the environment's agents; if more of them fall silent together, the circuit breaker opens. 1: never."""
+    """Share of the environment's agents that opens the circuit breaker if more fall silent together; 1: the breaker
+    never opens.
+    """
     breaker_agents: int = 3
     """Smallest number of silent agents that opens the circuit breaker, together with ``breaker_share``."""
     vip_networks_allowed: tuple[str, ...] = ()
@@ -58,7 +60,7 @@ class GroupReach(Value):
 
 
 class ServedBy(Value):
-    """The environment of a load balancer, and other facts that never change: so they may be cached."""
+    """The environment of a load balancer, and other facts about it that never change, so that they may be cached."""
 
     load_balancer_id: LoadBalancerId
     project_id: ProjectId
@@ -66,8 +68,8 @@ class ServedBy(Value):
     """Name of the load balancer's environment, which cannot be deleted while the load balancer exists."""
     device_driver: str
     vip_address: str | None
-    """Address of the VIP if all VIPs are of one address family. None: they are of both; or there is no VIP, or one that
-    exists only while an LBaaS v1 pool has a listener.
+    """Address of the VIP if all VIPs are of one address family. None: the VIPs are of both families; or there is no
+    VIP, or one that exists only while an LBaaS v1 pool has a listener.
     """
     data_path: DataPath = "proxy"
-    """Way of the load balancer's connections, by its flavor."""
+    """Whether a proxy or the kernel of the devices forwards the load balancer's connections, by its flavor."""

@@ -1,40 +1,44 @@
 """Growth and limits of epochs: all code that stores or compares epochs uses this module.
 
-An epoch is the larger part of the fencing token (the smaller one is the owner's session), and only grows. So an
-attacker who could set one near the end of its range would lock out every other owner permanently. That is why every
-process refuses epochs above :data:`EPOCH_MAX`, and why none raises one by more than :data:`EPOCH_JUMP_MAX` in one step:
-an attacker needs 2**33 accepted calls to reach the end, and an honest owner that meets a guard far ahead of its
-database (restored from an old backup) still gets above it in a few steps.
+An epoch is a number that each new owner of a shard raises. With the owner's session it is the fencing token in the
+*guard*, the mark by which a device refuses writes of former owners; of two tokens the one with the larger epoch wins.
+An epoch only grows, so an attacker who could set one near the end of its range would lock out every other owner
+permanently. That is why every process refuses epochs above :data:`EPOCH_MAX`, and why none raises one by more than
+:data:`EPOCH_JUMP_MAX` in one step: an attacker needs 2**33 accepted calls to reach the end, and an honest owner that
+meets a guard far ahead of its database (restored from an old backup) still gets above it in a few steps.
 """
 
 from evenkeel.core.kit.ids import ShardId
 from evenkeel.core.kit.values import Wire
 
 EPOCH_MAX = 2**53
-"""The largest accepted epoch. Every JSON implementation represents it exactly, and it fits SQL's BIGINT.
-At a thousand takeovers a second a shard gets there after 285,000 years."""
+"""The largest accepted epoch. Every JSON implementation represents it exactly, and it fits SQL's BIGINT. At a thousand
+takeovers a second a shard reaches it after 285,000 years.
+"""
 EPOCH_JUMP_MAX = 2**20
 """The most by which an epoch is raised in one step. A shard needs a week of takeovers every half second to grow by this
-much, so an honest database is at most a few of these behind its device.
+much, so an honest database is at most a few jumps behind its device.
 """
 
 
 def is_plausible(epoch: int) -> bool:
-    """Whether ``epoch`` is in the accepted range. Epochs outside of it are refused, not compared."""
+    """Whether ``epoch`` is in the accepted range. Epochs outside of the range are refused, not compared."""
     return 0 <= epoch <= EPOCH_MAX
 
 
 def next_epoch(current: int, seen: int) -> int:
-    """Return the next epoch of an owner at ``current`` that met a guard of ``seen``: above both, or one jump above
-    ``current`` if ``seen`` is further away; the caller then meets the guard again and repeats the call. A result above
-    :data:`EPOCH_MAX` is not :func:`is_plausible`: the range is used up, and the caller refuses.
+    """Return the next epoch of an owner at ``current`` that found the epoch ``seen`` on a device.
+
+    It is above both, or one jump above ``current`` if ``seen`` is further away; the caller then finds ``seen`` again
+    and repeats the call. A result above :data:`EPOCH_MAX` is not :func:`is_plausible`: the range is used up, and the
+    caller refuses.
     """
     return min(max(current, seen) + 1, current + EPOCH_JUMP_MAX)
 
 
 def reachable(current: int, wanted: int) -> bool:
-    """Whether the owner at ``current`` may move to ``wanted`` in one step. Another rule checks that ``wanted`` is not
-    older.
+    """Whether an owner at the epoch ``current`` may move to ``wanted`` in one step. Another rule checks that ``wanted``
+    is not older.
     """
     return wanted - current <= EPOCH_JUMP_MAX
 
@@ -43,7 +47,7 @@ __all__ = ["EPOCH_JUMP_MAX", "EPOCH_MAX", "is_plausible", "next_epoch", "reachab
 
 
 class ShardEpoch(Wire):
-    """A shard at one epoch."""
+    """A shard and its epoch at one moment."""
 
     shard_id: ShardId
     epoch: int

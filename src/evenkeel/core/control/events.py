@@ -16,7 +16,7 @@ class Event(Value):
     shard_id: ShardId = ShardId("")
     load_balancer_id: LoadBalancerId = LoadBalancerId("")
     user_name: str = ""
-    """Name, or else id, of the operator who caused the event. Empty: the operator is unnamed, or the event has another
+    """Name, or else id, of the operator who caused the event. Empty: the operator has neither, or the event has another
     cause.
     """
     user_id: str = ""

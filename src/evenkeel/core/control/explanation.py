@@ -22,7 +22,9 @@ class Explanation(NamedTuple):
 
 
 def explanation(hosting: Mapping[str, Any]) -> Explanation:
-    """Explanation by the first matching rule, for an answer of ``/loadbalancers/{id}/agent``."""
+    """Return the explanation by the first rule that matches. ``hosting``: an answer of
+    ``/loadbalancers/{id}/agent``.
+    """
     return next(found for rule in RULES if (found := rule(hosting)) is not None)
 
 

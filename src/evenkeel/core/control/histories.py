@@ -1,4 +1,6 @@
-"""Histories: spans of commits that the same database has, and agents that know of another one."""
+"""Histories of the database: a history is a span of commits without loss, with a random id. Agents may know histories
+of another database.
+"""
 
 from evenkeel.core.kit.values import Value
 
@@ -16,10 +18,14 @@ class UnknownHistory(Value):
 
 
 class History(Value):
-    """A history of the database without lost commits: another history begins when the database lost commits."""
+    """The current history of the database: a span of commits without loss, which ends when the database loses
+    commits.
+    """
 
     id: str
     """Random id of the history; empty: unknown."""
     begun_at: float
     unknown: tuple[UnknownHistory, ...] = ()
-    """Histories of other databases; they halt every removal from devices until an operator accepts them."""
+    """Unknown histories: those of other databases, named by agents. They halt every removal from devices until an
+    operator accepts them.
+    """

@@ -1,4 +1,4 @@
-"""Load balancers that come from another system: comparison with those that were imported before. Pure."""
+"""Imports of load balancers from another system: comparison with the load balancers that were imported before. Pure."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -22,13 +22,14 @@ from evenkeel.core.resources.model import (
 from evenkeel.core.resources.tree_changes import FIXED, children_of, tree_changes
 
 Outcome = Literal["new", "imported", "present", "differs", "outdated", "updated"]
-"""Result of an import. ``new``: it would be created; ``imported``: it was created now; ``present``: it exists as given;
-``differs``: it exists, is not held and differs; it is never changed; ``outdated``: it is held and differs, and would be
-updated; ``updated``: it is held, differed, and is as given now.
+"""Result of an import. ``new``: the load balancer would be created; ``imported``: it was created now; ``present``: it
+exists as given; ``differs``: it exists, is not held and differs, so it stays unchanged; ``outdated``: it is held and
+differs, and would be updated; ``updated``: it is held, differed, and is as given now. Held: another system still serves
+it.
 """
 
 DIFFERENCES_MAX = 50
-"""Most differences that are listed for one load balancer."""
+"""Maximum number of differences that are listed for one load balancer."""
 _TITLES: dict[type[Child], str] = {
     Listener: "listener",
     Pool: "pool",
@@ -44,11 +45,11 @@ _OF_CATALOGUE = ("flavor_id", "availability_zone")
 
 
 class StoredLoadBalancer(Value):
-    """A stored load balancer to which an import is compared."""
+    """A stored load balancer with which an import is compared."""
 
     tree: LoadBalancerTree
     mirrored: bool
-    """Whether it mirrors another system's, which alone may change it."""
+    """Whether the load balancer mirrors another system's, which alone may change it."""
 
 
 def differences(stored: LoadBalancerTree, given: LoadBalancerTree) -> tuple[str, ...]:

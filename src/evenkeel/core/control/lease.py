@@ -1,7 +1,8 @@
-"""The agent's own view of its session: until when it may write.
+"""The agent's own view of its session: until when the agent may write to devices.
 
 The lease is measured on the agent's monotonic clock from *before* the keepalive was sent, so it always ends earlier
-here than in the database. It is one of three locks; only the guard on the device is always right.
+here than in the database. It is one of three locks; only the guard on the device (epoch and session of the owner,
+checked at each write) is always right.
 """
 
 from evenkeel.core.kit.values import Value
@@ -14,11 +15,11 @@ class Lease(Value):
     ttl_seconds: float
 
     def remaining_seconds(self, now_seconds: float) -> float:
-        """Seconds until the lease ends; never negative."""
+        """Return seconds until the lease ends; never negative."""
         return max(0.0, self.asked_at_seconds + self.ttl_seconds - now_seconds)
 
     def allows(self, now_seconds: float, needed_seconds: float) -> bool:
-        """Whether work that takes up to ``needed_seconds`` may be started now."""
+        """Whether work that takes up to ``needed_seconds`` may be started now, because it ends before the lease."""
         return self.remaining_seconds(now_seconds) >= needed_seconds
 
 

@@ -41,8 +41,8 @@ class LoadBalancerSummary(Value):
 
 
 class TagFilter(Value):
-    """Filter by tags that objects must and must not have; an empty set filters nothing. No tag
-    contains a comma here.
+    """Filter by tags that objects must or must not have; an empty attribute filters nothing. No tag contains a comma
+    here.
     """
 
     every: tuple[str, ...] = ()
@@ -94,16 +94,16 @@ class FoundLoadBalancer(Value):
     status_reason: str
     operating_reason: str
     held: bool
-    """True: it was imported and is not switched over yet."""
+    """True: the load balancer was imported, and the other system still serves it."""
     created_at: float
     updated_at: float | None
 
 
 class FoundPage(Value):
-    """One page of the load balancers that a search finds, and how many it finds at all."""
+    """One page of the load balancers that a search finds, with their total number."""
 
     page: Page
-    """A page of :class:`FoundLoadBalancer`."""
+    """The found load balancers of the page, as :class:`FoundLoadBalancer`."""
     total: int
     total_is_exact: bool
-    """False: there are more than ``total``, and they were not counted."""
+    """False: more than ``total`` load balancers match; counting stopped there."""

@@ -1,4 +1,6 @@
-"""Load balancers that mirror those of another system's database, as Octavia's provider driver puts them."""
+"""Mirrored load balancers: each shows one of another system's database, which alone changes it. Octavia's provider
+driver sends them.
+"""
 
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import LoadBalancerId
@@ -9,25 +11,27 @@ DIGEST_CHARACTERS_MAX = 64
 CHANGE_CHARACTERS_MAX = 64
 HOLDER_CHARACTERS_MAX = 255
 LEASE_SECONDS_MAX = 60.0
-"""Longest lease, seconds: for so long no other process writes after its holder has died."""
+"""Longest lease of a writer in seconds: after its holder has died, no other process writes for so long."""
 IDS_MAX = 500
-"""Most load balancers in one request for statuses or statistics, and on one page."""
+"""Maximum number of load balancers in one request for statuses or statistics, and on one page."""
 
 
 class MirrorConflict(Conflict):
-    """The mirror has another state than the writer believes. ``code``: a word for the kind of conflict."""
+    """A write of a mirrored load balancer was refused: the stored state is not the one on which the writer relies.
+    ``code``: kind of conflict, a constant below.
+    """
 
 
 STALE_SNAPSHOT = "stale_snapshot"
-"""Code: the stored snapshot is newer."""
+"""Code of a conflict: a newer snapshot of the other system's database is stored."""
 BEING_DELETED = "being_deleted"
-"""Code: the load balancer, or one that has the VIP's address, was deleted here, and its devices have not confirmed that
-yet.
+"""Code of a conflict: the load balancer, or one with the VIP's address, was deleted here, and its devices have not
+confirmed that yet.
 """
 ID_TAKEN = "id_taken"
-"""Code: the id belongs to another object, or to one that is no mirror of this provider."""
+"""Code of a conflict: the id belongs to another object, or to one that is no mirror of this provider."""
 ADDRESS_TAKEN = "address_taken"
-"""Code: another load balancer has the VIP's address."""
+"""Code of a conflict: another load balancer has the VIP's address."""
 
 
 class MirrorMark(Value):
@@ -39,8 +43,8 @@ class MirrorMark(Value):
     digest: str
     """Checksum of the state, computed by the other system; opaque here."""
     change: str | None = None
-    """Identity of the other system's operation that is pending; opaque here. A new one is applied to devices even if
-    it changed no object: a failover. None: none is pending, or it is not known.
+    """Identity of the other system's pending operation; opaque here. A new identity makes devices apply the load
+    balancer again, even if no object changed: a failover. None: no operation is pending, or it is not known.
     """
 
 
@@ -61,17 +65,17 @@ class MirrorEntry(Value):
 
 
 class MirrorChanges(Value):
-    """Mirrored load balancers whose statuses, or those of objects below them, have changed."""
+    """Mirrored load balancers whose own statuses, or those of their children, have changed since a cursor."""
 
     cursor: str
-    """Text from which the next request goes on."""
+    """Opaque text to send with the next request, which returns later changes."""
     ids: tuple[LoadBalancerId, ...] = ()
     all: bool = False
-    """True: any may have changed, because the cursor is not known or there are too many."""
+    """True: any load balancer may have changed, because the cursor is not known or there are too many changes."""
 
 
 class ListenerTotals(Value):
-    """Totals of one listener since it was created; bytes and connections."""
+    """Totals of bytes and connections of one listener since it was created."""
 
     id: str
     bytes_in: int
@@ -85,7 +89,7 @@ class WriterLease(Value):
     """The right of one process to write a provider's load balancers."""
 
     holder: str
-    """The process that has it, also if it is another one; empty: none."""
+    """Name of the process that has the lease, which may be another one than the caller; empty: no process has it."""
     is_held: bool
     """True: the process that requested the lease has it."""
 
@@ -99,7 +103,7 @@ class ObjectStatus(Value):
 
 
 class MirrorStatus(Value):
-    """Statuses of a mirrored load balancer and its children, also of those that devices still have to remove."""
+    """Statuses of a mirrored load balancer and its children, also of children that devices still have to remove."""
 
     id: LoadBalancerId
     snapshot: float

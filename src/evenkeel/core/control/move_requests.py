@@ -1,4 +1,4 @@
-"""Requests of operators to move load balancers, and their moves as operators see them."""
+"""Requests of operators to move load balancers to another device group, and the moves as operators see them."""
 
 from evenkeel.core.control.moves import MoveStep
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, ShardId
@@ -13,11 +13,11 @@ class DeviceGroupPlace(Value):
     device_driver: str
     capacity_score: float
     at_limit: tuple[str, ...] = ()
-    """Metrics at their limit (human-readable)."""
+    """Capacity metrics of the device group that are at their limit (human-readable)."""
 
 
 class MovableLoadBalancer(Value):
-    """A load balancer that an operator wants to move, with what decides whether that is possible."""
+    """A load balancer that an operator wants to move, with the facts that decide whether the move is possible."""
 
     id: LoadBalancerId
     name: str
@@ -37,33 +37,37 @@ class MovableLoadBalancer(Value):
     availability_zone: str | None
     zone_group_number: int | None
     network_port: bool
-    """True: the network service has a port for its VIP, which is bound to a host."""
+    """True: the load balancer's VIP has a port at the network service, which is bound to a host."""
     certificates: int
-    """Number of references to a key manager."""
+    """Number of references to a key manager in the load balancer's listeners and pools."""
     attached_networks: int
-    """Number of networks to which its present devices are attached for its project."""
+    """Number of networks to which the load balancer's present devices are attached for its project."""
 
 
 class MoveRequest(Value):
-    """A checked request: load balancers of one project, to a device group."""
+    """A checked request to move load balancers of one project to a device group."""
 
     project_id: ProjectId
     environment: str
     group_number: int
     load_balancer_ids: tuple[LoadBalancerId, ...]
     home_agent_id: AgentId | None
-    """Home of the project's shard there if it has to be created; None: no agent is up."""
+    """Home agent of the project's shard on the target group if the shard has to be created; None: no agent
+    there is up.
+    """
     whole_project: bool
-    """True: the project's new load balancers go there, too."""
+    """True: new load balancers of the project are placed on the target group, too."""
     listening: tuple[LoadBalancerId, ...] = ()
-    """Load balancers whose present devices answer only what is routed to them."""
+    """Ids of load balancers whose present devices answer only what is routed to them, so they need not stop before the
+    new devices start.
+    """
     target_listens: bool = False
     by_operator: tuple[LoadBalancerId, ...] = ()
-    """Load balancers whose VIPs an operator routes."""
+    """Ids of load balancers whose VIPs an operator routes to the new devices."""
 
 
 class MoveProgress(Value):
-    """The last move of a load balancer."""
+    """The last move of a load balancer to another device group, as operators see it."""
 
     load_balancer_id: LoadBalancerId
     name: str
@@ -71,7 +75,7 @@ class MoveProgress(Value):
     vip_address: str
     step: MoveStep
     source: str
-    """Device group, ``<environment>/<number>``."""
+    """Device group from which the load balancer moves: ``<environment>/<number>``."""
     target: str
     source_shard_id: ShardId
     target_shard_id: ShardId

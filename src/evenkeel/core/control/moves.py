@@ -36,7 +36,7 @@ CLEANED = -1
 
 
 class MoveStep(StrEnum):
-    """Step of a move; see the table above."""
+    """Step of a move; the table in the module's docstring explains each."""
 
     PREPARING = "preparing"
     STOPPING = "stopping"
@@ -47,22 +47,24 @@ class MoveStep(StrEnum):
 
 
 class Move(Value):
-    """A move of one load balancer as it is stored."""
+    """A move of one load balancer to another device group, as it is stored."""
 
     load_balancer_id: LoadBalancerId
     source_shard_id: ShardId
     target_shard_id: ShardId
     standby_shard_id: ShardId
-    """Shard whose devices hold a copy; empty if the move is done."""
+    """Shard whose devices hold a copy of the load balancer without owning it; empty if the move is done."""
     step: MoveStep
     source_listens: bool
     """True: the source's devices answer only what is routed to them, so they need not stop first."""
     target_listens: bool
-    """True: the target's devices answer only what is routed to them, which counts if the move goes back."""
+    """True: the target's devices answer only what is routed to them; used if the move goes back."""
     by_operator: bool
     """True: an operator routes the VIP's traffic, and confirms when that is done."""
     standby_revision: int = 0
-    """Newest revision that the standby's devices confirmed; :data:`CLEANED`: that they hold nothing."""
+    """Newest revision of the copy that the standby shard's devices confirmed; :data:`CLEANED`: that they hold
+    nothing.
+    """
     reason: str = ""
     """Why the step does not end, or why the move went back (human-readable)."""
     refused: bool = False
@@ -72,15 +74,15 @@ class Move(Value):
     back_asked: bool = False
     finish_asked: bool = False
     deadline_at: float | None = None
-    """Time by the database's clock at which the step is given up."""
+    """Time by the database's clock at which the move stops waiting for the end of the step."""
     stopped_at: float | None = None
     """Time at which the devices that answered for the VIP were ordered to stop."""
     gap_seconds: float | None = None
-    """Time for which no device was known to answer for the VIP; None: not known yet."""
+    """Length of the interruption: time for which no device was known to answer for the VIP; None: not known yet."""
 
 
 class MovingLoadBalancer(Value):
-    """State of a load balancer that decides about the next step of its move."""
+    """Facts about a load balancer that decide about the next step of its move."""
 
     revision: int
     applied_revision: int
@@ -103,11 +105,13 @@ class Transition(Value):
     owner: ShardId | None = None
     """The new owner; None: unchanged."""
     raises_revision: bool = False
-    """True: the owner's devices have to be written, so the load balancer gets a new revision."""
+    """True: the load balancer gets a new revision, so that the owner's devices are written."""
 
 
 def next_transition(move: Move, lb: MovingLoadBalancer, now: float) -> Transition | None:
-    """Return the next step; None: it is not time yet. ``now``: by the database's clock, in seconds."""
+    """Return the next step of a move if it is due; None: it is not. ``now``: time by the database's clock, in
+    seconds.
+    """
     if move.step is MoveStep.DONE:
         return None
     # Before the check for a deletion, which would begin the cleaning again each time.
@@ -201,7 +205,7 @@ def _starting(move: Move, now: float) -> Transition:
 
 
 def _swap_source_and_target(move: Move, reason: str, now: float) -> Transition:
-    """Go back from a target that is the owner: it is the source of the way back."""
+    """Turn the move back when the target already owns the load balancer: the target is the source of the way back."""
     started = move.step is not MoveStep.STARTING
     way_back = replace(
         move,

@@ -9,11 +9,13 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.status.lifecycle import LifecycleEvent
 
 LEASE_SECONDS_MAX = 60.0
-"""Longest turn: for so long no other controller sends after the one whose turn it is has died."""
+"""Longest turn of a controller that sends notifications, in seconds: after it has died, no other one sends for
+so long.
+"""
 
 
 class PendingNotification(Value):
-    """An entry of the outbox: an event that is still to be sent, and the load balancer at that time."""
+    """An entry of the outbox: an event that is still to be sent, and the load balancer's attributes at that time."""
 
     id: int
     """Position in the outbox; entries of one load balancer are in the order of their events."""
@@ -30,7 +32,9 @@ class PendingNotification(Value):
     provisioning_status: str
     operating_status: str
     vip_address: str | None
-    """None, as the ids below: the load balancer has no VIP, as without a vip of LBaaS v1."""
+    """Address of the VIP; None, like the ids below, if the load balancer has no VIP: it was made for an LBaaS v1 pool
+    without a vip.
+    """
     vip_subnet_id: str | None
     vip_network_id: str | None
     vip_port_id: str | None
@@ -44,24 +48,24 @@ class PendingNotification(Value):
 
 
 class OutboxState(Value):
-    """Number and age of the outbox's entries."""
+    """Number and age of the notifications that wait in the outbox."""
 
     count: int
     oldest_seconds: float
-    """Age of the oldest entry; 0 without any."""
+    """Age of the oldest waiting notification in seconds; 0 if none waits."""
 
 
 class Notification(Value):
     """A notification as oslo.messaging sends them."""
 
     exchange: str
-    """Control exchange of the service by which the event is named."""
+    """Control exchange on the broker, that of the service whose name the event has."""
     message_id: str
-    """Id that each repetition of the notification has, too, so that consumers can discard repetitions."""
+    """Id of the notification; each repetition has the same, so that consumers can discard repetitions."""
     publisher_id: str | None
     event_type: str
     timestamp: str
-    """UTC, such as ``2026-01-31 12:00:00.000000``."""
+    """Time of the event in UTC, such as ``2026-01-31 12:00:00.000000``."""
     payload: dict[str, Any]
     context: dict[str, Any]
     """Context of the request that caused the event."""

@@ -1,4 +1,4 @@
-"""Objects on devices that the database does not have."""
+"""Orphans: objects on devices that the database does not contain."""
 
 from evenkeel.core.control.histories import UnknownHistory
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
@@ -6,24 +6,24 @@ from evenkeel.core.kit.values import Value
 
 
 class OrphanSummary(Value):
-    """Counts of orphans: objects on devices that the database does not contain; and seconds until the first one is
+    """Counts of orphans (objects on devices that the database does not contain), and seconds until the first is
     removed.
     """
 
     load_balancers: int = 0
-    """Number of orphaned load balancers in partitions of tenants with a shard."""
+    """Number of orphaned load balancers in partitions of tenants that have a shard."""
     load_balancers_removed_in_seconds: float | None = None
     """Seconds until the first orphaned load balancer may be removed; None: none is removed automatically."""
     partitions: int = 0
-    """Number of partitions of tenants without a shard."""
+    """Number of orphaned partitions: those of tenants without a shard."""
     partitions_removed_in_seconds: float | None = None
     """Seconds until the first partition may be emptied; None: none is emptied automatically."""
     unknown_histories: tuple[UnknownHistory, ...] = ()
-    """Histories of other databases; while there are any, nothing is removed."""
+    """Histories of other databases that agents named; while there are any, nothing is removed."""
 
 
 class OrphanedPartition(Value):
-    """A partition on the devices of a group, of a tenant without a shard there."""
+    """A tenant's partition on the devices of a group in which the tenant has no shard."""
 
     project_id: ProjectId
     seconds: float
@@ -31,7 +31,9 @@ class OrphanedPartition(Value):
 
 
 class OrphanedLoadBalancer(Value):
-    """A load balancer on the devices of a non-empty shard that is missing from the database."""
+    """A load balancer that devices hold and the database does not contain, in the partition of a tenant that has a
+    shard.
+    """
 
     load_balancer_id: LoadBalancerId
     seconds: float

@@ -16,8 +16,10 @@ CONTROLLER_KEPT_SECONDS = 600.0
 
 
 class SeenController(Value):
-    """A process that serves the API. ``message_broker``: why the process cannot send messages; empty: it can.
-    ``silent_seconds``: seconds since its last heartbeat, by the database's clock.
+    """A controller, a process that serves the API, as operators see it.
+
+    ``message_broker``: why the process cannot send messages; empty: it can. ``silent_seconds``: seconds since its last
+    heartbeat, by the database's clock.
     """
 
     id: str
@@ -36,8 +38,10 @@ class SeenController(Value):
 
 
 class Revision(Value):
-    """One change of a load balancer. ``user`` empty: the change comes from a renewed certificate or a changed network,
-    not from a request. ``applied_at`` None: not on the device yet. ``problem``: error of the last failed attempt.
+    """One change of a load balancer.
+
+    ``user`` empty: the change comes from a renewed certificate or a changed network, not from a request. ``applied_at``
+    None: no device has it yet. ``problem``: error of the last failed attempt.
     """
 
     number: int
@@ -63,8 +67,10 @@ class AgentShards(Value):
 
 
 class Owners(Value):
-    """Agents that may write to devices. ``shards``: common shards, and tenants' ones of device groups that
-    have few of them."""
+    """Agents, and the shards for which they may write to devices.
+
+    ``shards``: the common shards, and tenants' shards of device groups that have few of them.
+    """
 
     agents: tuple[Agent, ...]
     lines: tuple[AgentShards, ...]

@@ -4,16 +4,16 @@ from evenkeel.core.kit.values import Value
 
 
 class ChangeIndicator(Value):
-    """Cheap change indicator: if it equals that of the last tick, the scheduler skips the full read."""
+    """Cheap indicator of changes: if it equals that of the last tick, the scheduler skips the full read."""
 
     now_seconds: float
     """Time of the database's clock in seconds."""
     calm: bool
-    """True if every agent's session is live or was ended, none of them changed lately, and no shard or load balancer
-    waits for an agent: then only a change of ``marks`` leads to a decision.
+    """True: time alone leads to no decision, only a change of ``marks`` does. Every agent's session is live or was
+    ended, none changed lately, and no shard or load balancer waits for an agent.
     """
     marks: tuple[float, ...]
-    """Counts and sums over the agents' rows. Other values: something has changed."""
+    """Counts and sums over the agents' rows; other values than at the last tick mean that something has changed."""
     late: int = 0
     """Number of live sessions whose agents have missed keepalives."""
 

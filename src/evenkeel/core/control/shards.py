@@ -7,7 +7,7 @@ from evenkeel.core.kit.values import Value
 
 
 class Shard(Value):
-    """The unit of ownership: one tenant on one device group."""
+    """A shard, the unit of ownership: the load balancers of one tenant on one device group."""
 
     id: ShardId
     environment: str
@@ -31,7 +31,7 @@ class ShardCount(Value):
 
 
 class ShardOwner(Value):
-    """The agent that gets hints about a shard."""
+    """An agent and its shard, as an address for hints (messages that work may be due)."""
 
     shard_id: ShardId
     environment: str
@@ -59,7 +59,7 @@ class ShardWithCapacity(Value):
 
 
 class PlacedLoadBalancers(Value):
-    """Load balancers that were placed in a shard with capacity, and the agent that acts for it."""
+    """Load balancers that were placed in a shard with capacity, and the agent that acts for the shard."""
 
     revisions: Mapping[LoadBalancerId, int]
     owner: ShardOwner | None = None

@@ -12,14 +12,14 @@ class Recheck(Value):
     """
 
     owner: ShardOwner
-    """The agent; an empty ``shard_id`` means all shards that this agent serves."""
+    """The agent to which the request goes; an empty ``shard_id`` means all shards that this agent serves."""
     load_balancer_ids: tuple[LoadBalancerId, ...] = ()
     complete: bool = False
     """True: read the whole shard, including load balancers believed to be applied."""
 
 
 class Change(Value):
-    """An accepted write: committed, and not yet on the device."""
+    """An accepted write that is committed in the database and not yet on the device."""
 
     load_balancer_id: LoadBalancerId
     revision: int
@@ -29,11 +29,11 @@ class Change(Value):
     placed: bool
     """False: the load balancer has no shard yet, and the scheduler must place it."""
     resources: tuple[Resource, ...] = ()
-    """The objects of the write, in their present state."""
+    """The objects that the write created or changed, in their present state."""
     tell_network: bool = False
     """True if the VIP's port has to be updated: see :class:`evenkeel.core.ports.PortStore`."""
     tree: LoadBalancerTree | None = None
-    """The whole load balancer, for its creation only; else None."""
+    """The whole load balancer if the write created it; else None."""
     self_contained: bool = True
     """False: the service definition of ``tree`` depends on settings of the store, so its agent has to request it."""
     term: OwnershipTerm | None = None

@@ -1,4 +1,6 @@
-"""Networks that another program attached devices to, and that a tenant's shard takes over with its partition. Pure."""
+"""Adoption of networks: another program attached devices to them, and a tenant's shard takes them over with its
+partition. Pure.
+"""
 
 from collections.abc import Iterable, Mapping
 
@@ -10,10 +12,10 @@ from evenkeel.core.networking.attachment import TakenAddress, WantedAddress
 from evenkeel.core.networking.networks import AddressUse, DeviceAddress, ServiceNetwork, ServiceSubnet
 
 ADDRESSES_MAX = 1000
-"""Most addresses taken over in one adoption."""
+"""Maximum number of addresses that one adoption takes over."""
 SEVERAL_ROUTE_DOMAINS = -1
-"""Stands in place of the number where a partition has several route domains. Controllers that support one number only
-refuse it, as out of range.
+"""Value in place of a route domain's number if a partition has several. Controllers that support one number only refuse
+it, as out of range.
 """
 
 
@@ -37,7 +39,7 @@ class FoundAddress(Wire):
 
 
 class ListenerIrules(Wire):
-    """The iRules of an operator on one listener's virtual servers, by path, in their order."""
+    """Paths of the iRules that an operator attached to one listener's virtual servers, in their order."""
 
     listener_id: str
     irules: tuple[str, ...]
@@ -47,12 +49,12 @@ class FoundNetworks(Value):
     """Network objects that another program made in a tenant's partition of the devices."""
 
     route_domain: int
-    """Number of the route domain of all networks; :data:`COMMON_ROUTE_DOMAIN` if every object is in the common one;
-    :data:`SEVERAL_ROUTE_DOMAINS` if ``route_domains`` has it.
+    """Number of the route domain that all networks are in; :data:`COMMON_ROUTE_DOMAIN`, or
+    :data:`SEVERAL_ROUTE_DOMAINS` if ``route_domains`` has the numbers.
     """
     addresses: tuple[FoundAddress, ...] = ()
     route_domains: Mapping[str, int] = {}
-    """Number of the route domain of each network on the devices, by network id, where there are several."""
+    """{network id: number of its route domain on the devices}, if there are several."""
 
 
 class TakenNetworks(Value):
@@ -61,15 +63,19 @@ class TakenNetworks(Value):
     route_domain: int
     """Number of the route domain of all networks, or :data:`SEVERAL_ROUTE_DOMAINS`."""
     addresses: tuple[FoundAddress, ...] = ()
-    """Found addresses, without addresses of a subnet that the network service does not manage."""
+    """Found addresses that are taken over; addresses of subnets that the network service does not manage are
+    left out.
+    """
     route_domains: Mapping[str, int] = {}
-    """Number of the route domain of each of the shard's networks, by network id, with :data:`SEVERAL_ROUTE_DOMAINS`."""
+    """{network id: number of its route domain} for the shard's networks, if ``route_domain`` is
+    :data:`SEVERAL_ROUTE_DOMAINS`.
+    """
     ports: tuple[TakenAddress, ...] = ()
     """Ports at the network service that belong to the shard from now on."""
 
 
 def as_adopted(services: Iterable[ServiceDefinition], adoption: TakenNetworks) -> tuple[ServiceDefinition, ...]:
-    """Return the definitions as they will be after the adoption."""
+    """Return the service definitions as they will be after the adoption of the networks."""
     taken: dict[str, dict[WantedAddress, FoundAddress]] = {}
     for each in adoption.addresses:
         taken.setdefault(each.subnet_id, {})[each.wanted] = each
@@ -93,7 +99,7 @@ def as_adopted(services: Iterable[ServiceDefinition], adoption: TakenNetworks) -
 def with_irules(
     services: Iterable[ServiceDefinition], found: Iterable[ListenerIrules]
 ) -> tuple[ServiceDefinition, ...]:
-    """Return the definitions as they will be after these iRules were stored."""
+    """Return the service definitions as they will be after these iRules were stored with their listeners."""
     kept = {one.listener_id: one.irules for one in found}
     return tuple(
         replace(

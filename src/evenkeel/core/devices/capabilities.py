@@ -54,7 +54,7 @@ TLS_INSERT_HEADERS = (
 )
 """Headers about the client's certificate: available only where the listener terminates TLS."""
 REQUEST_SRIOV = "member.request_sriov"
-"""Option for members' ``vnic_type`` direct, by its name in requests."""
+"""Name in :data:`OPTIONS` of members' ``vnic_type`` direct: the attribute's name in requests."""
 ADDITIONAL_VIPS = "loadbalancer.additional_vips"
 _NO_OPTIONS: dict[type[Any], frozenset[str]] = {
     ListenerSpec: frozenset({"name", "description", "admin_state_up", "default_pool_id", "insert_headers"}),
@@ -66,7 +66,7 @@ _NO_OPTIONS: dict[type[Any], frozenset[str]] = {
 
 
 def _defaults(kind: type[Any]) -> dict[str, Any]:
-    """Return default by attribute name, for the options of one kind of object."""
+    """Return {attribute: default} for the options of one kind of object."""
     return {name: default for name, default in defaults_of(kind).items() if name not in _NO_OPTIONS[kind]}
 
 
@@ -97,7 +97,7 @@ def _all_persistences() -> dict[str, tuple[str, ...]]:
 
 
 class Capabilities(Value):
-    """Features that one device type supports. The defaults are everything the API accepts."""
+    """Features that one device type supports. The default of each attribute is everything that the API accepts."""
 
     protocol_pairs: dict[str, tuple[str, ...]] = field(default_factory=_all_pairs)
     """Protocols of pools to which a listener may send, by listener protocol."""
@@ -107,15 +107,15 @@ class Capabilities(Value):
     session_persistence: dict[str, tuple[str, ...]] = field(default_factory=_all_persistences)
     """Protocols of listeners with which a type of session persistence works, by type."""
     cookie_pools: tuple[str, ...] = ("HTTP", "TCP", "HTTPS")
-    """Protocols of pools that may have session persistence by a cookie, in APIs that leave this to the provider, like
-    LBaaS.
+    """Protocols of pools that may have session persistence by a cookie, in APIs that leave this decision to the
+    provider, like LBaaS.
     """
     health_monitor_types: tuple[str, ...] = get_args(HealthMonitorType)
     insert_headers: tuple[str, ...] = INSERT_HEADERS + TLS_INSERT_HEADERS
     exclusive_headers: tuple[tuple[str, ...], ...] = ()
     """Sets of headers of which one listener can insert only one."""
     options: tuple[str, ...] = OPTIONS
-    """Names out of :data:`OPTIONS` that may have another value than their default."""
+    """Names out of :data:`OPTIONS` of attributes that may have other values than their default."""
     refused_values: dict[str, tuple[int, ...]] = {}
     """Refused values by option, for options that allow all other values."""
     fixed_attributes: dict[str, tuple[str, ...]] = {}
@@ -143,16 +143,17 @@ class Capabilities(Value):
     http_challenges: bool = False
     """Whether devices answer challenges of a certificate authority (:attr:`ServiceDefinition.challenges`)."""
     standby: Literal["refused", "silent", "listening"] = "refused"
-    """Behaviour of devices with a load balancer that another device group serves (:attr:`ServiceDefinition.standby`):
+    """Behaviour of devices with a load balancer that another device group serves (:attr:`ServiceDefinition.standby`).
     ``silent``: they hold it and do not answer for its VIPs; ``listening``: they serve what is routed to them, which
-    disturbs nobody; ``refused``: the driver cannot tell, so that load balancers cannot move from or to such devices.
+    does no harm; ``refused``: the driver does not support copies, so load balancers cannot move from or to such
+    devices.
     """
     vip_version_pools: tuple[str, ...] = ()
-    """Protocols of pools whose members must be of the IP version of a VIP: the devices do not translate between
+    """Protocols of pools whose members must have the IP version of a VIP, because the devices do not translate between
     versions.
     """
     data_paths: Mapping[str, "Capabilities"] = {}
-    """Features of load balancers whose flavor gives another data path than the proxy, by its name."""
+    """{data path other than the proxy: features of load balancers whose flavor chooses it}."""
     chaining: bool = True
     """True: a member may be a VIP that the same devices serve."""
     carries_traffic: bool = True
@@ -174,7 +175,7 @@ class Capabilities(Value):
     """True: the data of profiles may contain keys that are not listed."""
 
     def of_path(self, data_path: str) -> "Capabilities":
-        """Return the features of load balancers with the data path."""
+        """Return the capabilities for load balancers with this data path."""
         return self.data_paths.get(data_path, self)
 
     @property
@@ -199,13 +200,13 @@ def refuse(provider: str, problems: Iterable[str]) -> None:
 
 
 def metadata_problems(field: str, known: Mapping[str, str] | None, data: Attributes) -> Iterator[str]:
-    """Yield unknown keys of a profile's data; ``field``: attribute that holds the data."""
+    """Yield the keys of a profile's data that are not in ``known``; ``field``: attribute that holds the data."""
     for name in data if known is not None else ():
         yield from _not_among(field, name, known or ())
 
 
 def path_problems(table: Capabilities, data_path: str) -> Iterator[str]:
-    """Yield a data path that the device type does not have."""
+    """Yield a problem if the device type does not have the data path."""
     yield from _not_among(DATA_PATH, data_path, ("proxy", *table.data_paths))
 
 
@@ -373,7 +374,7 @@ def _policy_tree_problems(table: Capabilities, tree: LoadBalancerTree) -> Iterat
 
 
 def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iterator[str]:
-    """Yield unsupported attributes of a service definition: for renderers, which receive definitions from any
+    """Yield unsupported attributes of a service definition, for renderers: they receive definitions from any
     controller.
     """
     yield from path_problems(table, service.data_path)
@@ -403,7 +404,9 @@ def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iter
 
 
 def needs_check(attributes: Attributes) -> bool:
-    """Whether a table may refuse these changes. Most changes (names, weights, ``admin_state_up``) need no check."""
+    """Whether a table of capabilities may refuse these changes. Most changes (names, weights, ``admin_state_up``) need
+    no check.
+    """
     for name, value in attributes.items():
         if name in RANGED or (name in _ALWAYS_CHECKED and value):
             return True
@@ -448,7 +451,7 @@ def _tls_version_problems(table: Capabilities, versions: Collection[str]) -> Ite
 
 
 def version_gap(versions: Collection[str]) -> bool:
-    """Whether a version between two others is missing."""
+    """Whether a TLS version between the oldest and the newest of ``versions`` is missing."""
     every = get_args(TlsVersion)
     places = sorted(every.index(version) for version in versions if version in every)
     # Without a gap the distance of the ends is one less than the number of versions.

@@ -23,9 +23,9 @@ class DeviceFacts(Value):
     carries_traffic: bool = True
     """False: confirmed objects are not reported ONLINE."""
     network_layout: NetworkLayout = NOT_ADJACENT
-    """Attachment of the devices to networks."""
+    """How the devices are attached to networks."""
     exclusive: bool = True
-    """False: the endpoints are no network addresses, so several device groups may have equal ones."""
+    """False: several device groups may have the same endpoints, because these are no network addresses."""
 
 
 class Attachments(Value):
@@ -41,27 +41,30 @@ class Attachments(Value):
 
 
 class PartitionBatch(Value):
-    """The wanted state of one tenant's partition. ``complete``: ``services`` contains all load balancers of the tenant,
-    so every other load balancer in the partition that this driver made is an orphan. Otherwise only objects of the
-    named load balancers are touched.
+    """Load balancers that one tenant's partition has to hold, for one call of a driver.
+
+    ``complete``: ``services`` contains all load balancers of the tenant, so every other load balancer in the partition
+    that this driver made is an orphan. Otherwise only objects of the named load balancers are touched.
     """
 
     project_id: ProjectId
     epoch: int
     session_id: SessionId
-    """Session of the owner. Together with the epoch it is the fencing token stored in the guard."""
+    """Session of the owner. Epoch and session are the fencing token in the guard, by which devices refuse writes of
+    former owners.
+    """
     services: tuple[ServiceDefinition, ...]
     complete: bool = False
     keeps_orphans: bool = False
-    """For a complete batch. True: orphans are kept and named in :attr:`PartitionOutcome.orphans`; False: they are
-    removed.
+    """For a complete batch. True: orphans (load balancers not in ``services``) are kept and named in
+    :attr:`PartitionOutcome.orphans`; False: they are removed.
     """
     certificates: dict[str, CertificateContent] = {}
-    """Contents, by sha256, that devices reported as missing. For all others, devices use their stored content."""
+    """{sha256: content} of the certificates that devices reported as missing; all others are on the devices."""
 
     @property
     def removes_orphans(self) -> bool:
-        """Whether load balancers that ``services`` does not name are removed."""
+        """Whether load balancers in the partition that ``services`` does not name are removed."""
         return self.complete and not self.keeps_orphans
 
 
@@ -104,18 +107,18 @@ def service_outcome(service: ServiceDefinition, error: str = "") -> Applied:
 
 
 class Retirement(Value):
-    """Result of :meth:`evenkeel.core.ports.Device.retire`: names of devices."""
+    """Result of :meth:`evenkeel.core.ports.Device.retire`: names of devices on which the partition was not removed."""
 
     left: tuple[str, ...] = ()
-    """Names of devices whose partition still exists: it holds objects, or a guard under which this owner did not read
-    it.
+    """Names of devices whose partition still exists: it holds objects, or a guard under which this owner has not read
+    the partition.
     """
     lagging: tuple[str, ...] = ()
-    """Names of devices that are out of reach."""
+    """Names of devices that are out of reach, so that their partitions may still exist."""
 
 
 class PartitionOutcome(Value):
-    """One outcome per service of the batch, in any order."""
+    """Result of :meth:`evenkeel.core.ports.Device.apply`: one outcome for each service of the batch, in any order."""
 
     outcomes: tuple[Applied, ...]
     lagging: tuple[str, ...] = ()
@@ -130,8 +133,8 @@ class PartitionOutcome(Value):
     be applied again together with the contents.
     """
     left: tuple[LoadBalancerId, ...] = ()
-    """Unneeded networks that a device did not give up yet, and orphans without a verdict: another complete batch is
-    needed.
+    """Ids of networks that no load balancer needs and a device still has, and of orphans without a verdict: another
+    complete batch is needed.
     """
     orphans: tuple[LoadBalancerId, ...] = ()
     """Load balancers, or networks of the common shard, that a reachable device holds and a complete batch with
@@ -139,11 +142,13 @@ class PartitionOutcome(Value):
 
 
 class EnhancedServices(Value):
-    """The enhanced services of an agent. See :mod:`evenkeel.core.resources.enhanced_services`."""
+    """The enhanced services (named settings in an agent's files) that an agent offers. See
+    :mod:`evenkeel.core.resources.enhanced_services`.
+    """
 
     services: tuple[EnhancedService, ...] = ()
     due: Mapping[ProjectId, tuple[LoadBalancerId, ...]] = {}
-    """Load balancers whose enhanced services changed since the last answer, by project: they must be applied again."""
+    """{project: load balancers whose enhanced services changed since the last answer}; they must be applied again."""
 
 
 class Observation(Value):
@@ -153,11 +158,13 @@ class Observation(Value):
     statistics: tuple[ObservedStatistics, ...] = ()
     devices: tuple[DeviceState, ...] = ()
     configurations: dict[str, str] | None = None
-    """Digest of a load balancer's configuration on all devices, by load balancer. It changes only when that
-    configuration changes, by the owner or otherwise. None: the devices cannot report it.
+    """{load balancer id: digest of its configuration on all devices}. A digest changes only when that configuration
+    changes, by the owner or otherwise. None: the devices cannot report digests.
     """
     lacking: dict[LoadBalancerId, str] = {}
-    """Devices that lack a load balancer (human-readable), by load balancer that not all reachable devices hold."""
+    """{load balancer id: devices that lack it (human-readable)}, for load balancers that not all reachable devices
+    hold.
+    """
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Changes that the next pass would make on each device, as operators see them. Bounded, and without secrets."""
+"""Plans: changes that the next pass would make on each device, as operators see them. Bounded, and without secrets."""
 
 import json
 import re
@@ -11,13 +11,13 @@ from evenkeel.core.kit.message_chunks import encoded_bytes
 from evenkeel.core.kit.values import Wire
 
 PLAN_BYTES_MAX = 48 * 1024
-"""Largest size of the plans of one answer, so that databases can store it in an ordinary text column."""
+"""Maximum size of the plans of one answer, so that databases can store it in an ordinary text column."""
 ATTRIBUTES_MAX = 50
 LEFT_MAX = 50
 TEXT_CHARACTERS_MAX = 200
 ORPHAN = "load balancer"
-"""Type of an operation that stands for all objects of a load balancer; its note is the number of seconds since the
-orphan was found.
+"""Type of an operation that stands for all objects of an orphan, a load balancer that the database lacks; its note is
+the number of seconds since the orphan was found.
 """
 HIDDEN_TEXT = "(not shown)"
 _SECRET_NAME = re.compile(r"pass(word|phrase|wd)?|secret|credential|private", re.IGNORECASE)
@@ -25,7 +25,7 @@ _SECRET_TEXT = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 
 
 class AttributeChange(Wire):
-    """Change of one attribute: its text on the device, and the wanted one. Empty: not set."""
+    """Change of one attribute: the text of its value on the device, and that of the wanted value; empty: not set."""
 
     name: str
     present: str = ""
@@ -33,8 +33,9 @@ class AttributeChange(Wire):
 
 
 class PlannedOperation(Wire):
-    """A change of one object of a device. ``attributes``: attributes that differ, at most :data:`ATTRIBUTES_MAX`; empty
-    for objects to delete.
+    """A planned change of one object of a device.
+
+    ``attributes``: those that differ, at most :data:`ATTRIBUTES_MAX`; empty for objects to delete.
     """
 
     verb: Literal["create", "modify", "delete"]
@@ -43,12 +44,14 @@ class PlannedOperation(Wire):
     name: str
     attributes: tuple[AttributeChange, ...] = ()
     note: str = ""
-    """Reason for the way in which the operation is done (human-readable)."""
+    """Why the operation is done in this way (human-readable)."""
 
 
 class DevicePlan(Wire):
-    """Changes of one device, in order of execution; ``more``: number of operations that are not listed. ``left``:
-    objects that no load balancer needs and that are kept because they lack our mark; at most :data:`LEFT_MAX`.
+    """Changes that the next pass would make on one device, in order of execution.
+
+    ``more``: number of operations that are not listed. ``left``: objects that no load balancer needs and that are kept
+    because they lack our mark; at most :data:`LEFT_MAX`.
     """
 
     device: str
@@ -56,14 +59,15 @@ class DevicePlan(Wire):
     more: int = 0
     left: tuple[str, ...] = ()
     problem: str = ""
-    """Reason why nothing would be changed, or why that is unknown (human-readable)."""
+    """Reason why nothing would be changed, or why the changes are unknown (human-readable)."""
     refusal: str = ""
     """Reason why the partition cannot be adopted: services of another program would be interrupted (human-readable)."""
 
 
 class PlanAnswer(Wire):
-    """An agent's answer to :class:`~evenkeel.core.protocol.messages.PlanHint`. ``problem``: reason why there are no
-    plans."""
+    """An agent's answer to :class:`~evenkeel.core.protocol.messages.PlanHint`, an operator's inquiry. ``problem``:
+    reason why there are no plans.
+    """
 
     devices: tuple[DevicePlan, ...] = ()
     problem: str = ""
@@ -89,8 +93,8 @@ def value_text(name: str, value: Any) -> str:
 
 
 def limit_plans(plans: Iterable[DevicePlan], max_bytes: int = PLAN_BYTES_MAX) -> tuple[DevicePlan, ...]:
-    """Return the plans with as many of their first operations as fit into ``max_bytes``, shared
-    equally by the devices.
+    """Return the plans with as many of their first operations as fit into ``max_bytes``, which the devices share
+    equally.
     """
     every = tuple(plans)
     # Without plans the division is never evaluated.

@@ -16,9 +16,9 @@ class RateLimitSupport(Value):
     metrics: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()
     refusals: dict[str, str] = {}
-    """Reason by metric or action that is not supported."""
+    """{unsupported metric or action: reason}."""
     counters_max: int | None = None
-    """Most different counters (:class:`Counter`) of one listener; None: any number."""
+    """Maximum number of different counters (:class:`Counter`) of one listener; None: any number."""
 
 
 EVERY_RATE_LIMIT = RateLimitSupport(
@@ -27,20 +27,22 @@ EVERY_RATE_LIMIT = RateLimitSupport(
 
 
 class Counter(NamedTuple):
-    """Something that a device counts for each key over an interval: limits with equal counters share one."""
+    """Something that a device counts for each client or key over an interval; rate limits with equal counters share
+    one.
+    """
 
     key: Literal["client", "url", "header", "cookie"]
     """``client``: the client's address; ``url``: address and path; else the value of a header or cookie, of enhanced
     services only.
     """
     interval: int
-    """Seconds."""
+    """Seconds over which the device counts."""
     name: str = ""
     """Name of the header or cookie."""
 
 
 def counter_of(rule: ServiceRateLimitRule) -> Counter:
-    """Return the counter that a rule judges."""
+    """Return the counter whose value decides about a rule."""
     return Counter("url" if rule.metric == "REQUESTS_PER_URL" else "client", rule.interval)
 
 
@@ -50,14 +52,14 @@ def counters_of(limits: Iterable[ServiceRateLimit]) -> tuple[Counter, ...]:
 
 
 def named_counters(counters: Iterable[Counter]) -> str:
-    """Return the counters' names, joined by commas, for the error about more counters than a device supports."""
+    """Return a list of the counters as text, for an error about too many of them."""
     return ", ".join(f"{counter.key} in {counter.interval} s" for counter in counters)
 
 
 def rate_limit_problems(
     support: RateLimitSupport, protocol: str | None, limits: Sequence[ServiceRateLimit]
 ) -> Iterator[str]:
-    """Yield what a device type does not support of a listener's rate limit policies. ``protocol``: of the listener;
+    """Yield what a device type does not support of a listener's rate limit policies. ``protocol``: the listener's;
     None: it is not checked.
     """
     if limits and protocol is not None and protocol not in support.protocols:

@@ -88,8 +88,8 @@ class ServiceListener(Wire, ListenerSpec):
 
 
 class ServiceCertificate(Wire):
-    """The current content of a reference of a listener or pool. :class:`.messages.GetCertificates` requests the content
-    if a device does not hold it.
+    """Identity of the current content of a reference of a listener or pool. :class:`.messages.GetCertificates` requests
+    the content if a device does not hold it.
     """
 
     reference: str
@@ -99,13 +99,15 @@ class ServiceCertificate(Wire):
     key_type: str = ""
     """Key algorithm of a certificate; empty: not known."""
     names_sha256: str = ""
-    """Hash of the certificate's names. Of the certificates with equal hashes, a client gets the one with a key type
-    that it supports.
+    """Hash of the names in the certificate. If several certificates have the same names, a client gets one with a key
+    type that it supports.
     """
 
 
 class ServiceDefinition(Wire):
-    """The wanted state of one load balancer on the device. ``deleted``: the device must hold nothing of it."""
+    """The wanted state of one load balancer on the device. ``deleted``: the device must not hold any object of the load
+    balancer.
+    """
 
     load_balancer_id: LoadBalancerId
     project_id: ProjectId
@@ -123,19 +125,21 @@ class ServiceDefinition(Wire):
     additional_vips: tuple[Vip, ...] = ()
     """Additional addresses on which every listener listens."""
     certificates: tuple[ServiceCertificate, ...] = ()
-    """Certificates by reference and kind: all that listeners and pools refer to and the controllers have read."""
+    """Certificates by reference and kind: all that listeners and pools refer to, as far as controllers have
+    read them.
+    """
     challenges: dict[str, str] = {}
-    """Challenges of a certificate authority that HTTP listeners on port 80 answer before anything else: key
-    authorization by token (:mod:`evenkeel.core.resources.http_challenges`).
+    """{token: key authorization} of a certificate authority's challenges, which HTTP listeners on port 80 answer before
+    anything else (:mod:`evenkeel.core.resources.http_challenges`).
     """
     data_path: DataPath = "proxy"
-    """Way of TCP connections through the devices."""
+    """Whether a proxy or the kernel of the devices forwards TCP connections."""
     networks: tuple[ServiceNetwork, ...] = ()
     """Networks of VIPs and members, sorted by id. Empty unless the device group is attached to networks one by one
     (:attr:`NetworkLayout.adjacent`).
     """
     problem: str = ""
-    """Why drivers must leave the load balancer unchanged on its devices; empty for a real definition. Set by
+    """Why drivers must leave the load balancer unchanged on its devices; empty if the definition can be applied. Set by
     :func:`rejected_definition`.
     """
     standby: bool = False
@@ -143,7 +147,7 @@ class ServiceDefinition(Wire):
     they answer only what is routed to them: see :attr:`.capabilities.Capabilities.standby`.
     """
     waiting: bool = False
-    """True: the problem is temporary, and the load balancer stays PENDING with it."""
+    """True: ``problem`` is temporary, so the load balancer stays PENDING with that reason."""
 
 
 NO_VIP = Vip(address="", subnet_id="", network_id="", port_id="")
@@ -151,9 +155,11 @@ NO_VIP = Vip(address="", subnet_id="", network_id="", port_id="")
 
 
 def rejected_definition(service: ServiceDefinition, problem: str, *, waiting: bool = False) -> ServiceDefinition:
-    """Return a replacement for a definition that cannot be sent: every device driver refuses it with the problem and
-    keeps its configuration of the load balancer. Agents that do not support ``problem`` refuse its invalid address and
-    show it in the error.
+    """Return a replacement for a definition that cannot be sent. Every driver refuses it with ``problem``, and leaves
+    the load balancer on its devices unchanged.
+
+    ``waiting``: the problem is temporary. Agents that do not support ``problem`` refuse the replacement's invalid
+    address and show that in the error.
     """
     return ServiceDefinition(
         load_balancer_id=service.load_balancer_id,
@@ -167,9 +173,7 @@ def rejected_definition(service: ServiceDefinition, problem: str, *, waiting: bo
 
 
 def removal(load_balancer_id: LoadBalancerId, project_id: ProjectId) -> ServiceDefinition:
-    """Return the definition of a load balancer that is missing from the database: the device must
-    hold nothing of it.
-    """
+    """Return the definition by which devices remove a load balancer that is missing from the database."""
     return ServiceDefinition(
         load_balancer_id=load_balancer_id, project_id=project_id, revision=0, vip=NO_VIP, deleted=True
     )
@@ -178,8 +182,10 @@ def removal(load_balancer_id: LoadBalancerId, project_id: ProjectId) -> ServiceD
 def network_definition(
     network_id: str, revision: int, network: ServiceNetwork | None, problem: str = ""
 ) -> ServiceDefinition:
-    """Wanted state of a network that projects share, which a device group's common shard serves as if it were a load
-    balancer with the network's id. ``network``: None if no load balancer uses it any more.
+    """Return the wanted state of a network that projects share, in the form of a load balancer with the network's id,
+    as the device group's common shard serves it.
+
+    ``network``: None if no load balancer uses the network any more.
     """
     return ServiceDefinition(
         load_balancer_id=LoadBalancerId(network_id),
@@ -195,9 +201,11 @@ def network_definition(
 def definition_of(
     tree: LoadBalancerTree, certificates: Iterable[ServiceCertificate] = (), *, bare_tags: bool = False
 ) -> ServiceDefinition:
-    """Build the service definition of a stored tree; rows marked deleted are left out. ``certificates``: content of the
-    references in it. ``bare_tags``: whether listeners' tags without prefix may name enhanced services.
-    A held load balancer, and one without a VIP, is a deleted one for its device.
+    """Build the service definition of a stored tree; rows marked deleted are left out.
+
+    ``certificates``: identities of the referenced contents. ``bare_tags``: whether listeners' tags without prefix may
+    name enhanced services. A load balancer that is held by another system, or has no VIP, is defined as deleted for its
+    device.
     """
     root = tree.load_balancer
     # a VIP that is being released must leave the device before its address may be allocated again
@@ -301,7 +309,7 @@ def _without_idle_targets(made: ServiceL7Policy) -> ServiceL7Policy:
 
 
 def _policies_of(tree: LoadBalancerTree) -> dict[str, list[ServiceL7Policy]]:
-    """L7 policies by listener id, in order; without policies that stand for enhanced services."""
+    """Return {listener id: L7 policies in order}, without policies that stand for enhanced services."""
     rules: dict[str, list[ServiceL7Rule]] = {}
     for rule in tree.l7rules:
         if not rule.deleted:
@@ -318,7 +326,7 @@ def _policies_of(tree: LoadBalancerTree) -> dict[str, list[ServiceL7Policy]]:
 def rate_limits_by_listener(
     policies: Iterable[RateLimitPolicy], rules: Iterable[RateLimitRule]
 ) -> dict[str, list[ServiceRateLimit]]:
-    """Return the rate limits by listener id, in the given order; those without effect are left out."""
+    """Return {listener id: its rate limits in the given order}, without those that limit nothing."""
     by_policy: dict[str, list[RateLimitRule]] = {}
     for rule in rules:
         if not rule.deleted:
@@ -331,12 +339,15 @@ def rate_limits_by_listener(
 
 
 def rate_limit(policy: RateLimitPolicy, rules: Iterable[RateLimitRule]) -> ServiceRateLimit:
-    """Return a rate limit policy with these rules as it is sent to devices; paths are sorted."""
+    """Build a rate limit policy with these rules in the form for devices; paths are sorted."""
     return _rate_limit(policy, tuple(replace(_rate_limit_rule(rule), urls=tuple(sorted(rule.urls))) for rule in rules))
 
 
 def enhanced_services_of(tree: LoadBalancerTree, listener: Listener, *, bare: bool) -> tuple[str, ...]:
-    """Return the names of enhanced services that apply to the listener; a policy that is admin down adds none."""
+    """Return the names of enhanced services that apply to the listener; an L7 policy that is admin down adds none.
+
+    ``bare``: whether the listener's tags without prefix count.
+    """
     named = [
         row
         for row in tree.l7policies

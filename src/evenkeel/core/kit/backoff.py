@@ -8,11 +8,11 @@ from collections.abc import Callable
 from evenkeel.core.kit.values import Value
 
 Uniform = Callable[[float, float], float]
-"""Function that returns a random number between two numbers, like :meth:`random.Random.uniform`."""
+"""Function that returns a random number between its two arguments, like :meth:`random.Random.uniform`."""
 
 
 INTERVAL_SPREAD = (0.8, 1.2)
-"""Jitter, as (lowest, highest) factor, of intervals that many processes use, so that they do not act in step."""
+"""Jitter, as (lowest, highest) factor, of intervals of many processes, so that these do not act at the same moment."""
 
 
 def with_jitter(interval_seconds: float, uniform: Uniform) -> float:

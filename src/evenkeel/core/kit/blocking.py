@@ -38,8 +38,10 @@ class BlockingCalls:
         self._slots = threading.Semaphore(threads + waiting_max)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Run ``work`` in a thread and return its result. Raises the errors of ``work``, and ``unavailable`` if the
-        queue is full or no answer came in time; then ``work`` may still be executed.
+        """Run ``work`` in a thread and return its result.
+
+        Raises the errors of ``work``, and ``unavailable`` if the queue is full or no answer came in time; ``work`` may
+        still be executed then.
         """
         # a full queue is an error now rather than a wait: the caller's own time-out would hide the cause
         if not self._slots.acquire(blocking=False):

@@ -11,7 +11,10 @@ from evenkeel.core.kit.values import Value
 
 
 class AgentHeartbeat(Value):
-    """Silence of an agent. ``silent_since``: start by the database's clock; None: the agent sends keepalives."""
+    """An agent, and since when it is silent.
+
+    ``silent_since``: start of the silence by the database's clock; None: the agent sends keepalives.
+    """
 
     id: AgentId
     silent_since: float | None = None
@@ -29,7 +32,8 @@ class BreakerState(Value):
 def breaker_change(
     breaker: BreakerState, heartbeats: Iterable[AgentHeartbeat], *, now: float, window_seconds: float
 ) -> str | None:
-    """Return the change to make: a reason opens the breaker, an empty text closes it, None leaves it unchanged.
+    """Return the change of an environment's circuit breaker: a reason opens it, an empty text closes it, None leaves
+    it.
 
     Only silence that began in the last ``window_seconds`` counts, and none from before an operator closed the breaker:
     agents that died one by one over weeks did not fail together. While the breaker is open, the silence that opened it

@@ -1,4 +1,4 @@
-"""Countdowns of automatic, irreversible removals; those of orphans on devices are in
+"""Countdowns of automatic, irreversible removals. For removals of orphans from devices see
 :class:`evenkeel.core.control.orphans.OrphanSummary`.
 """
 
@@ -11,11 +11,13 @@ class Countdowns(Value):
     """
 
     ports: int = 0
-    """Number of ports that no stored object uses, deleted or being deleted; without ports of requests that have just
-    begun.
+    """Number of ports that no stored object uses, to be deleted or being deleted; ports of requests that have just
+    begun are left out.
     """
     ports_deleted_in_seconds: float | None = None
-    """Seconds until the first port is deleted; None: none is, because the database has an unknown history."""
+    """Seconds until the first port is deleted; None: no port is deleted, because agents know an unknown history of the
+    database.
+    """
     port_device_id: str = ""
     """``device_id`` at the network service of the port that is deleted first."""
     events: int = 0

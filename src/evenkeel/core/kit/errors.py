@@ -15,8 +15,10 @@ class EvenKeelError(Exception):
 
 
 class RequestError(EvenKeelError):
-    """The request was refused and nothing has changed. ``code`` is stable and machine-readable: the kind of the
-    refusal, or a more specific one, from which APIs with named errors derive the name.
+    """The request was refused and nothing has changed.
+
+    ``code`` is stable and machine-readable: the kind of the refusal, or a more specific word, from which APIs with
+    named errors derive the name.
     """
 
     code = "request_refused"
@@ -109,7 +111,7 @@ class CertificateError(Invalid):
 
 
 class CertificateNotFound(CertificateError):
-    """There is none, or the project may not read it; the text does not say which."""
+    """The key manager has no such content, or the project may not read it; the text does not say which."""
 
     code = "certificate_not_found"
 
@@ -198,11 +200,11 @@ class NetworkUnavailable(Unavailable):
 
 
 class KeyManagerUnavailable(Unavailable):
-    """The key manager is out of reach or failing; so it is unknown whether it has the requested content."""
+    """The key manager is out of reach or failing, so it is unknown whether it has the requested content."""
 
 
 class CallTimeout(BusUnavailable):
-    """A call got no answer in time. It may still be executed."""
+    """A call over the bus got no answer in time. The receiver may still execute it."""
 
 
 class AuthorityUnavailable(Unavailable):
@@ -214,7 +216,7 @@ class AuthorityUnavailable(Unavailable):
 
 
 class ResolverUnavailable(Unavailable):
-    """The name servers are out of reach or failing; so it is unknown whether a name exists."""
+    """The name servers are out of reach or failing, so it is unknown whether a name exists."""
 
 
 class DeviceUnavailable(Unavailable):
@@ -234,7 +236,7 @@ class MessageTooLarge(EvenKeelError):
 
 
 class MessageRejected(EvenKeelError):
-    """A message that this version cannot decode; it is dead-lettered, not retried."""
+    """A message that this version cannot decode; it goes to the dead-letter queue and is not delivered again."""
 
 
 class CallRefused(EvenKeelError):
@@ -251,8 +253,10 @@ class SessionLost(EvenKeelError):
 
 
 class StaleOwner(EvenKeelError):
-    """The device's guard shows that another owner has taken the partition over: a newer epoch, or the same epoch of
-    another session, which a database that lost commits may have assigned twice.
+    """The device's guard (epoch and session of the owner) shows that another owner has taken the partition over.
+
+    The guard has a newer epoch, or the same epoch of another session, which a database that lost commits may have
+    assigned twice.
     """
 
     def __init__(self, partition: str, seen_epoch: int | None) -> None:
@@ -262,8 +266,10 @@ class StaleOwner(EvenKeelError):
 
 
 class GuardLost(EvenKeelError):
-    """A device of the group holds neither the sender's guard nor a newer one: it lost its state, was restored or
-    replaced; or it missed the takeover and has the guard only now. Take over again, then apply everything.
+    """A device of the group holds neither the sender's guard (its epoch and session) nor a newer one: the device lost
+    its state, was restored or replaced; or it missed the takeover and has the guard only now.
+
+    The caller has to take over again, then apply everything.
     """
 
     def __init__(self, device: str, partition: str, seen_epoch: int | None) -> None:

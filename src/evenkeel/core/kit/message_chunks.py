@@ -1,4 +1,6 @@
-"""Distribution of values over messages by their encoded size, which the bus limits. Pure."""
+"""Distribution of values over several messages by their encoded size, because the bus limits the size of a message.
+Pure.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
@@ -8,7 +10,7 @@ import msgspec
 T = TypeVar("T")
 
 MESSAGE_OVERHEAD_BYTES = 16 * 1024
-"""Bytes of a message reserved for everything but the values that are split here."""
+"""Bytes of a message that are reserved for everything but the distributed values."""
 
 _encoder = msgspec.json.Encoder()
 

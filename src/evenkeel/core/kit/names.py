@@ -1,5 +1,5 @@
-"""Names: the rule for environments, whose names become parts of names of queues and partitions and of paths; the
-default id of an agent; and names of objects in texts.
+"""Rule for the names of environments, which become parts of names of queues and partitions and of paths; the default id
+of an agent; and texts that name objects.
 """
 
 import re

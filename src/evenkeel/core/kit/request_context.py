@@ -1,4 +1,5 @@
-"""Context of the current API request. Its id goes from the API through the database and the agent to the device.
+"""Context of the current API request. The request's id goes from the API through the database and the agent to the
+device.
 
 The id of a request is also the identity of the change that it makes (:mod:`evenkeel.core.status.changes`), so it
 travels with every definition. An agent sends the ids of the changes that it writes to the device, and both log them.
@@ -18,11 +19,11 @@ PREFIX = "req-"
 HEADER = "X-Request-Id"
 """Header of requests to devices: one or more request ids, separated by commas."""
 NAMED_MAX = 20
-"""Most ids in one header and in one line of a log."""
+"""Maximum number of request ids in one header and in one line of a log."""
 USER_MAX = 255
-"""Characters of a user's name or id that are stored."""
+"""Maximum number of characters of a user's name or id that are stored."""
 ADDRESS_MAX = 64
-"""Characters of a client's address that are stored."""
+"""Maximum number of characters of a client's address that are stored."""
 
 _ID = re.compile(r"req-[0-9a-f-]{36}")
 
@@ -66,7 +67,7 @@ _written: ContextVar[str] = ContextVar("written_request_ids", default="")
 
 
 def begin_request() -> str:
-    """Start a new request of this task; returns its id, for answers and logs."""
+    """Begin the context of a new request in this task; return the request's id, for answers and logs."""
     change_id = str(uuid4())
     # Never reset: the server handles each request in a task, and thus in a context, of its own.
     _request.set(_Request(change_id))
@@ -97,9 +98,10 @@ def requester() -> Requester:
 
 
 def new_change_id() -> str:
-    """Return the id of the current request once; after that, and outside of requests, a random one: a transaction that
-    runs again, or a second change of one request, must not have the identity of another change that a database may have
-    stored and lost.
+    """Return the id of the current request at the first call, and a random id at later calls and outside of requests.
+
+    A transaction that runs again, or a second change of one request, must not have the identity of another change that
+    a database may have stored and lost.
     """
     request = _request.get()
     if request is None:
@@ -120,14 +122,16 @@ def note_statement() -> None:
 
 
 def statements() -> int:
-    """Number of SQL statements of the current request; 0 if they are not counted."""
+    """Return the number of SQL statements of the current request; 0 if they are not counted."""
     request = _request.get()
     return 0 if request is None else request.statements
 
 
 def request_ids(change_ids: Iterable[str]) -> str:
-    """Ids of the requests that made these changes, at most :data:`NAMED_MAX`, separated by commas for a log or a
-    header. A change without a request (a certificate was renewed, for example) has an id, too.
+    """Return the ids of the requests that made these changes, at most :data:`NAMED_MAX`, separated by commas for a log
+    or a header.
+
+    A change without a request (a certificate was renewed, for example) has an id, too.
     """
     # sorted, so that equal changes give equal texts
     named = sorted({PREFIX + change_id for change_id in change_ids if change_id})
@@ -136,8 +140,8 @@ def request_ids(change_ids: Iterable[str]) -> str:
 
 @contextmanager
 def writing(ids: str) -> Iterator[None]:
-    """Send these :func:`request_ids` with requests to devices made by this task, and by tasks that it starts, until the
-    block ends.
+    """Set the text of :func:`request_ids` that accompanies requests to devices, for this task and tasks that it starts,
+    until the block ends.
     """
     token = _written.set(ids)
     try:
@@ -147,11 +151,11 @@ def writing(ids: str) -> Iterator[None]:
 
 
 def written_ids() -> str:
-    """Request ids set by :func:`writing`; empty outside of it."""
+    """Return the request ids set by :func:`writing`; empty outside of its block."""
     return _written.get()
 
 
 def read_header(text: str) -> tuple[str, ...]:
-    """Return the ids in a client's header; entries that are no ids are dropped."""
+    """Return the ids in a client's header; entries that are no valid ids are left out."""
     # cut first: a client may send a header of any length
     return tuple(_ID.findall(text[: (len(PREFIX) + 37) * NAMED_MAX]))

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 SIMILARITY_MIN = 0.7
-"""Least ratio of :mod:`difflib` at which a name is suggested: one mistyped letter in four."""
+"""Minimum ratio by :mod:`difflib` of a name that is suggested: that of one mistyped letter in four."""
 
 
 def similar(name: str, names: Iterable[str], *, most: int = 5) -> list[str]:
-    """Return the most similar of ``names``, best first, in any case; at most ``most``."""
+    """Return the most similar of ``names`` without regard to case, best first, at most ``most``."""
     # Case is what is mistyped most, and costs too much of the similarity.
     by_text = {text.lower(): text for text in sorted(names) if text}
     return [by_text[text] for text in get_close_matches(name.lower(), by_text, n=most, cutoff=SIMILARITY_MIN)]

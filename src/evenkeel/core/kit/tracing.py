@@ -14,15 +14,17 @@ from typing import Protocol
 Attributes = Mapping[str, str | int | float | bool]
 """Attributes of a span. They never contain secrets or message bodies."""
 Changes = Mapping[str, str]
-"""Load balancer id by change id."""
+"""{change id: id of the load balancer that it changes}."""
 
 HEADER = "traceparent"
-"""Header of HTTP requests with the trace: W3C Trace Context."""
+"""Header by which HTTP requests carry their trace: W3C Trace Context."""
 NO_ATTRIBUTES: Attributes = {}
 
 
 class Span(Protocol):
-    """One step of a trace. It ends with its block; an error that leaves the block is recorded by its type."""
+    """One step of a trace. It ends with its ``with`` block; if an error leaves the block, the error's type is
+    recorded.
+    """
 
     def set(self, name: str, value: str | int) -> None: ...
 
@@ -32,17 +34,17 @@ class Span(Protocol):
 
 
 class DeferredSpan(Protocol):
-    """A step of which the changes, and so the traces, turn out after its beginning. It is dropped if there are none."""
+    """A step whose changes, and so its traces, are known only after it began. Without any change it is dropped."""
 
     def concerns(self, changes: Changes) -> None:
-        """Add the span to the trace of each of these changes; called once. Spans inside it belong to the first change's
+        """Add the span to the trace of each of these changes. Called once. Spans inside it belong to the first change's
         trace.
         """
         ...
 
 
 class Origin(Protocol):
-    """A span that began an operation; later spans, also of other processes, become its children."""
+    """Reference to a span, by which later steps are added to its trace."""
 
 
 class Tracer(Protocol):
@@ -50,7 +52,7 @@ class Tracer(Protocol):
 
     @property
     def on(self) -> bool:
-        """True if the tracer makes spans; if not, callers need not gather attributes."""
+        """True if the tracer makes spans; otherwise callers need not gather attributes."""
         ...
 
     def request(
@@ -63,23 +65,25 @@ class Tracer(Protocol):
         ...
 
     def also(self, change_id: str) -> None:
-        """Begin the trace of another change that the current request makes, with a link to the request."""
+        """Begin the trace of a further change that the current request makes, with a link to the request's trace."""
         ...
 
     def span(
         self, name: str, *, attributes: Attributes = NO_ATTRIBUTES, remote: bool = False
     ) -> AbstractContextManager[Span]:
-        """Begin a step within the current one; nothing if there is none. ``remote``: another program does the work."""
+        """Begin a step within the current step; without one nothing is traced. ``remote``: another program does the
+        work.
+        """
         ...
 
     def deferred_span(
         self, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[DeferredSpan]:
-        """A step of which the changes turn out later."""
+        """Begin a step whose changes are known only later: see :class:`DeferredSpan`."""
         ...
 
     def origin(self) -> Origin | None:
-        """Return the current span; None if there is none."""
+        """Return a reference to the current span; None if there is none."""
         ...
 
     def after(
@@ -91,18 +95,18 @@ class Tracer(Protocol):
     def received(
         self, header: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[Span]:
-        """Begin a step for a request from another process of this project, with its ``traceparent``; nothing if
-        ``header`` is none.
+        """Begin a step for a request of another process of this project; ``header``: its ``traceparent``. Nothing is
+        traced if that is invalid.
         """
         ...
 
     def headers(self) -> Mapping[str, str]:
-        """Headers for requests made in the current step; empty outside of one."""
+        """Return the headers for requests made in the current step; empty outside of a step."""
         ...
 
 
 class _Nothing:
-    """A span, or deferred span, that is not recorded."""
+    """A span, or deferred span, that records nothing."""
 
     def __enter__(self) -> "_Nothing":
         return self

@@ -21,19 +21,22 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Wire(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=_FrozenMeta):
-    """A value sent between processes. Unknown fields are ignored, so that adjacent versions understand each other."""
+    """A value that is sent between processes. Unknown fields are ignored, so that processes of adjacent versions
+    understand each other.
+    """
 
 
 class Spec(msgspec.Struct, frozen=True, kw_only=True, metaclass=_FrozenMeta):
-    """Base of the attributes of an object that the tenant sets and the device gets: common to its value and its wire
-    value.
+    """Base of the attributes of an object that tenants set and devices get: the stored class and the wire class both
+    inherit them.
     """
 
 
 def flattened_struct(cls: type[T]) -> type[T]:
-    """Return a copy of the struct class with its bases' fields as its own, required fields first: so a row becomes a
-    value by position, in a third of the time of keyword arguments. At runtime it is not a subclass of bases with
-    fields.
+    """Return a copy of the struct class whose inherited fields are its own, required fields first.
+
+    A row then becomes a value by position, in a third of the time that keyword arguments take. At runtime the copy is
+    not a subclass of bases with fields.
     """
     return msgspec.defstruct(  # type: ignore[return-value]
         cls.__name__,

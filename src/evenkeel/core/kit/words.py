@@ -1,8 +1,9 @@
-"""Numbers with their nouns in texts for people."""
+"""Numbers with their nouns in human-readable texts."""
 
 
 def counted(count: int, one: str, several: str = "") -> str:
-    """Return the number with the singular or the plural: ``1 agent is silent``, ``2 agents are silent``. ``several``:
-    ``one`` with an s, if it is empty.
+    """Return a number with the singular or plural of its noun: ``1 agent is silent``, ``2 agents are silent``.
+
+    ``several``: the plural; empty: ``one`` with an s.
     """
     return f"{count} {one if count == 1 else several or f'{one}s'}"

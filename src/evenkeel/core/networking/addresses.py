@@ -27,15 +27,17 @@ _COMPATIBLE = IPv6Network("::/96")
 _UNICAST6 = (IPv6Network("2000::/3"), IPv6Network("fc00::/7"))
 """All routed IPv6 unicast addresses: global and unique local (RFC 4291, RFC 4193)."""
 _THIS_NETWORK4 = IPv4Network("0.0.0.0/8")
-"""Networks whose addresses Linux connects to its own host."""
+"""Network 0.0.0.0/8: Linux connects its addresses to the own host."""
 _RESERVED4 = IPv4Network("240.0.0.0/4")
 """Reserved IPv4 addresses, including the limited broadcast address (RFC 1112, RFC 919)."""
 
 
 class AddressRules(Value):
-    """Rules for the addresses that tenants name. ``allow_loopback``: for demonstrations and tests, whose servers are on
-    the device's own host. ``denied_networks``: networks in which members and monitors are refused, too.
-    ``own_addresses``: the known addresses of the device; refused as VIPs, too.
+    """Rules for the addresses that tenants name.
+
+    ``allow_loopback``: for demonstrations and tests, whose servers are on the device's own host. ``denied_networks``:
+    additional networks in which members and monitors are refused. ``own_addresses``: the known addresses of the device;
+    refused as VIPs, too.
     """
 
     allow_loopback: bool = False
@@ -43,16 +45,16 @@ class AddressRules(Value):
     own_addresses: frozenset[Address] = frozenset()
 
     def member_problem(self, text: str) -> str:
-        """Return why no device may connect to an address; empty if it may."""
+        """Return why no device may connect to an address; empty if one may."""
         return _member_problem(self, text)
 
     def vip_problem(self, text: str) -> str:
-        """Return why no device may listen at an address; empty if it may."""
+        """Return why no device may listen at an address; empty if one may."""
         return _vip_problem(self, text)
 
 
 STRICT = AddressRules()
-"""Default rules, without addresses that an operator allows or refuses."""
+"""Default rules: nothing is allowed or refused beyond them by an operator."""
 
 
 def parsed_address(text: str) -> Address:
@@ -82,7 +84,7 @@ def is_loopback(host: str) -> bool:
 
 
 def in_brackets(host: str) -> str:
-    """Return the host name or IPv4 address as it is, an IPv6 address in brackets, so that a port can follow."""
+    """Return an IPv6 address in brackets, so that a port can follow; a host name or IPv4 address unchanged."""
     return f"[{host}]" if ":" in host else host
 
 
@@ -107,7 +109,7 @@ class AddressRange(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def parsed_range(text: str) -> AddressRange:
-    """Parse an address, or two with a dash between them. Raises :class:`ValueError`."""
+    """Parse one address, or two addresses with a dash between them. Raises :class:`ValueError`."""
     start, dash, end = text.partition("-")
     first = parsed_address(start.strip())
     last = parsed_address(end.strip()) if dash else first
@@ -117,7 +119,7 @@ def parsed_range(text: str) -> AddressRange:
 
 
 def parsed_networks(texts: Iterable[str]) -> tuple[Network, ...]:
-    """Networks from an operator's list. Raises :class:`ValueError` naming an entry that is not a network."""
+    """Parse the networks of an operator's list. Raises :class:`ValueError` naming an entry that is not a network."""
     return tuple(_network(text.strip()) for text in texts)
 
 
@@ -160,7 +162,7 @@ def _vip_problem(rules: AddressRules, text: str) -> str:
 
 
 def _kind(address: Address) -> str:
-    """Return the kind of an address that is not routed to one host; empty for all others."""
+    """Return the kind of an address that is not routed to a single host, such as multicast; empty for all others."""
     for name, is_it in (
         ("unspecified", address.is_unspecified),
         ("loopback", address.is_loopback),

@@ -1,10 +1,11 @@
-"""Networks of load balancers on the devices of a group: the objects that they need there, and their route domains.
-Pure.
+"""Attachment of devices to the networks of load balancers: the objects that devices need there, and their route
+domains. Pure.
 
-The project's own networks of one load balancer are in one route domain. A project's networks share its first one as
-long as their subnets do not overlap; a network stays in its route domain while a load balancer of the project uses it.
-Networks that projects share (*common* ones, :func:`is_common`) are in the common route domain. Their objects on the
-devices are made for the device group's common shard, so a load balancer on them waits until that has been done.
+The project's own networks of one load balancer are in one route domain. All of a project's networks are in its first
+route domain as long as their subnets do not overlap; a network stays in its route domain while a load balancer of the
+project uses it. Networks that projects share (*common* networks, :func:`is_common`) are in the common route domain.
+Their objects on the devices are made for the device group's common shard, which belongs to no project; a load balancer
+on such networks waits until that has been done.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -37,17 +38,15 @@ class NotAttachable(Exception):
 
 
 class NotAllocated(Exception):
-    """A route domain or an address has to be allocated first."""
+    """A route domain or an address has to be allocated before the definition can be built."""
 
 
 class NotReady(Exception):
-    """Devices are still being attached to a common network of a load balancer; the exception's text
-    names the network.
-    """
+    """Devices are still being attached to a network that projects share; the exception's text names the network."""
 
 
 class KnownSubnet(Value):
-    """A subnet and its network; ``network`` None: the network is not declared."""
+    """A stored subnet and its network; ``network`` None: the network is not declared."""
 
     subnet: Subnet
     network: DeclaredNetwork | None
@@ -59,7 +58,7 @@ class KnownSubnet(Value):
 
 
 class DevicePort(Value):
-    """A port that is needed at the network service for an address of devices."""
+    """A port to be created at the network service for an address of devices."""
 
     subnet_id: str
     network_id: str
@@ -68,7 +67,7 @@ class DevicePort(Value):
     index: int
     binding_host: str
     common: bool = False
-    """True: the network is a common one, and the address belongs to the common shard."""
+    """True: projects share the network, so the address belongs to the device group's common shard."""
 
     @property
     def name(self) -> str:
@@ -77,7 +76,7 @@ class DevicePort(Value):
 
 
 class TakenAddress(Value):
-    """A port that was created for an address of devices, and its claim."""
+    """An address of devices whose port was created at the network service, with the claim on that port."""
 
     port: DevicePort
     address: str
@@ -89,9 +88,9 @@ class Needs(Value):
     """Facts and ports that only the network service can supply before devices can be attached."""
 
     subnets: Mapping[LoadBalancerId, frozenset[str]] = {}
-    """Unknown subnets by load balancer."""
+    """{load balancer id: subnets about which no facts are stored}."""
     ports: Mapping[LoadBalancerId, tuple[DevicePort, ...]] = {}
-    """Ports to create by load balancer, which is left out until they exist."""
+    """{load balancer id: ports to create}; a load balancer is left out of definitions until its ports exist."""
     members: frozenset[tuple[str, str]] = frozenset()
     """Pairs (network id, address) of members on tunnels whose hosts are unknown."""
 
@@ -104,7 +103,9 @@ class NetworkFacts(Value):
 
     subnets: tuple[KnownSubnet, ...] = ()
     refused: Mapping[str, str] = {}
-    """Reasons why devices cannot be attached, by subnet id. A subnet in neither attribute does not exist."""
+    """{subnet id: reason why devices cannot be attached}. A subnet that is missing in both attributes does not
+    exist.
+    """
 
 
 class DueFacts(Value):
@@ -113,33 +114,35 @@ class DueFacts(Value):
     network_id: str
     subnets: frozenset[str]
     members: frozenset[str]
-    """Addresses of members whose hosts devices need, or needed, in their forwarding tables."""
+    """Addresses of members whose hosts are or were in the devices' forwarding tables."""
 
 
 class CommonNetwork(Value):
-    """State of a network that projects share, in the device group's common shard."""
+    """State of a network that projects share, as the device group's common shard serves it."""
 
     revision: int
     applied_revision: int
     reason: str = ""
-    """Reason why the devices could not be attached at the last attempt."""
+    """Reason why the last attempt to attach the devices failed; empty if it did not."""
 
 
 class Attached(Value):
-    """Networks, addresses and hosts that the devices have for one shard."""
+    """Networks, addresses and hosts that the devices have for one tenant's shard."""
 
     route_domains: Mapping[str, int] = {}
-    """Route domain number by network id."""
+    """{network id: number of its route domain}."""
     addresses: Mapping[str, tuple[DeviceAddress, ...]] = {}
-    """Allocated device addresses by subnet id."""
+    """{subnet id: addresses allocated to the devices}."""
     hosts: Mapping[tuple[str, str], MemberHost] = {}
-    """Host by (network id, member address); without a MAC address if the member has no port."""
+    """{(network id, member address): host}; a host without a MAC address means that the member has no port."""
     common: Mapping[str, CommonNetwork] = {}
-    """Common networks by network id."""
+    """{network id: state of a network that projects share}."""
     common_addresses: Mapping[str, tuple[DeviceAddress, ...]] = {}
-    """Allocated device addresses by subnet id, on common networks; without addresses being released."""
+    """{subnet id: addresses allocated to the devices} for networks that projects share; without addresses being
+    released.
+    """
     needed: Mapping[str, int] = {}
-    """By network id, the revision of a common network that provides all the shard needs from it."""
+    """{network id: revision of a shared network that contains all that the shard needs from it}."""
 
 
 class SubnetsInUse(Value):
@@ -155,7 +158,7 @@ class SubnetsInUse(Value):
 
 
 def subnets_in_use(tree: LoadBalancerTree) -> SubnetsInUse:
-    """The subnets on which a load balancer listens or has members."""
+    """Return the subnets on which a load balancer listens or has members."""
     root = tree.load_balancer
     if root.deleted or root.vip is None:
         return SubnetsInUse()
@@ -166,7 +169,7 @@ def subnets_in_use(tree: LoadBalancerTree) -> SubnetsInUse:
 
 
 def tunnels_of_service(subnets: Iterable[KnownSubnet]) -> dict[str, str]:
-    """Map subnet id to network id for subnets on tunnels of which the network service may have the members' hosts."""
+    """Return {subnet id: network id} for the subnets on tunnels whose members' hosts the network service may have."""
     return {
         each.subnet.id: each.subnet.network_id
         for each in subnets
@@ -175,8 +178,9 @@ def tunnels_of_service(subnets: Iterable[KnownSubnet]) -> dict[str, str]:
 
 
 def members_on_tunnels(tree: LoadBalancerTree, tunnels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield (network id, address) of each member whose host the devices must have. ``tunnels``: network id by subnet
-    id, from :func:`tunnels_of_service`.
+    """Yield (network id, address) of each member whose host the devices must know.
+
+    ``tunnels``: {subnet id: network id} from :func:`tunnels_of_service`.
     """
     for member in tree.members:
         if member.subnet_id is not None and member.subnet_id in tunnels and not member.deleted:
@@ -202,9 +206,11 @@ def subnets_to_attach(
 
 
 def _check_crossing(uses: SubnetsInUse, found: Sequence[KnownSubnet], layout: NetworkLayout) -> None:
-    """Check that a load balancer's networks may be combined. It may be in the common route domain and in one of its
-    project's, unless these are strict. It may not have members in networks that an operator attached and in others:
-    devices have no source addresses in the former. Raises :class:`NotAttachable`.
+    """Check that a load balancer's networks may be combined.
+
+    It may be in the common route domain and in one of its project's, unless route domains are strict. It may not have
+    members both in networks that an operator attached and in others: devices have no source addresses in the former.
+    Raises :class:`NotAttachable`.
     """
     own = [each for each in found if not _in_common(each, layout)]
     shared = [each for each in found if _in_common(each, layout)]
@@ -265,7 +271,7 @@ def _check(each: KnownSubnet, layout: NetworkLayout, project_id: ProjectId) -> N
 
 
 def _check_segment(network: DeclaredNetwork) -> None:
-    """Check that the network has a segment: a network service may not have chosen one yet. Raises
+    """Check that the network has a segment, which a network service may not have chosen yet. Raises
     :class:`NotAttachable`.
     """
     highest, segment = SEGMENTS_MAX.get(network.network_type), network.segmentation_id
@@ -278,7 +284,7 @@ def _check_segment(network: DeclaredNetwork) -> None:
 
 
 def is_common(network: DeclaredNetwork, layout: NetworkLayout) -> bool:
-    """Whether projects share the network's objects on devices."""
+    """Whether projects share the network's objects on devices, so that the device group's common shard has them."""
     return (
         layout.all_common
         or network.shared
@@ -288,7 +294,9 @@ def is_common(network: DeclaredNetwork, layout: NetworkLayout) -> bool:
 
 
 def common_networks_of(subnets: Iterable[KnownSubnet], layout: NetworkLayout) -> frozenset[str]:
-    """Ids of the common networks of these subnets, without networks that an operator attached."""
+    """Return the ids of the networks of these subnets that projects share, without networks that an operator
+    attached.
+    """
     networks = {each.network.id for each in subnets if each.network is not None and is_common(each.network, layout)}
     return frozenset(networks).difference(layout.common_network_ids)
 
@@ -300,8 +308,9 @@ def service_networks(
     project_id: ProjectId,
     members: Collection[tuple[str, str]] = (),
 ) -> tuple[ServiceNetwork, ...]:
-    """The networks of a service definition. ``members``: result of :func:`members_on_tunnels`. Raises
-    :class:`NotAllocated`, :class:`NotAttachable`, :class:`NotReady`.
+    """Return the networks of a service definition. ``members``: result of :func:`members_on_tunnels`.
+
+    Raises :class:`NotAllocated`, :class:`NotAttachable`, :class:`NotReady`.
     """
     by_network: dict[str, list[ServiceSubnet]] = {}
     networks: dict[str, DeclaredNetwork] = {}
@@ -361,8 +370,8 @@ def service_network(
 
 
 def _check_ready(network_id: str, attached: Attached) -> None:
-    """Raise :class:`NotReady` or :class:`NotAttachable` until the devices have everything that the shard needs of a
-    common network.
+    """Raise :class:`NotReady` or :class:`NotAttachable` unless the devices have everything that the shard needs of a
+    shared network.
     """
     state = attached.common[network_id]
     # a newer revision may be pending for other shards: this one waits only for the revision that it needs
@@ -376,7 +385,7 @@ def _check_ready(network_id: str, attached: Attached) -> None:
 def _common_subnet(
     each: KnownSubnet, layout: NetworkLayout, attached: Attached, project_id: ProjectId
 ) -> ServiceSubnet:
-    """A subnet of a common network, with the device addresses that the project's load balancers use."""
+    """Return a subnet of a shared network, with the device addresses that the project's load balancers use."""
     subnet = each.subnet
     # A network that has become common is in a route domain of its project until the store has moved it.
     if subnet.network_id not in attached.common or attached.route_domains[subnet.network_id] != COMMON_ROUTE_DOMAIN:
@@ -401,7 +410,7 @@ def _service_subnet(subnet: Subnet, layout: NetworkLayout, attached: Attached, p
 def allocated_subnet(
     subnet: Subnet, addresses: Iterable[DeviceAddress], wanted: Iterable["WantedAddress"]
 ) -> ServiceSubnet:
-    """The subnet with the wanted addresses that are already allocated."""
+    """Return the subnet with those of the wanted addresses that are already allocated."""
     has = {(one.use, one.owner, one.index): one for one in addresses}
     return ServiceSubnet(
         id=subnet.id,
@@ -433,7 +442,7 @@ def wanted_addresses(layout: NetworkLayout, project_id: ProjectId) -> Iterator[W
 
 
 def wanted_common_addresses(layout: NetworkLayout) -> Iterator[WantedAddress]:
-    """Yield the addresses that the devices need in a subnet of a common network: for the projects of all traffic
+    """Yield the addresses that the devices need in a subnet of a shared network: for the projects of all traffic
     groups.
     """
     for device in layout.devices:
@@ -451,9 +460,11 @@ def wanted_common_addresses(layout: NetworkLayout) -> Iterator[WantedAddress]:
 def chosen_route_domain(
     new: Collection[KnownSubnet], there: Mapping[int, Sequence[str]], layout: NetworkLayout
 ) -> int | None:
-    """Return the first of the project's route domains in which these subnets overlap none; None: a new one is needed.
-    ``there``: the CIDRs in each route domain, oldest first. Raises :class:`NotAttachable` if no more are allowed, or
-    the subnets overlap among themselves.
+    """Return the number of the project's first route domain in which the subnets ``new`` overlap with none; None: a new
+    one is needed.
+
+    ``there``: {route domain: CIDRs in it}, oldest first. Raises :class:`NotAttachable` if no more route domains are
+    allowed, or the subnets overlap among themselves.
     """
     cidrs = [each.subnet.cidr for each in new]
     if any(_overlap(one, other) for place, one in enumerate(cidrs) for other in cidrs[:place]):
@@ -471,8 +482,8 @@ def chosen_route_domain(
 
 
 def check_no_overlap(new: Collection[KnownSubnet], there: Collection[str]) -> None:
-    """Check that subnets of common networks, which are all in one route domain, do not overlap. ``there``: CIDRs
-    already in it. Raises :class:`NotAttachable`.
+    """Check that subnets of shared networks, which are all in one route domain, do not overlap. ``there``: CIDRs
+    already in the route domain. Raises :class:`NotAttachable`.
     """
     cidrs = [each.subnet.cidr for each in new]
     others = [*there, *cidrs]
@@ -488,12 +499,12 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def without_route_domains(layout: NetworkLayout) -> bool:
-    """Whether all networks are in the common route domain."""
+    """Whether the layout puts all networks into the common route domain."""
     return layout.route_domains_max == COMMON_ROUTE_DOMAIN
 
 
 def free_addresses(subnet: Subnet, taken: Collection[str]) -> Iterator[str]:
-    """Yield addresses that may be allocated to devices and are free, lowest first."""
+    """Yield the free addresses of the subnet that devices may get, lowest first. ``taken``: allocated addresses."""
     for text in subnet.device_addresses:
         first, last = parsed_range(text)
         for number in range(int(first), int(last) + 1):

@@ -1,4 +1,4 @@
-"""Load balancers whose members are VIPs of other load balancers."""
+"""Chained load balancers: the member of one is the VIP of another, which not all device types support."""
 
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -8,17 +8,17 @@ from evenkeel.core.kit.values import Value
 
 
 class PlacedAddress(Value):
-    """An address of a member or a VIP. ``subnet_id`` empty: in any network of the project."""
+    """An address of a member or a VIP, with its subnet. ``subnet_id`` empty: in any network of the project."""
 
     address: str
     subnet_id: str = ""
 
 
 class ChainQuery(Value):
-    """Addresses that a load balancer is to get; ``load_balancer_id`` empty: it is new.
+    """Addresses that a load balancer is to get, to find out whether they chain it to another one.
 
-    An address stands for another load balancer's if devices of the same group serve both, and both are of one project
-    or in one subnet.
+    ``load_balancer_id`` empty: it is new. An address stands for another load balancer's if devices of the same group
+    serve both, and both are of one project or in one subnet.
     """
 
     environment: str
@@ -29,15 +29,15 @@ class ChainQuery(Value):
 
 
 class Chained(Value):
-    """Addresses of a :class:`ChainQuery` that would chain load balancers."""
+    """Addresses of a :class:`ChainQuery` that would chain its load balancer to another one."""
 
     members: tuple[str, ...] = ()
-    """Addresses of members that are VIPs."""
+    """Addresses of the load balancer's members that are VIPs of other load balancers."""
     vips: tuple[str, ...] = ()
-    """VIPs that are addresses of members."""
+    """VIPs of the load balancer that are addresses of other load balancers' members."""
 
     def problems(self) -> Iterator[str]:
-        """Yield a text for each of the addresses."""
+        """Yield an error text for each of the addresses."""
         yield from map(member_problem, self.members)
         for address in self.vips:
             yield (
@@ -47,12 +47,12 @@ class Chained(Value):
 
 
 def member_problem(address: str) -> str:
-    """The text for a member whose address is a VIP of the same devices."""
+    """Return the error text for a member whose address is a VIP of the same devices."""
     return f"address {address} of a member is a VIP of the same devices. Allowed: addresses that are no VIPs of theirs."
 
 
 def can_chain(address: str) -> bool:
-    """Whether a member and a VIP at the address are one. A loopback address, which demonstrations and tests may use, is
-    a whole host with servers of its own.
+    """Whether a member and a VIP with the same address are one. Not so for a loopback address, which demonstrations and
+    tests may use: it is a whole host with servers of its own.
     """
     return not ip_address(address).is_loopback

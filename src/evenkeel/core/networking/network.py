@@ -19,31 +19,33 @@ class VipPort(Value):
 
 
 def octavia_port(load_balancer_id: LoadBalancerId) -> VipPort:
-    """Name, owner and device id of a VIP's port as Octavia sets them."""
+    """Return name, owner and device id of a VIP's port as Octavia sets them."""
     return VipPort(name=f"octavia-lb-{load_balancer_id}", device_owner="Octavia", device_id=f"lb-{load_balancer_id}")
 
 
 def lbaas_v2_port(load_balancer_id: LoadBalancerId) -> VipPort:
-    """Name, owner and device id of a VIP's port as LBaaS v2 sets them."""
+    """Return name, owner and device id of a VIP's port as LBaaS v2 sets them."""
     return VipPort(
         name=f"loadbalancer-{load_balancer_id}", device_owner="neutron:LOADBALANCERV2", device_id=load_balancer_id
     )
 
 
 def lbaas_v1_port(vip_id: str) -> VipPort:
-    """Name, owner and device id of a VIP's port as LBaaS v1 sets them."""
+    """Return name, owner and device id of a VIP's port as LBaaS v1 sets them."""
     return VipPort(name=f"vip-{vip_id}", device_owner="neutron:LOADBALANCER", device_id=vip_id)
 
 
 def device_port(claim_id: str, name: str) -> VipPort:
-    """Marks of the port of a device address. Neutron trusts ports whose owner begins with ``network:``: no security
-    group applies to them, and tenants can neither make nor change such ports.
+    """Return name, owner and device id of the port of a device address.
+
+    Neutron trusts ports whose owner begins with ``network:``: no security group applies to them, and tenants can
+    neither make nor change such ports.
     """
     return VipPort(name=name, device_owner="network:evenkeel", device_id=claim_id)
 
 
 def mark_of(device_owner: str, device_id: str) -> VipPort:
-    """Return the marks of a port with this owner and device id."""
+    """Return the marks of a port that has this owner and device id."""
     name = {"Octavia": f"octavia-{device_id}", "neutron:LOADBALANCER": f"vip-{device_id}"}
     return VipPort(
         name=name.get(device_owner, f"loadbalancer-{device_id}"), device_owner=device_owner, device_id=device_id
@@ -51,9 +53,9 @@ def mark_of(device_owner: str, device_id: str) -> VipPort:
 
 
 ADDITIONAL_ADDRESS = "additional_vips.ip_address"
-"""Attribute that errors about an additional address name."""
+"""Name of the attribute in errors about an additional address."""
 ADDITIONAL_SUBNET = "additional_vips.subnet_id"
-"""Attribute that errors about the subnet of an additional address name."""
+"""Name of the attribute in errors about the subnet of an additional address."""
 
 
 class WantedVip(Value):
@@ -61,7 +63,7 @@ class WantedVip(Value):
 
     subnet_id: str
     address: str | None = None
-    """Wanted IP address; None: any free one."""
+    """Requested IP address; None: any free one of the subnet."""
 
 
 class PortOptions(Value):
@@ -69,7 +71,7 @@ class PortOptions(Value):
 
     qos_policy_id: str | None = None
     security_group_ids: tuple[str, ...] | None = ()
-    """Ids of security groups. Empty: the network service's default. None: unchanged."""
+    """Ids of the port's security groups. Empty: the network service's default. None: unchanged."""
     vnic_type: str = "normal"
     """VNIC type of the port; fixed when the port is created."""
     binding_host: str | None = None
@@ -103,7 +105,7 @@ class DuePort(Value):
 
     load_balancer_id: LoadBalancerId
     revision: int
-    """Revision of the load balancer that changed the port last."""
+    """Revision of the load balancer by which the port's options changed last."""
     port_id: str
     options: PortOptions
     lost: LostPort | None = None
@@ -111,29 +113,31 @@ class DuePort(Value):
 
 
 BEING_MADE = "port_being_made"
-"""Code of the conflict if the claim exists: the port was, or is being, made for another request."""
+"""Code of the conflict if the claim exists already: the port was, or is being, created for another request."""
 
 
 class PortClaim(Value):
-    """Record of a port that may exist outside the database."""
+    """Record of a port that may exist at a network service, stored before the port is created, so that it can be found
+    and deleted whichever process fails.
+    """
 
     claim_id: str
-    """Id of the load balancer or LBaaS v1 vip with this VIP; for a port of devices, an id of its own."""
+    """Id of the load balancer or LBaaS v1 vip whose VIP has the port; for a port of devices, an id of its own."""
     device_owner: str
     device_id: str
-    """``device_id`` of the port. Together with the owner it finds the port if its id was never stored."""
+    """``device_id`` of the port. Owner and device id find the port if its id was never stored."""
     port_id: str | None = None
     """Id of the port; None until the object that uses the port was stored."""
 
     @property
     def borrowed(self) -> bool:
-        """True if the port is a tenant's own: it is not deleted with the object that uses it, but only unbound."""
+        """True if the port is the tenant's own: after its use it is unbound, not deleted."""
         return not self.device_owner
 
 
 def borrowed_port(load_balancer_id: LoadBalancerId, port_id: str) -> PortClaim:
-    """Return the claim on a VIP's port of another maker (its tenant): it is bound to the devices, and with the load
-    balancer unbound, not deleted.
+    """Return a claim on a VIP's port that its tenant created: the port is bound to the devices, and unbound with the
+    end of the load balancer, not deleted.
     """
     return PortClaim(claim_id=load_balancer_id, device_owner="", device_id="", port_id=port_id)
 
@@ -147,10 +151,10 @@ class DeviceBinding(Value):
 
 
 class DueClaim(Value):
-    """A claim to release: the object that used the port is gone, or was never stored."""
+    """A claim whose port is to be deleted: the object that used the port is gone, or was never stored."""
 
     claim: PortClaim
     age_seconds: float
     """Seconds since the claim was stored."""
     attempts: int
-    """Number of attempts, including this one."""
+    """Number of attempts to delete the port, including this one."""

@@ -1,9 +1,9 @@
 """Facts about networks that devices need to reach members and to be reached: part of the service definition.
 
-A device group is attached to networks by its agents' options, which every agent declares as a :class:`NetworkLayout`.
-With the default layout the devices route to all networks already (F5's global routed mode), and definitions contain no
-networks. Otherwise controllers resolve the networks, allocate the objects that the layout needs (route domains,
-addresses), and add them to definitions; drivers only render them.
+Each agent's options say how its device group is attached to networks; the agent declares that as a
+:class:`NetworkLayout`. With the default layout the devices route to all networks already (F5's global routed mode), and
+definitions contain no networks. Otherwise controllers resolve the networks, allocate the objects that the layout needs
+(route domains, addresses), and add them to definitions; drivers only render them.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.values import Value, Wire
 
 COMMON_ROUTE_DOMAIN = 0
-"""Route domain of a BIG-IP that always exists: for all objects that tenants share."""
+"""Number of the route domain of a BIG-IP that always exists: for all objects that tenants share."""
 
 
 class NetworkType(StrEnum):
@@ -32,7 +32,7 @@ SEGMENTS_MAX = {NetworkType.VLAN: 4094, NetworkType.VXLAN: 2**24 - 1, NetworkTyp
 
 
 class AddressUse(StrEnum):
-    """Purpose of an address of a subnet on the devices of a group."""
+    """Purpose for which the devices of a group use an address of a subnet."""
 
     SELF = "self"  # address of one device
     FLOATING = "floating"  # address of a traffic group that moves with it; members' gateway without SNAT
@@ -40,8 +40,8 @@ class AddressUse(StrEnum):
 
 
 class NetworkLayout(Wire):
-    """Attachment of a group's devices to networks: what controllers have to resolve and allocate for it. Equal for all
-    agents of the group.
+    """How a group's devices are attached to networks, so that controllers know what to resolve and allocate. It is
+    equal for all agents of the group.
     """
 
     adjacent: bool = False
@@ -49,7 +49,7 @@ class NetworkLayout(Wire):
     devices: tuple[str, ...] = ()
     """Names of the devices; each gets one ``SELF`` address per subnet."""
     traffic_groups: tuple[str, ...] = ()
-    """Names of floating traffic groups; a project uses the one at md5(project id) modulo their number."""
+    """Names of floating traffic groups; a project uses the one with the number md5(project id) modulo their count."""
     floating: bool = False
     """True: devices get a ``FLOATING`` address per subnet and traffic group in use, for operation without SNAT."""
     snat_addresses: int = 0
@@ -57,21 +57,19 @@ class NetworkLayout(Wire):
     SNAT.
     """
     route_domains_max: int = 1
-    """Most route domains of one project: more than one allow its subnets to overlap. 0: all subnets are in the common
-    one.
+    """Maximum number of route domains of one project: more than one allow its subnets to overlap. 0: all subnets are in
+    the common route domain.
     """
     strict: bool = False
     """True: traffic does not pass between route domains, so that clients and members have to be in the same one."""
     all_common: bool = False
-    """True: all networks are shared objects, in the common route domain."""
+    """True: projects share the objects of all networks, in the common route domain."""
     external_common: bool = True
-    """True: external networks are shared objects; shared networks always are."""
+    """True: projects share the objects of external networks, too; those of shared networks always."""
     common_network_ids: tuple[str, ...] = ()
-    """Ids of networks to which an operator has attached the devices manually: shared objects, too."""
+    """Ids of networks to which an operator has attached the devices manually; projects share their objects, too."""
     network_types: tuple[NetworkType, ...] = ()
-    """Types of networks to which the devices can be attached. Networks of other types are a problem of the load
-    balancer.
-    """
+    """Types of networks to which the devices can be attached. A load balancer on another network gets a problem."""
     binding_host: str = ""
     """``binding:host_id`` of ports of VIPs and of device addresses; empty: the home agent's host."""
 
@@ -81,8 +79,8 @@ NOT_ADJACENT = NetworkLayout()
 
 
 def traffic_group_of(project_id: ProjectId, traffic_groups: Sequence[str]) -> str:
-    """Return the project's traffic group, by F5's rule: md5(project id) modulo their number; empty
-    if there are none.
+    """Return the project's traffic group, by F5's rule: the one with the number md5(project id) modulo their count;
+    empty if there are none.
     """
     digest = hashlib.md5(project_id.encode(), usedforsecurity=False).hexdigest()
     return traffic_groups[int(digest, 16) % len(traffic_groups)] if traffic_groups else ""
@@ -98,14 +96,14 @@ class DeclaredNetwork(Value):
     segmentation_id: int | None = None
     mtu: int | None = None
     project_id: ProjectId | None = None
-    """Id of the only project that uses the network; None: any project with load balancers on it."""
+    """Id of the only project that may use the network; None: every project with load balancers on it."""
     shared: bool = False
     """True: several projects have load balancers on the network at the same time."""
     external: bool = False
     vteps: tuple[str, ...] = ()
     """Tunnel end points of the network's hosts."""
     from_service: bool = False
-    """True: read from the network service, which has ports for addresses of devices, too."""
+    """True: the network was read from the network service, which has ports for addresses of devices, too."""
 
 
 class DeviceAddress(Wire):

@@ -13,20 +13,20 @@ IDS_SHOWN = 5
 
 
 class VipNetworks(Value):
-    """Networks and subnets that VIPs may be on, by id; the subnet counts as well as its network."""
+    """Ids of networks and subnets that VIPs may be on: both the subnet and its network count."""
 
     allowed: tuple[str, ...] = ()
-    """Empty: every network is allowed."""
+    """Ids of networks and subnets that VIPs may be on; empty: all."""
     denied: tuple[str, ...] = ()
-    """Refused, also if allowed."""
+    """Ids of networks and subnets that VIPs must not be on, even if allowed."""
 
     def allows(self, *, network_id: str, subnet_id: str) -> bool:
-        """Return whether a VIP may be on the subnet of that network."""
+        """Whether a VIP may be on this subnet of this network."""
         place = {network_id, subnet_id}
         return place.isdisjoint(self.denied) and (not self.allowed or not place.isdisjoint(self.allowed))
 
     def allowed_of(self, subnets: Sequence[Subnet], field: str, value: str) -> list[Subnet]:
-        """Return those of the subnets that VIPs may be on. Raises :class:`Invalid`, naming ``field`` and its
+        """Return the subnets out of ``subnets`` that VIPs may be on. Raises :class:`Invalid`, naming ``field`` and its
         ``value``, if there are subnets and all are refused.
         """
         chosen = [each for each in subnets if self.allows(network_id=each.network_id, subnet_id=each.id)]
@@ -35,7 +35,9 @@ class VipNetworks(Value):
         return chosen
 
     def check(self, *, network_id: str, subnet_id: str, field: str, value: str) -> None:
-        """Raise :class:`Invalid`, naming ``field`` and its ``value``, if no VIP may be there."""
+        """Raise :class:`Invalid`, naming ``field`` and its ``value``, if no VIP may be on this subnet of this
+        network.
+        """
         if not self.allows(network_id=network_id, subnet_id=subnet_id):
             raise self._refusal(network_id, subnet_id, field, value)
 

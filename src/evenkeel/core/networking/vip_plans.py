@@ -5,9 +5,10 @@ from evenkeel.core.networking.network import PortClaim
 
 
 class VipPlan(Value):
-    """Plan for the allocation of the VIP of a new load balancer. ``address`` set: exactly that one; else the store
-    allocates a free one between ``allocation_start`` and ``allocation_end`` of the subnet, in the transaction that
-    stores the load balancer.
+    """Plan for the allocation of the VIP of a new load balancer.
+
+    ``address`` set: allocate exactly this one; else the store allocates a free one between ``allocation_start`` and
+    ``allocation_end`` of the subnet, in the transaction that stores the load balancer.
     """
 
     subnet_id: str
@@ -22,7 +23,7 @@ class VipPlan(Value):
     claim: PortClaim | None = None
     """The claim under which the VIP's port was created outside the database; storing the load balancer confirms it."""
     takes_over: bool = False
-    """True: another program made the port, so the claim is not stored yet."""
+    """True: another program created the port, so the claim on it is not stored yet."""
     tell_network: bool = False
     """True: the port exists and still has to be updated to the load balancer's options."""
     additional: tuple["VipPlan", ...] = ()

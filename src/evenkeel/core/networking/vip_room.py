@@ -1,4 +1,4 @@
-"""Choice of another subnet of the same network when one has no free address."""
+"""Choice of another subnet of the same network for a VIP if one subnet has no free address."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
@@ -13,13 +13,14 @@ T = TypeVar("T")
 
 
 def no_free_address(plan: VipPlan) -> Conflict:
-    """Build the error for a subnet of which all addresses are allocated."""
+    """Return the error for a subnet of which all addresses are allocated."""
     return Conflict(f"Subnet {plan.subnet_id} has no free VIP address.", code=FULL)
 
 
 async def first_with_room(plans: Sequence[VipPlan], take: Callable[[VipPlan], Awaitable[T]]) -> T:
-    """Return the result of ``take`` for the first plan whose subnet has a free address. Raises the errors of ``take``;
-    if all of several subnets are full, an error that names their network.
+    """Return the result of ``take`` for the first plan whose subnet has a free address.
+
+    Raises the errors of ``take``; if several subnets were tried and all are full, an error that names their network.
     """
     # The last plan is apart, because its error is the one that the tenant gets.
     for plan in plans[:-1]:

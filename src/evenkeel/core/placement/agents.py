@@ -1,4 +1,4 @@
-"""Agents that are fit to get shards, and the choice of the next one."""
+"""Agents that are fit to get shards, and the choice of one of them for a shard."""
 
 from collections.abc import Collection, Iterable
 
@@ -6,11 +6,11 @@ from evenkeel.core.kit.ids import AgentId
 from evenkeel.core.placement.views import AgentSnapshot, Tie
 
 REPORT_AGE_SECONDS = 6.0
-"""Largest age of an agent's report of its devices: a status interval."""
+"""Maximum age of an agent's report of its devices: the interval of status reports."""
 
 
 def fit_agents(agents: Iterable[AgentSnapshot]) -> list[AgentSnapshot]:
-    """Eligible agents, without agents that reach fewer devices than another one.
+    """Return the agents that may get shards: eligible ones, without agents that reach fewer devices than another one.
 
     A report from before another agent lost a device, or reached it again, proves nothing: the reporting agent may see
     the same at its next observation. So a difference counts when both agents have reported it again some time later,
@@ -30,12 +30,14 @@ def _reaches_more(other: AgentSnapshot, agent: AgentSnapshot) -> bool:
 
 
 def back_first(agent: AgentSnapshot, silent: AgentSnapshot) -> bool:
-    """Whether an agent came back only after ``silent`` fell silent, which then may be about to come back, too."""
+    """Whether ``agent`` came back only after the agent ``silent`` fell silent, which then may be about to come back,
+    too.
+    """
     return agent.fresh and agent.live_since >= silent.live_until
 
 
 class Loads:
-    """Numbers of shards that fit agents serve, by agent id; updated with each decision."""
+    """Number of shards that each fit agent serves; updated with each decision, so that the next one counts it."""
 
     def __init__(self, agents: Iterable[AgentSnapshot], tie: Tie[AgentSnapshot]) -> None:
         self.fit = {agent.id: agent for agent in fit_agents(agents)}
@@ -45,16 +47,19 @@ class Loads:
     def choose(
         self, *preferred: AgentId | None, other_than: AgentId | None = None, silent: AgentSnapshot | None = None
     ) -> AgentId | None:
-        """Return the fit agent with the fewest shards; None if there is none. An agent that may have been cut off
-        together with the ``silent`` one gets none of its shards: after an outage of the bus or the database the first
-        agent back must not get all shards.
+        """Return the first of the ``preferred`` agents that is fit, else the fit agent with the fewest shards; None if
+        there is none.
+
+        ``other_than``: agent that is not chosen. An agent that may have been cut off together with the ``silent`` one
+        gets none of its shards: after an outage of the bus or the database the first agent back must not get all
+        shards.
         """
         barred = {id_ for id_, agent in self.fit.items() if silent and back_first(agent, silent)} | {other_than}
         chosen = next((id_ for id_ in preferred if id_ in self.fit and id_ not in barred), None)
         return chosen or self._least_loaded(barred)
 
     def count_shard(self, agent_id: AgentId) -> None:
-        """Count one more shard for the agent."""
+        """Count one more shard for the agent, after the decision to assign it."""
         # An agent that is not fit may get its own shards back; it has no load here.
         if agent_id in self._load:
             self._load[agent_id] += 1

@@ -1,5 +1,5 @@
-"""Balance of homes: homes that are spread unevenly over a device group's agents are evened out by planned handovers,
-one after the other.
+"""Balance of homes: if a device group's agents are home to very different numbers of shards, planned handovers change
+homes one by one.
 
 A new shard's home is the agent that is home to the fewest, but many tenants that arrive at the same time are placed by
 several controllers from the same counts, and an agent that is added later is home to none.
@@ -11,13 +11,13 @@ from evenkeel.core.placement.views import GroupSnapshot, Handover
 from evenkeel.core.resources.statuses import FailbackMode
 
 DIFFERENCE_MIN = 3
-"""Smallest difference that is evened out: number of homes between the agents with the most and the fewest."""
+"""Minimum difference between the highest and lowest number of homes of an agent for which a home is changed."""
 SHARE_MIN = 0.1
-"""Smallest difference that is evened out, as a share of the average number of homes of an agent."""
+"""Minimum difference for which a home is changed, as a share of the average number of homes of an agent."""
 
 
 def skewed_homes(group: GroupSnapshot) -> tuple[AgentId, AgentId] | None:
-    """Return the agents that are home to the most and to the fewest shards, if a home has to move from the first to the
+    """Return the agents that are home to the most and to the fewest shards if a home has to move from the first to the
     second; else None.
 
     Only agents that could get their own shards back count: nothing is taken from the others, which may be on their way
@@ -36,8 +36,8 @@ def skewed_homes(group: GroupSnapshot) -> tuple[AgentId, AgentId] | None:
 
 
 def plan_balance(group: GroupSnapshot) -> list[Handover]:
-    """Plan a handover of the group's first shard that is served at the home that has the most; none while another one
-    is in progress.
+    """Plan a handover of the first shard that the agent with the most homes serves as home; empty while another
+    handover is in progress.
     """
     skewed = skewed_homes(group)
     if skewed is None or any(shard.handover_to is not None for shard in group.shards):

@@ -25,8 +25,8 @@ def choose_group(groups: Iterable[GroupView], tie: Tie[GroupView]) -> GroupView 
 
 
 def choose_home(agents: Iterable[AgentSnapshot], tie: Tie[AgentSnapshot]) -> AgentSnapshot | None:
-    """Choose the home of a new shard: the fit agent that is home to the fewest; ties are decided by the shards it
-    serves now, then ``tie``.
+    """Choose the home of a new shard: the fit agent that is home to the fewest shards, then the one that serves the
+    fewest, then ``tie`` decides. None if no agent is fit.
     """
     fit = fit_agents(agents)
     if not fit:

@@ -1,7 +1,7 @@
 """Conditions that must still hold when a step is committed: the store checks them in the transaction of the step.
 
-They are deliberately weaker than the rule: an agent that was the best choice a moment ago may take a shard although
-another one would be chosen now. Every step of the rule passes. The store's SQL statements check the same.
+The conditions are deliberately weaker than the rule: an agent that was the best choice a moment ago may take a shard
+although another one would be chosen now. Every step of the rule passes. The store's SQL statements check the same.
 """
 
 from evenkeel.core.placement.views import AgentSnapshot, Assign, Handover, ShardSnapshot

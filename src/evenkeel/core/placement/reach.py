@@ -1,6 +1,6 @@
 """Reachability of a device group: the devices that no agent reaches, and the resulting state of the group. Pure.
 
-The report of an agent that is cut off does not count for a device that another one reaches. An agent that has not
+If one agent reaches a device, reports of other agents that do not reach it have no effect. An agent that has not
 reported yet, or that stopped while it reached its devices, does not make them unreachable: while it restarts, the known
 state stays, whatever a cut-off agent reports meanwhile.
 """
@@ -16,8 +16,8 @@ GRACE_SECONDS = 1.0
 devices.
 """
 UNWATCHED_SECONDS = 30.0
-"""Seconds without any agent before this is reported: all agents may restart at the same time, and the devices go on
-without them.
+"""Seconds without any live agent before the group counts as unwatched: all agents may restart at the same time, and the
+devices go on without them.
 """
 
 
@@ -34,11 +34,11 @@ class Reach(Value):
 
     kind: ReachKind = ReachKind.REACHED
     away: tuple[str, ...] = ()
-    """Devices that no agent reaches, as far as agents report; sorted."""
+    """Names of devices that no agent reaches, as far as agents report; sorted."""
 
     def reason(self, place: str) -> str:
-        """Return the status reason for load balancers of the device group; empty if there is none. The text is the same
-        for the same kind.
+        """Return the status reason for load balancers of the device group ``place``; empty if there is none. It depends
+        only on the kind of reachability.
         """
         match self.kind:
             case ReachKind.NONE:
@@ -50,7 +50,9 @@ class Reach(Value):
 
 
 def group_reach(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
-    """Compute the reachability of a group from its agents' rows at ``now``, the database's time."""
+    """Compute the reachability of a group's devices from its agents at the database's time ``now``. ``known``: the
+    recorded one.
+    """
     acting = [agent for agent in agents if agent.acts]
     if not acting:
         return _unwatched_reach(known, agents, now)

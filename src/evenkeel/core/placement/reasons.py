@@ -1,7 +1,7 @@
 """Reasons why shards stay where they should not be, for operators.
 
-Temporary conditions are not reported: an agent that has just come back becomes eligible soon. So the rule is evaluated
-as if the present state had lasted for long enough.
+Temporary conditions are not reported: an agent that has just come back becomes eligible soon. So the placement rule is
+evaluated as if the present state had lasted for long enough.
 """
 
 from collections.abc import Iterator
@@ -35,8 +35,8 @@ class PlacementReasons:
         return len(self._rule.loads.fit.keys() - {agent_id})
 
     def waiting_blocker(self, agent_id: AgentId) -> PlacementBlocker | None:
-        """Return why shards that an agent should not serve do not move to other agents; None: none waits, or the rule
-        has a step.
+        """Return why shards that an agent should not serve do not move to other agents; None: there are no such shards,
+        or the rule has a step for them.
 
         Such shards are those the agent acts for, and unserved shards whose home is the agent, unless the agent is
         eligible.
@@ -55,8 +55,8 @@ class PlacementReasons:
                 yield decided
 
     def away_blocker(self, agent_id: AgentId) -> PlacementBlocker | None:
-        """Return why shards whose home is the agent and for which others act do not return home; None: there are none,
-        or they do.
+        """Return why shards with the agent as home that other agents serve do not return home; None: there are no such
+        shards, or they return.
         """
         away = (shard for shard in self._homed.get(agent_id, ()) if shard.acting not in (None, agent_id))
         if all(self._returns_home(shard) for shard in away):
@@ -74,8 +74,8 @@ class PlacementReasons:
 
 
 def group_after_waiting(group: GroupSnapshot) -> GroupSnapshot:
-    """Return the group after all agents have been up, or silent, for long enough, and failing handovers have been
-    cancelled.
+    """Return the group as it would be after all agents have been up, or silent, for long enough, and failing handovers
+    have been cancelled.
     """
     agents = tuple(replace(agent, fresh=False, settled=agent.eligible) for agent in group.agents)
     receivers = {agent.id for agent in agents if agent.eligible}

@@ -1,5 +1,6 @@
 """Conversion of stored rows to snapshots: which agents are live, fresh and settled, by the database's clock alone.
-Times in the future were written before that clock was set back; they are ignored.
+
+Times in the future are ignored: they were written before the database's clock was set back.
 """
 
 import math
@@ -9,11 +10,13 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.placement.views import AgentSnapshot
 
 FRESH_SESSIONS = 1.5
-"""Number of session TTLs for which an agent is fresh."""
+"""Number of session TTLs for which a new session makes its agent fresh: agents cut off with it may not be back yet."""
 SESSIONS_AHEAD_MAX = 2
-"""Number of session TTLs: a session with more time left was renewed before the clock was set back."""
+"""Maximum number of session TTLs that a session can have left; with more it was renewed before the clock was
+set back.
+"""
 HANDOVER_PATIENCE_SECONDS = 20.0
-"""Time for an agent to release a shard; longer than the agent waits for a running pass."""
+"""Time that an agent has to release a shard in a handover; longer than the agent waits for a running pass."""
 
 
 class AgentRecord(Value):
@@ -37,7 +40,7 @@ class AgentRecord(Value):
 
 
 def agent_view(record: AgentRecord, *, now: float, settle_seconds: float) -> AgentSnapshot:
-    """Return the snapshot of an agent at ``now``. ``settle_seconds``: minimum time up before it
+    """Return the snapshot of an agent at ``now``. ``settle_seconds``: minimum time for which it must be up before it
     gets its shards back.
     """
     live = is_live(record, now)
@@ -74,12 +77,14 @@ def is_live(record: AgentRecord, now: float) -> bool:
 
 
 def _past_or_zero(at: float | None, now: float) -> float:
-    """Return a past time unchanged; 0, which is long ago, for None and for times in the future."""
+    """Return ``at`` if it is in the past; 0, which is long ago, for None and for times in the future."""
     return at if at is not None and at <= now else 0.0
 
 
 def _up_since(record: AgentRecord, reachable_since: float) -> float:
-    """Time since which the agent has been live and has reached its present devices; infinite without a session."""
+    """Return the time since which the agent has been live and has reached its present devices; infinite without a
+    session.
+    """
     return math.inf if record.session_started_at is None else max(record.session_started_at, reachable_since)
 
 
@@ -89,8 +94,8 @@ def _is_fresh(record: AgentRecord, now: float) -> bool:
 
 
 def handover_overdue(handover_to: AgentId | None, asked_at: float | None, *, now: float) -> bool:
-    """Whether the acting agent's time to release the shard is over: then another agent takes it, and the device refuses
-    further writes of the old one.
+    """Whether the acting agent has not released the shard in time; then another agent takes the shard, and devices
+    refuse further writes of the old one.
     """
     if handover_to is None or asked_at is None:
         return False

@@ -1,4 +1,4 @@
-"""The second level: from a shard to an agent of its device group.
+"""The second level of placement: from a shard to an agent of its device group.
 
 Each decision on one shard is a function that returns the id of the agent to get the shard, a :class:`PlacementBlocker`
 (the shard should move and cannot), or None (nothing to do). The plans make steps of the first kind; operators see the
@@ -15,7 +15,7 @@ from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 
 
 class PlacementBlocker(Enum):
-    """Reason why a shard stays where it should not be. Of several, operators see the first one in this order."""
+    """Reason why a shard stays where it should not be. If several apply, operators see the first one in this order."""
 
     HOME_NOT_UP = "home_not_up"  # the shard's home is down or drained
     HALTED = "halted"  # the circuit breaker is open
@@ -30,8 +30,8 @@ class PlacementBlocker(Enum):
 
 
 class Rule:
-    """The decisions on the shards of one device group. After each decision, call ``loads.give``, so that the next one
-    counts it.
+    """The decisions on the shards of one device group. After each decision, call ``loads.count_shard``, so that the
+    next one counts it.
     """
 
     def __init__(self, group: GroupSnapshot, tie: Tie[AgentSnapshot]) -> None:
@@ -40,7 +40,9 @@ class Rule:
         self.loads = Loads(group.agents, tie)
 
     def agent_to_assign(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
-        """Return the agent to take a shard that no agent serves, or that its owner does not release."""
+        """Return the agent that takes a shard without a serving agent, or one that its owner does not release in time;
+        the blocker if none can; None if there is nothing to do.
+        """
         acting = self._acting_agent(shard)
         home = self.agents.get(shard.home)
         if acting is not None and acting.acts:
@@ -55,8 +57,8 @@ class Rule:
         return self.loads.choose(shard.home, silent=silent) or PlacementBlocker.MAY_COME_BACK
 
     def handover_target(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
-        """Return the agent to which a live agent that should not serve (drained, or reaching fewer devices than
-        another) has to release the shard.
+        """Return the agent to which a live agent has to release the shard, because it is drained or reaches fewer
+        devices than another; the blocker if none can take it; None if there is nothing to do.
         """
         acting = self._acting_agent(shard)
         if acting is None or not acting.acts or shard.handover_to is not None or acting.id in self.loads.fit:
@@ -89,7 +91,7 @@ class Rule:
                 return PlacementBlocker.BOUND
 
     def tied_to_home(self, home: AgentSnapshot | None) -> PlacementBlocker | None:
-        """Return why only its home may take an unserved shard; None: other agents may, too."""
+        """Return why only the shard's home may take it while no agent serves it; None: other agents may, too."""
         if self.group.halted:
             return PlacementBlocker.HALTED
         bound = self.why_fixed()
@@ -98,7 +100,7 @@ class Rule:
         return None if bound is PlacementBlocker.BOUND_UNTIL_FORCED_DOWN and home.forced_down else bound
 
     def failback_blocker(self, home_id: AgentId) -> PlacementBlocker | None:
-        """Return why shards served elsewhere do not go back to their home; None: they do."""
+        """Return why shards with the home ``home_id`` that other agents serve do not return to it; None: they do."""
         home = self.agents.get(home_id)
         if home is None or not home.eligible:
             return PlacementBlocker.HOME_NOT_UP
@@ -146,7 +148,9 @@ def assign_unserved(group: GroupSnapshot, tie: Tie[AgentSnapshot]) -> list[Assig
 
 
 def plan_leaving(group: GroupSnapshot, tie: Tie[AgentSnapshot], *, at_once: int) -> list[Handover]:
-    """Plan handovers away from live agents that should not serve. At most ``at_once`` are in progress in the group."""
+    """Plan handovers of shards away from live agents that should not serve (drained, or reaching fewer devices).
+    ``at_once``: maximum number of handovers in progress in the group.
+    """
     rule = Rule(group, tie)
     free = _free_slots(group, at_once)
     plan: list[Handover] = []
@@ -161,7 +165,8 @@ def plan_leaving(group: GroupSnapshot, tie: Tie[AgentSnapshot], *, at_once: int)
 
 
 def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
-    """Planned handovers of shards to their home once it has settled; at most ``at_once`` in progress in the group.
+    """Plan handovers of shards to their home once that agent has settled. ``at_once``: maximum number of handovers in
+    progress in the group.
 
     Shards bound to their host are at home already, or were permanently rebuilt elsewhere.
     """
@@ -173,8 +178,10 @@ def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
 
 
 def plan_failover(group: GroupSnapshot, shard: ShardSnapshot, tie: Tie[AgentSnapshot]) -> Handover | None:
-    """Return the handover that an operator requests: home if the shard is away, else to the fit agent with the fewest
-    shards. None: there is no other agent, a handover is in progress, or the shard may not move.
+    """Plan the handover of a shard that an operator requests: to its home if the shard is away, else to the fit agent
+    with the fewest shards.
+
+    None: there is no other agent, a handover is in progress, or the shard may not move.
     """
     rule = Rule(group, tie)
     acting = None if shard.acting is None else rule.agents.get(shard.acting)
@@ -191,7 +198,7 @@ def ended_handovers(group: GroupSnapshot) -> list[ShardId]:
 
 
 def min_id(equals: Sequence[AgentSnapshot]) -> AgentSnapshot:
-    """Choose the agent with the smallest id: a deterministic ``tie``."""
+    """Choose the agent with the smallest id: a deterministic value for ``tie``."""
     return min(equals, key=lambda agent: agent.id)
 
 

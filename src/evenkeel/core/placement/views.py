@@ -11,7 +11,7 @@ T = TypeVar("T")
 Tie = Callable[[Sequence[T]], T]
 
 FULL_SCORE = 1.0
-"""A device group whose capacity score reaches this takes no new load balancers (F5's capacity policy)."""
+"""Capacity score from which on a device group takes no new load balancers (F5's capacity policy)."""
 
 
 class AgentSnapshot(Value):
@@ -70,7 +70,7 @@ class AgentSnapshot(Value):
 
 
 class GroupView(Value):
-    """Snapshot of a device group for placement."""
+    """Snapshot of a device group for the placement of a load balancer."""
 
     number: int
     capacity_score: float
@@ -90,7 +90,7 @@ class GroupView(Value):
 
     @property
     def keeps_tenant(self) -> bool:
-        """Whether the group holds the tenant and keeps it, even if no agent is up."""
+        """Whether the tenant is on the group and stays there, even if no agent is up."""
         return self.holds_tenant and self.has_room
 
     @property

@@ -15,28 +15,33 @@ class AttachmentStore(Protocol):
     """Store port for facts read from the network service, and for addresses of devices that have ports there."""
 
     async def store_facts(self, found: Sequence[KnownSubnet]) -> tuple[Change, ...]:
-        """Store subnets and networks. Returns the changes of load balancers on networks whose facts have changed."""
+        """Store subnets and networks as read from the network service. Return the changes of load balancers on networks
+        whose facts have changed.
+        """
         ...
 
     async def store_hosts(
         self, network_id: str, hosts: Mapping[str, MemberHost], *, late: bool = False
     ) -> tuple[Change, ...]:
-        """Store the hosts of members' ports, by member address. Returns the changes of load balancers if a host has
-        moved. ``late``: load balancers were served without hosts that were not known, so that new hosts are changes,
-        too.
+        """Store the hosts of members' ports (``hosts``: by member address). Return the changes of load balancers if a
+        host has moved.
+
+        ``late``: load balancers were served without hosts that were not known, so that new hosts are changes, too.
         """
         ...
 
     async def note_unanswered_hosts(self, members: Mapping[str, Collection[str]]) -> None:
-        """Record that the network service did not answer on which hosts members are. ``members``: their addresses, by
-        network. Load balancers are served without these hosts until :meth:`store_hosts` is called. The networks are
-        due to be read again at once.
+        """Record that the network service did not answer on which hosts members are. ``members``: {network id:
+        addresses of members}.
+
+        Load balancers are served without these hosts until :meth:`store_hosts` is called. The networks are due to be
+        read again at once.
         """
         ...
 
     async def note_unanswered_networks(self, network_ids: Collection[str]) -> None:
         """Record that the network service did not answer about these networks, or about members on them: they are due
-        at once.
+        to be read at once.
         """
         ...
 
@@ -48,30 +53,35 @@ class AttachmentStore(Protocol):
 
     async def release_leftovers(self, *, limit: int) -> int:
         """Release networks that no load balancer uses any more, of at most ``limit`` shards, and at most ``limit``
-        networks that projects share; returns their number. Needed where a process died between the removal of the last
-        user and the release.
+        networks that projects share; return their number.
+
+        Needed where a process died between the removal of the last user and the release.
         """
         ...
 
     async def take_due_bindings(self, *, limit: int, backoff: Backoff) -> tuple[str, ...]:
-        """Return the ids of claims of device ports that are to be bound to another host, longest due first. Each is
-        returned to one caller only and becomes due again after the delay that ``backoff`` gives for its attempts. One
-        query if none is due.
+        """Return the ids of claims on device ports that are to be bound to another host, longest due first.
+
+        Each claim is returned to one caller only and becomes due again after the delay that ``backoff`` gives for its
+        attempts. One query if none is due.
         """
         ...
 
     async def binding_of(self, claim_id: str) -> DeviceBinding | None:
-        """Return the host to which the port is to be bound; None: the port is gone, bound, or to be bound nowhere."""
+        """Return the host to which the port of a claim is to be bound; None: the port is gone, bound already, or to be
+        bound nowhere.
+        """
         ...
 
     async def note_bound(self, claim_id: str, host: str | None) -> None:
-        """Record that the port was bound to ``host`` (None: there was nothing to do). It stays due if another host is
-        wanted meanwhile.
+        """Record that the claim's port was bound to ``host`` (None: there was nothing to do). The port stays due if
+        another host is wanted meanwhile.
         """
         ...
 
     async def store_address(self, shard_id: ShardId, taken: TakenAddress) -> bool:
-        """Store the address of a port that was created, which then holds its claim. False: it is not needed any more.
-        Raises :class:`NetworkUnavailable` if deleting the port has begun.
+        """Store the address of a port that was created for the shard's devices, and let it hold the port's claim.
+
+        False: the address is not needed any more. Raises :class:`NetworkUnavailable` if deleting the port has begun.
         """
         ...

@@ -13,18 +13,18 @@ the message is redelivered later, a bounded number of times.
 
 
 class Subscription(Protocol):
-    """A running consumer of a queue, or a running announcement."""
+    """A running consumer of a queue, or a running announcement of a name."""
 
     async def close(self) -> None:
-        """Stop consuming, and wait for the messages being handled."""
+        """Stop consuming or announcing, and wait for the messages being handled."""
         ...
 
 
 class Will(Value):
-    """A message that the bus sends when the process that announced a name has gone without withdrawing it."""
+    """A message that the bus sends when the process that announced a name has gone without closing the announcement."""
 
     queue: str
-    """Name of a callback queue."""
+    """Name of the callback queue to which the will is sent."""
     message: Departure
 
 
@@ -60,18 +60,21 @@ class Bus(Protocol):
 
     @property
     def delivers_wills(self) -> bool:
-        """True if the bus delivers wills. If not, only probes find that a name has gone."""
+        """True if the bus delivers wills. If it does not, only probes detect that an announced name has gone."""
         ...
 
     @property
     def connection_number(self) -> int:
-        """Number that changes with each new connection, after which no name counts as seen until it is seen again."""
+        """Number that changes with each new connection of this process; after a change no name counts as seen until it
+        is seen again.
+        """
         ...
 
     async def present(self, name: str) -> bool | None:
-        """Return whether an announced name is present. None: unknown. False only for a name that was present since this
-        process last connected: its process has gone. After a restart of the broker a process may reconnect later than
-        this one.
+        """Return whether an announced name is present; None: unknown.
+
+        False only for a name that was present since this process last connected, so its process has gone. After a
+        restart of the broker another process may reconnect later than this one.
         """
         ...
 

@@ -1,5 +1,5 @@
-"""Content of references in the form for devices. All readers use this module, so that the same content always has the
-same identity.
+"""Contents that references to key managers name, in the form for devices. All readers use this module, so that the same
+content always has the same identity.
 """
 
 from datetime import datetime, timedelta
@@ -11,11 +11,11 @@ from evenkeel.core.ports.key_manager import KeyManager
 from evenkeel.core.tls.certificates import CertificateContent, CertificateFacts, CertificateKind, CheckedCertificate
 
 CLOCK_SKEW = timedelta(minutes=5)
-"""Tolerated difference between the issuer's clock and the local one."""
+"""Tolerated difference between a certificate issuer's clock and the local one."""
 
 
 class ReadCertificate(Value):
-    """Content of a certificate reference, as read from the key manager now."""
+    """Content of a reference as it was just read from the key manager."""
 
     content: CertificateContent
     facts: CertificateFacts | None
@@ -23,13 +23,13 @@ class ReadCertificate(Value):
     next_update: datetime | None = None
     """The next update of a revocation list, if it states one."""
     warnings: tuple[str, ...] = ()
-    """Oddities of the files, without effect on what is served."""
+    """Oddities of the files, such as their order, without effect on what is served."""
 
     def check_validity(self, reference: str, now: datetime) -> None:
-        """Check the validity period for requests with a new reference. Certificates already in use stay in use; clients
-        check them.
+        """Check that the certificate is valid now, for requests with a new reference.
 
-        Raises :class:`CertificateNotYetValid` and :class:`CertificateExpired`.
+        Certificates already in use stay in use; clients check them. Raises :class:`CertificateNotYetValid` and
+        :class:`CertificateExpired`.
         """
         if self.facts is not None and self.facts.not_before > now + CLOCK_SKEW:
             raise CertificateNotYetValid(reference, f"It is valid from {self.facts.not_before.isoformat()}.")

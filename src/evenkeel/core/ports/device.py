@@ -19,28 +19,31 @@ from evenkeel.core.kit.ids import ProjectId, SessionId
 
 
 class Device(Protocol):
-    """Port to one device group. Any agent of the group may call at any time; the guard on the device refuses writes of
-    all but the owner.
+    """Port to one device group. Any agent of the group may call at any time.
+
+    The *guard*, the owner's epoch and session stored in each partition on the device, refuses writes of all but the
+    owner.
     """
 
     @property
     def facts(self) -> DeviceFacts:
-        """Properties of the driver and the group."""
+        """Return the properties of the driver and the device group."""
         ...
 
     async def check(self) -> tuple[DeviceState, ...]:
-        """Check that each device meets the requirements. Never raises because of a device: see
-        :attr:`DeviceState.problem`.
+        """Check that each device meets the requirements, and return the devices' states. Never raises because of a
+        device: see :attr:`DeviceState.problem`.
         """
         ...
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
-        """Move the guard of the tenant's partition to ``epoch`` and ``session_id`` on every reachable device; created
-        if absent. The content of the partition is unknown then: a complete batch must follow.
+        """Move the guard of the tenant's partition to ``epoch`` and ``session_id`` on every reachable device; create
+        guard and partition if absent.
 
-        On a device that did not accept the guard, :meth:`apply` moves it before it writes anything; until then the
-        device is ``lagging``. Raises :class:`StaleOwner` if a device holds a newer guard, or one of this epoch and
-        another session; :class:`DeviceUnavailable` if none accepted the guard.
+        The content of the partition is unknown then: a complete batch must follow. On a device that did not accept the
+        guard, :meth:`apply` moves it before it writes anything; until then the device is ``lagging``. Raises
+        :class:`StaleOwner` if a device holds a newer guard, or one of this epoch and another session;
+        :class:`DeviceUnavailable` if none accepted the guard.
         """
         ...
 
@@ -55,8 +58,9 @@ class Device(Protocol):
         ...
 
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
-        """Changes that :meth:`apply` would make on each device, from a read of the partition. Writes nothing, and needs
-        no guard. Never raises because of a device: see :class:`DevicePlan`'s ``problem``.
+        """Return the changes that :meth:`apply` would make on each device, from a read of the partition.
+
+        Writes nothing, and needs no guard. Never raises because of a device: see :attr:`DevicePlan.problem`.
         """
         ...
 
@@ -72,11 +76,11 @@ class Device(Protocol):
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
         """Remove the tenant's partition from every reachable device where it is empty, and its guard if that is this
-        owner's and a complete batch has just left nothing there. Former owners stay refused.
+        owner's and a complete batch has just left nothing there.
 
-        A later :meth:`take_over` creates the partition again; it may raise :class:`StaleOwner` for an epoch that was
-        removed. Raises :class:`DeviceUnavailable` if no device is reachable, :class:`DeviceRejected` if the partition
-        changed meanwhile.
+        Devices refuse former owners also afterwards. A later :meth:`take_over` creates the partition again; it may
+        raise :class:`StaleOwner` for an epoch that was removed. Raises :class:`DeviceUnavailable` if no device is
+        reachable, :class:`DeviceRejected` if the partition changed meanwhile.
         """
         ...
 
@@ -85,33 +89,39 @@ class Device(Protocol):
         ...
 
     async def tenants(self) -> frozenset[ProjectId]:
-        """Tenants of which a reachable device has a partition with our mark, as far as its name identifies the tenant;
-        without empty partitions where :meth:`retire` keeps them. A constant number of reads. Raises
+        """Return the tenants of which a reachable device has a partition with our mark, as far as its name identifies
+        the tenant.
+
+        Empty partitions are left out where :meth:`retire` keeps them. A constant number of reads. Raises
         :class:`DeviceUnavailable`.
         """
         ...
 
     async def changed(self) -> None:
-        """Return when the devices notify that an operating status differs from the last :meth:`observe`.
+        """Wait until devices notify that an operating status differs from the last :meth:`observe`.
 
         Never returns for devices without notifications, which are only polled. Never raises because of a device.
         """
         ...
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
-        """Value of each :class:`~evenkeel.core.resources.capacity.Metric` on the device with the highest one; unknown
-        values are missing (a rate needs two readings). A constant number of reads. Raises :class:`DeviceUnavailable`.
+        """Return {metric: its highest value on any of the devices} for each
+        :class:`~evenkeel.core.resources.capacity.Metric` named. Unknown values are missing (a rate needs two readings).
+
+        A constant number of reads. Raises :class:`DeviceUnavailable`.
         """
         ...
 
     async def enhanced_services(self) -> EnhancedServices | None:
-        """Enhanced services declared in the agent's files, which are read again if they changed; None: the driver has
-        none. Never raises because of a file or a device.
+        """Return the enhanced services declared in the agent's files, which are read again if they changed; None: the
+        driver has none.
+
+        Never raises because of a file or a device.
         """
         ...
 
     def forget(self, project_id: ProjectId) -> None:
-        """Drop the cached state of the partition: another agent owns it, or it may have changed."""
+        """Drop the cached state of the tenant's partition, because another agent owns it, or it may have changed."""
         ...
 
     async def close(self) -> None:
@@ -124,15 +134,17 @@ class Probed(Protocol):
     """A device group whose devices are probed every second, apart from all other work on them."""
 
     async def silent(self) -> Mapping[str, str]:
-        """Reasons why devices do not answer now, by endpoint; devices that answer are missing. A device that answered
-        within the last second is not probed. Takes a few seconds at most, and never raises because of a device.
+        """Return {endpoint: reason why the device does not answer now}; devices that answer are missing.
+
+        A device that answered within the last second is not probed. Takes a few seconds at most, and never raises
+        because of a device.
         """
         ...
 
 
 @runtime_checkable
 class Attachable(Protocol):
-    """A device group that can be attached to tenants' networks."""
+    """A device group that can be attached to tenants' networks one by one."""
 
     async def attachments(self) -> Attachments:
         """Return the present attachments of the devices. Raises :class:`DeviceUnavailable` if no
@@ -143,23 +155,27 @@ class Attachable(Protocol):
 
 @runtime_checkable
 class NetworkAdopter(Protocol):
-    """A device group whose partitions may hold networks of another program."""
+    """A device group whose partitions may hold networks of another program, which a shard can take over."""
 
     async def found_networks(self, batch: PartitionBatch) -> FoundNetworks | None:
-        """Networks to which another program attached the devices, in the partition of the complete batch; None: there
-        are none, or the partition is ours. Changes nothing. Raises :class:`DeviceRejected` with the reason if they
-        cannot be adopted, :class:`DeviceUnavailable` if one of the devices cannot be read.
+        """Return the networks to which another program attached the devices, in the partition of the complete batch;
+        None: there are none, or the partition is ours.
+
+        Changes nothing. Raises :class:`DeviceRejected` with the reason if they cannot be adopted,
+        :class:`DeviceUnavailable` if one of the devices cannot be read.
         """
         ...
 
 
 @runtime_checkable
 class IruleKeeper(Protocol):
-    """A device group on which operators attach iRules to the virtual servers of another program's partition."""
+    """A device group on whose virtual servers operators attach iRules, also in partitions of another program."""
 
     async def found_irules(self, batch: PartitionBatch) -> tuple[ListenerIrules, ...]:
-        """The iRules of operators on virtual servers that this adoption changes, of the listeners in the complete
-        batch. Changes nothing. Raises :class:`DeviceRejected` with the reason if they cannot be kept,
+        """Return the iRules of operators on virtual servers that this adoption changes, for the listeners in the
+        complete batch.
+
+        Changes nothing. Raises :class:`DeviceRejected` with the reason if they cannot be kept,
         :class:`DeviceUnavailable` if one of the devices cannot be read.
         """
         ...
@@ -167,22 +183,21 @@ class IruleKeeper(Protocol):
 
 @runtime_checkable
 class PartitionReturner(Protocol):
-    """A device group whose adopted partitions can be given back to the program that made them."""
+    """A device group whose adopted partitions can be returned to the program that made them."""
 
     async def give_back(self, batch: PartitionBatch, *, apply: bool) -> tuple[DevicePlan, ...]:
-        """Remove what shows that the partition is ours from all devices; with ``apply`` False only report what that
-        is. Everything else stays, and serves traffic. Later passes are refused as before the adoption, which can be
-        repeated.
+        """Remove what marks the partition as ours from all devices; with ``apply`` False only report the changes.
 
-        Raises :class:`DeviceRejected` with the reason if the partition cannot be given back, or its owner is another
-        one now; :class:`DeviceUnavailable` if a device was not reached: a repetition completes it.
+        Everything else stays, and serves traffic. Later passes are refused as before the adoption, which can be
+        repeated. Raises :class:`DeviceRejected` with the reason if the partition cannot be given back, or its owner is
+        another one now; :class:`DeviceUnavailable` if a device was not reached: a repetition completes it.
         """
         ...
 
 
 @runtime_checkable
 class Reloadable(Protocol):
-    """A device group of which some options can be changed while it runs."""
+    """A device group that can apply new values of some options while it runs."""
 
     @property
     def reloaded_options(self) -> tuple[str, ...]:
@@ -190,7 +205,9 @@ class Reloadable(Protocol):
         ...
 
     def reload(self, options: Mapping[str, Any]) -> None:
-        """Apply the values of :attr:`reloaded_options` from the driver's whole section; files that they name are read
-        again. Raises :class:`ValueError` naming an option that cannot be used, and nothing changes.
+        """Apply new values of the options in :attr:`reloaded_options`. ``options``: the driver's whole section. Files
+        that the options name are read again.
+
+        Raises :class:`ValueError` naming an option that cannot be used, and nothing changes.
         """
         ...

@@ -13,8 +13,10 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 
 
 class ImportStore(Protocol):
-    """Imported load balancers. They are tenants' own from the moment they are stored, or released if they are held; no
-    quota applies to an import.
+    """Store port for imported load balancers. No quota applies to an import.
+
+    A *held* load balancer is still served by the other system, which alone changes it: no device gets it, and tenants
+    cannot change it until it is released. All others are tenants' own from the moment they are stored.
     """
 
     async def find(self, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
@@ -24,7 +26,7 @@ class ImportStore(Protocol):
     async def check(self, tree: LoadBalancerTree, plan: VipPlan) -> None:
         """Check that the load balancer can be created: its ids and its addresses are free, and its limits are kept.
 
-        Raises as :meth:`create`; stores nothing.
+        Raises the errors of :meth:`create`; stores nothing.
         """
         ...
 
@@ -51,10 +53,11 @@ class ImportStore(Protocol):
         ...
 
     async def set_held(self, load_balancer_id: LoadBalancerId, held: bool) -> Change | None:
-        """Release a held load balancer, so that devices get it and its VIP's port is bound to them, or take it from its
-        devices and unbind the port; None: it is so already.
+        """Hold or release a load balancer; None: it is so already.
 
-        Raises :class:`NotFound`, and :class:`Conflict` for one that mirrors another system's or is being deleted.
+        Released: devices get it and its VIP's port is bound to them. Held: it is removed from its devices and the port
+        is unbound. Raises :class:`NotFound`, and :class:`Conflict` for one that mirrors another system's or is being
+        deleted.
         """
         ...
 

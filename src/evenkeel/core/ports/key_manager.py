@@ -13,29 +13,33 @@ from evenkeel.core.tls.certificates import (
 
 
 class KeyManager(Protocol):
-    """Reads the certificates that references name, on behalf of a project. The parts of each have been checked to
-    belong together. Every method raises :class:`CertificateError` for unusable content (:class:`CertificateNotFound` if
-    there is none, or the project may not read it) and :class:`KeyManagerUnavailable`.
+    """Port to a key manager: reads the certificates that references name, on behalf of a project.
+
+    The parts of each certificate have been checked to belong together. Every method raises :class:`CertificateError`
+    for unusable content (:class:`CertificateNotFound` if there is none, or the project may not read it) and
+    :class:`KeyManagerUnavailable`.
     """
 
     async def certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:
-        """Read a certificate with its key."""
+        """Read a certificate with its intermediates and its key."""
         ...
 
     async def authority(
         self, reference: str, project_id: ProjectId, *, revocation_list: str | None = None
     ) -> AuthorityBundle:
-        """Read CA certificates; ``revocation_list``: the reference of a list that the first one has signed."""
+        """Read CA certificates. ``revocation_list``: reference of a revocation list that the first CA has signed; None:
+        no list is read.
+        """
         ...
 
     async def revocation_list(self, reference: str, project_id: ProjectId) -> RevocationList:
-        """Read a revocation list that is a secret of its own."""
+        """Read a revocation list that the key manager stores apart from its CA's certificates."""
         ...
 
 
 class CertificateStore(Protocol):
-    """Port to a key manager to which operators add certificates. No return value contains a key. Every method raises
-    :class:`KeyManagerUnavailable`.
+    """Port to a key manager to which operators add certificates. No return value contains a private key. Every method
+    raises :class:`KeyManagerUnavailable`.
     """
 
     def reference(self, project_id: ProjectId, name: str) -> str:
@@ -59,5 +63,5 @@ class CertificateStore(Protocol):
         ...
 
     async def delete(self, project_id: ProjectId, name: str) -> None:
-        """Delete a certificate, even if it is referred to. Raises :class:`NotFound`."""
+        """Delete a certificate, even if listeners or pools refer to it. Raises :class:`NotFound`."""
         ...

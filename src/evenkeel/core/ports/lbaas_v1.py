@@ -29,8 +29,9 @@ class LbaasV1Store(Protocol):
         unchained: ChainQuery | None = None,
     ) -> Change:
         """Add a listener with a default pool, and the VIP of that pool's load balancer. The pool gets the persistence.
-        :class:`Conflict` if the load balancer has a VIP, even one that its device has not released yet; or if the
-        address is in use. ``unchained``: see :class:`TenantStore`.
+
+        Raises :class:`Conflict` if the load balancer has a VIP, even one that its device has not released yet; or if
+        the address is in use. ``unchained``: see :class:`TenantStore`.
         """
         ...
 
@@ -46,8 +47,10 @@ class LbaasV1Store(Protocol):
         ...
 
     async def delete_rooted_pool(self, pool_id: str, *, project_id: ProjectId | None) -> Change:
-        """Mark the pool deleted, and with it the load balancer that was made for it. :class:`Conflict` while a listener
-        sends to it. Repeating it is harmless."""
+        """Mark the pool deleted, and with it the load balancer that was made for it. Repeating it is harmless.
+
+        Raises :class:`Conflict` while a listener sends to the pool.
+        """
         ...
 
     async def vips(self, query: ListQuery) -> Page:
@@ -58,7 +61,8 @@ class LbaasV1Store(Protocol):
 
     async def rooted_pools(self, query: ListQuery, *, agent_id: AgentId | None = None) -> Page:
         """Return a page of :class:`RootedPool`; the query is a query for pools that may also filter by ``vip_id``.
-        ``agent_id``: only pools that the agent acts for or is home to.
+
+        ``agent_id``: only pools of load balancers that the agent acts for or is home to.
         """
         ...
 
@@ -83,8 +87,8 @@ class LbaasV1Store(Protocol):
         ...
 
     async def delete_shared_monitor(self, monitor_id: str, *, project_id: ProjectId | None) -> None:
-        """Delete a shared monitor. :class:`Conflict` while it is associated with a pool, like every monitor that was
-        made in its pool.
+        """Delete a shared monitor. Raises :class:`Conflict` while it is associated with a pool, as is every monitor
+        that was made in a pool.
         """
         ...
 
@@ -95,8 +99,10 @@ class LbaasV1Store(Protocol):
     async def associate_monitor(
         self, pool_id: str, monitor_id: str, *, new_id: str, project_id: ProjectId | None
     ) -> Change:
-        """Associate a monitor of the same project with the pool; ``new_id``: id of the health monitor in the pool.
-        :class:`Conflict` if the pool has a monitor.
+        """Associate a shared monitor of the same project with the pool. ``new_id``: id of the monitor's copy in the
+        pool.
+
+        Raises :class:`Conflict` if the pool has a monitor.
         """
         ...
 
@@ -109,5 +115,7 @@ class LbaasV1Store(Protocol):
         new_id: str,
         project_id: ProjectId | None,
     ) -> Change:
-        """Replace the pool's monitor; None: remove it. Attributes of the pool are changed in the same transaction."""
+        """Replace the pool's monitor (``monitor_id`` None: remove it), and change attributes of the pool in the same
+        transaction. ``new_id``: id of the monitor's copy in the pool.
+        """
         ...

@@ -21,8 +21,10 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 
 
 class MirrorStore(Protocol):
-    """Mirrored load balancers. No quota applies to them, because the other system has its own; limits of one load
-    balancer do.
+    """Store port for mirrored load balancers, which another system's database defines.
+
+    No quota applies to them, because the other system has its own; limits of one load balancer do. To *put* one is to
+    send its whole state.
     """
 
     async def find(self, load_balancer_id: LoadBalancerId) -> Mirrored | None:
@@ -39,60 +41,61 @@ class MirrorStore(Protocol):
         unchained: ChainQuery | None = None,
     ) -> Change | None:
         """Store the tree: create the load balancer by the plan of its VIP, or write the differences as one revision.
-        None if there are none; the mark is stored all the same. ``unchained``: see :class:`TenantStore`.
+        None: there are no differences; the mark is stored all the same.
 
-        Raises :class:`MirrorConflict` and stores nothing if the stored snapshot is newer, the load balancer is being
-        deleted, or an id is another object's; :class:`Conflict` for a VIP address in use; :class:`LimitMet`;
-        :class:`Invalid` for a change of what is fixed.
+        ``unchained``: see :class:`TenantStore`. Raises :class:`MirrorConflict` and stores nothing if the stored
+        snapshot is newer, the load balancer is being deleted, or an id is another object's; :class:`Conflict` for a VIP
+        address in use; :class:`LimitMet`; :class:`Invalid` for a change of what is fixed.
         """
         ...
 
     async def remove(self, load_balancer_id: LoadBalancerId, provider: str, snapshot: float) -> Change | None:
-        """Mark the load balancer deleted, with all its children; None if there is none. An older snapshot of it is
-        refused from then on, and a port that was created for one that was never put is deleted soon. Raises
-        :class:`MirrorConflict` like :meth:`put`.
+        """Mark the load balancer deleted, with all its children; None if it does not exist.
+
+        Afterwards older snapshots of it are refused. A port that was created for a load balancer that was never put is
+        deleted soon. Raises :class:`MirrorConflict` like :meth:`put`.
         """
         ...
 
     async def keep_port(self, load_balancer_id: LoadBalancerId, provider: str, port_id: str) -> None:
         """Keep a claimed port for a load balancer that the other system is about to store, beyond the claim's grace:
-        until it is put, or :meth:`remove` gives it back. Idempotent.
+        until it is put, or :meth:`remove` gives the port back. Idempotent.
 
-        Raises :class:`NetworkUnavailable` if its deletion has begun, :class:`MirrorConflict` if the load balancer is
-        another provider's, or was put or deleted already.
+        Raises :class:`NetworkUnavailable` if the port's deletion has begun, :class:`MirrorConflict` if the load
+        balancer is another provider's, or was put or deleted already.
         """
         ...
 
     async def unused_ports(self, provider: str, older_seconds: float) -> tuple[LoadBalancerId, ...]:
-        """Return at most 500 load balancers of a provider whose ports were claimed longer ago and kept, and that were
-        not put since. One query.
+        """Return at most 500 load balancers of a provider whose ports were claimed more than ``older_seconds`` ago and
+        kept, and that were not put since. One query.
         """
         ...
 
     async def statuses(self, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[MirrorStatus, ...]:
-        """Return the statuses of mirrored load balancers, in order of their ids, without ids that do not exist. The
-        number of queries is constant.
+        """Return the statuses of mirrored load balancers, sorted by id; ids that do not exist are left out. The number
+        of queries is constant.
         """
         ...
 
     async def list(self, provider: str, *, marker: str, limit: int) -> tuple[MirrorEntry, ...]:
-        """Return at most ``limit`` of a provider's mirrored load balancers whose ids follow ``marker``, in order of
-        their ids; also those that devices still have to remove. One query.
+        """Return at most ``limit`` of a provider's mirrored load balancers whose ids follow ``marker``, sorted by id;
+        also those that devices still have to remove. One query.
         """
         ...
 
     async def changes(self, provider: str, since: str) -> MirrorChanges:
-        """Return which load balancers have changed since the answer with the cursor ``since``; some are repeated. Two
-        queries.
+        """Return which mirrored load balancers have changed since the answer with the cursor ``since``; some are
+        repeated. Two queries.
         """
         ...
 
     async def statistics(self, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[ListenerTotals, ...]:
-        """Return the totals of the load balancers' listeners, as far as they have any. One query."""
+        """Return the traffic totals of the load balancers' listeners, as far as they have any. One query."""
         ...
 
     async def take_lease(self, provider: str, holder: str, seconds: float) -> WriterLease:
-        """Take or renew the lease of a provider for ``seconds`` by the database's clock, if no other holder has it.
-        0 seconds: give it back.
+        """Take or renew a provider's writer lease for ``seconds`` by the database's clock, if no other holder has it. 0
+        seconds: give it back.
         """
         ...

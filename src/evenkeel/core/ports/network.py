@@ -12,15 +12,15 @@ from evenkeel.core.networking.vip_networks import ANYWHERE, VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
 
 LookUp = Literal["subnets", "networks", "ports", "policies", "security_groups", "floatingips"]
-"""Kinds of objects that clients look up by name or id; ``policies``: QoS policies."""
+"""Kinds of network objects that clients look up by name or id; ``policies``: QoS policies."""
 
 
 class Network(Protocol):
-    """Port to the network service: ports of VIPs, and the networks' parameters for devices."""
+    """Port to the network service: ports of VIPs, and the networks' facts for devices."""
 
     @property
     def has_ports(self) -> bool:
-        """True if VIPs have ports outside the database, which are updated when their load balancers change."""
+        """True if VIPs have ports outside the database, which have to be updated when their load balancers change."""
         ...
 
     async def plan_vip(
@@ -39,14 +39,14 @@ class Network(Protocol):
         any_subnet: bool = False,
         permitted: VipNetworks = ANYWHERE,
     ) -> VipPlan:
-        """Plan the allocation of the VIP. ``marked``: marks of a port made for it; None: Octavia's. ``additional``:
-        more addresses for the same port, of other subnets of the same network. ``any_address``: the caller is an
-        operator, who may use an address outside the subnet's allocation range, if this network decides that.
-        ``any_subnet``: the subnet may be another project's that is not shared. ``permitted``: networks and subnets
-        that the addresses may be on; of a named network only those subnets are tried.
+        """Plan the allocation of the VIP.
 
-        Raises :class:`Invalid` or :class:`NotFound` naming the field, :class:`Conflict` for an address in use,
-        :class:`NetworkUnavailable`. If it raises, nothing stays allocated.
+        ``marked``: marks of a port made for it; None: Octavia's. ``additional``: more addresses for the same port, of
+        other subnets of the same network. ``any_address``: the caller is an operator, who may use an address outside
+        the subnet's allocation range, if this network decides that. ``any_subnet``: the subnet may be another project's
+        that is not shared. ``permitted``: networks and subnets that the addresses may be on; of a named network only
+        those subnets are tried. Raises :class:`Invalid` or :class:`NotFound` naming the field, :class:`Conflict` for an
+        address in use, :class:`NetworkUnavailable`. If it raises, nothing stays allocated.
         """
         ...
 
@@ -69,32 +69,37 @@ class Network(Protocol):
 
     async def release_vip(self, claim: PortClaim) -> bool:
         """Release the allocations of :meth:`plan_vip` outside the database; a port that is the tenant's own is only
-        unbound. Returns whether there was anything. Idempotent. Raises :class:`NetworkUnavailable`; :class:`Conflict`
-        if the network service refuses.
+        unbound.
+
+        Returns whether there was a port. Idempotent. Raises :class:`NetworkUnavailable`; :class:`Conflict` if the
+        network service refuses.
         """
         ...
 
     async def check_options(self, project_id: ProjectId, options: PortOptions) -> None:
-        """Check that a port of the project may have these options. Raises :class:`Invalid` or :class:`NotFound` naming
-        a refused one, :class:`NetworkUnavailable`.
+        """Check that a port of the project may have these options.
+
+        Raises :class:`Invalid` or :class:`NotFound` naming a refused option, :class:`NetworkUnavailable`.
         """
         ...
 
     async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
-        """Set the options that ``read`` returns; nothing if that is None or the port is gone. A port with a host to be
-        bound to is switched on, too. A concurrent change of
-        the port is never overwritten: then ``read`` is called again.
+        """Set the options of a port that ``read`` returns; nothing if that is None or the port is gone. A port with a
+        host to be bound to is switched on, too.
 
-        Raises :class:`NetworkUnavailable`; :class:`Conflict` if the network service refuses them."""
+        A concurrent change of the port is never overwritten: then ``read`` is called again. Raises
+        :class:`NetworkUnavailable`; :class:`Conflict` if the network service refuses the options.
+        """
         ...
 
     async def ports_there(self, port_ids: Collection[str]) -> frozenset[str]:
-        """Return the ids of ports that exist at the network service. Raises :class:`NetworkUnavailable`."""
+        """Return which of the ports exist at the network service, by id. Raises :class:`NetworkUnavailable`."""
         ...
 
     async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
-        """Recreate the port of a VIP, with the same addresses and marks; returns its id. Idempotent. Raises
-        :class:`NetworkUnavailable`; :class:`Conflict` with the reason if that is impossible.
+        """Recreate the lost port of a VIP, with the same addresses and marks; return its id. Idempotent.
+
+        Raises :class:`NetworkUnavailable`; :class:`Conflict` with the reason if that is impossible.
         """
         ...
 
@@ -103,8 +108,8 @@ class Network(Protocol):
         ...
 
     async def find_hosts(self, network_id: str, addresses: Collection[str]) -> Mapping[str, MemberHost]:
-        """Find the hosts of members' ports, by member address; without a MAC address if there is no port. Raises
-        :class:`NetworkUnavailable`.
+        """Return {member address: host of the member's port}; a host without a MAC address means that there is no port.
+        Raises :class:`NetworkUnavailable`.
         """
         ...
 
@@ -115,19 +120,22 @@ class Network(Protocol):
         ...
 
     async def abandon_address(self, taken: TakenAddress) -> None:
-        """Delete soon the port of an address that was not stored. Never raises."""
+        """Delete soon the port of a device address that was not stored. Never raises."""
         ...
 
     async def find_adoptable(
         self, network_id: str, wanted: Collection[FoundAddress]
     ) -> Mapping[FoundAddress, PortClaim]:
-        """Find the ports that another program made for these addresses of devices, with a new claim on each; ports that
-        do not have that program's name and owner are left out. Raises :class:`NetworkUnavailable`.
+        """Return {address: new claim} for the addresses of devices whose ports another program made.
+
+        Ports that do not have that program's name and owner are left out. Raises :class:`NetworkUnavailable`.
         """
         ...
 
     async def adopt_port(self, taken: TakenAddress) -> None:
-        """Mark a port of another program as ours. Idempotent. Raises :class:`NetworkUnavailable`, :class:`Conflict`."""
+        """Mark a port of another program as ours, so that its claim finds it. Idempotent. Raises
+        :class:`NetworkUnavailable`, :class:`Conflict`.
+        """
         ...
 
     async def look_up(

@@ -7,7 +7,7 @@ from evenkeel.core.control.notifications import Notification, OutboxState, Pendi
 
 
 class NotificationStore(Protocol):
-    """The outbox. Entries are written by the transactions that complete the events; see
+    """Store port for the outbox of notifications. The transactions that complete events write its entries; see
     :attr:`evenkeel.store.options.StoreOptions.notifications`.
     """
 
@@ -18,29 +18,28 @@ class NotificationStore(Protocol):
         ...
 
     async def oldest(self, limit: int) -> tuple[PendingNotification, ...]:
-        """Return the oldest entries, in order. One query."""
+        """Return the oldest waiting notifications, in order. One query."""
         ...
 
     async def remove(self, ids: Collection[int]) -> None:
-        """Remove entries that were sent."""
+        """Remove notifications that were sent from the outbox."""
         ...
 
     async def state(self) -> OutboxState:
-        """Return number and age of the entries. One query."""
+        """Return number and age of the waiting notifications. One query."""
         ...
 
     async def drop_oldest(self, count: int) -> int:
-        """Remove the oldest entries, which then are never sent; returns their number."""
+        """Remove the oldest waiting notifications, which then are never sent; return their number."""
         ...
 
 
 class NotificationSender(Protocol):
-    """A message broker for notifications."""
+    """Port to a message broker that takes notifications."""
 
     async def send(self, notification: Notification) -> None:
-        """Return when the broker has confirmed that each topic's queue has the notification.
-
-        Raises :class:`BusUnavailable` if that is not sure.
+        """Send a notification; return when the broker has confirmed that each topic's queue has it. Raises
+        :class:`BusUnavailable` if that is not sure.
         """
         ...
 

@@ -34,13 +34,14 @@ class OperatorStore(Protocol):
         ...
 
     async def agents(self, *, environment: str | None = None) -> tuple[Agent, ...]:
-        """All agents with their load, by environment, group and host. Constant number of queries. The numbers of load
-        balancers are of the same age as those of :meth:`summary`.
+        """Return all agents with their load, sorted by environment, group and host. Constant number of queries.
+
+        The numbers of load balancers were counted at the same time as those of :meth:`summary`.
         """
         ...
 
     async def agent_lives(self) -> tuple[AgentLiveness, ...]:
-        """Return the liveness of all agents, by id; one query, whatever they serve."""
+        """Return the liveness of all agents, sorted by id; one query, however many shards they serve."""
         ...
 
     async def agent(self, agent_id: AgentId) -> Agent:
@@ -48,7 +49,9 @@ class OperatorStore(Protocol):
         ...
 
     async def enhanced_services(self, environment: str | None = None) -> tuple[AgentEnhancedServices, ...]:
-        """Enhanced services that each agent last reported, by environment, group and host. One query."""
+        """Return the enhanced services that each agent last reported, sorted by environment, group and host.
+        One query.
+        """
         ...
 
     async def update_environment(self, name: str, changes: Mapping[str, Any]) -> Environment:
@@ -64,19 +67,24 @@ class OperatorStore(Protocol):
     async def movable_load_balancers(
         self, *, load_balancer_id: LoadBalancerId | None = None, project_id: str = "", environment: str = ""
     ) -> tuple[MovableLoadBalancer, ...]:
-        """Return the load balancer, or all load balancers of a project in an environment, by id. One query."""
+        """Return the load balancer, or all load balancers of a project in an environment, with what decides whether
+        they can be moved; sorted by id. One query.
+        """
         ...
 
     async def begin_moves(self, request: MoveRequest) -> tuple[Change, ...]:
-        """Begin to move load balancers, all or none; returns the changes for hints to agents. Raises :class:`NotFound`,
-        :class:`Conflict`.
+        """Begin to move load balancers to another device group, all or none; return the changes for hints to agents.
+
+        Raises :class:`NotFound`, :class:`Conflict`.
         """
         ...
 
     async def moves(
         self, *, load_balancer_id: LoadBalancerId | None = None, only_open: bool = False
     ) -> tuple[MoveProgress, ...]:
-        """Return the last moves of load balancers, those under way first. One query."""
+        """Return the last move of each load balancer to another device group, moves under way first. One query.
+        ``only_open``: without moves that are done.
+        """
         ...
 
     async def end_move(self, load_balancer_id: LoadBalancerId, *, back: bool) -> tuple[Change, ...]:
@@ -91,24 +99,26 @@ class OperatorStore(Protocol):
         ...
 
     async def new_history(self) -> History:
-        """Begin a new history, after the database was restored or lost commits: every agent applies everything it
-        serves again, and ACTIVE load balancers are PENDING_UPDATE until then.
+        """Begin a new history after the database was restored or lost commits: every agent applies everything it serves
+        again, and ACTIVE load balancers are PENDING_UPDATE until then.
         """
         ...
 
     async def orphan_summary(self) -> OrphanSummary:
-        """Counts of orphans, objects on devices that the database does not contain, and when the first one is removed.
-        One query.
+        """Return counts of orphans (objects on devices that the database does not contain), and when the first is
+        removed. One query.
         """
         ...
 
     async def countdowns(self) -> Countdowns:
-        """Automatic, irreversible removals that the database is about to make. One query."""
+        """Return the automatic, irreversible removals that the database is about to make. One query."""
         ...
 
     async def accept_history(self, history_id: str) -> History:
-        """Accept a history that agents reported and this database never had: this database is the right one, and
-        objects that it does not contain may be removed from devices again. Raises :class:`NotFound` unless it is an
+        """Accept a history that agents reported and this database never had: an operator confirms that this database is
+        the right one.
+
+        Objects that it does not contain may be removed from devices again. Raises :class:`NotFound` unless it is an
         unknown history.
         """
         ...
@@ -130,38 +140,44 @@ class OperatorStore(Protocol):
         ...
 
     async def force_agent_down(self, agent_id: AgentId, down: bool) -> Agent:
-        """Declare the agent's host dead, or not: its shards move immediately, also in mode ``relocate``. Raises
-        :class:`NotFound`.
+        """Declare the agent's host dead (``down``), or withdraw that: its shards move immediately, also in mode
+        ``relocate``. Raises :class:`NotFound`.
         """
         ...
 
     async def request_failback(self, agent_id: AgentId) -> Agent:
-        """Request that the agent's shards are handed back to it. Raises :class:`NotFound`; :class:`Conflict` where the
-        environment's failback is ``never``.
+        """Request that the shards whose home is the agent are handed back to it.
+
+        Raises :class:`NotFound`; :class:`Conflict` where the environment's failback is ``never``.
         """
         ...
 
     async def rebind_agent(self, agent_id: AgentId, to_agent_id: str) -> int:
-        """Make another agent of its group the home of all shards of an agent; returns their number. Shards for which
-        the agent acts move gradually. Repeating it is harmless. Raises :class:`NotFound`, :class:`Conflict` naming
-        ``to`` (no other agent of its group).
+        """Make another agent of the same group the home of all shards whose home is ``agent_id``; return their number.
+
+        Shards for which the former home acts move gradually. Repeating it is harmless. Raises :class:`NotFound`,
+        :class:`Conflict` naming ``to`` (no other agent of its group).
         """
         ...
 
     async def rebind_shard(self, shard_id: ShardId, to_agent_id: str) -> Shard:
-        """Make another agent of its group the home of one shard; returns the shard. If it is served elsewhere it moves
-        gradually. Repeating it is harmless. Raises :class:`NotFound`, :class:`Conflict` naming ``to``.
+        """Make another agent of the same group the home of one shard; return the shard.
+
+        If another agent serves the shard, it moves gradually. Repeating it is harmless. Raises :class:`NotFound`,
+        :class:`Conflict` naming ``to``.
         """
         ...
 
     async def delete_agent(self, agent_id: AgentId, *, rebind_to: str | None = None) -> None:
-        """Delete an agent. Raises :class:`NotFound`; :class:`Conflict` while the agent is alive, or home to a shard
-        with load balancers unless these are rebound in the same transaction.
+        """Delete an agent. ``rebind_to``: id of the agent that becomes the home of its shards.
+
+        Raises :class:`NotFound`; :class:`Conflict` while the agent is alive, or home to a shard with load balancers and
+        ``rebind_to`` is None.
         """
         ...
 
     async def load_balancers_on_agent(self, agent_id: AgentId, query: ListQuery) -> Page:
-        """Return load balancers that the agent acts for or is home to. Raises :class:`NotFound`."""
+        """Return a page of load balancers that the agent acts for or is home to. Raises :class:`NotFound`."""
         ...
 
     async def hosting(self, load_balancer_id: LoadBalancerId) -> Shard | None:
@@ -169,8 +185,11 @@ class OperatorStore(Protocol):
         ...
 
     async def place_in_line(self, load_balancer_id: LoadBalancerId) -> int:
-        """Return the number of load balancers with pending changes that were accepted before this one and wait for the
-        same agent, or, not placed, for an agent of the same environment; 0 if this one has no pending change.
+        """Return the number of load balancers whose pending changes come before this one's; 0 if this one has no
+        pending change.
+
+        Those are changes that were accepted earlier and wait for the same agent, or, not placed, for an agent of the
+        same environment.
         """
         ...
 
@@ -187,17 +206,19 @@ class OperatorStore(Protocol):
         ...
 
     async def orphaned_partitions(self, environment: str, group_number: int) -> tuple[OrphanedPartition, ...]:
-        """Return partitions on the group's devices of tenants without a shard there, earliest reported first."""
+        """Return partitions on the group's devices whose tenants have no shard there, earliest reported first."""
         ...
 
     async def orphaned_load_balancers(self, environment: str, group_number: int) -> tuple[OrphanedLoadBalancer, ...]:
-        """Load balancers that agents found in the partitions of the group's shards and that are missing from the
+        """Return load balancers that agents found in the partitions of the group's shards and that are missing from the
         database, earliest reported first.
         """
         ...
 
     async def remove_orphan(self, load_balancer_id: LoadBalancerId) -> tuple[ShardOwner, ...]:
-        """Have an orphaned load balancer removed with the next complete pass; returns the agents that have to make one.
+        """Let the next complete pass remove an orphaned load balancer from devices; return the owners that have to make
+        one.
+
         Raises :class:`NotFound` unless an orphan with this id was reported recently.
         """
         ...
@@ -215,16 +236,16 @@ class OperatorStore(Protocol):
         ...
 
     async def shard_counts(self) -> tuple[ShardCount, ...]:
-        """Number of shards of each environment with shards, by name; one query."""
+        """Return the number of shards of each environment that has any, sorted by name; one query."""
         ...
 
     async def controllers(self) -> tuple[SeenController, ...]:
-        """Controllers with a recent heartbeat, by host and start. One query."""
+        """Return the controllers with a recent heartbeat, sorted by host and start. One query."""
         ...
 
     async def ownership(self, *, environment: str | None = None) -> Owners:
-        """Agents, and the tenants' shards for which they act: single shards of a device group with few, numbers of
-        shards of others. Constant number of queries.
+        """Return agents, and the tenants' shards for which they act: single shards of a device group with few, only
+        numbers for other groups. Constant number of queries.
         """
         ...
 
@@ -277,7 +298,7 @@ class OperatorStore(Protocol):
         ...
 
     async def ids(self, prefix: str, *, limit: int) -> Mapping[str, tuple[str, ...]]:
-        """Return ids of ``loadbalancers``, ``agents`` and ``shards`` that begin with ``prefix``, at most ``limit`` of
+        """Return {``loadbalancers``, ``agents`` or ``shards``: ids that begin with ``prefix``}, at most ``limit`` of
         each.
         """
         ...
@@ -287,21 +308,21 @@ class OperatorStore(Protocol):
         ...
 
     async def summary(self) -> LoadBalancerSummary:
-        """Return counts of load balancers, some seconds old where there are thousands of them. Constant number of
-        queries.
+        """Return counts of load balancers by status; with thousands of them the counts may be some seconds old.
+        Constant number of queries.
         """
         ...
 
     async def references(self, query: ReferenceQuery, *, limit: int) -> tuple[ReferencedCertificate, ...]:
-        """References to key managers in use, earliest expiry first; one query."""
+        """Return the references to key managers that are in use, earliest expiry first; one query."""
         ...
 
     async def own_certificates(self) -> tuple[OwnCertificate, ...]:
-        """Certificates of the product itself, earliest expiry first; one query."""
+        """Return the certificates of the product itself, earliest expiry first; one query."""
         ...
 
     async def refresh_references(self, reference: str | None) -> int:
-        """Have all references in use, or this one, read again now; returns their number."""
+        """Let one reference, or all references in use (None), be read again now; return their number."""
         ...
 
     async def subnets(self) -> tuple[Subnet, ...]:
@@ -313,8 +334,10 @@ class OperatorStore(Protocol):
         ...
 
     async def set_device_addresses(self, subnet: Subnet) -> None:
-        """Store ``device_addresses`` and ``reserved``. Raises :class:`NotFound`, :class:`Conflict` if a load balancer
-        or a device has an address that this forbids."""
+        """Store the attributes ``device_addresses`` and ``reserved`` of an address pool.
+
+        Raises :class:`NotFound`, :class:`Conflict` if a load balancer or a device has an address that this forbids.
+        """
         ...
 
     async def networks(self) -> tuple[DeclaredNetwork, ...]:

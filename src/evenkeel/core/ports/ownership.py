@@ -25,13 +25,13 @@ from evenkeel.core.tls.certificates import CertificateReader
 
 
 class FoundServices(Value):
-    """Definitions of load balancers, and requests to the network service that have to be made first."""
+    """Service definitions of load balancers, and requests to the network service that have to be made first."""
 
     page: ServiceDefinitions
     needs: Needs = Needs()
     awaited: tuple[Change, ...] = ()
-    """Changes of common networks for which load balancers of the page wait; the group's common
-    shard has to serve them.
+    """Changes of networks that projects share, for which load balancers of the page wait; the group's common shard has
+    to serve them first.
     """
 
 
@@ -74,7 +74,7 @@ class OwnershipStore(Protocol):
         ...
 
     async def record_state(self, call: ReportState) -> None:
-        """Store a state report. Raises :class:`SessionLost`."""
+        """Store an agent's state report. Raises :class:`SessionLost`."""
         ...
 
     async def end_session(self, agent_id: AgentId, session_id: SessionId) -> None:
@@ -111,9 +111,11 @@ class OwnershipStore(Protocol):
         unattachable: Mapping[LoadBalancerId, str] = ...,
         knows_standby: bool = False,
     ) -> FoundServices:
-        """Return definitions of a shard. ``unattachable``: reasons for load balancers for whose networks the network
-        service has no answer; ``knows_standby``: see :class:`GetServices`. Raises :class:`SessionLost` if the agent
-        does not own the shard at that epoch, or the session is not the agent's.
+        """Return a page of service definitions of a shard.
+
+        ``unattachable``: {load balancer: reason why the network service has no answer about its networks};
+        ``knows_standby``: see :class:`GetServices`. Raises :class:`SessionLost` if the agent does not own the shard at
+        that epoch, or the session is not the agent's.
         """
         ...
 
@@ -125,12 +127,12 @@ class OwnershipStore(Protocol):
 
     async def adopt_networks(self, call: AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]) -> TakenNetworks:
         """Reserve the route domain for the shard, and assign the addresses to it; without ``apply`` only return what
-        that would be. ``ports``: addresses with ports at the network service, with a new claim each. Repeating it
-        changes nothing.
+        that would be.
 
-        A shard of the group that has the number, and whose load balancers no device has had yet, gets another one.
-        Raises :class:`Conflict` with the reason if the shard cannot have it, :class:`SessionLost` like
-        :meth:`services`.
+        ``ports``: addresses with ports at the network service, with a new claim each. Repeating it changes nothing.
+        Another shard of the group that has the number, and whose load balancers no device has had yet, gets another
+        number. Raises :class:`Conflict` with the reason if the shard cannot have the route domain, :class:`SessionLost`
+        like :meth:`services`.
         """
         ...
 
@@ -150,15 +152,19 @@ class OwnershipStore(Protocol):
     async def release(
         self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
     ) -> ShardOwner | None:
-        """Release a shard, or assign it to ``handover_to`` with the next epoch. Returns that agent; None if no agent
-        got the shard. Does nothing if the epoch is old. Raises :class:`SessionLost` if the session is not the agent's.
+        """Release a shard, or assign it to its ``handover_to`` agent with the next epoch; return that agent, None if no
+        agent got the shard.
+
+        Does nothing if the epoch is old. Raises :class:`SessionLost` if the session is not the agent's.
         """
         ...
 
     async def raise_epoch(
         self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int
     ) -> bool:
-        """Raise the epoch of the agent's shard above ``seen_epoch``, by at most one jump. False if the agent no longer
-        owns it at ``epoch`` in that session. Raises :class:`CallRefused` if there is no higher epoch.
+        """Raise the epoch of the agent's shard above ``seen_epoch``, which a device has, by at most one jump.
+
+        False if the agent no longer owns the shard at ``epoch`` in that session. Raises :class:`CallRefused` if there
+        is no higher epoch.
         """
         ...

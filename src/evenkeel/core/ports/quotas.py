@@ -17,7 +17,7 @@ class QuotaStore(Protocol):
         ...
 
     async def quotas_of(self, project_id: ProjectId) -> ProjectQuotas:
-        """Return the project's quotas, defaults filled in; one query."""
+        """Return the project's quotas, with defaults where it has none of its own; one query."""
         ...
 
     async def list_quotas(self, query: ListQuery) -> Page:
@@ -27,5 +27,5 @@ class QuotaStore(Protocol):
         ...
 
     async def set_quotas(self, project_id: ProjectId, limits: Limits) -> ProjectQuotas:
-        """Set the given limits of a project; None: back to the default. Existing objects stay."""
+        """Set the given limits of a project; the limit None goes back to the default. Existing objects stay."""
         ...

@@ -1,4 +1,4 @@
-"""Store port for re-reading the references to key managers: schedule and results."""
+"""Store port for reading the contents of references to key managers again: schedule and results."""
 
 from typing import Protocol
 
@@ -11,7 +11,7 @@ class RenewalStore(Protocol):
     """Store port for references of listeners and pools. Several controllers may use it at the same time."""
 
     async def check_now(self, project_id: ProjectId, reference: str, kind: CertificateKind) -> None:
-        """Make a reference due. Does nothing if no listener or pool has it any more."""
+        """Make a reference due to be read again. Does nothing if no listener or pool has it any more."""
         ...
 
     async def take_due(self, *, limit: int) -> tuple[DueCertificate, ...]:
@@ -21,8 +21,10 @@ class RenewalStore(Protocol):
         ...
 
     async def note_content(self, due: DueCertificate, found: CheckedCertificate) -> tuple[Change, ...]:
-        """Store the content that was read. If it is new, every load balancer that uses it gets a new revision, and an
-        event is recorded; returns these changes, for hints to their agents.
+        """Store the content that was read.
+
+        If it is new, every load balancer that uses it gets a new revision, and an event is recorded; returns these
+        changes, for hints to their agents.
         """
         ...
 

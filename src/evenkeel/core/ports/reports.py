@@ -49,22 +49,26 @@ class ReportStore(Protocol):
         ...
 
     async def note_findings(self, report: ReportStatus) -> tuple[Recheck, ...]:
-        """Record differences on the devices: absent load balancers become ERROR with all their children, and lose that
-        reason when they are present again; an event is recorded for each change. Returns which agents must read which
-        load balancers again. A constant number of statements per thousand load balancers. Old epochs are ignored.
-        Raises :class:`CallRefused` like :meth:`record_observed`.
+        """Record differences on the devices, and return which agents must read which load balancers again.
+
+        Absent load balancers become ERROR with all their children, and lose that reason when they are present again; an
+        event is recorded for each change. A constant number of statements per thousand load balancers. Reports of old
+        epochs are ignored. Raises :class:`CallRefused` like :meth:`record_observed`.
         """
         ...
 
     async def expected(self, report: ReportStatus, *, limit: int) -> ReportReceipt:
-        """Return the load balancers after ``expected_after`` that the devices of the group must hold, in id order:
-        confirmed, not deleted, and with a VIP that is not being released. ``stale`` for old epochs.
+        """Return the load balancers after ``expected_after`` that the devices of the group must hold, sorted by id:
+        confirmed, not deleted, and with a VIP that is not being released.
+
+        The receipt is ``stale`` for a report of an old epoch.
         """
         ...
 
     async def note_tenants(self, report: ReportStatus) -> None:
-        """Record which of the tenants with partitions on the devices have no shard. Old epochs are ignored. Raises
-        :class:`CallRefused` like :meth:`record_observed`.
+        """Record which of the tenants with partitions on the devices have no shard. Reports of old epochs are ignored.
+
+        Raises :class:`CallRefused` like :meth:`record_observed`.
         """
         ...
 
@@ -78,13 +82,15 @@ class ReportStore(Protocol):
         ...
 
     async def record_plan(self, report: ReportPlan) -> None:
-        """The answer to an operator's inquiry; ignored if there is no such inquiry about the shard, or no more. Raises
-        :class:`SessionLost` unless the agent owns the shard.
+        """Store the agent's answer to an operator's inquiry; ignored if there is no such inquiry about the shard any
+        more.
+
+        Raises :class:`SessionLost` unless the agent owns the shard.
         """
         ...
 
     async def traffic(self, *, limit: int) -> TrafficReading:
-        """Return the newest totals of at most ``limit`` load balancers that have any, the oldest ones first; and which
-        device groups are observed now. A constant number of statements.
+        """Return the newest traffic totals of at most ``limit`` load balancers that have any, the oldest load balancers
+        first; and which device groups are observed now. A constant number of statements.
         """
         ...

@@ -44,19 +44,21 @@ class SchedulingStore(Protocol):
         group_number: int,
         home_agent_id: AgentId | None,
     ) -> ShardOwner | None:
-        """Assign the load balancer to the tenant's shard on that group. Without such a shard, one is created with that
-        home as its acting agent and epoch 1; not without a home. Returns the acting agent. None if the load balancer
-        was placed or removed meanwhile, or the group is full by its agents' capacity policy. The capacity that the load
-        balancer will need is reserved until measured.
+        """Assign the load balancer to the tenant's shard on the device group; return the acting agent.
+
+        Without such a shard, one is created with the given home as its acting agent and epoch 1; nothing happens
+        without a home. None if the load balancer was placed or removed meanwhile, or the group is full by its agents'
+        capacity policy. The capacity that the load balancer will need is reserved until measured.
         """
         ...
 
     async def shard_with_capacity(
         self, environment: str, project_id: ProjectId, zone_group_number: int | None
     ) -> ShardWithCapacity | None:
-        """Return the tenant's shard that takes a load balancer without a decision, in a group without a capacity
-        policy. ``zone_group_number``: the group of the load balancer's availability zone, if that names one. One
-        statement.
+        """Return the tenant's shard in which a load balancer can be placed without a decision, in a group without a
+        capacity policy; None if there is none.
+
+        ``zone_group_number``: the group of the load balancer's availability zone, if that names one. One statement.
         """
         ...
 
@@ -67,8 +69,10 @@ class SchedulingStore(Protocol):
         project_id: ProjectId,
         shard: ShardWithCapacity,
     ) -> PlacedLoadBalancers:
-        """Assign load balancers of the tenant, in the zone for which ``shard`` was read, to it. Returns those
-        that are in it now; the others were placed elsewhere or removed meanwhile, or the shard is gone.
+        """Assign load balancers of the tenant to ``shard``, which was read for their availability zone.
+
+        Returns the load balancers that are in the shard now; the others were placed elsewhere or removed meanwhile, or
+        the shard is gone.
         """
         ...
 
@@ -77,7 +81,7 @@ class SchedulingStore(Protocol):
         ...
 
     async def change_indicator(self) -> ChangeIndicator:
-        """Read whether :meth:`read_due_work` and :meth:`unplaced` may find anything that they did not find before. One
+        """Read the indicator of whether :meth:`read_due_work` and :meth:`unplaced` may find anything new. One
         statement.
         """
         ...
@@ -101,14 +105,15 @@ class SchedulingStore(Protocol):
         ...
 
     async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:
-        """Return one group: shards that need a decision, by the rules of :meth:`read_due_work`, and all its agents.
-        Ends handovers to agents that died.
+        """Return one device group: shards that need a decision, by the rules of :meth:`read_due_work`, and all its
+        agents. Cancels handovers to agents that died.
         """
         ...
 
     async def skewed_groups(self, *, settle_seconds: float) -> tuple[GroupSnapshot, ...]:
-        """Return the groups whose homes are spread unevenly (see :func:`evenkeel.core.placement.skewed_homes`): their
-        agents, one tenant's shard that may move, and one in handover, if there are any. Counts all shards.
+        """Return the groups whose agents are home to very different numbers of shards (see
+        :func:`evenkeel.core.placement.skewed_homes`): their agents, one tenant's shard that may move, and one in
+        handover, if there are any. Counts all shards.
         """
         ...
 
@@ -137,8 +142,8 @@ class SchedulingStore(Protocol):
 
     async def waiting(self, *, waited_seconds: float, limit: int) -> tuple[ShardOwner, ...]:
         """Return the owners of load balancers that are PENDING for ``waited_seconds``, of the ``limit`` that wait
-        longest; and the owners of the common shards of their device groups, and of groups with networks that are not as
-        wanted. One entry for each agent.
+        longest; and the owners of the common shards of their device groups, and of groups whose shared networks have
+        unconfirmed changes. One entry for each agent.
         """
         ...
 
@@ -149,27 +154,30 @@ class SchedulingStore(Protocol):
         ...
 
     async def advance_moves(self, *, limit: int) -> tuple[Change, ...]:
-        """Take the due steps of at most ``limit`` moves of load balancers; returns the load balancers for hints to
-        agents: changed ones, and copies that are not the newest. One query without moves.
+        """Take the due steps of at most ``limit`` moves of load balancers to another device group; return the changes
+        for hints to agents: changed load balancers, and copies that are not the newest. One query without moves.
         """
         ...
 
     async def add_event(self, event: Event) -> None: ...
 
     async def serve_orphans(self, *, grace_seconds: float, limit: int) -> int:
-        """Create shards for orphaned partitions that were found more than ``grace_seconds`` ago, so that agents empty
-        them; returns their number. None while the database's history is younger than that, nor in a group that has more
-        orphans than tenants.
+        """Create shards for orphaned partitions (of tenants without a shard there) that were found more than
+        ``grace_seconds`` ago, so that agents empty them; return their number.
+
+        None while the database's history is younger than that, nor in a group that has more orphans than tenants.
         """
         ...
 
     async def forget_removed(self, *, limit: int) -> int:
-        """Forget load balancers that were deleted some weeks ago; returns how many."""
+        """Forget load balancers that were deleted some weeks ago, at most ``limit``; return their number."""
         ...
 
     async def remove_unused_certificates(self, *, limit: int) -> int:
-        """Remove the stored content of references that no listener or pool has had for a while, among the next few
-        thousand stored ones: repeated calls go through all. Returns the number of removed contents.
+        """Remove the stored content of references that no listener or pool has had for a while, at most ``limit``;
+        return the number.
+
+        Each call looks at the next few thousand stored contents, so that repeated calls go through all.
         """
         ...
 
@@ -188,5 +196,5 @@ class SchedulingStore(Protocol):
         ...
 
     async def trim_events(self, *, keep: int, limit: int) -> int:
-        """Remove the oldest events beyond ``keep``, at most ``limit``; returns how many."""
+        """Remove the oldest events beyond ``keep``, at most ``limit``; return the number of removed events."""
         ...

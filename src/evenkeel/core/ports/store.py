@@ -20,7 +20,7 @@ from evenkeel.core.ports.vips import ClaimStore, LostPortStore, PortStore
 
 
 class Store(Protocol):
-    """The database: one attribute per port."""
+    """The database as a whole: one attribute for each port."""
 
     @property
     def tenants(self) -> TenantStore:
@@ -36,27 +36,27 @@ class Store(Protocol):
 
     @property
     def mirrors(self) -> MirrorStore:
-        """Load balancers that mirror another system's."""
+        """Store port for load balancers that mirror another system's."""
         ...
 
     @property
     def imports(self) -> ImportStore:
-        """Load balancers that come from another system."""
+        """Store port for load balancers that were imported from another system."""
         ...
 
     @property
     def notifications(self) -> NotificationStore:
-        """The outbox of notifications."""
+        """Store port for the outbox of notifications."""
         ...
 
     @property
     def lbaas_v1(self) -> LbaasV1Store:
-        """Vips, pools and health monitors of LBaaS v1."""
+        """Store port for vips, pools and health monitors of LBaaS v1."""
         ...
 
     @property
     def operators(self) -> OperatorStore:
-        """Environments, agents, shards, events, subnets."""
+        """Store port for the operators' API: environments, agents, shards, events, subnets."""
         ...
 
     @property
@@ -96,12 +96,12 @@ class Store(Protocol):
 
     @property
     def claims(self) -> ClaimStore:
-        """Claims on ports of VIPs."""
+        """Store port for claims on ports of VIPs at the network service."""
         ...
 
     @property
     def device_ports(self) -> ClaimStore:
-        """Claims on ports for addresses of devices."""
+        """Store port for claims on ports for addresses of devices."""
         ...
 
     @property
@@ -111,12 +111,12 @@ class Store(Protocol):
 
     @property
     def ports(self) -> PortStore:
-        """Pending changes of VIP ports at the network service."""
+        """Store port for pending changes of VIPs' ports at the network service."""
         ...
 
     @property
     def lost_ports(self) -> LostPortStore:
-        """VIPs' ports that were deleted at the network service."""
+        """Store port for VIPs' ports that were deleted at the network service."""
         ...
 
     async def start(self) -> None:

@@ -28,16 +28,19 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 
 
 class TenantStore(Protocol):
-    """Load balancers and their children, as the API reads and writes them.
+    """Store port for load balancers and their children, as the API reads and writes them.
 
     Every write is one transaction that locks the load balancer by raising its revision (compare-and-set), marks the
     changed objects PENDING_*, sets the PENDING deadline and returns a :class:`Change`. A write is accepted while an
-    earlier one is PENDING, and on an ERROR load balancer, unless immutability is strict; on one marked deleted it is a
-    :class:`Conflict`. ``project_id`` None means "any project"; else an object of another project is :class:`NotFound`.
-    ``certificates``: contents read for references that are new to the listeners and pools; they are stored, and used by
-    them from then on. More than a load balancer may have: :class:`LimitMet`. Constant number of queries whatever the
-    size of the tree. ``unchained``: addresses that raise :class:`Unsupported` if they would chain load balancers;
-    writes with one address wait for each other, so that of two at the same time the later one finds the earlier.
+    earlier one is PENDING, and on an ERROR load balancer, unless immutability is strict; on one marked deleted it
+    raises :class:`Conflict`. ``project_id`` None means "any project"; else an object of another project raises
+    :class:`NotFound`.
+
+    ``certificates``: contents that were read for references new to the listeners and pools; they are stored and used
+    from then on. More references than a load balancer may have raise :class:`LimitMet`. Constant number of queries
+    whatever the size of the tree. ``unchained``: addresses that raise :class:`Unsupported` if they would chain load
+    balancers (a member of one is another's VIP); writes with one address wait for each other, so that of two at the
+    same time the later one finds the earlier.
     """
 
     async def create_load_balancer(
@@ -83,14 +86,15 @@ class TenantStore(Protocol):
     async def fail_over_load_balancer(
         self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None
     ) -> Change:
-        """Have the load balancer applied to its device again: a new revision without changes."""
+        """Let devices apply the load balancer again: a new revision without changes."""
         ...
 
     async def delete_load_balancer(
         self, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: ProjectId | None
     ) -> Change:
-        """Mark a load balancer deleted; one that was never placed is removed immediately. :class:`Invalid` if it has
-        listeners or pools and not ``cascade``. Repeating it is harmless.
+        """Mark a load balancer deleted; one that was never placed is removed immediately. Repeating it is harmless.
+
+        Raises :class:`Invalid` if it has listeners or pools and not ``cascade``.
         """
         ...
 
@@ -106,8 +110,9 @@ class TenantStore(Protocol):
         unchained: ChainQuery | None = None,
     ) -> Change:
         """Add a listener; ``row.load_balancer_id`` and the policies' positions are set. ``new_pools``: pools created
-        together with the listener, to which it and its policies may refer. Same port on the load balancer:
-        :class:`Conflict`.
+        together with the listener, to which it and its policies may refer.
+
+        Raises :class:`Conflict` if the load balancer has a listener on the port.
         """
         ...
 
@@ -121,24 +126,29 @@ class TenantStore(Protocol):
         project_id: ProjectId | None,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        """Add an L7 policy to the listener ``row.listener_id``, at ``row.position`` or after the last one if that is
-        less; later policies move up. ``new_pool``: its redirect pool, if created with it. :class:`NotFound` for a pool
-        that is not of the load balancer, :class:`Invalid` for one of the wrong protocol.
+        """Add an L7 policy to the listener ``row.listener_id``, at ``row.position`` or after the last policy if that is
+        less; later policies move up. ``new_pool``: its redirect pool, if created with it.
+
+        Raises :class:`NotFound` for a pool of another load balancer, :class:`Invalid` for one with the wrong protocol.
         """
         ...
 
     async def add_l7rule(self, row: L7Rule, *, project_id: ProjectId | None) -> Change:
-        """Add a rule to the policy ``row.l7policy_id``. More rules than allowed: :class:`Conflict`."""
+        """Add a rule to the policy ``row.l7policy_id``. Raises :class:`Conflict` if it has the maximum number
+        of rules.
+        """
         ...
 
     async def add_rate_limit_policy(self, row: RateLimitPolicy, *, project_id: ProjectId | None) -> Change:
-        """Add a rate limit policy without rules to the listener ``row.listener_id``. More policies than allowed:
-        :class:`Conflict`.
+        """Add a rate limit policy without rules to the listener ``row.listener_id``. Raises :class:`Conflict` if it has
+        the maximum number of policies.
         """
         ...
 
     async def add_rate_limit_rule(self, row: RateLimitRule, *, project_id: ProjectId | None) -> Change:
-        """Add a rule to the policy ``row.rate_limit_policy_id``. More rules than allowed: :class:`Conflict`."""
+        """Add a rule to the policy ``row.rate_limit_policy_id``. Raises :class:`Conflict` if it has the maximum number
+        of rules.
+        """
         ...
 
     async def add_pool(
@@ -152,8 +162,10 @@ class TenantStore(Protocol):
         project_id: ProjectId | None,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        """Add a pool with members and monitor. ``row.load_balancer_id`` may be empty if ``listener_id`` is given: then
-        the pool becomes the default pool of that listener; :class:`Conflict` if the listener has one.
+        """Add a pool with members and monitor.
+
+        ``row.load_balancer_id`` may be empty if ``listener_id`` is given: then the pool becomes the default pool of
+        that listener. Raises :class:`Conflict` if the listener has a default pool.
         """
         ...
 
@@ -161,12 +173,14 @@ class TenantStore(Protocol):
         self, rows: Sequence[Member], *, project_id: ProjectId | None, unchained: ChainQuery | None = None
     ) -> Change:
         """Add one or more members of one pool, all or none. ``pool_id`` of each is set, ``load_balancer_id`` is filled
-        in. Same address and port as an existing member: :class:`Conflict`.
+        in.
+
+        Raises :class:`Conflict` if the pool has a member at the same address and port.
         """
         ...
 
     async def add_health_monitor(self, row: HealthMonitor, *, project_id: ProjectId | None) -> Change:
-        """Add a health monitor to the pool ``row.pool_id``. A second monitor of the pool: :class:`Conflict`."""
+        """Add a health monitor to the pool ``row.pool_id``. Raises :class:`Conflict` if the pool has a monitor."""
         ...
 
     async def replace_members(
@@ -178,8 +192,9 @@ class TenantStore(Protocol):
         project_id: ProjectId | None,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        """Make the pool's members exactly ``members``, matched by (address, port); only add and change if
-        ``additive_only``."""
+        """Make the pool's members exactly ``members``, matched by (address, port); if ``additive_only``, keep other
+        members.
+        """
         ...
 
     async def update_child(
@@ -192,14 +207,17 @@ class TenantStore(Protocol):
         certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
     ) -> Change:
-        """Change attributes of a child; ``parent_id`` is the pool of a member, the policy of a rule. An L7 policy with
-        a new position moves there; the policies in between move, too.
+        """Change attributes of a child; ``parent_id``: pool of a member, or policy of a rule.
+
+        An L7 policy with a new position moves there; the policies in between move, too.
         """
         ...
 
     async def keep_irules(self, call: KeepIrules) -> tuple[Change, ...]:
         """Store the iRules that an adoption keeps on listeners of the caller's shard, in any status of their load
-        balancers. Raises :class:`Conflict` if one cannot be kept, :class:`SessionLost`; then nothing is stored.
+        balancers.
+
+        Raises :class:`Conflict` if one of the iRules cannot be kept, :class:`SessionLost`; then nothing is stored.
         """
         ...
 
@@ -212,9 +230,10 @@ class TenantStore(Protocol):
         restrict: bool = False,
         project_id: ProjectId | None,
     ) -> Change:
-        """Mark a child and its own children deleted. A pool to which an L7 policy sends: :class:`Conflict`.
-        ``restrict``: a listener with L7 policies and a pool with a health monitor are a :class:`Conflict`, and L7
-        policies that redirect to the pool become REJECT.
+        """Mark a child and its own children deleted. Raises :class:`Conflict` for a pool to which an L7 policy sends.
+
+        ``restrict``: raise :class:`Conflict` also for a listener with L7 policies and a pool with a health monitor; L7
+        policies that redirect to the pool become REJECT instead of refusing.
         """
         ...
 
@@ -225,29 +244,32 @@ class TenantStore(Protocol):
         ...
 
     async def served_by(self, kind: type[Any], object_id: str, *, project_id: ProjectId | None) -> ServedBy:
-        """The environment of the load balancer that the object is or belongs to; one query. Raises
+        """Return the environment of the load balancer that the object is or belongs to; one query. Raises
         :class:`NotFound`.
         """
         ...
 
     async def list(self, kind: type[Any], query: ListQuery, *, parent_id: str | None = None) -> Page:
-        """A page of objects. Unknown filter or sort names and markers are :class:`Invalid`."""
+        """Return a page of objects. Raises :class:`Invalid` for unknown filter or sort names and markers."""
         ...
 
     async def tree(
         self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None, statuses_only: bool = False
     ) -> LoadBalancerTree:
-        """Return all objects of one load balancer, including objects marked deleted; with ``statuses_only`` without
-        tags (but for listeners') and descriptions, which may be most of the data. Raises :class:`NotFound`.
+        """Return all objects of one load balancer, including objects marked deleted. Raises :class:`NotFound`.
+
+        ``statuses_only``: without descriptions and tags (except for listeners' tags), which may be most of the data.
         """
         ...
 
     async def chained(self, query: ChainQuery) -> Chained:
-        """Return the addresses with which a member would be another load balancer's VIP; at most two queries."""
+        """Return the addresses of the query that would chain load balancers, because a member would be another one's
+        VIP; at most two queries.
+        """
         ...
 
     async def pending(self, load_balancer_ids: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
-        """Return the load balancers, of those given, whose provisioning status is PENDING; one query."""
+        """Return the load balancers out of ``load_balancer_ids`` whose provisioning status is PENDING; one query."""
         ...
 
     async def statistics(

@@ -1,4 +1,4 @@
-"""Store ports for resources of a network service: claims on VIPs, and changes of their ports."""
+"""Store ports for ports at a network service: claims on them, and pending changes of VIPs' ports."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -9,17 +9,21 @@ from evenkeel.core.networking.network import DueClaim, DuePort, PortClaim, VipPo
 
 
 class ClaimStore(Protocol):
-    """Claims: ports that may exist at a network service and have to be deleted there."""
+    """Store port for claims: records of ports that may exist at a network service and have to be deleted there."""
 
     async def claim_vip(self, claim: PortClaim, *, grace_seconds: float) -> None:
-        """Store a claim. It is due ``grace_seconds`` later unless the user of the port (a load balancer, an address of
-        devices) holds it by then; and as soon as that row is removed. Raises :class:`Conflict` with code
-        ``BEING_MADE`` if the claim exists.
+        """Store a claim, before its port is created. Raises :class:`Conflict` with code ``BEING_MADE`` if the claim
+        exists.
+
+        It is due ``grace_seconds`` later unless the user of the port (a load balancer, an address of devices) holds it
+        by then; and as soon as that user's row is removed.
         """
         ...
 
     async def abandon_vip(self, claim: PortClaim) -> None:
-        """Make a claim due now, unless an object holds it. Stores it again if it was deleted meanwhile."""
+        """Make a claim due now, so that its port is deleted, unless an object holds it. Stores the claim again if it
+        was deleted meanwhile.
+        """
         ...
 
     async def forget_vip(self, claim_id: str) -> None:
@@ -27,51 +31,63 @@ class ClaimStore(Protocol):
         ...
 
     async def take_due_claims(self, *, limit: int, backoff: Backoff) -> tuple[DueClaim, ...]:
-        """Return due claims, longest due first. Each is returned to one caller only and becomes due again after the
-        delay that ``backoff`` gives for its attempts. One query if none is due.
+        """Return claims whose ports are due to be deleted, longest due first.
+
+        Each is returned to one caller only and becomes due again after the delay that ``backoff`` gives for its
+        attempts. One query if none is due.
         """
         ...
 
 
 class PortStore(Protocol):
-    """Pending changes of VIPs' ports at the network service. The transaction of the accepted change stores them."""
+    """Store port for pending changes of VIPs' ports at the network service. The transaction of the accepted change
+    stores them.
+    """
 
     async def port_of(self, load_balancer_id: LoadBalancerId) -> DuePort | None:
-        """The wanted options of the port; None: the load balancer is gone, or no change is pending."""
+        """Return the VIP's port with its wanted options; None: the load balancer is gone, or no change is pending."""
         ...
 
     async def port_set(self, port: DuePort) -> bool:
-        """Record that the port was updated. False: its options changed again meanwhile, and an update is still
+        """Record that the port was updated. False: the wanted options changed again meanwhile, and an update is still
         pending.
         """
         ...
 
     async def take_due_ports(self, *, limit: int, backoff: Backoff) -> tuple[LoadBalancerId, ...]:
-        """Load balancers with pending changes of their ports, longest due first. Each is returned to one caller only
-        and becomes due again after the delay that ``backoff`` gives for its attempts. One query if none is due.
+        """Return load balancers with pending changes of their ports, longest due first.
+
+        Each is returned to one caller only and becomes due again after the delay that ``backoff`` gives for its
+        attempts. One query if none is due.
         """
         ...
 
 
 class LostPortStore(Protocol):
-    """VIPs' ports that were deleted at the network service by another program or person. That a port is lost is part of
-    the pending changes of :class:`PortStore`.
+    """Store port for VIPs' ports that another program or person deleted at the network service.
+
+    That a port is lost is part of the pending changes of :class:`PortStore`.
     """
 
     async def take_ports_to_look_for(self, *, older_seconds: float, limit: int) -> tuple[VipPortId, ...]:
-        """Return the next ports to check for existence, in the order of their load balancers' ids; none if all were
-        returned and that round began less than ``older_seconds`` ago. Each is returned to one caller only. One query if
-        nothing is to be done.
+        """Return the next ports to check for existence, in the order of their load balancers' ids.
+
+        Empty if all were returned and that round began less than ``older_seconds`` ago. Each is returned to one caller
+        only. One query if nothing is to be done.
         """
         ...
 
     async def note_lost(self, ports: Sequence[VipPortId]) -> tuple[LoadBalancerId, ...]:
-        """Record that ports are gone and have to be recreated. Returns the load balancers that still have them."""
+        """Record that ports are gone and have to be recreated. Return the load balancers that still have these
+        ports.
+        """
         ...
 
     async def begin_making(self, load_balancer_id: LoadBalancerId) -> bool:
-        """Prepare an attempt to recreate a load balancer's port, before each attempt: a port made from now on is found
-        and released, whatever fails. False: the port is not needed any more.
+        """Record that an attempt to recreate a load balancer's port begins, before each attempt: a port made from now
+        on is found and released, whatever fails.
+
+        False: the port is not needed any more.
         """
         ...
 
@@ -80,9 +96,11 @@ class LostPortStore(Protocol):
         ...
 
     async def made_again(self, port: DuePort, port_id: str) -> bool:
-        """Record that the lost port was recreated, and has to be bound. False: it is not needed any more."""
+        """Record that the lost port was recreated with the id ``port_id``, and has to be bound. False: it is not needed
+        any more.
+        """
         ...
 
     async def not_made(self, load_balancer_id: LoadBalancerId, reason: str) -> None:
-        """Why the port could not be made, for operators."""
+        """Record why the lost port could not be recreated, for operators."""
         ...

@@ -1,4 +1,4 @@
-"""Operators' inquiries, which the acting agent of a shard answers, and the hints that carry them."""
+"""Operators' inquiries to the agent that acts for a shard, and the hints (messages) that carry them."""
 
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
 from evenkeel.core.kit.values import Value
@@ -6,21 +6,23 @@ from evenkeel.core.protocol.messages import AdoptionHint, PlanHint
 
 
 class Inquiry(Value):
-    """An operator's inquiry about a load balancer or, without one, about the adoption of the shard's partition."""
+    """An operator's inquiry to the agent of a shard, about a load balancer or, without one, about the adoption of the
+    shard's partition.
+    """
 
     inquiry_id: str
     load_balancer_id: LoadBalancerId = LoadBalancerId("")
     apply: bool = False
-    """Whether to carry out the adoption, or with ``give_back`` the way back; False: only report what would change."""
+    """True: carry out the adoption, or with ``give_back`` its reversal; False: only report what would change."""
     give_back: bool = False
-    """Whether it is about making the partition the other program's again."""
+    """True: the inquiry is about returning the adopted partition to the other program."""
     keep_irules: bool = False
-    """Whether the iRules of operators stay on the virtual servers with the adoption."""
+    """True: the iRules of operators stay on the virtual servers when the partition is adopted."""
 
 
 def hint_of(inquiry: Inquiry, shard_id: ShardId) -> PlanHint | AdoptionHint:
-    """Return the hint that carries an inquiry to an agent; one that agents of earlier versions understand, if they can
-    answer it.
+    """Return the hint that carries an inquiry to an agent: a :class:`PlanHint`, which agents of earlier versions
+    understand, if they can answer the inquiry.
     """
     if inquiry.give_back or inquiry.keep_irules:
         return AdoptionHint(

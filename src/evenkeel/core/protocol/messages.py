@@ -5,8 +5,9 @@ are tagged by ``type``; unknown fields are ignored, and new fields have defaults
 understand each other. No message holds a secret in plain text; private keys are in boxes that only the requesting
 process can open.
 
-Agents call on the environment's shared callback queue and get a :class:`Reply`; controllers send hints to an agent's
-own queue.
+Agents make calls to the environment's shared callback queue and get a :class:`Reply`; controllers send *hints* to an
+agent's own queue: messages without an answer, which say that work may be due and whose loss is made up for by the next
+sync.
 """
 
 from evenkeel.core.control.epochs import ShardEpoch
@@ -43,8 +44,10 @@ EPOCHS_USED_UP = "epochs_used_up"
 
 
 OVERTAKEN = "overtaken"
-"""The ``Refused`` code of a report that arrived after a newer one of its session was processed. Its content is ignored:
-an agent that still waits for the answer sends its findings again, and one that got none has already done so.
+"""The ``Refused`` code of a report that arrived after a newer one of its session was processed.
+
+Its content is ignored: an agent that still waits for the answer sends its findings again, and an agent that stopped
+waiting has already done so.
 """
 
 
@@ -58,11 +61,13 @@ then is reported as a problem.
 
 
 ORPHANS_PER_CALL = 1000
-"""Most orphans in one :class:`JudgeOrphans`; the agent requests verdicts for further ones after these are removed."""
+"""Maximum number of orphans (load balancers on devices that the database lacks) in one :class:`JudgeOrphans`; the agent
+requests verdicts for further ones after these are removed.
+"""
 
 
 LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
-"""Largest total size of an answer sent in parts, because the caller holds all of it in memory."""
+"""Maximum total size of an answer sent in parts, because the caller holds all of it in memory."""
 
 
 class Message(Wire):
@@ -88,7 +93,7 @@ class Register(Message, tag="register"):
     identities: dict[str, str] = {}
     """:attr:`DeviceState.identity` by endpoint, so that a device that is in two groups is detected."""
     exclusive: bool = True
-    """True: no other device group of the environment may have one of these devices."""
+    """True: no other device group of the environment may have one of this group's devices."""
     capacity: dict[str, "CapacityFigure"] = {}
     """Capacity figures as in :attr:`ReportState.capacity`, so that a new group has its limits from the start."""
     seen: "ConfirmedState | None" = None
@@ -113,14 +118,14 @@ class Keepalive(Message, tag="keepalive"):
 
 
 class ConfirmedState(Wire):
-    """The newest data that the database has confirmed to a process: a database that does not contain it has lost
+    """The newest data that the database has confirmed to a process: a database that does not contain this data has lost
     commits.
     """
 
     history: str
-    """:attr:`SessionState.history` in which the data was confirmed."""
+    """Id of the database's history (:attr:`SessionState.history`) in which the data was confirmed."""
     keepalives: int = 0
-    """Highest :attr:`SessionState.keepalives` of that history."""
+    """Highest :attr:`SessionState.keepalives` that was confirmed in that history."""
     confirmed: "Applied | None" = None
     """An outcome from a recently accepted report."""
     confirmed_in: "ShardEpoch | None" = None
@@ -132,8 +137,8 @@ class ConfirmedState(Wire):
 
 
 class ReportState(Message, tag="report_state"):
-    """The full state report, sent every ``report_interval`` if it differs from the last one; otherwise
-    :attr:`Keepalive.as_reported` stands for it.
+    """The full state report of an agent, sent every ``report_interval`` if it differs from the last one; otherwise
+    :attr:`Keepalive.as_reported` replaces it.
     """
 
     agent_id: AgentId
@@ -153,9 +158,13 @@ class ReportState(Message, tag="report_state"):
     jumped in between. 0: not given.
     """
     capacity_unknown: bool = False
-    """True: there is a policy, but no measurement yet, so that the stored values of the group stay unchanged."""
+    """True: the agent has a capacity policy, but no measurement yet, so that the stored values of the group stay
+    unchanged.
+    """
     serving: tuple["ShardEpoch", ...] = ()
-    """Shards that the agent believes to own, at most some hundreds, so that operators can compare."""
+    """Shards that the agent believes to own, at most some hundreds, so that operators can compare them with the
+    database.
+    """
     enhanced_services: tuple[EnhancedService, ...] | None = None
     """Enhanced services that the agent's operator offers to tenants; None: unchanged since the session's previous
     report.
@@ -190,8 +199,8 @@ class GetAssignments(Message, tag="get_assignments"):
     pages.
     """
     shard_ids: tuple[ShardId, ...] = ()
-    """Only these shards, at most :data:`NAMED_ASSIGNMENTS_MAX`; those that are not this session's are missing in the
-    answer. Empty: all shards. Controllers of version 0.1 answer as if it were empty.
+    """Ids of the only shards to return, at most :data:`NAMED_ASSIGNMENTS_MAX`; shards that are not this session's are
+    missing in the answer. Empty: all shards. Controllers of version 0.1 ignore this field and answer with all.
     """
 
 
@@ -199,7 +208,9 @@ NAMED_ASSIGNMENTS_MAX = 100
 
 
 class GetServices(Message, tag="get_services"):
-    """Request service definitions of a shard: those named, or all after ``after_id`` in id order, at most ``limit``."""
+    """Request service definitions of a shard: of the named load balancers, or of all after ``after_id`` in id order, at
+    most ``limit``.
+    """
 
     agent_id: AgentId
     session_id: SessionId
@@ -217,7 +228,7 @@ class GetServices(Message, tag="get_services"):
 
 
 class WantedCertificate(Wire):
-    """A certificate as a reference of a load balancer named it when the load balancer's definition was made."""
+    """A certificate that a reference of a load balancer named when the load balancer's definition was made."""
 
     load_balancer_id: LoadBalancerId
     reference: str
@@ -270,10 +281,10 @@ class AdoptNetworks(Message, tag="adopt_networks"):
     addresses: tuple[FoundAddress, ...] = ()
     """Addresses to take over, at most :data:`evenkeel.core.devices.adoption.ADDRESSES_MAX`."""
     apply: bool = False
-    """False: only report what would be taken over."""
+    """True: take over the networks; False: only report what would be taken over."""
     route_domains: dict[str, int] = {}
-    """Numbers by network id, at most :data:`evenkeel.core.devices.adoption.ADDRESSES_MAX`. Networks of the shard that
-    are not among them, because no device is attached to them, get one of these or another.
+    """{network id: number of its route domain}, at most :data:`evenkeel.core.devices.adoption.ADDRESSES_MAX`. Networks
+    of the shard that are missing, because no device is attached to them, get one of these numbers or another.
     """
 
 
@@ -298,15 +309,17 @@ class ReleaseShards(Message, tag="release_shards"):
 
 
 class FormerShard(Wire):
-    """A shard that the process served in the previous history."""
+    """A shard that the process served in the previous history of the database."""
 
     project_id: ProjectId
     epoch: int
 
 
 class RaiseEpoch(Message, tag="raise_epoch"):
-    """Request an epoch above ``seen_epoch``: a device's guard is newer than the agent's epoch although the agent owns
-    the shard by the database (the database was restored from a backup).
+    """Request an epoch above ``seen_epoch`` for a shard of the agent.
+
+    A device's guard (epoch and session of the owner) is newer than the agent's epoch although the agent owns the shard
+    by the database: the database was restored from a backup.
     """
 
     agent_id: AgentId
@@ -332,8 +345,10 @@ class Repaired(Wire):
 
 
 class Departure(Message, tag="departure"):
-    """Notification that the connection that announced a session's presence has ended. The message broker sends it on
-    behalf of the process (:class:`evenkeel.core.ports.Will`), and it has no answer. It is a reason to probe, no proof.
+    """Notification that the connection that announced a session's presence has ended.
+
+    The message broker sends it on behalf of the process (:class:`evenkeel.core.ports.Will`), and it has no answer. It
+    causes a probe; it does not prove that the process is gone.
     """
 
     agent_id: AgentId
@@ -341,7 +356,7 @@ class Departure(Message, tag="departure"):
 
 
 class ReportApplied(Message, tag="report_applied"):
-    """Report of the outcomes of one reconcile pass over a shard."""
+    """Report of the outcomes of one reconcile pass over a shard: which load balancers the devices hold, and errors."""
 
     agent_id: AgentId
     shard_id: ShardId
@@ -349,7 +364,7 @@ class ReportApplied(Message, tag="report_applied"):
     outcomes: tuple[Applied, ...]
     session_id: SessionId
     history: str = ""
-    """:attr:`SessionState.history` at the time at which the agent requested the definitions."""
+    """Id of the database's history (:attr:`SessionState.history`) when the agent requested the definitions."""
     carries_traffic: bool = True
     """False: objects that the device confirms are not ONLINE yet."""
     repaired: tuple[Repaired, ...] = ()
@@ -367,21 +382,21 @@ class ReportStatus(Message, tag="report_status"):
     statuses: tuple[ObservedStatus, ...] = ()
     statistics: tuple[ObservedStatistics, ...] = ()
     absent: tuple[LoadBalancerId, ...] = ()
-    """Load balancers that were expected on the devices and were missing from all of them in two observations."""
+    """Load balancers that the devices had to hold and that were missing from all of them in two observations."""
     present: tuple[LoadBalancerId, ...] = ()
     """Load balancers that were absent and are present again."""
     changed: tuple[LoadBalancerId, ...] = ()
     """Load balancers whose configuration on the devices differs from the previous observation."""
     lacking: dict[LoadBalancerId, str] = {}
-    """Reachable devices that did not hold all of a load balancer in two observations, while others did; by load
-    balancer.
-    """
+    """{load balancer id: reachable devices that lacked a part of it in two observations, while others held it}."""
     renewed: tuple[str, ...] = ()
-    """Devices whose configuration is unknown: their incarnation or identity changed, or they were unreachable and
+    """Devices whose configuration may be lost: their incarnation or identity changed, or they were unreachable and
     report neither.
     """
     renewed_before: tuple[str, ...] = ()
-    """Devices recently reported as ``renewed``: owners of shards that missed that hint have to read them now."""
+    """Devices recently reported as ``renewed``: owners of shards that missed the hint about it have to read
+    them now.
+    """
     expected_after: str | None = None
     """Id after which the agent requests the load balancers that are expected on the devices; None: no request."""
     number: int = 0
@@ -389,8 +404,8 @@ class ReportStatus(Message, tag="report_status"):
     not numbered.
     """
     tenants: tuple[ProjectId, ...] = ()
-    """Tenants that have a partition of the group on a device; sent at intervals. Tenants without a
-    shard are orphans.
+    """Tenants that have a partition of the group on a device; sent at intervals. Partitions of tenants without a shard
+    are orphans.
     """
 
 
@@ -412,13 +427,15 @@ class ReportPlan(Message, tag="report_plan"):
 
 class ApplyHint(Message, tag="apply_hint"):
     """Hint that the definition of these load balancers, or of their children, changed. The agent's next sync makes up
-    for lost hints.
+    for a lost hint.
     """
 
     shard_id: ShardId
     load_balancer_ids: tuple[LoadBalancerId, ...]
     inlined: "InlinedDefinitions | None" = None
-    """Small definitions of some of the load balancers, so that the agent need not request these."""
+    """Small definitions of some of the load balancers, so that the agent need not request them; None: there are
+    none.
+    """
 
 
 class RecheckHint(Message, tag="recheck_hint"):
@@ -432,7 +449,9 @@ class RecheckHint(Message, tag="recheck_hint"):
 
 class ResyncHint(Message, tag="resync_hint"):
     """Hint that devices may hold anything else in this shard than the agent left there: the agent compares the whole
-    shard. For a device group's common shard: as :class:`ReportAgainHint`.
+    shard.
+
+    For a device group's common shard it has the same effect as :class:`ReportAgainHint`.
     """
 
     shard_id: ShardId
@@ -452,8 +471,10 @@ class ReportAgainHint(Message, tag="report_again_hint"):
 
 
 class InlinedDefinitions(Wire):
-    """Definitions as committed while the agent acted for the shard in this session, at this epoch and in this history
-    of the database; void in any other session, epoch or history. They contain no certificates.
+    """Service definitions in a hint, as committed while the agent acted for the shard in this session, at this epoch
+    and in this history of the database.
+
+    They are void in any other session, epoch or history, and contain no certificates.
     """
 
     session_id: SessionId
@@ -467,29 +488,32 @@ class AssignmentsHint(Message, tag="assignments_hint"):
 
 
 class PlanHint(Message, tag="plan_hint"):
-    """An operator's request for the changes that the next pass over a load balancer would make. Answered by a
-    :class:`ReportPlan` to any controller.
+    """An operator's request for the changes that the next pass over a load balancer would make. The agent answers with
+    a :class:`ReportPlan` to any controller.
     """
 
     shard_id: ShardId
     load_balancer_id: LoadBalancerId
-    """Id of the load balancer; empty: the next complete pass over the shard."""
+    """Id of the load balancer; empty: the request is about the next complete pass over the shard."""
     inquiry_id: str
     adopt: bool = False
     """True: after the answer, adopt the tenant's partition that another program made, and make a complete pass."""
 
 
 class AdoptionHint(Message, tag="adoption_hint"):
-    """An operator's request about the adoption of a tenant's partition, answered as a :class:`PlanHint`. Not a field of
-    that: an agent of an earlier version must ignore such a request instead of carrying out a part of it.
+    """An operator's request about the adoption of a tenant's partition from another program, answered like a
+    :class:`PlanHint`.
+
+    It is a message of its own, because an agent of an earlier version must ignore such a request instead of carrying
+    out a part of it.
     """
 
     shard_id: ShardId
     inquiry_id: str
     apply: bool = False
-    """False: only report what would be changed."""
+    """True: carry out the request; False: only report what would be changed."""
     give_back: bool = False
-    """True: make the partition the other program's again, and keep everything else in it."""
+    """True: return the adopted partition to the other program, and keep everything else in it."""
     keep_irules: bool = False
     """True: with the adoption, the iRules of operators stay on the virtual servers."""
 
@@ -502,7 +526,7 @@ class Reply(Message):
 
 
 class Done(Reply, tag="done"):
-    """The call was committed."""
+    """The call succeeded, and its effects are committed."""
 
 
 class Refused(Reply, tag="refused"):
@@ -515,8 +539,8 @@ class Refused(Reply, tag="refused"):
 
 
 class ReplyPart(Reply, tag="part"):
-    """A part of an answer that does not fit one message. Sent to callers that accept parts; code above the bus never
-    sees it.
+    """A part of an answer that does not fit one message. Sent to callers that accept parts; the bus joins them for code
+    above it.
     """
 
     number: int
@@ -542,8 +566,10 @@ class SessionState(Reply, tag="session_state"):
     keepalives: int = 0
     """Number that grows with every keepalive of this agent."""
     unknown_in: "ShardEpoch | None" = None
-    """The shard of an outcome that was confirmed to the agent, and whose load balancer is missing from the database. It
-    was just deleted, or its creation was lost: then only a complete pass removes it from the devices.
+    """The shard of an outcome that was confirmed to the agent, and whose load balancer is missing from the database;
+    None: nothing is missing.
+
+    The load balancer was just deleted, or its creation was lost: then only a complete pass removes it from the devices.
     """
 
 
@@ -563,7 +589,9 @@ class Assignment(Wire):
 
 
 class Assignments(Reply, tag="assignments"):
-    """Shards that the session owns: all of them, or a page, which contains all shards between its ends."""
+    """Shards that the session owns: all of them, or one page, which contains all shards between its first and
+    last id.
+    """
 
     revision: int
     """:attr:`SessionState.assignments_revision`, read before the shards."""
@@ -572,59 +600,67 @@ class Assignments(Reply, tag="assignments"):
     """:attr:`SessionState.history`, read before the shards."""
     served_ignored: bool = False
     """True: the shards in :attr:`GetAssignments.served` were ignored, because by the database's clock its history is
-    not new. The agent has to send them again later, because that clock may have been set.
+    not new.
+
+    The agent has to send them again later, because that clock may have been set.
     """
     after_id: str = ""
     """Id after which the page begins. Controllers without support for pages answer with all shards, whatever was
     requested.
     """
     more: bool = False
-    """True: more shards follow after the last one."""
+    """True: more shards follow after the last one of this page."""
 
 
 class ServiceDefinitions(Reply, tag="services"):
-    """Service definitions in id order. ``missing``: requested by id, and no longer in this shard."""
+    """Service definitions in id order. ``missing``: ids of requested load balancers that are no longer in this
+    shard.
+    """
 
     services: tuple[ServiceDefinition, ...]
     missing: tuple[LoadBalancerId, ...] = ()
     more: bool = False
-    """True: more definitions follow after the last one."""
+    """True: more definitions follow after the last one of this page."""
 
 
 class Certificates(Reply, tag="certificates"):
     """The requested certificates, each in a sealed box that only the requesting process can open."""
 
     sealed: dict[str, bytes] = {}
-    """Sealed boxes by :attr:`WantedCertificate.sha256`."""
+    """{:attr:`WantedCertificate.sha256`: sealed box with the certificate}."""
     problems: dict[str, str] = {}
-    """Reasons why a certificate is missing (human-readable, naming the reference), by
-    :attr:`WantedCertificate.sha256`.
+    """{:attr:`WantedCertificate.sha256`: reason why the certificate is missing (human-readable, naming the
+    reference)}.
     """
 
 
 class OrphanVerdict(Reply, tag="orphan_verdict"):
-    """The answer to :class:`JudgeOrphans`: the orphans to remove."""
+    """The answer to :class:`JudgeOrphans`: which orphans to remove from devices."""
 
     remove: tuple[LoadBalancerId, ...] = ()
     """Ids of orphans to be removed from the devices now; all others stay."""
     kept: dict[LoadBalancerId, float | None] = {}
-    """Seconds until an orphan that stays may be removed, by its id; None: never automatically."""
+    """{id of an orphan that stays: seconds until it may be removed; None: never automatically}."""
     again_seconds: float | None = None
-    """Seconds after which to request a verdict again, if not earlier with the next complete pass; None: only then."""
+    """Seconds after which the agent has to request a verdict again, if no complete pass comes earlier; None: only with
+    that pass.
+    """
 
 
 class NetworksAdopted(Reply, tag="networks_adopted"):
-    """The answer to :class:`AdoptNetworks`: objects that were, or would be, taken over."""
+    """The answer to :class:`AdoptNetworks`: networks and addresses that were, or would be, taken over."""
 
     route_domain: int
     addresses: tuple[FoundAddress, ...] = ()
-    """The named addresses that are taken over; the devices get other addresses instead of the rest."""
+    """The addresses of the request that are taken over; devices get other addresses instead of the rest."""
     route_domains: dict[str, int] = {}
-    """Numbers of all networks of the shard by network id, if the request had several."""
+    """{network id: number of its route domain} for all networks of the shard, if the request had several numbers."""
 
 
 class ReportReceipt(Reply, tag="report_receipt"):
-    """The answer to a report. ``stale``: the report's epoch was old, so it was ignored."""
+    """The answer to a report. ``stale``: the report was ignored, because its sender does not own the shard at that
+    epoch.
+    """
 
     stale: bool = False
     expected: tuple[LoadBalancerId, ...] | None = None
@@ -632,7 +668,7 @@ class ReportReceipt(Reply, tag="report_receipt"):
     unknown.
     """
     absent: tuple[LoadBalancerId, ...] = ()
-    """Ids out of ``expected`` that are recorded as absent."""
+    """Ids out of ``expected`` of load balancers that the database records as absent from devices."""
     more: bool = False
     """True: more load balancers follow after the last one of ``expected``."""
     reached_count: int | None = None
@@ -640,8 +676,8 @@ class ReportReceipt(Reply, tag="report_receipt"):
     again. None: unknown.
     """
     unknown: tuple[LoadBalancerId, ...] = ()
-    """Load balancers of the report's outcomes that the shard does not contain: an earlier report removed them, or the
-    database lost them.
+    """Load balancers of the report's outcomes that the shard does not contain: an earlier report removed their rows, or
+    the database lost them.
     """
 
 
@@ -667,7 +703,7 @@ Call = (
 ShardHint = ApplyHint | RecheckHint | ResyncHint | ReportAgainHint
 
 WorkHint = ShardHint | ResyncAllHint
-"""Hints about work, which the agent passes to the workers of its shards."""
+"""Hints about work on shards, which the agent passes to the workers of these shards."""
 Hint = WorkHint | AssignmentsHint | PlanHint | AdoptionHint
 
 

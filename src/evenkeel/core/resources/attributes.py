@@ -66,10 +66,10 @@ _FIXED: dict[type[Any], frozenset[str]] = {
 
 
 class Shape(NamedTuple):
-    """Type of an attribute: a type and whether it may be None."""
+    """Type of an attribute without None, and whether the attribute may be None."""
 
     node: inspect.Type
-    """Type without its None."""
+    """Type of the values other than None."""
     optional: bool
     """True if the value may be None."""
 
@@ -84,12 +84,12 @@ def shape_of(annotation: Any) -> Shape:
 
 
 def fields_of(kind: type[Any]) -> dict[str, msgspec.structs.FieldInfo]:
-    """Return the attributes of a value class by name, in order of declaration."""
+    """Return {name: field} for the attributes of a value class, in order of declaration."""
     return {field.name: field for field in msgspec.structs.fields(kind)}
 
 
 def defaults_of(kind: type[Any]) -> dict[str, Any]:
-    """Default by attribute name, for attributes that have a default."""
+    """Return {attribute: default} for attributes that have a default."""
     return {
         name: field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
         for name, field in fields_of(kind).items()

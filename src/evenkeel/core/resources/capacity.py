@@ -43,9 +43,8 @@ class Metric(StrEnum):
 
 
 def parse_policy(text: str) -> dict[str, float]:
-    """Limits by metric from ``metric:limit, metric:limit``; empty: no limits.
-
-    Raises :class:`ValueError` naming the option, what is wrong and what is allowed.
+    """Parse ``metric:limit, metric:limit`` to {metric: limit}; empty: no limits. Raises :class:`ValueError` naming the
+    option, what is wrong and what is allowed.
     """
     policy: dict[str, float] = {}
     for entry in filter(None, (part.strip() for part in text.split(","))):
@@ -74,15 +73,15 @@ def _limit(name: str, text: str) -> float:
 
 
 def capacity_figures(policy: Mapping[str, float], measured: Mapping[str, float]) -> dict[str, CapacityFigure]:
-    """Return the measured value and the limit of each metric; metrics without a measurement are left out."""
+    """Return {metric: measured value and limit}; metrics without a measurement are left out."""
     return {
         name: CapacityFigure(value=measured[name], limit=limit) for name, limit in policy.items() if name in measured
     }
 
 
 def score(figures: Mapping[str, CapacityFigure], reserved: Mapping[str, float] | None = None) -> float:
-    """Share of its limit that the fullest metric has reached, including load balancers that are placed and not measured
-    yet; 0 without a policy.
+    """Return the highest share of its limit that a metric has reached, including ``reserved`` amounts of load balancers
+    that are placed and not measured yet; 0 without a policy.
     """
     more = reserved or {}
     shares = ((each.value + more.get(name, 0.0)) / each.limit for name, each in figures.items())
@@ -105,10 +104,10 @@ def _number_text(number: float) -> str:
 
 
 def amounts_of(addresses: int, *, new_tenant: bool) -> dict[str, float]:
-    """Amounts by which a load balancer with ``addresses`` distinct member addresses raises the metrics that count
-    objects; ``new_tenant``: it is the first load balancer of its tenant on the group. Metrics that it does not raise
-    are absent.
+    """Return {metric: amount} by which a load balancer with ``addresses`` distinct member addresses raises the metrics
+    that count objects.
 
+    ``new_tenant``: it is the first load balancer of its tenant on the group. Metrics that it does not raise are absent.
     An address that the tenant already has on the group is counted again: the reservation may be too large for a moment,
     never too small. TLS profiles are not counted.
     """

@@ -12,7 +12,9 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.model import DataPath, VnicType
 
 ZONE_GROUP = "environment_group_number"
-"""Key in the data of an availability zone: number of the provider's device group in which load balancers are placed."""
+"""Key in the data of an availability zone; its value is the number of the provider's device group for the zone's load
+balancers.
+"""
 
 
 class FlavorProfile(Value):
@@ -34,7 +36,7 @@ class Flavor(Value):
     flavor_profile_id: str
     description: str = ""
     enabled: bool = True
-    """False: no new load balancer may use the flavor."""
+    """False: tenants cannot choose the flavor for new load balancers."""
     created_at: float = 0.0
 
 
@@ -56,7 +58,7 @@ class AvailabilityZone(Value):
     availability_zone_profile_id: str
     description: str = ""
     enabled: bool = True
-    """False: no new load balancer may use the zone."""
+    """False: tenants cannot choose the zone for new load balancers."""
     created_at: float = 0.0
 
     @property
@@ -78,7 +80,9 @@ class Offer(Value):
 
 
 def metadata(field: str, text: str) -> dict[str, Any]:
-    """Parse the JSON object of a profile's data. Raises :class:`Invalid`, naming ``field``, if the text is none."""
+    """Parse the JSON object of a profile's data. Raises :class:`Invalid`, naming ``field``, if the text is not a JSON
+    object.
+    """
     try:
         found: dict[str, Any] = msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeError, RecursionError):
@@ -87,8 +91,8 @@ def metadata(field: str, text: str) -> dict[str, Any]:
 
 
 def zone_group_of(data: dict[str, Any]) -> int | None:
-    """Return the device group that an availability zone names. Raises :class:`Invalid` if the value
-    is no group number.
+    """Return the number of the device group that an availability zone's data name; None if they name none. Raises
+    :class:`Invalid` if the value is no group number.
     """
     number = data.get(ZONE_GROUP)
     if number is None:
@@ -102,11 +106,13 @@ def zone_group_of(data: dict[str, Any]) -> int | None:
 
 
 DATA_PATH = "data_path"
-"""Key in a flavor profile's data; its value is a data path."""
+"""Key in a flavor profile's data; its value says whether a proxy or the kernel of the devices forwards connections."""
 
 
 def data_path_of(flavor: Mapping[str, Any]) -> DataPath:
-    """Return the data path that a flavor's data give. Raises :class:`Invalid` if it is none."""
+    """Return the data path of load balancers with this flavor data: proxy or kernel. Raises :class:`Invalid` for
+    another value.
+    """
     found: DataPath = flavor.get(DATA_PATH, "proxy")
     if found not in get_args(DataPath):
         allowed = ", ".join(get_args(DataPath))

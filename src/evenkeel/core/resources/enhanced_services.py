@@ -42,28 +42,28 @@ class ServiceParameter(Wire):
     """A number of an enhanced service that tenants may set."""
 
     sets: str
-    """Part and field that it sets, as in ``rate_limit.requests``."""
+    """Part and field of the enhanced service that the parameter sets, as in ``rate_limit.requests``."""
     minimum: int
     maximum: int
     default: int
-    """The definition's own value."""
+    """Value of the parameter if no tag sets it: the definition's own."""
 
     def problem(self, value: int) -> str:
-        """Return why the value is not allowed; empty: it is."""
+        """Return why the value is not allowed for the parameter; empty if it is."""
         if self.minimum <= value <= self.maximum:
             return ""
         return f"{value}. Allowed: {self.minimum} to {self.maximum}"
 
 
 class ParameterTag(NamedTuple):
-    """A tag that sets a parameter, as given."""
+    """A tag of a listener or load balancer that sets a parameter of an enhanced service, or tries to."""
 
     tag: str
     service: str
     parameter: str
-    """Empty if the tag has another form."""
+    """Name of the parameter; empty if the tag does not have the form ``esd:<name>:<parameter>=<number>``."""
     value: int | None
-    """None if what the tag gives is no number."""
+    """Value that the tag gives; None if it is no number."""
 
 
 class EnhancedService(Wire):
@@ -76,18 +76,20 @@ class EnhancedService(Wire):
     name: str
     file: str = ""
     tags: dict[str, tuple[str, ...]] = {}
-    """Full paths of objects on the device by F5's name of the tag; an empty tuple removes the kind of profile."""
+    """{F5's name of a tag: full paths of objects on the device}; an empty tuple removes the kind of profile."""
     parts: dict[str, str] = {}
-    """Settings as JSON by part (:mod:`evenkeel.config.esd.parts`); of a page its size and digest."""
+    """{part of the definition (:mod:`evenkeel.config.esd.parts`): its settings as JSON}; for a page its size and
+    digest.
+    """
     parameters: dict[str, ServiceParameter] = {}
-    """Numbers that tenants may set, by name."""
+    """{name: parameter that tenants may set}."""
     problem: str = ""
     warnings: tuple[str, ...] = ()
     """Tags of the definition that the agent discarded, each with its reason (for operators)."""
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Settings by part, as JSON values."""
+        """Return {part of the definition: its settings as JSON values}."""
         return {name: json.decode(text) for name, text in self.parts.items()}
 
 
@@ -119,7 +121,9 @@ def parameter_tags(tags: Iterable[str]) -> Iterator[ParameterTag]:
 def select_parameters(
     names: Iterable[str], *, listener_tags: Iterable[str], load_balancer_tags: Iterable[str]
 ) -> dict[str, dict[str, int]]:
-    """Values of parameters by name of the service, of these services."""
+    """Return {name of the enhanced service: {parameter: value}} for these services, from the tags of a listener and its
+    load balancer.
+    """
     found: dict[str, dict[str, int]] = {}
     chosen = set(names)
     for tags in (listener_tags, load_balancer_tags):
@@ -142,9 +146,11 @@ def select_services(
     flavor: Iterable[str],
     bare: bool = False,
 ) -> tuple[str, ...]:
-    """Names of the enhanced services for one listener; the first has precedence. ``policies``: names of the listener's
-    L7 policies that stand for enhanced services, by position; ``flavor``: names that the load balancer's flavor gives;
-    ``bare``: whether the listener's tags count without prefix; their names begin with :data:`OPTIONAL`.
+    """Return the names of the enhanced services for one listener; the first has precedence.
+
+    ``policies``: names of the listener's L7 policies that stand for enhanced services, by position; ``flavor``: names
+    that the load balancer's flavor gives; ``bare``: whether the listener's tags count without prefix, with
+    :data:`OPTIONAL` before their names.
     """
     own = tuple(listener_tags)
     before, after = (*policies, *services_in_tags(own)), (*services_in_tags(load_balancer_tags), *flavor)
@@ -153,5 +159,5 @@ def select_services(
 
 
 def usable_services(services: Iterable[EnhancedService]) -> Iterator[EnhancedService]:
-    """Yield the services without a problem."""
+    """Yield the enhanced services that have no problem, so that tenants can choose them."""
     return (one for one in services if one.name and not one.problem)

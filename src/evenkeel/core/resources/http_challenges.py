@@ -11,14 +11,14 @@ _KEY_AUTHORIZATION = re.compile(r"[A-Za-z0-9_-]{1,200}\.[A-Za-z0-9_-]{1,100}")
 
 
 class HttpChallenge(Wire):
-    """One challenge of an order; nothing in it is secret."""
+    """A challenge of a certificate authority: a token and the answer to requests for it. Nothing in it is secret."""
 
     certificate_id: str
-    """Id of the requested certificate."""
+    """Id of the requested certificate for which the authority made the challenge."""
     token: str
     """Last part of the path that the authority requests: characters of base64url only."""
     key_authorization: str
-    """The content of the response."""
+    """The content of the response to a request for the token."""
     revision: int
     """Revision of the load balancer from which on devices answer the challenge."""
 

@@ -21,7 +21,9 @@ CALLED: dict[str, str] = {
     "ratelimitrule": "rate limit rules",
     "certificate": "certificates",
 }
-"""Plural by limited kind. A pool has at most one health monitor, and lists in listeners have limits of their own."""
+"""{limited kind of objects: its plural in texts}. A pool has at most one health monitor, and lists in listeners have
+limits of their own.
+"""
 
 
 class LoadBalancerLimits(Value):
@@ -35,7 +37,9 @@ class LoadBalancerLimits(Value):
     ratelimitpolicy: int = 500
     ratelimitrule: int = 1_000
     certificate: int = 1_500
-    """Number of references in all listeners and pools together: certificates, CA certificates and revocation lists."""
+    """Maximum number of references in all listeners and pools together: certificates, CA certificates and revocation
+    lists.
+    """
 
 
 class LimitMet(Conflict):
@@ -52,8 +56,10 @@ def growing_kinds(wanted: Mapping[str, int]) -> tuple[str, ...]:
 def check_limits(
     load_balancer_id: LoadBalancerId, limits: LoadBalancerLimits, used: Mapping[str, int], wanted: Mapping[str, int]
 ) -> None:
-    """Check that ``used`` and ``wanted`` together exceed no limit. Raises :class:`LimitMet`. A change that adds nothing
-    is never refused, even where a limit was lowered below what exists.
+    """Check that ``used`` and ``wanted`` objects together exceed no limit of the load balancer. Raises
+    :class:`LimitMet`.
+
+    A change that adds nothing is never refused, even where a limit was lowered below what exists.
     """
     for kind in growing_kinds(wanted):
         there, more, limit = used.get(kind, 0), wanted[kind], getattr(limits, kind)

@@ -25,20 +25,20 @@ L7RuleType = Literal[
     "HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE", "SSL_CONN_HAS_CERT", "SSL_VERIFY_RESULT", "SSL_DN_FIELD"
 ]
 VnicType = Literal["normal", "direct"]
-DataPath = Literal["proxy", "kernel"]
-"""Way of a load balancer's traffic through its devices: a proxy, or the kernel of the device's host."""
 """Kind of a port's connection; ``direct``: a virtual function of the network card (SR-IOV)."""
+DataPath = Literal["proxy", "kernel"]
+"""Forwarder of a load balancer's traffic in its devices: a proxy, or the kernel of the device's host."""
 ClientAuthentication = Literal["NONE", "OPTIONAL", "MANDATORY"]
 TlsVersion = Literal["SSLv3", "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"]
 AlpnProtocol = Literal["http/1.0", "http/1.1", "h2"]
 L7RuleCompareType = Literal["REGEX", "STARTS_WITH", "ENDS_WITH", "CONTAINS", "EQUAL_TO"]
 RateLimitAction = Literal["DENY", "REJECT", "SILENT_DROP", "QUEUE"]
-"""``DENY``: response 429; ``REJECT``: the connection is closed without a response; ``SILENT_DROP``: the client is not
-informed of that; ``QUEUE``: requests are delayed.
+"""Treatment of requests beyond a rate limit. ``DENY``: response 429; ``REJECT``: the connection is closed without a
+response; ``SILENT_DROP``: the connection is dropped without notice to the client; ``QUEUE``: requests are delayed.
 """
 RateLimitMetric = Literal["REQUESTS", "REQUESTS_PER_URL", "KBYTES", "PACKETS"]
-"""Quantity that a rate limit counts for each client. ``REQUESTS_PER_URL``: requests of each of the rule's paths by
-itself; ``KBYTES``: units of 1024 bytes in both directions.
+"""Quantity that a rate limit counts for each client. ``REQUESTS_PER_URL``: requests, counted separately for each of the
+rule's paths; ``KBYTES``: units of 1024 bytes in both directions.
 """
 
 POOL_PROTOCOLS_OF_LISTENER: dict[str, frozenset[str]] = {
@@ -61,7 +61,7 @@ TLS_PROTOCOL = "TERMINATED_HTTPS"
 DATAGRAM_PROTOCOLS = frozenset({"UDP", "SCTP"})
 """Protocols that do not use TCP; each has a port space of its own."""
 COOKIE_PERSISTENCE = frozenset({"HTTP_COOKIE", "APP_COOKIE"})
-"""Types of session persistence by a cookie."""
+"""Types of session persistence that use a cookie."""
 CHILDLESS_PROTOCOL = "PROMETHEUS"
 """Protocol of listeners that serve metrics of the load balancer itself; they have neither pools nor policies."""
 L7_TARGETS = {
@@ -75,7 +75,7 @@ L7_PROTOCOLS = frozenset({"HTTP", TLS_PROTOCOL})
 L7_POSITION_MAX = 2_147_483_647
 """Largest position of an L7 policy; in a request it means "the last one"."""
 L7_RULES_MAX = 50
-"""Most rules of one policy, like in Octavia."""
+"""Maximum number of rules of one L7 policy, like in Octavia."""
 RATE_LIMIT_POLICIES_MAX = 16
 """Most rate limit policies of one listener."""
 RATE_LIMIT_RULES_MAX = 8
@@ -90,7 +90,7 @@ def port_space(protocol: str) -> str:
 
 
 class Vip(Wire):
-    """An address at which a load balancer listens: on a subnet, held by a port."""
+    """An address at which a load balancer listens, with its subnet, and its port at the network service."""
 
     address: str
     subnet_id: str
@@ -99,13 +99,13 @@ class Vip(Wire):
 
 
 def one_family(address: str | None, more: Iterable[str]) -> str | None:
-    """Return the address; None if an additional address is of another family."""
+    """Return the VIP's address if all additional addresses are of its family (IPv4 or IPv6), else None."""
     six = ":" in (address or "")
     return None if any((":" in other) != six for other in more) else address
 
 
 class SessionPersistence(Wire):
-    """The rule by which clients stay with their member."""
+    """The rule by which requests of one client go to the same member."""
 
     type: PersistenceType
     cookie_name: str | None = None
@@ -113,7 +113,7 @@ class SessionPersistence(Wire):
     persistence_timeout: int | None = None
     """Seconds without traffic after which a client may get another member; SOURCE_IP of UDP and SCTP only."""
     persistence_granularity: str | None = None
-    """Netmask: clients that are equal under it stay together; SOURCE_IP of UDP and SCTP only."""
+    """Netmask: clients whose addresses are equal under it get the same member; SOURCE_IP of UDP and SCTP only."""
 
 
 class LoadBalancer(Value):
@@ -122,15 +122,17 @@ class LoadBalancer(Value):
     id: LoadBalancerId
     project_id: ProjectId
     vip: Vip | None
-    """VIP of the load balancer. None: it was made for a pool of LBaaS v1 that has no VIP yet, and its device holds
-    nothing of it.
+    """VIP of the load balancer. None: the load balancer was made for a pool of LBaaS v1 that has no VIP yet, and its
+    device holds nothing of it.
     """
     provider: str
     """Name of the environment that serves the load balancer."""
     additional_vips: tuple[Vip, ...] = ()
     """Additional addresses of the same network, on the port of the VIP; at most one of each subnet."""
     given_vips: dict[str, str] = {}
-    """Spelling in the request by canonical address, for addresses that the request did not write in canonical form."""
+    """{canonical address: its spelling in the request}, for addresses that the request did not write in
+    canonical form.
+    """
     vip_qos_policy_id: str | None = None
     """Id of the network service's QoS policy for the VIP's port."""
     vip_sg_ids: tuple[str, ...] = ()
@@ -145,17 +147,21 @@ class LoadBalancer(Value):
     :mod:`evenkeel.core.resources.enhanced_services`.
     """
     data_path: DataPath = "proxy"
-    """Way of the load balancer's TCP connections, by its flavor at creation."""
+    """Forwarder of the load balancer's TCP connections in its devices, by its flavor at creation: a proxy, or the
+    kernel.
+    """
     root_pool_id: str | None = None
-    """The LBaaS v1 pool for which the load balancer was made: it has a VIP only while it has a listener, and is deleted
-    with that pool.
+    """Id of the LBaaS v1 pool for which the load balancer was made; None: another API made it. Such a load balancer has
+    a VIP only while it has a listener, and is deleted with that pool.
     """
     held: bool = False
-    """True: another system still serves the load balancer, which alone changes it; no device has it, and tenants see
-    it only. See :mod:`evenkeel.store.imports`.
+    """True: another system still serves the load balancer and alone changes it; no device has it, and tenants can only
+    read it. See :mod:`evenkeel.store.imports`.
     """
     vip_leaving_revision: int | None = None
-    """The revision that releases the VIP; the address stays allocated until the device has confirmed this revision."""
+    """The revision that releases the VIP; the address stays allocated until the device has confirmed this revision.
+    None: the VIP stays.
+    """
     name: str = ""
     description: str = ""
     admin_state_up: bool = True
@@ -163,15 +169,15 @@ class LoadBalancer(Value):
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
     status_reason: str = ""
-    """Reason why the load balancer is PENDING, ERROR or held (human-readable); empty when it is ACTIVE otherwise."""
+    """Reason why the load balancer is PENDING, ERROR or held (human-readable); empty if it is ACTIVE and not held."""
     operating_reason: str = ""
     """Reason why the load balancer is DEGRADED because of its devices (human-readable); names the device."""
     revision: int = 1
     change_id: str = ""
-    """Id of the change that made the revision."""
+    """Id of the change that made the load balancer's present revision."""
     applied_revision: int = 0
     deleted: bool = False
-    """True: the tenant deleted the load balancer; the row stays until the device has confirmed that."""
+    """True: the tenant deleted the load balancer; the row stays until the device has confirmed the removal."""
     shard_id: ShardId | None = None
     """Id of the shard; None: the load balancer is not placed yet (no eligible device group)."""
     challenges: tuple[HttpChallenge, ...] = ()
@@ -198,22 +204,26 @@ class ListenerSpec(Spec):
     default_pool_id: str | None = None
     insert_headers: dict[str, str] = {}
     timeout_client_data: int = 50_000
-    """Time-out in milliseconds, like the other time-outs of the listener."""
+    """Time-out in milliseconds without data from the client. The other time-outs of the listener are in milliseconds,
+    too.
+    """
     timeout_member_connect: int = 5_000
     timeout_member_data: int = 50_000
     timeout_tcp_inspect: int = 0
     default_tls_container_ref: str | None = None
-    """Reference to certificate and key; for TERMINATED_HTTPS only, like all the following TLS and HSTS attributes. This
-    one and the next may be stored with other protocols, too (LBaaS v2 allows it); then they are not sent.
+    """Reference to certificate and key; for TERMINATED_HTTPS only, like all the following TLS and HSTS attributes.
+
+    This reference and ``sni_container_refs`` may be stored with other protocols, too (LBaaS v2 allows it); then they
+    are not sent.
     """
     sni_container_refs: tuple[str, ...] = ()
-    """References to more certificates, for clients that send one of their names by SNI."""
+    """References to additional certificates, for clients whose SNI names one of a certificate's names."""
     client_ca_tls_container_ref: str | None = None
     client_authentication: ClientAuthentication = "NONE"
     """Whether clients present a certificate of the client CA."""
     client_crl_container_ref: str | None = None
     tls_ciphers: str | None = None
-    """Cipher string: names of OpenSSL, separated by colons."""
+    """Cipher string: OpenSSL's names, separated by colons."""
     tls_versions: tuple[TlsVersion, ...] = ()
     alpn_protocols: tuple[AlpnProtocol, ...] = ()
     """ALPN protocols in order of preference."""
@@ -222,8 +232,8 @@ class ListenerSpec(Spec):
     hsts_include_subdomains: bool = False
     hsts_preload: bool = False
     operator_irules: tuple[str, ...] = ()
-    """Paths of an operator's iRules on the listener's virtual servers, in their order after ours. No tenant sees or
-    sets them: they run with all rights of the device.
+    """Paths of an operator's iRules on the listener's virtual servers; they follow this driver's own. Tenants neither
+    see nor set them, because iRules run with all rights of the device.
     """
 
 
@@ -283,9 +293,9 @@ class Pool(Value, PoolSpec, kw_only=True):
     created_at: float = 0.0
     updated_at: float | None = None
     listener_ids: tuple[str, ...] = ()
-    """Ids of the listeners whose default pool it is."""
+    """Ids of the listeners whose default pool this is."""
     l7_listener_ids: tuple[str, ...] = ()
-    """Ids of the listeners that send to it by an enabled L7 policy with rules."""
+    """Ids of the listeners that send to the pool by an enabled L7 policy with rules."""
     member_ids: tuple[str, ...] = ()
     health_monitor_id: str | None = None
 
@@ -413,7 +423,7 @@ class L7RuleSpec(Spec):
     key: str | None = None
     """Name of the header, cookie or field to compare; None for types that need none."""
     invert: bool = False
-    """True: requests that do not match fulfil the rule."""
+    """True: the rule holds for requests that do not match."""
     admin_state_up: bool = True
 
 
@@ -469,7 +479,7 @@ class RateLimitRuleSpec(Spec):
     id: str
     metric: RateLimitMetric
     threshold: int
-    """Amount of the metric that a client may have in the interval; more exceeds the rule."""
+    """Amount of the metric that a client may have in the interval; a larger amount exceeds the rule."""
     interval: int = 30
     """Interval in seconds over which the metric is measured for each client."""
     urls: tuple[str, ...] = ()
@@ -526,7 +536,7 @@ class LoadBalancerTree(Value):
 
 
 class ListenerStatistics(Wire):
-    """Totals of a listener since it was created; bytes and connections."""
+    """Totals of bytes and connections of a listener since it was created."""
 
     bytes_in: int = 0
     bytes_out: int = 0
@@ -535,7 +545,7 @@ class ListenerStatistics(Wire):
     request_errors: int = 0
 
     def plus(self, other: "ListenerStatistics") -> "ListenerStatistics":
-        """Return the sum of both, field by field."""
+        """Return the sum of both statistics, field by field."""
         return ListenerStatistics(
             **{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__}
         )
@@ -554,6 +564,6 @@ class Subnet(Value):
     project_id: ProjectId | None = None
     """Project that may use the subnet; None: every project."""
     reserved: tuple[str, ...] = ()
-    """Addresses of the operator's hosts, and ranges as ``first-last``, that are never VIPs."""
+    """Addresses, and ranges as ``first-last``, that are never VIPs: those of the operator's hosts."""
     device_addresses: tuple[str, ...] = ()
     """Addresses of the load balancing devices, and ranges as ``first-last``; all of them are in ``reserved``, too."""

@@ -9,7 +9,7 @@ _PATH_CHARACTERS_MAX = 255
 
 
 def irules_problem(paths: Sequence[str]) -> str:
-    """The reason why these cannot be a listener's iRules; empty if they can."""
+    """Return why these paths cannot be the iRules of a listener; empty if they can."""
     if len(paths) > PER_LISTENER_MAX:
         return f"{len(paths)} iRules; at most {PER_LISTENER_MAX} are allowed"
     for path in paths:

@@ -22,9 +22,9 @@ MONITOR_ATTRIBUTES = (
     *("type", "delay", "timeout", "max_retries"),
     *("http_method", "url_path", "expected_codes", "admin_state_up"),
 )
-"""Attributes that the health monitor in a pool copies from the shared monitor."""
+"""Attributes that the copy of a shared monitor in a pool takes from it."""
 POOLS_OF_MONITOR_MAX = 200
-"""Most pools with one shared monitor: a change of it changes all of them in one transaction."""
+"""Maximum number of pools with one shared monitor, because one transaction changes the monitor in all of them."""
 
 
 class MonitorUse(Value):
@@ -35,7 +35,7 @@ class MonitorUse(Value):
 
 
 class SharedMonitor(Value):
-    """A health monitor of LBaaS v1. Times in seconds."""
+    """A health monitor of LBaaS v1, which any number of pools may share. Times in seconds."""
 
     id: str
     project_id: ProjectId
@@ -55,7 +55,7 @@ class SharedMonitor(Value):
 
 
 class PoolVip(Value):
-    """A vip: the listener, the load balancer that has the VIP, and the pool to which it sends."""
+    """A vip of LBaaS v1: the listener, the load balancer that has the VIP, and the pool to which the listener sends."""
 
     listener: Listener
     load_balancer: LoadBalancer

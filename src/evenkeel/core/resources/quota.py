@@ -17,10 +17,10 @@ TITLES: dict[str, str] = {
     "l7policy": "L7 Policy",
     "l7rule": "L7 Rule",
 }
-"""Name in error texts by kind of object with a quota."""
+"""{kind of object with a quota: its name in error texts}."""
 
 Limits = Mapping[str, int | None]
-"""Limits by kind of object; None: the default."""
+"""{kind of object: its limit, or None for the default}."""
 
 
 class Quotas(Value):
@@ -35,7 +35,7 @@ class Quotas(Value):
     l7rule: int = UNLIMITED
 
     def limited_kinds(self) -> frozenset[str]:
-        """Return the kinds that have a limit."""
+        """Return the kinds of objects that have a limit."""
         return frozenset(name for name in TITLES if getattr(self, name) != UNLIMITED)
 
     def with_own(self, limits: Limits) -> "Quotas":
@@ -57,7 +57,7 @@ class ProjectQuotas(Value):
 
 
 def exceeded_quotas(quotas: Quotas, used: Mapping[str, int], wanted: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the titles of the kinds whose quota ``used`` and ``wanted`` together exceed. Pure.
+    """Return the titles of the kinds whose quota ``used`` and ``wanted`` objects together exceed. Pure.
 
     A change that adds nothing is never refused, even where a quota was lowered below the number in use.
     """

@@ -37,7 +37,7 @@ FIXED = (
     "flavor_enhanced_services",
     "data_path",
 )
-"""Attributes of a load balancer that never change."""
+"""Attributes of a load balancer that never change; a wanted tree with other values is refused."""
 
 _PLACES: dict[ChildKind, tuple[str, ...]] = {
     Pool: (),
@@ -49,8 +49,9 @@ _PLACES: dict[ChildKind, tuple[str, ...]] = {
     RateLimitPolicy: ("listener_id",),
     RateLimitRule: ("rate_limit_policy_id",),
 }
-"""Attributes by which an object occupies something that only one live object may have, or belongs to its parent. Kinds
-are in the order in which objects come: parents first, pools before the objects that send to them.
+"""Attributes by which an object occupies what only one live object may have, such as a port, or belongs to its parent.
+
+Kinds are in the order in which objects come: parents first, pools before the objects that send to them.
 """
 
 
@@ -66,7 +67,9 @@ _PARENTS: dict[ChildKind, _Parent] = {
     RateLimitPolicy: _Parent(Listener, "listener_id"),
     RateLimitRule: _Parent(RateLimitPolicy, "rate_limit_policy_id"),
 }
-"""Parents of kinds whose parents may be removed for a moment."""
+"""{kind: its parent's kind and the attribute with the parent's id}, for kinds whose parents may be removed for a
+moment.
+"""
 
 
 class Remove(Value):
@@ -91,7 +94,7 @@ class Overwrite(Value):
 
 
 class Touch(Value):
-    """Mark objects of one kind as changed, because objects below them are."""
+    """Mark objects of one kind as changed, because their children change."""
 
     kind: ChildKind
     ids: tuple[str, ...]
@@ -106,20 +109,20 @@ class TreeChanges(Value):
     load_balancer: Mapping[str, Any]
     """Changed attributes of the load balancer itself."""
     steps: tuple[Step, ...]
-    """Changes of its children, in the order in which they are valid."""
+    """Changes of the load balancer's children, in an order in which each step is valid."""
 
     def __bool__(self) -> bool:
-        """Whether anything differs."""
+        """Whether the two trees differ."""
         return bool(self.load_balancer or self.steps)
 
 
 def fixed_difference(stored: LoadBalancer, wanted: LoadBalancer) -> str | None:
-    """Return the name of the first attribute that differs although it never changes; None if there is none."""
+    """Return the name of the first attribute in :data:`FIXED` that differs; None if there is none."""
     return next((name for name in FIXED if getattr(stored, name) != getattr(wanted, name)), None)
 
 
 def tree_changes(stored: LoadBalancerTree, wanted: LoadBalancerTree) -> TreeChanges:
-    """Return the changes from the stored tree, which may have objects marked deleted, to the wanted one, which has
+    """Return the changes from the stored tree, which may have objects marked deleted, to the wanted tree, which has
     none.
     """
     before, after = stored.load_balancer, wanted.load_balancer
@@ -131,7 +134,7 @@ def tree_changes(stored: LoadBalancerTree, wanted: LoadBalancerTree) -> TreeChan
 
 
 def children_of(tree: LoadBalancerTree) -> dict[ChildKind, tuple[Child, ...]]:
-    """Return the children of a tree by kind, parents first."""
+    """Return {kind: children of that kind in the tree}, parents first."""
     return {
         Pool: tree.pools,
         Member: tree.members,
@@ -150,10 +153,10 @@ def all_children(tree: LoadBalancerTree) -> list[Child]:
 
 
 class _Compared(Value):
-    """The objects of one kind, by what happens to them."""
+    """The stored and wanted objects of one kind, sorted by what happens to them."""
 
     gone: tuple[Child, ...]
-    """Live objects that are not wanted."""
+    """Live stored objects that are not in the wanted tree."""
     new: tuple[Child, ...]
     changed: tuple[Child, ...]
     """Wanted state of stored objects that differ or are marked deleted."""
@@ -162,7 +165,7 @@ class _Compared(Value):
 
     @property
     def differing(self) -> tuple[Child, ...]:
-        """All objects that change, those that go in their former state."""
+        """Return all objects that change; those that are removed in their stored state."""
         return (*self.gone, *self.new, *self.changed)
 
 
@@ -224,7 +227,7 @@ def _removal(kind: ChildKind, ids: Iterable[str]) -> Iterator[Step]:
 
 
 def _touched_parents(compared: Mapping[ChildKind, _Compared], wanted: LoadBalancerTree) -> Iterator[Step]:
-    """Yield the parents of changed objects that do not change themselves."""
+    """Yield steps that touch the parents of changed objects, for parents that do not change themselves."""
     written = {row.id for each in compared.values() for row in (*each.new, *each.changed)}
     pools = {row.pool_id for kind in (Member, HealthMonitor) for row in compared[kind].differing}  # type: ignore[union-attr]
     policies = {row.l7policy_id for row in compared[L7Rule].differing}  # type: ignore[union-attr]

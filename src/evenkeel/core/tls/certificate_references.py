@@ -1,5 +1,5 @@
-"""Attributes of listeners and pools that are references to a key manager, and the kind of content that each names.
-Pure.
+"""References to a key manager: the attributes of listeners and pools that hold them, and the kind of content that each
+names. Pure.
 """
 
 from collections.abc import Iterator
@@ -17,11 +17,9 @@ REFERENCES: dict[str, CertificateKind] = {
     "ca_tls_container_ref": CertificateKind.AUTHORITY,
     "crl_container_ref": CertificateKind.REVOCATION_LIST,
 }
-"""Kind of certificate by attribute that holds a reference or a list of references; listeners' attributes first, then
-pools'.
-"""
+"""{attribute with a reference or a list of references: kind of content}; listeners' attributes first, then pools'."""
 SIGNED_BY = {"client_crl_container_ref": "client_ca_tls_container_ref", "crl_container_ref": "ca_tls_container_ref"}
-"""Attribute with the reference of the signing CA, by attribute with the reference of a revocation list."""
+"""{attribute with the reference of a revocation list: attribute with the reference of the CA that has to sign it}."""
 
 
 class NamedCertificate(Value):
@@ -33,8 +31,9 @@ class NamedCertificate(Value):
 
 
 def references_of(row: ListenerSpec | PoolSpec) -> tuple[NamedCertificate, ...]:
-    """References of a listener or pool, in the order of its attributes. References without effect are left out: those
-    of a listener whose protocol has no TLS.
+    """Return the references of a listener or pool, in the order of its attributes.
+
+    References without effect are left out: those of a listener whose protocol has no TLS.
     """
     if isinstance(row, ListenerSpec) and row.protocol != TLS_PROTOCOL:
         return ()

@@ -9,7 +9,7 @@ from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.kit.values import Value
 
 CERTIFICATE_BYTES_MAX = 64 * 1024
-"""Largest size of a certificate with key and intermediates, in any format."""
+"""Maximum size of a certificate with key and intermediates, in any format."""
 INTERMEDIATES_MAX = 10
 AUTHORITY_BYTES_MAX = 512 * 1024
 AUTHORITY_CERTIFICATES_MAX = 200
@@ -32,7 +32,9 @@ class CertificateKind(StrEnum):
 
 
 class Secret:
-    """Bytes that appear in no log, error or traceback: ``repr`` and ``str`` hide them, and nothing serializes them."""
+    """Bytes that must appear in no log, error or traceback: ``repr`` and ``str`` hide them, and nothing serializes
+    them.
+    """
 
     __slots__ = ("_content",)
 
@@ -77,7 +79,7 @@ class CertificateFacts(Value):
 
     @property
     def names_sha256(self) -> str:
-        """Hash of the certificate's names: equal for certificates of the same names."""
+        """Return the hash of the certificate's names: equal for certificates of the same names."""
         # Clients ignore the common name if there is any alternative name (RFC 6125, 6.4.4).
         names = sorted({*self.dns_names, *self.addresses}) or [self.common_name or ""]
         return hashlib.sha256("\n".join(names).encode()).hexdigest()
@@ -93,8 +95,8 @@ class CertificateBundle(Value):
     private_key: PrivateKey
     facts: CertificateFacts
     sha256: str
-    """The identity of the content: of certificate and intermediates in DER. The key is not part of it, so that it
-    discloses nothing of the key; only one key belongs to the certificate.
+    """Identity of the content: hash of certificate and intermediates in DER. The key is left out, so that the hash
+    discloses nothing of it; only one key belongs to the certificate.
     """
     warnings: tuple[str, ...] = ()
     """Oddities of the files (order, repetitions, unrelated certificates) that do not hinder serving them."""
@@ -110,8 +112,8 @@ class AuthorityBundle(Value):
     facts: CertificateFacts
     """Facts about the first certificate."""
     sha256: str
-    """Identity of the content: hash of the kind and the certificates in DER, without the list, which has an identity of
-    its own. No certificate with a key has the same one.
+    """Identity of the content: hash of the kind and the CA certificates in DER, without the revocation list, which has
+    an identity of its own. No certificate with a key has the same one.
     """
 
 
@@ -121,7 +123,7 @@ class RevocationList(Value):
     content: str
     """The list in PEM."""
     sha256: str
-    """The identity of the content: of the list in DER."""
+    """Identity of the content: hash of the list in DER."""
     next_update: datetime | None
     """Time at which the list is out of date, if it states one; devices refuse every client certificate from then on."""
 
@@ -160,8 +162,8 @@ class CheckedCertificate(Value):
 
 
 EXPIRY_DAYS = (30, 7, 1, 0)
-"""Days before the end of a certificate at which operators get an event; the last event (0) is when it has expired. A
-revocation list gets only the last one: most lists are never far from their next update.
+"""Stages of expiry: days before the end of a certificate at which operators get an event; at 0 it has expired. A
+revocation list gets only the event of stage 0: most lists are never far from their next update.
 """
 DAY_SECONDS = 86_400.0
 
@@ -174,8 +176,9 @@ def expiry_stages(ends_at: float, now_seconds: float) -> list[int]:
 
 
 def expiry_text(title: str, ends_at: float, days: int) -> str:
-    """Text of the event of one stage of :data:`EXPIRY_DAYS`. ``title``: names the certificate; ``ends_at``: its expiry
-    in seconds since the epoch.
+    """Return the text of the event for one stage of :data:`EXPIRY_DAYS`.
+
+    ``title``: names the certificate; ``ends_at``: its expiry in seconds since the epoch; ``days``: the stage.
     """
     end = datetime.fromtimestamp(ends_at, UTC).isoformat(timespec="seconds")
     return f"{title} {f'expires within {days} d' if days else 'has expired'}: valid until {end}"
@@ -197,9 +200,9 @@ class ReferenceQuery(Value):
     project_id: ProjectId | None = None
     load_balancer_id: LoadBalancerId | None = None
     expiring_days: int | None = None
-    """Certificates that end within this number of days, or have ended."""
+    """Find only certificates that end within this number of days, or have ended; None: all."""
     unreadable: bool = False
-    """True: only references whose last read failed."""
+    """True: find only references whose last read failed."""
 
 
 class ReferencedCertificate(Value):
@@ -226,7 +229,7 @@ class ReadableCertificate(Value):
     """A certificate whose content an agent is authorised to read."""
 
     project_id: ProjectId
-    """Project in whose name the key manager is read."""
+    """Project in whose name the content is read from the key manager."""
     reference: str
     kind: CertificateKind
     sha256: str
@@ -234,7 +237,7 @@ class ReadableCertificate(Value):
 
 
 class CertificateReader(Value):
-    """An agent that requests certificate contents, and the certificates it may read."""
+    """An agent that requests certificate contents, with the certificates that it may read."""
 
     sealing_key: bytes
     """Public key of the agent's session; empty if the session has none, so that the agent may read nothing."""
@@ -243,13 +246,13 @@ class CertificateReader(Value):
 
 
 class NewCertificate(Value):
-    """A certificate, or CA certificates, that an operator adds to a key manager, as submitted."""
+    """A certificate, or CA certificates, as an operator submits it for a key manager."""
 
     project_id: ProjectId
     name: str
     kind: CertificateKind
     content: Secret
-    """PEM, or PKCS#12 for a certificate. A certificate's content may include its key and intermediates."""
+    """Content in PEM, or in PKCS#12 for a certificate; it may include the certificate's key and intermediates."""
     private_key: Secret | None = None
     """Private key in PEM, if it is not in ``content``."""
     intermediates: bytes = b""
@@ -271,4 +274,4 @@ class KeptCertificate(Value):
     """The identity of the content."""
     changed_at: datetime
     warnings: tuple[str, ...] = ()
-    """Oddities of the files, just after they were added."""
+    """Oddities of the submitted files, known only just after the certificate was added."""

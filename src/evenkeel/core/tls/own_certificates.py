@@ -6,9 +6,9 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.tls.certificates import DAY_SECONDS, expiry_stages, expiry_text
 
 DEVICE = "device "
-"""Beginning of the names of devices' certificates."""
+"""Prefix of the names of certificates of devices' management addresses."""
 LOOK_SECONDS = 3600.0
-"""Interval of checks of a certificate."""
+"""Interval at which a process checks the expiry of a certificate."""
 
 
 class OwnCertificate(Value):
@@ -31,7 +31,7 @@ class OwnCertificate(Value):
         return min(expiry_stages(self.ends_at, now_seconds), default=None)
 
     def text(self, days: int) -> str:
-        """Text of the event for operators. ``days``: result of :meth:`days_left_stage`."""
+        """Return the text of the event for operators. ``days``: result of :meth:`days_left_stage`."""
         return expiry_text(f"certificate of {self.name}", self.ends_at, days)
 
 

@@ -19,10 +19,10 @@ DEFAULT_CIPHERS = (
 """Default cipher string: OWASP's suite B, like in Octavia 19."""
 NEWEST: TlsVersion = "TLSv1.3"
 NEWEST_CIPHERS = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
-"""Cipher suites of TLS 1.3: devices use them if a cipher string names none of them."""
+"""Cipher suites of TLS 1.3; devices use all of them if a cipher string names none of them."""
 _MORE_OF_NEWEST = frozenset({"TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_8_SHA256"})
 _OF_OTHER_LIBRARIES = frozenset({"DES-CBC3-SHA", "ECDHE-RSA-DES-CBC3-SHA"})
-"""Cipher suites that distributions do not build into OpenSSL 3; a BIG-IP has them."""
+"""Cipher suites that a BIG-IP has, but that distributions do not build into OpenSSL 3."""
 DEFAULT_VERSIONS: tuple[TlsVersion, ...] = ("TLSv1.2", NEWEST)
 
 
@@ -58,8 +58,8 @@ class TlsRules(Value):
         return () if NEWEST_CIPHERS & set(names) else (NEWEST,)
 
     def unnamed_ciphers(self, ciphers: str, versions: Collection[TlsVersion]) -> tuple[str, ...]:
-        """Return forbidden ciphers that would be used without being named, sorted: ciphers of older versions do not
-        limit TLS 1.3.
+        """Return the forbidden ciphers that would be used although the cipher string does not name them, sorted:
+        ciphers of older versions do not limit TLS 1.3.
         """
         if NEWEST not in versions or any(name.startswith("TLS_") for name in ciphers.split(":")):
             return ()
@@ -77,7 +77,9 @@ ANY_TLS = TlsRules()
 
 
 def unknown_ciphers(ciphers: str) -> tuple[str, ...]:
-    """The words of an OpenSSL cipher string that name neither a cipher nor a group of them, in the order given."""
+    """Return the words of an OpenSSL cipher string that name neither a cipher nor a group of them, in the order
+    given.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     names = (word for word in ciphers.split(":") if word and not word.startswith("@"))
     return tuple(word for word in names if not _is_known(word.lstrip("!+-"), context))
@@ -98,7 +100,9 @@ def _is_known(name: str, context: ssl.SSLContext) -> bool:
 
 @lru_cache(maxsize=1024)
 def enabled_ciphers(ciphers: str) -> frozenset[str]:
-    """Return the names in an OpenSSL cipher string, and the members of its groups that the local OpenSSL supports."""
+    """Return the ciphers that an OpenSSL cipher string names, and the members of its groups that the local OpenSSL
+    supports.
+    """
     named = frozenset(ciphers.split(":"))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:

@@ -21,7 +21,7 @@ class Database:
     """Latest writes and their failures; shared with handles that :meth:`beside` returns."""
 
     def sync_engines(self) -> tuple[Engine, ...]:
-        """SQLAlchemy engines of the database, for hooks such as counting statements."""
+        """Return the SQLAlchemy engines of the database, for hooks such as counting statements."""
         raise NotImplementedError
 
     def beside(self) -> "Database":

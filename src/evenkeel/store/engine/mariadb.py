@@ -221,7 +221,7 @@ def _leave_server(context: ExceptionContext) -> None:
 
 
 def _number(error: BaseException | None) -> Any:
-    """MariaDB's error number of the exception, or None."""
+    """Return MariaDB's error number of the exception, or None."""
     return error.args[0] if error is not None and error.args else None
 
 

@@ -80,7 +80,7 @@ def _add(connection: Connection, group: Any, tenants: Iterable[ProjectId], *, ro
 
 
 def read_orphans(connection: Connection, environment: str, group_number: int) -> tuple[OrphanedPartition, ...]:
-    """Orphaned partitions of one device group, longest known first."""
+    """Return the orphaned partitions of one device group, longest known first."""
     rows = connection.execute(
         select(_orphan.c.project_id, (db_now() - _orphan.c.found_at).label("seconds"))
         .where(_orphan.c.environment == environment, _orphan.c.group_number == group_number)

@@ -8,7 +8,7 @@ from evenkeel.store.engine.statements import insert_if_absent
 
 def is_free(lease: Table, seconds_max: float) -> ColumnElement[bool]:
     """Return the SQL condition that the lease has expired. ``seconds_max``: longest duration; a lease with more time
-    left is invalid.
+    left counts as expired.
     """
     return is_past(lease.c.expires_at, far_seconds=seconds_max)
 

@@ -27,29 +27,29 @@ from evenkeel.core.resources.patterns.tree import (
 SUBJECT_BYTES = 16_384
 """Length of the longest line or header of a request in bytes: HAProxy's ``tune.bufsize``."""
 WAYS_MAX = 500_000
-"""Most ways to match a request. PCRE aborts at 10,000,000 steps, and a way may be several steps long."""
+"""Maximum number of ways to match a request. PCRE aborts at 10,000,000 steps, and a way may be several steps long."""
 SIZE_MAX = 5_000
-"""Most characters of an expression, with all counted repetitions expanded."""
+"""Maximum number of characters of an expression, with all counted repetitions expanded."""
 
 
 class After(NamedTuple):
-    """The expression that may follow a node."""
+    """Parts of the expression that may follow a node in the expression."""
 
     first: int
     may_end: bool
-    """True if nothing has to follow, so that the match cannot fail any more."""
+    """True: nothing has to follow the node, so that the match cannot fail any more."""
     at_end: bool = False
-    """True if only the end of the text has to follow, which ``.*`` always reaches: no text of a request contains a
+    """True: only the end of the text has to follow, which ``.*`` always reaches: no text of a request contains a
     newline, the only character that the dot does not match.
     """
 
 
 class Before(NamedTuple):
-    """The expression that may precede a node."""
+    """Parts of the expression that may precede a node in the expression."""
 
     last: int
     chosen: bool
-    """True if a part of it may be matched in several ways."""
+    """True: a part of what precedes the node may be matched in several ways."""
 
 
 def check_costs(tree: Node) -> None:
@@ -61,12 +61,12 @@ def check_costs(tree: Node) -> None:
 
 
 def ways_of(tree: Node, subject_bytes: int = SUBJECT_BYTES) -> int:
-    """Return the bound for requests of ``subject_bytes``, from one starting position."""
+    """Return the upper bound of ways to match a request of ``subject_bytes``, from one starting position."""
     return _Ways(subject_bytes).of(tree, Before(0, chosen=False), After(0, may_end=True))
 
 
 def size_of(node: Node) -> int:
-    """Return the number of characters, with all repetitions expanded."""
+    """Return the number of characters of the node, with all repetitions expanded."""
     match node:
         case Quantifier():
             return size_of(node.body) * max(1, node.minimum, node.maximum or 0)
@@ -92,8 +92,8 @@ def nullable(node: Node) -> bool:
 
 
 def first_of(node: Node) -> int:
-    """Characters, as a bit mask, with which a match of the node may begin; for a node that consumes none, those that
-    may come next.
+    """Return the characters, as a bit mask, with which a match of the node may begin; for a node that consumes none,
+    those that may come next.
     """
     match node:
         case CharacterClass() | Assertion():
@@ -117,8 +117,8 @@ def _first_of_row(items: tuple[Node, ...]) -> int:
 
 
 def last_of(node: Node) -> int:
-    """Characters, as a bit mask, with which a match of the node may end; for a node that consumes none, unknown except
-    at a beginning or an end.
+    """Return the characters, as a bit mask, with which a match of the node may end; for a node that consumes none,
+    unknown except at a beginning or an end.
     """
     match node:
         case CharacterClass():
@@ -148,7 +148,7 @@ def _union(masks: Iterable[int]) -> int:
 
 
 class _Ways:
-    """Counter of the ways for one length of requests."""
+    """Counts the ways to match a node, for one length of requests."""
 
     def __init__(self, subject_bytes: int) -> None:
         self._subject_bytes = subject_bytes

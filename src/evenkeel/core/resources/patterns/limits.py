@@ -1,4 +1,6 @@
-"""Limits of a device type's engine: accepted expressions that it does not match, or not in a bounded time."""
+"""Limits of a device type for regular expressions that the API accepts: its engine does not match all of them, or not
+in a bounded time.
+"""
 
 from collections.abc import Iterator
 

@@ -50,8 +50,8 @@ def parse(text: str) -> Node:
 
 
 def both_cases_mask(character: str) -> int:
-    """Return the character in both cases, as a bit mask, because the device may ignore case. For a character of several
-    bytes, any of them.
+    """Return the character in upper and lower case as a bit mask, because the device may ignore case; for a character
+    of several bytes, any of these bytes.
     """
     if not character.isascii():
         return _NOT_ASCII
@@ -179,7 +179,7 @@ class _Parser:
         return ANY & ~mask if negated else mask
 
     def _range(self) -> int:
-        """Parse one character of a class, one of its classes, or a range."""
+        """Parse one character, one named class, or one range in a character class."""
         low = self._class_character()
         if isinstance(low, int):
             return low
@@ -195,7 +195,7 @@ class _Parser:
         return found
 
     def _class_character(self) -> str | int:
-        """Parse a character, or the set that an escape stands for."""
+        """Parse one character in a character class, or an escape, which may stand for a set of characters."""
         character = self._peek()
         self._at += 1
         if character != "\\":

@@ -1,4 +1,6 @@
-"""Nodes of a parsed expression. A set of characters is an integer with a bit for each byte and one for the end."""
+"""Nodes of a parsed expression. A set of characters is an integer with a bit for each byte and one for the end of the
+text.
+"""
 
 from evenkeel.core.kit.values import Value
 
@@ -18,7 +20,7 @@ ALLOWED_WORDS = (
 
 
 class PatternRefused(ValueError):
-    """An expression is refused; the exception's text gives the reason."""
+    """A tenant's expression is refused; the exception's text gives the reason."""
 
 
 class CharacterClass(Value):
