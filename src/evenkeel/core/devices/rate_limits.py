@@ -52,7 +52,7 @@ def counters_of(limits: Iterable[ServiceRateLimit]) -> tuple[Counter, ...]:
 
 
 def named_counters(counters: Iterable[Counter]) -> str:
-    """Return a list of the counters as text, for an error about too many of them."""
+    """Return the counters' names, joined by commas, for the error about more counters than a device supports."""
     return ", ".join(f"{counter.key} in {counter.interval} s" for counter in counters)
 
 

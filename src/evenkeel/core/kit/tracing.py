@@ -44,7 +44,7 @@ class DeferredSpan(Protocol):
 
 
 class Origin(Protocol):
-    """Reference to a span, by which later steps are added to its trace."""
+    """A span that began an operation; later spans, also of other processes, become its children."""
 
 
 class Tracer(Protocol):

@@ -33,7 +33,9 @@ _WANTED = (
 
 
 def rebind_ports(connection: Connection, shards: Select[tuple[str]]) -> None:
-    """Make the ports of the devices' addresses of these shards due to be bound again. Two statements."""
+    """Make the ports of the device addresses of these shards due to be bound again, because the host changed. Two
+    statements.
+    """
     claims = select(_address.c.claim_id).where(_address.c.shard_id.in_(shards), _address.c.claim_id.is_not(None))
     connection.execute(update(_due).where(_due.c.claim_id.in_(claims)).values(due_at=AT_ONCE, attempts=0))
     new = select(_address.c.claim_id, literal(AT_ONCE), literal(0)).where(

@@ -105,7 +105,7 @@ def _due_claims(table: Table, limit: int) -> Any:
 
 
 def claim_from_row(row: Any, table: Table) -> PortClaim:
-    """Return the value of a row with the columns of a table of claims."""
+    """Return the claim in a row with the columns of ``table``, a table of claims."""
     return PortClaim(
         claim_id=row._mapping[key_of(table)],
         device_owner=row.device_owner,

@@ -80,7 +80,7 @@ def _came_since(connection: Connection, agent_id: AgentId) -> int:
 
 
 def _restore(connection: Connection, agent_id: AgentId, agent: Any, lost: FormerShard) -> dict[ShardId, ProjectId]:
-    """Recreate a lost shard; return {shard id: project id}, empty if the shard exists."""
+    """Recreate a shard that the database lost. Returns ``{shard_id: project_id}``, or an empty dict if it exists."""
     shard_id = ShardId(str(uuid.uuid4()))
     row = {
         "id": shard_id,

@@ -18,8 +18,8 @@ _OWNER = _shard.c.id, _shard.c.environment, _shard.c.group_number, _agent.c.id.l
 def read_owners_with_waiting_work(
     connection: Connection, waited_seconds: float, deadline_seconds: float, limit: int
 ) -> tuple[ShardOwner, ...]:
-    """Owners whose load balancers wait, found by the index of their deadlines, and owners of common shards with
-    waiting networks.
+    """Return the owners of load balancers that wait, found by the index of their deadlines, and the owners of common
+    shards with waiting shared networks.
 
     Networks without users count, too, for which no load balancer waits. Two queries, three if load balancers wait.
     """
