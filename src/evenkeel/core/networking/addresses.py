@@ -151,17 +151,17 @@ def _vip_problem(rules: AddressRules, text: str) -> str:
     # Rules for IPv4 networks would not match this notation of an address.
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         return "it is an IPv4 address in IPv6's form; write the IPv4 address"
-    if kind := _kind(address):
+    if kind := _unroutable_kind(address):
         return "" if rules.allow_loopback and address.is_loopback else f"it is {kind}"
     if rules.own_addresses & {address, *_embedded_ipv4(address)}:
         return "it is the device's own"
     for inner in _embedded_ipv4(address):
-        if kind := _kind(inner):
+        if kind := _unroutable_kind(inner):
             return f"it holds {inner}, which is {kind}"
     return ""
 
 
-def _kind(address: Address) -> str:
+def _unroutable_kind(address: Address) -> str:
     """Return the kind of an address that is not routed to a single host, such as multicast; empty for all others."""
     for name, is_it in (
         ("unspecified", address.is_unspecified),

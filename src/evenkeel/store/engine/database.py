@@ -55,7 +55,7 @@ def open_database(url: str, *, pool_size: int = POOL_SIZE) -> Database:
     """Return a database for ``url``: ``sqlite:///path``, ``postgresql://…``, ``mysql://…`` or ``mariadb://…``. The
     first operation connects. Raises :class:`ValueError` for any other kind of URL.
     """
-    parsed = _parsed(url)
+    parsed = _parsed_url(url)
     backend = parsed.get_backend_name()
     if backend == "sqlite":
         return SqliteDatabase(parsed.set(drivername="sqlite"))
@@ -66,7 +66,7 @@ def open_database(url: str, *, pool_size: int = POOL_SIZE) -> Database:
     raise ValueError(f"database.connection: {backend!r} is not supported; use sqlite, postgresql or mysql")
 
 
-def _parsed(url: str) -> URL:
+def _parsed_url(url: str) -> URL:
     """Parse a database URL. Raises :class:`ValueError`, whose text omits the URL, because that may contain a
     password.
     """

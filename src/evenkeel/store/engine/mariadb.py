@@ -83,9 +83,9 @@ class MariadbDatabase(ServerDatabase):
     def __init__(self, url: URL, pool_size: int, urgent: int = 1) -> None:
         super().__init__(url, pool_size, urgent)
         self._packet_bytes = 0
-        self._write_engine = self._engine(_checked(url), pool_size, _WRITER, autocommit=False)
+        self._write_engine = self._engine(_checked_url(url), pool_size, _WRITER, autocommit=False)
         # autocommit: a single SELECT is a snapshot by itself
-        self._read_engine = self._engine(_checked(url), pool_size, _READER, autocommit=True)
+        self._read_engine = self._engine(_checked_url(url), pool_size, _READER, autocommit=True)
 
     def _engine(self, url: URL, pool_size: int, session: tuple[str, ...], *, autocommit: bool) -> AsyncEngine:
         engine = create_async_engine(
@@ -126,11 +126,11 @@ class MariadbDatabase(ServerDatabase):
         return (self._write_engine.sync_engine, self._read_engine.sync_engine)
 
     async def _run_once(self, engine: AsyncEngine, op: Op[T]) -> T:
-        async with _limited():
+        async with _time_limited():
             return await super()._run_once(engine, op)
 
     async def _once_bare(self, engine: AsyncEngine, op: Op[T]) -> T:
-        async with _limited():
+        async with _time_limited():
             return await super()._once_bare(engine, op)
 
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
@@ -144,23 +144,23 @@ class MariadbDatabase(ServerDatabase):
         return await self._run(self._read_engine, op, bare=True)
 
     def refuses_value(self, error: DBAPIError) -> str:
-        number = _number(error.orig)
+        number = _error_number(error.orig)
         too_large = f"more than the database takes at once (max_allowed_packet, {self._packet_bytes} bytes)"
         if number == TOO_LARGE:
             return too_large
         # The driver reports only a lost connection; the size of what was sent shows the cause.
-        if error.connection_invalidated and 0 < self._packet_bytes < _size(error.params):
+        if error.connection_invalidated and 0 < self._packet_bytes < _parameters_size(error.params):
             return too_large  # the server closes the connection in the middle of it
         return NOT_STORABLE if number in BAD_VALUE else ""
 
     def refuses_writes(self, error: DBAPIError) -> str:
-        return str(error.orig.args[-1]) if error.orig is not None and _number(error.orig) in NO_WRITES else ""
+        return str(error.orig.args[-1]) if error.orig is not None and _error_number(error.orig) in NO_WRITES else ""
 
     def is_retriable(self, error: DBAPIError) -> bool:
-        return _number(error.orig) in RETRIABLE
+        return _error_number(error.orig) in RETRIABLE
 
     def is_rolled_back(self, error: DBAPIError) -> bool:
-        return _number(error.orig) in CERTAINLY_ROLLED_BACK
+        return _error_number(error.orig) in CERTAINLY_ROLLED_BACK
 
     async def close(self) -> None:
         await self._write_engine.dispose()
@@ -168,7 +168,7 @@ class MariadbDatabase(ServerDatabase):
         await asyncio.sleep(0)  # sockets close in the loop's next iteration, which might not run otherwise
 
 
-def _checked(url: URL) -> URL:
+def _checked_url(url: URL) -> URL:
     """Return the URL for SQLAlchemy. Raises :class:`ValueError` for missing or unknown parts of the given URL."""
     if not url.database:
         raise ValueError("database.connection: no database is named; use mysql://user:password@host:port/name")
@@ -182,7 +182,7 @@ def _checked(url: URL) -> URL:
 
 
 @asynccontextmanager
-async def _limited() -> AsyncIterator[None]:
+async def _time_limited() -> AsyncIterator[None]:
     """Raise :class:`TimeoutError` in the block if a server that hangs does not answer a statement in time.
 
     The driver's own time-out calls asyncio.wait_for at every read, and wait_for loses cancellations before Python 3.12.
@@ -216,16 +216,16 @@ def _in_snapshot(connection: Connection, op: Op[T]) -> T:
 
 def _leave_server(context: ExceptionContext) -> None:
     # the server closes the connection after a packet that is too large
-    if _number(context.original_exception) in WRONG_SERVER | {TOO_LARGE}:
+    if _error_number(context.original_exception) in WRONG_SERVER | {TOO_LARGE}:
         context.is_disconnect = True
 
 
-def _number(error: BaseException | None) -> Any:
+def _error_number(error: BaseException | None) -> Any:
     """Return MariaDB's error number of the exception, or None."""
     return error.args[0] if error is not None and error.args else None
 
 
-def _size(parameters: Any) -> int:
+def _parameters_size(parameters: Any) -> int:
     """Return the approximate size of a statement's parameters in bytes."""
     if isinstance(parameters, str):
         return len(parameters.encode(errors="replace"))
@@ -233,4 +233,4 @@ def _size(parameters: Any) -> int:
         parameters = parameters.values()
     elif not isinstance(parameters, list | tuple):
         return 8
-    return sum(_size(each) for each in parameters)
+    return sum(_parameters_size(each) for each in parameters)

@@ -104,8 +104,8 @@ def associate_monitor(
         # The shared monitor is locked before any load balancer, in every operation, so that none of them deadlock.
         held = lock_shared_monitor(connection, monitor_id, project_id)
         locked = _pool_locked(writes, connection, pool_id, project_id)
-        _check_room(connection, pool_id, monitor_id)
-        row = _put_in(connection, held, new_id, pool_id, locked)
+        _check_has_no_monitor(connection, pool_id, monitor_id)
+        row = _copy_into_pool(connection, held, new_id, pool_id, locked)
         return change_of(connection, locked.row, (row,))
 
     return op
@@ -132,7 +132,7 @@ def set_pool_monitor(
         # First, because a pool can have one live monitor only.
         _take_out(connection, pool_id, locked)
         if held is not None:
-            _put_in(connection, held, new_id, pool_id, locked)
+            _copy_into_pool(connection, held, new_id, pool_id, locked)
         row = update_row(connection, POOL, pool_id, columns_of(changes), locked)
         return change_of(connection, locked.row, (build_one(connection, POOL, row),))
 
@@ -149,7 +149,7 @@ _NAMES = ("id", "project_id", *MONITOR_ATTRIBUTES, "created_at", "updated_at")
 _LOOK = select(db_now().label("now"), has_quota(bindparam("its_project_id")))
 
 
-def _check_room(connection: Connection, pool_id: str, monitor_id: str) -> None:
+def _check_has_no_monitor(connection: Connection, pool_id: str, monitor_id: str) -> None:
     """Check that the pool has no monitor. Raises :class:`Conflict` if it has one."""
     statement = select(_monitor.c.id, _monitor.c.shared_monitor_id)
     has = connection.execute(statement.where(_monitor.c.pool_id == pool_id, _monitor.c.deleted == false())).first()
@@ -172,7 +172,7 @@ def _take_out(connection: Connection, pool_id: str, locked: Locked) -> None:
         connection.execute(delete(_monitor).where(_monitor.c.pool_id == pool_id))
 
 
-def _put_in(connection: Connection, held: Row[Any], new_id: str, pool_id: str, locked: Locked) -> HealthMonitor:
+def _copy_into_pool(connection: Connection, held: Row[Any], new_id: str, pool_id: str, locked: Locked) -> HealthMonitor:
     """Copy the shared monitor into the pool.
 
     Raises :class:`NotFound` for another project's pool, :class:`Conflict` if the monitor is in as many pools as

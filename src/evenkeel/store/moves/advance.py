@@ -75,7 +75,7 @@ def follow_report(
         if pair is None or pair[0].standby_shard_id != shard_id:
             continue
         copies.add(outcome.load_balancer_id)
-        reported = _reported(pair[0], pair[1], outcome)
+        reported = _with_report(pair[0], pair[1], outcome)
         if reported != pair[0]:
             _store(connection, reported)
             moves[outcome.load_balancer_id] = (reported, pair[1])
@@ -141,7 +141,7 @@ def _lock_moves(connection: Connection, load_balancer_ids: Sequence[LoadBalancer
     return {row.id: (moves[row.id], row) for row in rows if row.id in moves}
 
 
-def _reported(move: Move, row: Any, outcome: Applied) -> Move:
+def _with_report(move: Move, row: Any, outcome: Applied) -> Move:
     """Return the move with the result of a report about its copy on the standby's devices."""
     if outcome.error:
         # A refusal of older content says nothing about the newest, which may be without what was refused.
@@ -171,7 +171,7 @@ def _advance(
     for move, row in moves.values():
         transition = next_transition(move, _state_of(row), now)
         if transition is not None:
-            changes.extend(_take(connection, transition, row, deadline_seconds))
+            changes.extend(_write_step(connection, transition, row, deadline_seconds))
             if move.step is MoveStep.STARTING and transition.owner is None:
                 _observe_again(connection, ShardId(row.shard_id))
     return tuple(changes)
@@ -198,7 +198,7 @@ def _state_of(row: Any) -> MovingLoadBalancer:
     )
 
 
-def _take(connection: Connection, transition: Transition, row: Any, deadline_seconds: float) -> Iterable[Change]:
+def _write_step(connection: Connection, transition: Transition, row: Any, deadline_seconds: float) -> Iterable[Change]:
     """Write one step of a move; yield the changes for hints to agents."""
     move = transition.move
     _store(connection, move)

@@ -115,7 +115,7 @@ def read_agents(
     rows = _agent_rows(connection, environment, group_number)
     shards = _alike_shards(connection, environment, group_number)
     reasons = _reasons_of_groups(rows, shards)
-    loads = _loads(shards)
+    loads = _shard_counts_by_agent(shards)
     return tuple(
         _agent_of(row, reasons[row.environment, row.group_number], loads.get(row.id, {}), bound.get(row.id, 0))
         for row in rows
@@ -231,7 +231,7 @@ def _agent_of(row: Any, reasons: PlacementReasons, load: Mapping[str, int], load
     )
 
 
-def _loads(shards: Iterable[Any]) -> dict[str, Counter[str]]:
+def _shard_counts_by_agent(shards: Iterable[Any]) -> dict[str, Counter[str]]:
     """Return {agent id: counts of its shards, such as ``home_shards``}."""
     loads: dict[str, Counter[str]] = defaultdict(Counter)
     for shard in shards:

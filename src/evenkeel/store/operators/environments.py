@@ -88,7 +88,7 @@ def update_environment(connection: Connection, name: str, changes: Mapping[str, 
         if field not in CHANGEABLE:
             raise Invalid(f"{field} of an environment cannot be changed. Allowed: {', '.join(CHANGEABLE)}.")
     before = _locked_environment(connection, name)
-    wanted = _checked(before, changes)
+    wanted = _with_checked_changes(before, changes)
     differing = {
         field: environment_column(getattr(wanted, field))
         for field in changes
@@ -110,7 +110,7 @@ def update_environment(connection: Connection, name: str, changes: Mapping[str, 
     return wanted
 
 
-def _checked(before: Environment, changes: Mapping[str, Any]) -> Environment:
+def _with_checked_changes(before: Environment, changes: Mapping[str, Any]) -> Environment:
     """Return the environment with the changes applied. Raises :class:`Invalid` for a value that is not allowed."""
     try:
         wanted = msgspec.convert(msgspec.structs.asdict(before) | dict(changes), Environment)

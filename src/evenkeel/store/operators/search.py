@@ -82,7 +82,7 @@ def find_load_balancers(
         if text:
             page, total = _with_text(connection, query, filters, text)
         else:
-            page, total = _those(connection, query, filters)
+            page, total = _page_and_total(connection, query, filters)
     items = tuple(FoundLoadBalancer(LoadBalancerId(row[0]), *row[1:]) for row in page.rows)
     return FoundPage(
         page=Page(items=items, before=page.before, after=page.after),
@@ -98,7 +98,9 @@ def _in_group(query: ListQuery, group_number: int | None) -> Iterator[ColumnElem
         yield _root.c.shard_id.in_(select(_shard.c.id).where(*place).correlate(None))
 
 
-def _those(connection: Connection, query: ListQuery, wanted: Sequence[ColumnElement[bool]]) -> tuple[PageRows, int]:
+def _page_and_total(
+    connection: Connection, query: ListQuery, wanted: Sequence[ColumnElement[bool]]
+) -> tuple[PageRows, int]:
     """Return a page of the load balancers for which the conditions ``wanted`` hold, and their total number."""
     page = _page(connection, query, wanted)
     if query.marker is None and not page.after:
@@ -128,10 +130,10 @@ def _with_text(
 ) -> tuple[PageRows, int]:
     """Return a page of the load balancers that have the text and pass the filters, and their total number."""
     dialect = connection.dialect.name
-    with _by_parts_of_texts(connection):
+    with _prefer_text_indexes(connection):
         found = connection.scalars(matches_of(text, dialect)).fetchall()
         if len(found) <= MATCHES_MAX:
-            return _those(connection, query, [*filters, in_list(_root.c.id, sorted(set(found)))])
+            return _page_and_total(connection, query, [*filters, in_list(_root.c.id, sorted(set(found)))])
         wanted = [*filters, _has_text(text, dialect)]
         total = _count(connection, wanted)
         if total <= COUNTED_MAX:
@@ -140,7 +142,7 @@ def _with_text(
 
 
 @contextmanager
-def _by_parts_of_texts(connection: Connection) -> Iterator[None]:
+def _prefer_text_indexes(connection: Connection) -> Iterator[None]:
     """Let PostgreSQL use its indexes for parts of texts in the block, and sort the rows that these find.
 
     PostgreSQL expects rows with a text to be spread evenly, and would read the table, or another index in its order,
@@ -192,13 +194,13 @@ def _contains(column: Column[str], text: str, dialect: str) -> ColumnElement[boo
     """Return the SQL condition that the text is a part of the column; for names without regard to case."""
     if column is not _root.c.name or dialect == "sqlite":
         # SQLite's LIKE ignores the case, and lower() would make it three times as slow
-        return _bytes(column, dialect).contains(text, autoescape=True)
+        return _as_bytes(column, dialect).contains(text, autoescape=True)
     if dialect in MARIADB:
-        return _bytes(func.lower(column), dialect).contains(text.lower(), autoescape=True)
+        return _as_bytes(func.lower(column), dialect).contains(text.lower(), autoescape=True)
     return column.icontains(text, autoescape=True)
 
 
-def _bytes(value: ColumnElement[str], dialect: str) -> ColumnElement[str]:
+def _as_bytes(value: ColumnElement[str], dialect: str) -> ColumnElement[str]:
     """Return the value as bytes on MariaDB, because LIKE compares bytes in half of the time that characters take; else
     unchanged.
     """

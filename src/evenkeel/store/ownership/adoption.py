@@ -131,7 +131,7 @@ def _adoptable(
             continue
         if (subnet.subnet.network_id, each.address) in taken or (each.subnet_id, each.wanted) in done:
             continue
-        if (each.subnet_id, *each.wanted, each.address) in has or _may_have(each, subnet, ports):
+        if (each.subnet_id, *each.wanted, each.address) in has or _may_adopt(each, subnet, ports):
             taken.add((subnet.subnet.network_id, each.address))
             done.add((each.subnet_id, each.wanted))
             yield each
@@ -148,7 +148,7 @@ def _addresses_of_others(
     return {(row.network_id, row.address) for row in rows}
 
 
-def _may_have(each: FoundAddress, known: KnownSubnet, ports: Mapping[FoundAddress, PortClaim]) -> bool:
+def _may_adopt(each: FoundAddress, known: KnownSubnet, ports: Mapping[FoundAddress, PortClaim]) -> bool:
     """Whether the shard may have the address: a port of the other program at the network service, or reserved for
     devices.
     """
@@ -171,7 +171,7 @@ def _store_adopted(
 
     Ports of the replaced addresses are deleted, because no device has these addresses.
     """
-    has = _rows_of(connection, place, addresses)
+    has = _stored_addresses(connection, place, addresses)
     new = [each for each in addresses if (each.subnet_id, *each.wanted, each.address) not in has]
     rows: list[dict[str, object]] = []
     for each in new:
@@ -206,7 +206,7 @@ def _store_adopted(
             take_over(connection, claim, table=_port)
 
 
-def _rows_of(
+def _stored_addresses(
     connection: Connection, place: ShardPlace, addresses: Collection[FoundAddress]
 ) -> dict[tuple[str, str, str, int, str], PortClaim | None]:
     """Return {row of ``device_address``: claim on its port} for these addresses."""
@@ -227,7 +227,7 @@ def _ports_of(
     known: Mapping[str, KnownSubnet],
     addresses: Collection[FoundAddress],
 ) -> tuple[TakenAddress, ...]:
-    rows = _rows_of(connection, place, addresses)
+    rows = _stored_addresses(connection, place, addresses)
     found = []
     for each in addresses:
         claim = rows[each.subnet_id, *each.wanted, each.address]

@@ -57,7 +57,7 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Open
     # These checks come after the environment's row was written, which serializes registrations.
     group = _check_group(connection, call)
     check_devices(connection, call)
-    claims = _claims(connection, call)
+    claims = _rows_of_same_agent(connection, call)
     _check_duplicates(call, claims)
     mine = next((row for row in claims if row.id == call.agent_id), None)
     if mine is not None and mine.live:  # a repeated registration, whose answer was lost
@@ -162,7 +162,7 @@ def _has_other_live_agent(connection: Connection, call: Register) -> bool:
     return connection.execute(statement.limit(1)).first() is not None
 
 
-def _claims(connection: Connection, call: Register) -> list[Any]:
+def _rows_of_same_agent(connection: Connection, call: Register) -> list[Any]:
     """Return the agents' rows with this agent id, or with this (environment, group, host): none, one, or one of
     each.
     """

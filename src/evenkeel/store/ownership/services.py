@@ -219,7 +219,7 @@ def _page(
         )
         for id_, tree in trees.items()
     }
-    lacks = _Lacks({}, Needs(), frozenset())
+    lacks = _MissingParts({}, Needs(), frozenset())
     if place.layout.adjacent:
         # A deleted one needs no networks: they may be gone, and its removal must not wait for them.
         used = {id_: trees[id_] for id_, service in services.items() if not service.deleted}
@@ -233,7 +233,7 @@ def _read_silent(connection: Connection, shard_id: ShardId) -> dict[LoadBalancer
     return {row.load_balancer_id: move_of(row) for row in rows}
 
 
-class _Lacks(NamedTuple):
+class _MissingParts(NamedTuple):
     """Missing parts without which some load balancers cannot be served: the fields are those of
     :class:`Definitions`.
     """
@@ -249,7 +249,7 @@ def _add_networks(
     services: dict[LoadBalancerId, ServiceDefinition],
     trees: Mapping[LoadBalancerId, LoadBalancerTree],
     unattachable: Mapping[LoadBalancerId, str],
-) -> _Lacks:
+) -> _MissingParts:
     """Add networks to the definitions in ``services``; return the missing allocations, and the facts needed from the
     network service.
 
@@ -290,7 +290,7 @@ def _add_networks(
                 unallocated[id_] = each
                 # Left out of this page: the caller allocates in a write transaction, and reads the page again.
                 del services[id_]
-    return _Lacks(unallocated, needs, frozenset(awaited))
+    return _MissingParts(unallocated, needs, frozenset(awaited))
 
 
 def _certificates_of(connection: Connection, load_balancer_ids: Sequence[str]) -> dict[str, list[ServiceCertificate]]:

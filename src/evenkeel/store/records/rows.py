@@ -80,7 +80,7 @@ TEXT_LISTS = frozenset(
     and name != "tags"
 )
 """Attributes with lists of texts that can be filtered by element; tags have filters of their own."""
-_NOTHING = {
+_STORED_NONE = {
     name: None if optional else "{}" if isinstance(node, inspect.DictType) else "[]"
     for name, (node, optional) in _JSON.items()
 }
@@ -252,7 +252,7 @@ def _encode_value(name: str, value: Any) -> Any:
     if name not in JSON_FIELDS:
         return value
     if value is None:
-        return _NOTHING[name]
+        return _STORED_NONE[name]
     return msgspec.json.encode(value).decode()
 
 

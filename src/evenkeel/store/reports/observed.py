@@ -151,7 +151,7 @@ def _bound_values(group: Any) -> dict[str, Any]:
     return {"b_environment": group.environment, "b_group": group.group_number}
 
 
-def _of_group(table: Table) -> ColumnElement[bool]:
+def _is_in_group(table: Table) -> ColumnElement[bool]:
     """Return the SQL condition that a row's load balancer is in a shard of the bound group, and is not held by another
     system, because a late report may be of the time before it was held.
     """
@@ -169,7 +169,7 @@ def _set_status(table: Table) -> Update:
         differs = or_(_root.c.operating_status != status, _root.c.operating_reason != reason)
         return (
             update(_root)
-            .where(_root.c.id == bindparam("b_id"), differs, _of_group(_root))
+            .where(_root.c.id == bindparam("b_id"), differs, _is_in_group(_root))
             .ordered_values(
                 (_root.c.updated_at, changed_at(_root, status)),
                 (_root.c.operating_status, status),
@@ -178,7 +178,7 @@ def _set_status(table: Table) -> Update:
         )
     return (
         update(table)
-        .where(table.c.id == bindparam("b_id"), table.c.operating_status != status, _of_group(table))
+        .where(table.c.id == bindparam("b_id"), table.c.operating_status != status, _is_in_group(table))
         .ordered_values((table.c.updated_at, changed_at(table, status)), (table.c.operating_status, status))
     )
 
@@ -192,7 +192,7 @@ def _store_statistics(connection: Connection, group: Any, batch: Sequence[Observ
     # FOR KEY SHARE: the listeners cannot go before their statistics are stored
     known = connection.execute(
         select(listener.c.id, listener.c.load_balancer_id)
-        .where(in_list(listener.c.id, latest), _of_group(listener))
+        .where(in_list(listener.c.id, latest), _is_in_group(listener))
         .order_by(listener.c.id)
         .with_for_update(read=True, key_share=True),
         _bound_values(group),

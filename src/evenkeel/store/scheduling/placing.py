@@ -64,7 +64,7 @@ def place_on_shard(
     """
     # The shard, then the load balancer, then agents, then the group: the order of locks in ownership/sql.py.
     shard, made = shard_for(connection, environment, project_id, group_number, home_agent_id)
-    _bind(connection, load_balancer_id, shard, deadline_seconds)
+    _write_shard(connection, load_balancer_id, shard, deadline_seconds)
     if made:
         host: str | None = hosts_locked(connection, [home_agent_id]).get(shard.home_agent_id)
         if host is None:  # deleted meanwhile
@@ -154,7 +154,7 @@ _TENANTS_SHARD = select(_shard).where(
 )
 
 
-def _bind(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any, deadline_seconds: float) -> None:
+def _write_shard(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any, deadline_seconds: float) -> None:
     """Write the shard to the load balancer's row. Raises :class:`ConcurrentUpdate` if it was placed or removed
     meanwhile.
     """

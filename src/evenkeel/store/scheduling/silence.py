@@ -50,9 +50,9 @@ def has_news(
 ) -> bool:
     """Whether :func:`note_silence` has something to do. One query if ``homes`` and an operator requested hand-backs."""
     now = agents[0].read_at
-    if any(_is_news(agent) for agent in agents) or _verdicts(agents, breakers, now, window_seconds):
+    if any(_is_news(agent) for agent in agents) or _breaker_changes(agents, breakers, now, window_seconds):
         return True
-    return homes and bool(_came_home(connection, agents))
+    return homes and bool(_agents_back_home(connection, agents))
 
 
 def _is_news(agent: SeenAgent) -> bool:
@@ -60,7 +60,7 @@ def _is_news(agent: SeenAgent) -> bool:
     return agent.view.registered and agent.view.live == (agent.silent_since is not None)
 
 
-def _verdicts(
+def _breaker_changes(
     agents: Sequence[SeenAgent], breakers: dict[str, BreakerState], now: float, window_seconds: float
 ) -> dict[str, str]:
     """Return {environment: change of its circuit breaker}: see
@@ -97,7 +97,7 @@ def _silent_since(agent: SeenAgent, now: float, somebody_silent: bool) -> float 
     return now if faltering and somebody_silent else None
 
 
-def _came_home(connection: Connection, agents: Sequence[SeenAgent]) -> list[str]:
+def _agents_back_home(connection: Connection, agents: Sequence[SeenAgent]) -> list[str]:
     """Return the ids of agents whose shards are all home again after an operator requested their return."""
     asked = [agent.view.id for agent in agents if agent.view.failback_asked]
     if not asked:
@@ -116,12 +116,12 @@ def note_silence(connection: Connection, breaker_window_seconds: float) -> None:
     agents = read_agents(connection, 0.0)
     now = time_of(connection, agents)
     _, breakers = read_rules(connection, agents)
-    for name, reason in _verdicts(agents, breakers, now, breaker_window_seconds).items():
+    for name, reason in _breaker_changes(agents, breakers, now, breaker_window_seconds).items():
         _set_breaker(connection, name, reason)
     for agent in agents:
         if _is_news(agent):
             _record_change(connection, agent)
-    for agent_id in _came_home(connection, agents):
+    for agent_id in _agents_back_home(connection, agents):
         connection.execute(update(_agent).where(_agent.c.id == agent_id).values(failback_asked=False))
 
 

@@ -109,7 +109,7 @@ def add_pool(
         if listener_id is not None:
             if row.load_balancer_id not in ("", locked.id):
                 raise NotFound(LISTENER.title, listener_id)
-            check_protocols(_give_pool(connection, listener_id, row.id, locked), row.protocol)
+            check_protocols(_set_default_pool(connection, listener_id, row.id, locked), row.protocol)
         new = NewPool(pool=row, members=tuple(members), monitor=monitor)
         if listener_id is not None:
             new = replace(new, pool=replace(row, listener_ids=(listener_id,)))
@@ -198,7 +198,7 @@ def _pool_protocols(connection: Connection, pool_ids: list[str], locked: Locked)
     return {found.id: found.protocol for found in connection.execute(statement)}
 
 
-def _give_pool(connection: Connection, listener_id: str, pool_id: str, locked: Locked) -> str:
+def _set_default_pool(connection: Connection, listener_id: str, pool_id: str, locked: Locked) -> str:
     """Make the pool the listener's default pool; return the listener's protocol. Raises :class:`Conflict` if the
     listener has a default pool.
     """

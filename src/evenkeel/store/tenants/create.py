@@ -92,7 +92,7 @@ def _create(
     plans = () if plan is None else (plan, *plan.additional)
     some = {each.subnet_id: candidates(each, random) for each in plans if each.address is None}
     # The candidates are chosen before the query, so that one round trip shows which of them are free.
-    around = _look_around(connection, root, plan, list(chain(*some.values())))
+    around = _read_state_before(connection, root, plan, list(chain(*some.values())))
     now, shard = around.now, around.shard
     shard_id = None if shard is None else shard.shard_id
     if checks_quota:
@@ -160,7 +160,7 @@ _HELD = select(join_values(_TAKEN_OF_SOME.c.address)).scalar_subquery()
 _AROUND = shards_with_capacity(db_now().label("now"), _HELD.label("held"), has_quota(PROJECT_ID))
 
 
-class _Around(NamedTuple):
+class _StateBefore(NamedTuple):
     """State that is read by one query before a load balancer is created."""
 
     now: float
@@ -172,7 +172,9 @@ class _Around(NamedTuple):
     """Whether the project has quotas of its own."""
 
 
-def _look_around(connection: Connection, root: LoadBalancer, plan: VipPlan | None, some: list[str]) -> _Around:
+def _read_state_before(
+    connection: Connection, root: LoadBalancer, plan: VipPlan | None, some: list[str]
+) -> _StateBefore:
     """Read the state around a new load balancer by one query. ``some``: addresses to look up. Raises :class:`Invalid`
     if its environment does not exist.
     """
@@ -186,7 +188,7 @@ def _look_around(connection: Connection, root: LoadBalancer, plan: VipPlan | Non
     row = connection.execute(_AROUND, parameters).first()
     if row is None:
         raise Invalid(f"Provider '{root.provider}' is not enabled.")
-    return _Around(row.now, shard_in(row), frozenset((row.held or "").split(",")), row.has_quota)
+    return _StateBefore(row.now, shard_in(row), frozenset((row.held or "").split(",")), row.has_quota)
 
 
 def _allocate_vip(

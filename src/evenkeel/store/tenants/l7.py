@@ -52,7 +52,7 @@ def add_l7policy(
         add_uses(connection, writes.options, locked, [new.pool for new in new_pools], certificates)
         if row.redirect_pool_id is not None:
             check_target_pool(connection, row.listener_id, row.redirect_pool_id, locked)
-        policy, stored = _as_new(connection, row, rules, locked)
+        policy, stored = _policy_as_new(connection, row, rules, locked)
         insert_all(connection, schema.l7policy, [row_of(policy)])
         insert_all(connection, _rules, [row_of(rule) for rule in stored])
         return change_of(connection, locked.row, (policy, *stored, *made))
@@ -76,7 +76,7 @@ def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: ProjectId | Non
     return op
 
 
-def _as_new(
+def _policy_as_new(
     connection: Connection, row: L7Policy, rules: Sequence[L7Rule], locked: Locked
 ) -> tuple[L7Policy, list[L7Rule]]:
     """Return the L7 policy and its rules as they are first stored; later policies of the listener move up."""

@@ -77,7 +77,7 @@ def update_child(
         locked = writes.lock(connection, target)
         if changes.get("default_pool_id") is not None:
             check_target_pool(connection, child_id, changes["default_pool_id"], locked)
-        placed = _place(connection, child_id, changes, locked) if target.kind is L7POLICY else {}
+        placed = _check_and_move_policy(connection, child_id, changes, locked) if target.kind is L7POLICY else {}
         row = update_row(connection, target.kind, child_id, values | placed, locked)
         _touch_parents(connection, target.kind, row, locked)
         changed = build_one(connection, target.kind, row)
@@ -148,7 +148,9 @@ def check_target_pool(connection: Connection, listener_id: str, pool_id: str, lo
     check_protocols(row[0], row[1])
 
 
-def _place(connection: Connection, policy_id: str, changes: Mapping[str, Any], locked: Locked) -> dict[str, Any]:
+def _check_and_move_policy(
+    connection: Connection, policy_id: str, changes: Mapping[str, Any], locked: Locked
+) -> dict[str, Any]:
     """Check the pool to which an L7 policy redirects, and move the policy; return its new position if ``changes`` has
     one.
     """
