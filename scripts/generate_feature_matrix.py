@@ -171,7 +171,12 @@ def enhanced_services() -> Iterable[tuple[str, Cell]]:
     """F5's tags, then each part."""
     yield "F5's tags (`lbaas_…`)", lambda table: yes(table.service_tags)
     for part in PARTS:
-        yield f"`{part}`", lambda table, part=part: yes(part in table.service_parts)
+
+        def cell(table: Capabilities, part: str = part) -> str:
+            settings = ", ".join(f"`{name}`" for name in table.service_settings.get(part, ()))
+            return f"only {settings}" if settings else yes(part in table.service_parts)
+
+        yield f"`{part}`", cell
 
 
 def rate_limits() -> Iterable[tuple[str, Cell]]:

@@ -21,6 +21,7 @@ from evenkeel.config.esd.parse import parse_all
 from evenkeel.core.devices.device import PartitionOutcome
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.tls.certificates import CertificateContent
+from evenkeel.devices.esd.support import without_unsupported_parts
 from tests.certificates import by_sha256, referring
 from tests.devices import tls_behaviour
 from tests.devices.plain_http import ask
@@ -64,11 +65,19 @@ class EnhancedClients(Clients):
         content = json.dumps(definitions)
         for definition in parse_all({"test.json": content.encode()}).definitions.values():
             assert not definition.problem
-            for part in definition.parts.names:
-                if part not in self.site.table.service_parts:
-                    pytest.skip(f"the device type has no {part}")
+            if problem := without_unsupported_parts(definition, self.site.table).problem:
+                pytest.skip(problem)
         (self.site.esd_dir / "test.json").write_text(content)
         assert not any((await self.site.refresh()).values())
+
+    def possible(self, parts: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of the parts, and of their settings, that the device type has."""
+        table = self.site.table
+        found = {part: value for part, value in parts.items() if part in table.service_parts}
+        for part, settings in table.service_settings.items():
+            if part in found:
+                found[part] = {name: value for name, value in found[part].items() if name in settings}
+        return found
 
     async def serve(self, servers: tuple[Server, ...], *names: str, **changes: Any) -> None:
         """A listener with these enhanced services before the servers."""
@@ -326,6 +335,27 @@ class EnhancedServiceBehaviour:
         assert header(member.heard[0], "X-Forwarded-Host") == ["shop.example"]
         assert header(member.heard[0], "X-Real-IP") == ["127.0.0.1"]
 
+    @pytest.mark.parametrize(
+        ("protocol", "times"), [("TCP", {}), ("HTTP", {"timeout_client_data": 1000, "timeout_member_data": 1000})]
+    )
+    async def test_connection_without_data_ends_after_the_time_of_tunnels(
+        self, clients: EnhancedClients, protocol: str, times: Mapping[str, int]
+    ) -> None:
+        await clients.offer(ws={"timeouts": {"tunnel": 1}})
+        echo = Echo("member-1-1")
+        await echo.start()
+        # with TCP the listener's own times are 50 s; with HTTP a BIG-IP has none that is longer than that of tunnels
+        await clients.serve((echo,), "ws", protocol=protocol, **times)
+        reader, writer = await asyncio.open_connection(*clients.site.place(VIP, 80))
+        try:
+            writer.write(UPGRADE)
+            assert _status((await reader.readuntil(b"\r\n\r\n")).decode()) == "101"
+            with contextlib.suppress(ConnectionError):
+                assert await asyncio.wait_for(reader.read(), 30.0) == b""
+        finally:
+            writer.transport.abort()
+            await echo.stop()
+
     async def test_websocket_is_upgraded_with_all_parts_that_the_device_has(self, clients: EnhancedClients) -> None:
         every = {
             "connection_limit_per_source": 2,
@@ -336,7 +366,7 @@ class EnhancedServiceBehaviour:
             "timeouts": {"tunnel": 3600, "keep_alive": 6},
             "member_connection_limit": {"connections": 2},
         }
-        await clients.offer(ws={name: part for name, part in every.items() if name in clients.site.table.service_parts})
+        await clients.offer(ws=clients.possible(every))
         echo = Echo("member-1-1")
         await echo.start()
         await clients.serve((echo,), "ws")
@@ -436,7 +466,7 @@ class EnhancedServiceBehaviour:
             "timeouts": {"request": 5, "keep_alive": 6, "tunnel": 3600},
             "member_connection_limit": {"connections": 50},
         }
-        possible = {part: value for part, value in every.items() if part in clients.site.table.service_parts}
+        possible = clients.possible(every)
         await clients.offer(all=possible)
         await clients.serve(servers, "all")
         assert await clients.statuses_of(4, "Cookie: session=one") == {"200": 3, "429": 1}

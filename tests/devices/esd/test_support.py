@@ -31,6 +31,16 @@ def test_definition_with_a_part_that_cannot_be_rendered_is_unusable_as_a_whole()
     assert found.parts.names == ()
 
 
+def test_definition_with_a_setting_that_cannot_be_rendered_is_unusable() -> None:
+    table = Capabilities(service_parts=("deny", "timeouts"), service_settings={"timeouts": ("tunnel",)})
+    one = definition(timeouts={"tunnel": 60})
+    assert without_unsupported_parts(one, table) is one
+    assert without_unsupported_parts(definition(timeouts={"tunnel": 60, "request": 5}), table).problem == (
+        "a.json: enhanced service 'web': timeouts.request: not possible on this device type;"
+        " allowed: deny, timeouts.tunnel"
+    )
+
+
 def test_tags_need_a_device_type_that_has_objects_of_operators() -> None:
     one = definition(lbaas_irule=["r"])
     assert "lbaas_irule: not possible" in without_unsupported_parts(one, SOME).problem

@@ -11,7 +11,7 @@ from string import Formatter
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args
 
-from msgspec import Meta, json, to_builtins
+from msgspec import Meta, Struct, json, structs, to_builtins
 
 from evenkeel.core.kit.values import Value
 from evenkeel.core.networking.addresses import parsed_address
@@ -261,6 +261,18 @@ class Parts(Value):
     def names(self) -> tuple[str, ...]:
         """Names of the parts that are there."""
         return tuple(name for name in PARTS if getattr(self, name) is not None)
+
+    @property
+    def tunnel(self) -> int | None:
+        """The time-out of tunnels in seconds, if there is one."""
+        return self.timeouts.tunnel if self.timeouts is not None else None
+
+    def settings_of(self, part: str) -> tuple[str, ...]:
+        """Names of the settings of a part that are not the default; none of a part that is one value."""
+        value = getattr(self, part)
+        if not isinstance(value, Struct):
+            return ()
+        return tuple(each.name for each in structs.fields(value) if getattr(value, each.name) != each.default)
 
 
 PARTS: tuple[str, ...] = Parts.__struct_fields__

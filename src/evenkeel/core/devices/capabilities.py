@@ -160,6 +160,8 @@ class Capabilities(Value):
     """True if the devices serve clients, and so need the content of references to a key manager."""
     service_parts: tuple[str, ...] = ()
     """Parts of enhanced services that the device type renders (:mod:`evenkeel.config.esd.parts`)."""
+    service_settings: Mapping[str, tuple[str, ...]] = {}
+    """Settings of such parts of which the device type renders only some; other parts it renders whole."""
     service_tags: bool = False
     """True if enhanced services may have F5's tags, which name objects on the devices."""
     rate_limits: RateLimitSupport = RateLimitSupport()

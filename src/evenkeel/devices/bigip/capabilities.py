@@ -81,9 +81,12 @@ CAPABILITIES = Capabilities(
         "security_headers",
         "error_pages",
         "compression",
+        "timeouts",
         "access_log",
         "member_connection_limit",
     ),
+    # no profile has a time for a request's headers, or between requests
+    service_settings={"timeouts": ("tunnel",)},
     service_tags=True,
     rate_limits=RateLimitSupport(
         protocols=("HTTP", "TERMINATED_HTTPS"),

@@ -1,12 +1,12 @@
 """Enhanced services that a device type cannot render are refused when they are loaded. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
 from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.log_targets import NO_TARGETS, LogTargets, without_refused_targets
-from evenkeel.config.esd.parts import NO_PARTS
+from evenkeel.config.esd.parts import NO_PARTS, Parts
 from evenkeel.core.devices.capabilities import Capabilities
 
 
@@ -14,16 +14,32 @@ def without_unsupported_parts(definition: Definition, table: Capabilities) -> De
     """The definition, with a problem that names its parts and tags that the device type cannot render."""
     if definition.problem:
         return definition
-    parts = [name for name in definition.parts.names if name not in table.service_parts]
+    parts = list(_unsupported(definition.parts, table))
     tags = list(definition.tags) if not table.service_tags else []
     if not (parts or tags):
         return definition
-    allowed = ", ".join((*table.service_parts, *(["tags of F5 (lbaas_*)"] if table.service_tags else []))) or "none"
+    allowed = ", ".join((*_supported(table), *(["tags of F5 (lbaas_*)"] if table.service_tags else []))) or "none"
     problem = (
         f"{definition.file}: enhanced service {definition.name!r}: {', '.join((*parts, *tags))}:"
         f" not possible on this device type; allowed: {allowed}"
     )
     return replace(definition, tags={}, types={}, parts=NO_PARTS, problem=problem)
+
+
+def _unsupported(parts: Parts, table: Capabilities) -> Iterator[str]:
+    """Names of parts, and of settings as in ``timeouts.request``, that the device type cannot render."""
+    for part in parts.names:
+        if part not in table.service_parts:
+            yield part
+        elif part in table.service_settings:
+            allowed = table.service_settings[part]
+            yield from (f"{part}.{name}" for name in parts.settings_of(part) if name not in allowed)
+
+
+def _supported(table: Capabilities) -> Iterator[str]:
+    for part in table.service_parts:
+        settings = table.service_settings.get(part)
+        yield from (part,) if settings is None else (f"{part}.{name}" for name in settings)
 
 
 def usable_definition(definition: Definition, table: Capabilities, targets: LogTargets) -> Definition:

@@ -1,12 +1,16 @@
 """Transport profiles and their time-outs."""
 
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenkeel.config.esd.definition import Definition
+from evenkeel.config.esd.parts import Parts, Timeouts
 from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.objects import RenderedObjects
 from evenkeel.devices.bigip.render.load_balancer import render
 from evenkeel.devices.bigip.render.transport import (
     SYN_INTERVAL_MILLISECONDS_MAX,
@@ -28,6 +32,56 @@ def rendered(protocol: str = "HTTP", pool_protocol: str = "", **times: int) -> t
     profiles = {item.key.name: dict(item.attributes) for item in made.objects if "profile" in item.key.type}
     (virtual,) = (dict(item.attributes) for item in made.objects if item.key.type == "ltm/virtual")
     return virtual, profiles
+
+
+def with_tunnel(
+    seconds: int, protocol: str = "HTTP", tags: Any = MappingProxyType({}), **times: int
+) -> RenderedObjects:
+    """A listener whose enhanced service has this time of tunnels, and these tags."""
+    parts = Parts(timeouts=Timeouts(tunnel=seconds))
+    known = {"ws": Definition(name="ws", file="a.json", parts=parts, tags=dict(tags))}
+    pools = (pool(protocol=protocol, monitor=None),)
+    return render(
+        service(listeners=(listener(protocol=protocol, enhanced_services=("ws",), **times),), pools=pools),
+        NAMES,
+        enhanced=known,
+    )
+
+
+@pytest.mark.parametrize(
+    ("protocol", "kind", "seconds", "times"),
+    [
+        ("HTTP", "tcp", 3600, {}),
+        ("HTTP", "tcp", 50, {}),
+        ("HTTP", "tcp", 4, {"timeout_client_data": 4000, "timeout_member_data": 3001}),
+        ("TCP", "fastl4", 5, {}),
+        ("TCP", "fastl4", 5, {"timeout_client_data": 0}),
+        ("HTTPS", "fastl4", 86_400, {}),
+    ],
+)
+def test_time_of_tunnels_is_the_connections_idle_time(
+    protocol: str, kind: str, seconds: int, times: dict[str, int]
+) -> None:
+    made = with_tunnel(seconds, protocol, **times)
+    assert not made.problem
+    (profile,) = (one for one in made.objects if one.key.type == f"ltm/profile/{kind}")
+    assert profile.attributes["idleTimeout"] == str(seconds)
+    (virtual,) = (one for one in made.objects if one.key.type == "ltm/virtual")
+    assert profile.key.name in [one["name"].rpartition("/")[2] for one in virtual.attributes["profiles"]]
+
+
+def test_time_of_tunnels_that_ends_other_connections_of_http_early_is_refused() -> None:
+    assert "listener listener-1: timeouts.tunnel 49: at least 50 is allowed on BIG-IPs" in with_tunnel(49).problem
+    endless = with_tunnel(3600, timeout_member_data=0)
+    assert "timeouts.tunnel 3600: none is allowed on BIG-IPs beside timeout_member_data 0" in endless.problem
+
+
+def test_time_of_tunnels_goes_with_the_full_proxy_and_not_with_an_operators_profile() -> None:
+    made = with_tunnel(5, "TCP", {"lbaas_fastl4": ()})
+    (profile,) = (one for one in made.objects if one.key.type == "ltm/profile/tcp")
+    assert not made.problem and profile.attributes["idleTimeout"] == "5"
+    refused = with_tunnel(60, tags={"lbaas_ctcp": ("/Common/tcp-of-operator",)})
+    assert "lbaas_ctcp /Common/tcp-of-operator: timeouts.tunnel 60 cannot be set beside it" in refused.problem
 
 
 def names(virtual: dict[str, Any]) -> list[tuple[str, str]]:

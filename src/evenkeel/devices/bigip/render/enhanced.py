@@ -66,10 +66,16 @@ class _Virtual:
     """A virtual server while enhanced services are applied to it."""
 
     def __init__(
-        self, listener: ServiceListener, pool: ServicePool | None, virtual: WantedObject, own: Iterable[WantedObject]
+        self,
+        listener: ServiceListener,
+        pool: ServicePool | None,
+        virtual: WantedObject,
+        own: Iterable[WantedObject],
+        tunnel: int | None,
     ) -> None:
         self.listener = listener
         self.pool = pool
+        self.tunnel = tunnel
         self.attributes: dict[str, Any] = dict(virtual.attributes)
         self.own = list(own)
         self.partition = str(virtual.attributes["destination"]).split("/")[1]
@@ -126,7 +132,8 @@ class _Virtual:
         if old is None:
             self.add("/Common/tcp")
             return
-        idle, connect = idle_settings(self.listener, "tcp"), connect_settings(self.listener, "tcp")
+        idle = idle_settings(self.listener, "tcp", self.tunnel)
+        connect = connect_settings(self.listener, "tcp")
         path = self._transport(old, "tcp", idle) if idle else "/Common/tcp"
         self.add(path, "clientside" if connect else "all")
         if connect:
@@ -155,9 +162,10 @@ def with_enhanced_services(
     listener: ServiceListener,
     pool: ServicePool | None,
     known: Definitions,
+    tunnel: int | None = None,
 ) -> tuple[Sequence[WantedObject], list[WantedObject]]:
-    """The listener's objects and virtual servers after its enhanced services were applied. Raises
-    :class:`Unrenderable`.
+    """The listener's objects and virtual servers after its enhanced services were applied. ``tunnel``: the time-out of
+    tunnels among their parts. Raises :class:`Unrenderable`.
 
     Every virtual server has all attributes that enhanced services can set, so that they are removed with the service.
     """
@@ -171,7 +179,7 @@ def with_enhanced_services(
     changed = own
     for place, virtual in enumerate(servers):
         # Each virtual server begins from the listener's unchanged objects, so all of them result in the same ones.
-        made = _Virtual(listener, pool, virtual, own)
+        made = _Virtual(listener, pool, virtual, own, tunnel)
         _apply(made, found)
         servers[place] = replace(virtual, attributes={**made.attributes, "profiles": made.profiles})
         changed = made.own
@@ -247,6 +255,8 @@ def _refuse_times(made: _Virtual, tag: str, setting: _Setting) -> None:
         if value != getattr(_USUAL, name):
             reason = f"{name} {value} cannot be set beside it; only {getattr(_USUAL, name)} is allowed"
             raise made.refuse(tag, setting, reason)
+    if made.tunnel is not None:
+        raise made.refuse(tag, setting, f"timeouts.tunnel {made.tunnel} cannot be set beside it; none is allowed")
 
 
 def _http(made: _Virtual, found: Mapping[str, _Setting]) -> None:

@@ -126,7 +126,7 @@ def _objects(
         client_ssl = client_ssl_profiles(service, listener, names, references, parent_ssl_profile)
         own = [*own, *client_ssl]
         made = (virtual_server(service, vip, default_pool, routes, own, names) for vip in vips)
-        changed, servers = with_enhanced_services(made, own, listener, default_pool, enhanced)
+        changed, servers = with_enhanced_services(made, own, listener, default_pool, enhanced, parts.tunnel)
         found.extend(changed)
         virtuals.extend(servers)
     own, servers = own_virtual_servers(service, vips, names)
@@ -149,7 +149,7 @@ def _listener_objects(
         *(cipher_objects(service, listener, names) if listener.protocol == TLS_PROTOCOL else ()),
         *http_profile(service, listener, names),
         *compression_profile(service, listener, parts.compression, names),
-        *transport_profiles(service, listener, pool, names),
+        *transport_profiles(service, listener, pool, names, parts.tunnel),
         *http2_profiles(service, listener, names),
         *admitted_networks(service, listener, names),
         *challenge_objects(service, listener, names),

@@ -13,13 +13,16 @@ UDP, SCTP               udp, sctp
 timer per connection, so the longer of both is used, and no connection ends earlier than configured. With both at the
 API's default of 50 s the built-in profile is used, whose timer is 300 s (udp: 60 s).
 
+The part ``timeouts.tunnel`` of an enhanced service is this timer's time, too. With TCP it takes the place of both. With
+HTTP the same timer ends connections that were not upgraded, so a ``tunnel`` shorter than one of both is refused.
+
 ``timeout_member_connect``, unless it is the API's default of 5 s: of tcp, the first interval and number of SYNs in a
 profile for the members' side, so that the device gives up after that time; of fastL4, the handshake of client and
 member together (5 s in the built-in profile, too). A datagram needs no connection, and an SCTP association with a
 member has the device's own time-outs. 0 is the longest possible; so is more than the longest possible.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, ServicePool
@@ -73,11 +76,18 @@ def sends_proxy_header(pool: ServicePool) -> bool:
 
 
 def transport_profiles(
-    service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
+    service: ServiceDefinition,
+    listener: ServiceListener,
+    pool: ServicePool | None,
+    names: BigIpNames,
+    tunnel: int | None = None,
 ) -> list[WantedObject]:
-    """The profiles of a listener whose time-outs are not the defaults. Raises :class:`Unrenderable`."""
+    """The profiles of a listener whose time-outs are not the defaults. ``tunnel``: of its enhanced services.
+
+    Raises :class:`Unrenderable`.
+    """
     kind = transport_kind(listener, pool)
-    idle, connect = idle_settings(listener, kind), connect_settings(listener, kind)
+    idle, connect = idle_settings(listener, kind, tunnel), connect_settings(listener, kind)
     if kind != "tcp":
         return _profile(service, listener, kind, kind, idle | connect, names)
     return [
@@ -87,14 +97,21 @@ def transport_profiles(
 
 
 def transport_entries(
-    service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
+    service: ServiceDefinition,
+    listener: ServiceListener,
+    pool: ServicePool | None,
+    own: Iterable[WantedObject],
+    names: BigIpNames,
 ) -> list[dict[str, str]]:
-    """Entries of the listener's transport profiles in the virtual server's list, or the built-in profile's."""
+    """Entries of the listener's transport profiles in the virtual server's list, or the built-in profile's.
+
+    ``own``: the listener's objects, with those profiles.
+    """
     kind = transport_kind(listener, pool)
-    found = {item.key.name for item in transport_profiles(service, listener, pool, names)}
+    found = {item.key.name for item in own}
     partition = names.partition(service.project_id)
-    own, of_members = names.helper(kind, listener.id), names.helper(MEMBER_SIDE, listener.id)
-    path = f"/{partition}/{own}" if own in found else _BUILT_IN[kind]
+    of_both, of_members = names.helper(kind, listener.id), names.helper(MEMBER_SIDE, listener.id)
+    path = f"/{partition}/{of_both}" if of_both in found else _BUILT_IN[kind]
     if of_members not in found:
         return [{"name": path, "context": "all"}]
     return [
@@ -132,13 +149,33 @@ def profile_attributes(name: str, settings: Mapping[str, Any]) -> dict[str, Any]
     return {"defaultsFrom": parent, **_BUILT_IN_VALUES[name], **settings}
 
 
-def idle_settings(listener: ServiceListener, kind: str) -> dict[str, Any]:
-    """Attributes that differ from the built-in profile of that kind because of the idle time-outs."""
+def idle_settings(listener: ServiceListener, kind: str, tunnel: int | None = None) -> dict[str, Any]:
+    """Attributes that differ from the built-in profile of that kind because of the idle time-outs.
+
+    Raises :class:`Unrenderable`.
+    """
     times = (listener.timeout_client_data, listener.timeout_member_data)
+    if tunnel is not None:
+        _check_tunnel(listener, tunnel)
+        return {"idleTimeout": str(tunnel)}
     if times == (_USUAL.timeout_client_data, _USUAL.timeout_member_data):
         return {}
     longest = str(SCTP_SECONDS_MAX) if kind == "sctp" else "indefinite"  # the sctp profile takes numbers only
     return {"idleTimeout": longest if 0 in times else str(_seconds(max(times)))}
+
+
+def _check_tunnel(listener: ServiceListener, tunnel: int) -> None:
+    """Raises :class:`Unrenderable` if the time-out of tunnels would end connections of HTTP too early."""
+    if listener.protocol not in L7_PROTOCOLS:
+        return
+    for name in ("timeout_client_data", "timeout_member_data"):
+        time = getattr(listener, name)
+        if time == 0 or _seconds(time) > tunnel:
+            allowed = f"at least {_seconds(time)} is" if time else "none is"
+            raise Unrenderable(
+                f"listener {listener.id}: timeouts.tunnel {tunnel}: {allowed} allowed on BIG-IPs beside {name} {time},"
+                f" because a connection has one idle time, whether it was upgraded or not"
+            )
 
 
 def connect_settings(listener: ServiceListener, kind: str) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def _profile_list(
     paths = {item.key.type: f"/{partition}/{item.key.name}" for item in own}
     over_http = listener.protocol in L7_PROTOCOLS
     found = [_on_all_vlans(paths.get("ltm/profile/http", "/Common/http"))] if over_http else []
-    found.extend(transport_entries(service, listener, pool, names))
+    found.extend(transport_entries(service, listener, pool, own, names))
     if over_http and shares_connections(routes):
         found.append(_on_all_vlans("/Common/oneconnect"))
     if over_http and COMPRESSION_PROFILE in paths:

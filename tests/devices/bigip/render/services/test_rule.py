@@ -16,6 +16,7 @@ from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.render.load_balancer import render
 from evenkeel.devices.bigip.render.services.rule import service_objects
 from evenkeel.devices.bigip.render.services.texts import Texts
+from evenkeel.devices.esd.support import without_unsupported_parts
 from tests.devices.services import listener, member, policy, pool, rule, service
 
 NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
@@ -80,9 +81,13 @@ def test_access_log_has_a_pool_in_the_route_domain_of_members_and_counts_by_list
     assert "HSL::open -proto UDP -pool $service_log_pool" in text
 
 
-@pytest.mark.parametrize("part", ["timeouts", "drain"])
-def test_parts_that_no_setting_of_a_bigip_has_are_not_among_its_own(part: str) -> None:
-    assert part not in CAPABILITIES.service_parts
+def test_parts_and_settings_that_no_bigip_has_are_refused_by_name() -> None:
+    wanted = parts(timeouts={"request": 5, "keep_alive": 6, "tunnel": 7}, drain=60)
+    found = without_unsupported_parts(Definition(name="web", file="a.json", parts=wanted), CAPABILITIES)
+    assert "timeouts.request, timeouts.keep_alive, drain: not possible" in found.problem
+    assert "timeouts.tunnel" in found.problem.partition("allowed: ")[2].split(", ")
+    tunnel_only = Definition(name="ws", file="a.json", parts=parts(timeouts={"tunnel": 7}))
+    assert without_unsupported_parts(tunnel_only, CAPABILITIES) is tunnel_only
 
 
 def test_compressed_types_are_patterns_of_the_listeners_profile() -> None:

@@ -11,7 +11,7 @@ from evenkeel.config.esd.parts import MemberConnectionLimit, Parts
 
 def tunnel_lines(parts: Collection[Parts]) -> list[str]:
     """Lines for the longest time-out of tunnels among the parts of a pool's listeners."""
-    seconds = max((each.timeouts.tunnel or 0 for each in parts if each.timeouts is not None), default=0)
+    seconds = max((each.tunnel or 0 for each in parts), default=0)
     return [f"timeout tunnel {seconds}s"] if seconds else []
 
 
