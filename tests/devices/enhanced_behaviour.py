@@ -335,6 +335,28 @@ class EnhancedServiceBehaviour:
         assert header(member.heard[0], "X-Forwarded-Host") == ["shop.example"]
         assert header(member.heard[0], "X-Real-IP") == ["127.0.0.1"]
 
+    async def test_50_of_500_http2_streams_of_one_connection_pass(
+        self, clients: EnhancedClients, tmp_path: Path
+    ) -> None:
+        await clients.offer(api={"rate_limit": {"requests": 50, "interval": 3600}})
+        over_tls = tls_behaviour.Clients(_AtVip(clients.site), tmp_path)
+        kept = Keeping("member-1-1")
+        await kept.start()
+        try:
+            wanted = tls_behaviour.tls_listener(enhanced_services=("api",))
+            definition = service(listeners=(wanted,), pools=(pool(members=members((kept,)), monitor=None),))
+            named = referring(definition, tls_behaviour.NAMED)
+            outcome = await clients.site.apply(named, by_sha256(tls_behaviour.NAMED))
+            assert [one.error for one in outcome.outcomes if one.error] == []
+            where = clients.site.place(VIP, tls_behaviour.PORT)
+            reader, writer = await _http2_connection(where, over_tls.context(alpn=["h2"]))
+            found = await http2.statuses(reader, writer, "/", [("host", "shop.example")], 500)
+            writer.transport.abort()
+        finally:
+            await kept.stop()
+        assert found.keys() == {"200", "429"} and found.total() == 500
+        assert 50 <= found["200"] <= 52
+
     @pytest.mark.parametrize(
         ("protocol", "times"), [("TCP", {}), ("HTTP", {"timeout_client_data": 1000, "timeout_member_data": 1000})]
     )
@@ -486,13 +508,20 @@ def _answered(asking: Sequence[asyncio.Task[tuple[str, str]]], count: int) -> Co
 
 async def _ask_over_http2(where: tuple[str, int], context: ssl.SSLContext, headers: Sequence[tuple[str, str]]) -> str:
     """Head of the answer to one request on a connection of its own."""
-    reader, writer = await asyncio.open_connection(*where, ssl=context, server_hostname="www.example.org")
+    reader, writer = await _http2_connection(where, context)
     try:
-        assert writer.get_extra_info("ssl_object").selected_alpn_protocol() == "h2"
         head, _ = await http2.exchange(reader, writer, "/", headers)
         return head
     finally:
         writer.transport.abort()
+
+
+async def _http2_connection(
+    where: tuple[str, int], context: ssl.SSLContext
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await asyncio.open_connection(*where, ssl=context, server_hostname="www.example.org")
+    assert writer.get_extra_info("ssl_object").selected_alpn_protocol() == "h2"
+    return reader, writer
 
 
 class Echo(Server):
