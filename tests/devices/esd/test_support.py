@@ -1,15 +1,21 @@
 """Enhanced services that a device type cannot render."""
 
 import json
+import textwrap
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.log_targets import NO_TARGETS, LogTargets
 from evenkeel.config.esd.parse import parse_all
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.networking.addresses import AddressRules
+from evenkeel.devices.bigip import capabilities as bigip
 from evenkeel.devices.esd.support import SupportVerifier, without_unsupported_parts
+from evenkeel.devices.haproxy import capabilities as haproxy
 
 SOME = Capabilities(service_parts=("compression", "deny"))
 
@@ -39,6 +45,15 @@ def test_definition_with_a_setting_that_cannot_be_rendered_is_unusable() -> None
         "a.json: enhanced service 'web': timeouts.request: not possible on this device type;"
         " allowed: deny, timeouts.tunnel"
     )
+
+
+@pytest.mark.parametrize("table", [haproxy.CAPABILITIES, bigip.CAPABILITIES])
+def test_the_definitions_of_the_guide_are_possible_on_each_device_type(table: Capabilities) -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "how-to" / "offer-enhanced-services.md").read_text()
+    text = textwrap.dedent(guide.partition("```json\n")[2].partition("```")[0])
+    definitions = parse_all({"guide.json": text.encode()}).definitions.values()
+    assert [one.name for one in definitions if one.problem or without_unsupported_parts(one, table) is not one] == []
+    assert definitions
 
 
 def test_tags_need_a_device_type_that_has_objects_of_operators() -> None:
