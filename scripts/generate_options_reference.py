@@ -17,6 +17,7 @@ from evenkeel.cmd.configuration.sample import sample
 from evenkeel.cmd.options import options
 from evenkeel.cmd.options.acme_options import NAMED_AUTHORITY
 from evenkeel.cmd.options.device_drivers import declared_options, installed_drivers
+from evenkeel.cmd.options.dns_options import DNS_ZONE
 from evenkeel.cmd.options.logging_options import LOGGING
 from evenkeel.config.values import allowed_values, type_of
 
@@ -40,6 +41,7 @@ NOTES = {
     "vault": "See how-to/keep-certificates.md.",
     "certificates": "See how-to/keep-certificates.md.",
     "acme": "See how-to/get-certificates.md.",
+    "dns:NAME": "A zone NAME for dns-01: see how-to/get-certificates.md.",
     "acme:NAME": "A further authority NAME: see how-to/get-certificates.md.",
     "neutron_agent": "See how-to/attach-bigips-to-networks.md.",
     "quotas": "For projects without quotas of their own.",
@@ -59,6 +61,7 @@ def tables() -> Iterator[tuple[str, Sequence[cfg.Opt]]]:
     yield "Controller, `[DEFAULT]`", options.CONTROLLER
     yield from of("Controller", sections.CONTROLLER)
     yield "Controller, `[acme:NAME]`", NAMED_AUTHORITY
+    yield "Controller, `[dns:NAME]`", DNS_ZONE
     yield "Agent, `[DEFAULT]`", options.AGENT
     yield from of("Agent", sections.AGENT)
     for driver in sorted(installed_drivers()):

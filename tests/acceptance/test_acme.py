@@ -7,13 +7,13 @@ import random
 import sqlite3
 import ssl
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API, ApiRefused
 from evenkeel.demo.addresses import VipPlace, choose_place, is_free
 from evenkeel.demo.cluster import Cluster, agent_name, controller_name
 from tests.acceptance.handshakes import Handshakes
@@ -22,13 +22,16 @@ from tests.acceptance.websites import create
 from tests.services import acme2certifier
 from tests.services.acme2certifier import Acme2Certifier
 from tests.services.installation import NotInstallable
-from tests.services.name_server import NameServer
+from tests.services.zone_server import ZoneServer, write_key
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(900)]
 
 NAME = "www.example.org"
 PROJECT = "acme-project"
+ZONE = "example.org"
+ZONE_PROJECT = "zone-project"
+RECORD = f"_acme-challenge.{ZONE}"
 CERTIFICATE = f"{API}/certificates/{PROJECT}/www"
 REFERENCE = f"directory://{PROJECT}/www"
 HANDSHAKES = 10_000
@@ -49,13 +52,17 @@ def _name_server_of(place: VipPlace) -> str:
 
 
 @pytest.fixture
-async def names(place: VipPlace) -> AsyncIterator[NameServer]:
-    async with NameServer({NAME: (place.address,)}, host=_name_server_of(place), port=53) as server:
+async def names(place: VipPlace) -> AsyncIterator[ZoneServer]:
+    """The name server of the authority, of controllers and of the zone, whose names belong to another project."""
+    address = _name_server_of(place)
+    records = {NAME: (place.address,), f"ns.{ZONE}": (address,)}
+    async with ZoneServer(ZONE, records, host=address, port=53) as server:
+        server.others[ZONE, "NS"] = {f"ns.{ZONE}."}
         yield server
 
 
 @pytest.fixture
-async def authority(place: VipPlace, names: NameServer) -> AsyncIterator[Acme2Certifier]:
+async def authority(place: VipPlace, names: ZoneServer) -> AsyncIterator[Acme2Certifier]:
     try:
         venv = await asyncio.to_thread(acme2certifier.installed)
     except NotInstallable as error:
@@ -68,7 +75,7 @@ async def authority(place: VipPlace, names: NameServer) -> AsyncIterator[Acme2Ce
 
 @pytest.fixture
 async def cluster(
-    tmp_path: Path, authority: Acme2Certifier, names: NameServer, request: pytest.FixtureRequest
+    tmp_path: Path, authority: Acme2Certifier, names: ZoneServer, request: pytest.FixtureRequest
 ) -> AsyncIterator[Cluster]:
     """HAProxy, or devices of the type that the test names."""
     key_file = tmp_path / "certificates.key"
@@ -87,6 +94,12 @@ async def cluster(
             "name_servers": names.address,
             "step_timeout": 5,
         },
+        "dns:zone": {
+            "zone": ZONE,
+            "projects": ZONE_PROJECT,
+            "server": names.address,
+            "tsig_key_file": write_key(tmp_path),
+        },
     }
     made = Cluster(
         tmp_path, environment="acme", device=getattr(request, "param", "haproxy"), controller_options=options
@@ -100,8 +113,8 @@ async def cluster(
         await asyncio.to_thread(made.close)
 
 
-async def request_certificate(cluster: Cluster, project: str = PROJECT) -> None:
-    body = {"name": "www", "project_id": project, "names": [NAME], "self_signed_until_issued": True}
+async def request_certificate(cluster: Cluster, project: str = PROJECT, names: Sequence[str] = (NAME,)) -> None:
+    body = {"name": "www", "project_id": project, "names": [*names], "self_signed_until_issued": True}
     await asyncio.to_thread(cluster.client().post, f"{API}/certificates", {"certificate": body})
 
 
@@ -289,3 +302,37 @@ async def test_controller_agent_daemon_and_authority_killed_in_turn_leave_one_or
         return (await answer_of(place, "/.well-known/acme-challenge/x")).startswith(b"HTTP/1.1 302 ")
 
     await eventually(answers_as_before, within_seconds=LIMIT_SECONDS, every_seconds=0.1)
+
+
+async def test_a_wildcard_is_proven_in_the_zone_of_its_project_also_if_the_controller_is_killed(
+    cluster: Cluster, place: VipPlace, authority: Acme2Certifier, names: ZoneServer
+) -> None:
+    with pytest.raises(ApiRefused, match=r"\*\.example\.org"):
+        await request_certificate(cluster, PROJECT, (f"*.{ZONE}",))
+    # The record is set, and the zone's server does not answer with it yet.
+    names.hides = True
+    await request_certificate(cluster, ZONE_PROJECT, (f"*.{ZONE}", ZONE))
+    path = f"/certificates/{ZONE_PROJECT}/www"
+
+    async def records_once_they_are_waited_for() -> int:
+        problem = (await cluster.ask(path))["certificate"]["problem"]
+        return len(names.texts(RECORD)) if f"does not have the record {RECORD} yet" in str(problem) else 0
+
+    assert await eventually(records_once_they_are_waited_for, within_seconds=LIMIT_SECONDS, every_seconds=0.1) == 2
+    cluster.kill(controller_name(1))
+    names.hides = False
+    await cluster.start_controller(2)
+    async with session() as http:
+        reference = f"directory://{ZONE_PROJECT}/www"
+        await website(cluster, place, Tenant(http, cluster.controllers, ZONE_PROJECT), reference=reference)
+    context = authority.client_context()
+    await eventually(lambda: is_verified(place, context), within_seconds=LIMIT_SECONDS, every_seconds=0.2)
+
+    async def left_once_issued() -> tuple[list[str], list[str], set[str]] | None:
+        found = (await cluster.ask(path))["certificate"]
+        if found["state"] != "issued":
+            return None
+        return sorted(found["dns_names"]), authority.orders(), names.texts(RECORD)
+
+    left = await eventually(left_once_issued, within_seconds=LIMIT_SECONDS, every_seconds=0.1)
+    assert left == ([f"*.{ZONE}", ZONE], ["valid"], set())

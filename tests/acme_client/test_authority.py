@@ -12,7 +12,7 @@ import pytest
 from evenkeel.acme_client.authority import AcmeAuthority
 from evenkeel.core.kit.errors import AuthorityRefused, AuthorityUnavailable, OrderUnknown
 from evenkeel.core.tls.acme.caa import Issuer
-from evenkeel.core.tls.acme.values import AuthorizationStatus, OrderStatus
+from evenkeel.core.tls.acme.values import AuthorizationStatus, ChallengeMethod, OrderStatus
 from evenkeel.core.tls.certificates import PrivateKey
 from tests.acme_client.authority_server import TOKEN, AuthorityServer, Response
 from tests.acme_client.test_key_pairs import private
@@ -55,6 +55,24 @@ async def test_an_order_is_made_read_and_answered(authority: AcmeAuthority, serv
         "POST /challenge",
         "POST /finalize",
     ]
+
+
+async def test_the_challenge_is_that_of_the_method_of_each_name(
+    authority: AcmeAuthority, server: AuthorityServer
+) -> None:
+    url = f"{server.root}/order/1"
+    (by_dns,) = (await authority.read(ACCOUNT, url, dns_names={"www.example.org"})).authorizations
+    assert by_dns.method is ChallengeMethod.DNS_01
+    await authority.answer(ACCOUNT, by_dns)
+    (by_http,) = (await authority.read(ACCOUNT, url, dns_names={"*.www.example.org"})).authorizations
+    assert by_http.method is ChallengeMethod.HTTP_01
+    server.responses["/authorization"] = Response({**server.authorization, "wildcard": True})
+    (wildcard,) = (await authority.read(ACCOUNT, url, dns_names={"*.www.example.org"})).authorizations
+    assert (wildcard.name, wildcard.method) == ("*.www.example.org", ChallengeMethod.DNS_01)
+    challenges = [each for each in server.authorization["challenges"] if each["type"] == "http-01"]  # type: ignore[index]
+    server.responses["/authorization"] = Response({**server.authorization, "challenges": challenges})
+    with pytest.raises(AuthorityRefused, match=r"does not offer dns-01 for www\.example\.org"):
+        await authority.read(ACCOUNT, url, dns_names={"www.example.org"})
 
 
 async def test_an_account_that_exists_is_used(authority: AcmeAuthority, server: AuthorityServer) -> None:

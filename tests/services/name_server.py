@@ -1,4 +1,4 @@
-"""A little name server of our own, with dnspython: A, AAAA and CAA records of some names, over UDP."""
+"""A little name server of our own, with dnspython: A, AAAA, CAA and other records of some names, over UDP."""
 
 import asyncio
 import ipaddress
@@ -19,6 +19,8 @@ class NameServer(asyncio.DatagramProtocol):
         self.records = dict(records)
         self.authorizations: dict[str, Sequence[str]] = {}
         """CAA records by name, as in zone files."""
+        self.others: dict[tuple[str, str], set[str]] = {}
+        """Values of other records by name and type, as in zone files."""
         self.rcode = dns.rcode.NOERROR
         self.silent = False
         self._place = host, port
@@ -40,6 +42,10 @@ class NameServer(asyncio.DatagramProtocol):
         host, port = self._transport.get_extra_info("sockname")[:2]
         return f"{host}:{port}"
 
+    def values(self, name: str, kind: str) -> set[str]:
+        """Values of other records of a name."""
+        return self.others.get((name, kind), set())
+
     def datagram_received(self, data: bytes, addr: Any) -> None:
         """Answer a query."""
         if self._transport is None or self.silent:
@@ -47,9 +53,15 @@ class NameServer(asyncio.DatagramProtocol):
         response = dns.message.make_response(dns.message.from_wire(data))
         response.flags |= dns.flags.AA | dns.flags.RA
         (question,) = response.question
-        found = self.records.get(question.name.to_text(omit_final_dot=True).lower())
-        response.set_rcode(dns.rcode.NXDOMAIN if found is None and not self.rcode else self.rcode)
-        for value in self.authorizations.get(question.name.to_text(omit_final_dot=True).lower(), ()):
+        name = question.name.to_text(omit_final_dot=True).lower()
+        found = self.records.get(name)
+        kind = dns.rdatatype.to_text(question.rdtype)
+        others = self.values(name, kind)
+        is_absent = found is None and not others and not self.rcode
+        response.set_rcode(dns.rcode.NXDOMAIN if is_absent else self.rcode)
+        if others:
+            response.answer.append(dns.rrset.from_text(question.name, 1, "IN", kind, *sorted(others)))
+        for value in self.authorizations.get(name, ()):
             if question.rdtype == dns.rdatatype.CAA:
                 response.answer.append(dns.rrset.from_text(question.name, 1, "IN", "CAA", value))
         for address in found or ():

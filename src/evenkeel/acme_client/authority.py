@@ -1,7 +1,7 @@
 """The port ``OrderingAuthority``, implemented by certbot's library in threads."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -20,10 +20,12 @@ from evenkeel.core.kit.blocking import BlockingCalls
 from evenkeel.core.kit.errors import AuthorityRefused, AuthorityUnavailable, OrderUnknown
 from evenkeel.core.resources.http_challenges import is_challenge
 from evenkeel.core.tls.acme.caa import Issuer
+from evenkeel.core.tls.acme.names import WILDCARD, without_wildcard
 from evenkeel.core.tls.acme.values import (
     AuthorityOrder,
     Authorization,
     AuthorizationStatus,
+    ChallengeMethod,
     IssuedChain,
     OrderStatus,
     RenewalWindow,
@@ -126,15 +128,15 @@ class AcmeAuthority:
 
         await self._run(account, work)
 
-    async def read(self, account: PrivateKey, url: str) -> AuthorityOrder:
+    async def read(self, account: PrivateKey, url: str, *, dns_names: Collection[str] = ()) -> AuthorityOrder:
         """Read an order and all of its authorizations."""
         if _origin_of(url) != self._origin:
             raise OrderUnknown(f"The order was made at another authority: {url[:TEXT_CHARACTERS_MAX]}")
-        return await self._run(account, lambda client: self._read(client, url), unknown=True)
+        return await self._run(account, lambda client: self._read(client, url, dns_names), unknown=True)
 
     async def answer(self, account: PrivateKey, authorization: Authorization) -> None:
         """Send the response to a challenge, which starts the validation."""
-        response = challenges.HTTP01Response(key_authorization=authorization.key_authorization)
+        response = _RESPONSES[authorization.method](key_authorization=authorization.key_authorization)
         url = self._checked(authorization.challenge_url)
         await self._run(account, lambda client: _post(client, url, response))
 
@@ -256,7 +258,7 @@ class AcmeAuthority:
             retry_after_seconds=_network_of(client).retry_after_seconds or RENEWAL_LOOK_SECONDS,
         )
 
-    def _read(self, client: ClientV2, url: str) -> AuthorityOrder:
+    def _read(self, client: ClientV2, url: str, dns_names: Collection[str]) -> AuthorityOrder:
         response = _post(client, url, None)
         wanted = _network_of(client).retry_after_seconds
         body = messages.Order.from_json(response.json())
@@ -265,7 +267,7 @@ class AcmeAuthority:
             raise ValueError(f"an order has {len(urls)} authorizations")
         # Those of a finished order are of no interest, and some authorities do not show them any more.
         is_open = OrderStatus(body.status.name) in (OrderStatus.PENDING, OrderStatus.INVALID)
-        found = tuple(self._authorization(client, each) for each in urls) if is_open else ()
+        found = tuple(self._authorization(client, each, dns_names) for each in urls) if is_open else ()
         return self._order_of(url, body, found, wanted)
 
     def _order_of(
@@ -281,23 +283,26 @@ class AcmeAuthority:
             retry_after_seconds=wanted_seconds,
         )
 
-    def _authorization(self, client: ClientV2, url: str) -> Authorization:
+    def _authorization(self, client: ClientV2, url: str, dns_names: Collection[str]) -> Authorization:
         body = messages.Authorization.from_json(_post(client, self._checked(url), None).json())
-        one = next((each for each in body.challenges if isinstance(each.chall, challenges.HTTP01)), None)
-        name = str(body.identifier.value)
+        name = without_wildcard(str(body.identifier.value).lower())
+        name = f"{WILDCARD}{name}" if body.wildcard else name
+        method = ChallengeMethod.DNS_01 if name in dns_names else ChallengeMethod.HTTP_01
+        one = next((each for each in body.challenges if isinstance(each.chall, _CHALLENGES[method])), None)
         if one is None:
-            raise AuthorityRefused(f"The authority does not offer http-01 for {name[:TEXT_CHARACTERS_MAX]}.")
+            raise AuthorityRefused(f"The authority does not offer {method} for {name[:TEXT_CHARACTERS_MAX]}.")
         token, answer = one.chall.encode("token"), one.chall.key_authorization(client.net.key)
         if not is_challenge(token, answer):
             raise ValueError("a token has other characters than those of base64url")
         return Authorization(
-            name=name.lower(),
+            name=name,
             status=_AUTHORIZATIONS.get(body.status.name, AuthorizationStatus.INVALID),
             challenge_url=self._checked(one.uri),
             token=token,
             key_authorization=answer,
             unanswered=one.status == messages.STATUS_PENDING,
             problem=_text_of(one.error),
+            method=method,
         )
 
     def _checked(self, url: str) -> str:
@@ -315,6 +320,11 @@ class AcmeAuthority:
         return url
 
 
+_CHALLENGES = {ChallengeMethod.HTTP_01: challenges.HTTP01, ChallengeMethod.DNS_01: challenges.DNS01}
+_RESPONSES = {
+    ChallengeMethod.HTTP_01: challenges.HTTP01Response,
+    ChallengeMethod.DNS_01: challenges.DNS01Response,
+}
 _AUTHORIZATIONS = {"pending": AuthorizationStatus.PENDING, "valid": AuthorizationStatus.VALID}
 
 

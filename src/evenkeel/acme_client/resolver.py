@@ -23,7 +23,7 @@ class DnsResolver:
         """Raises :class:`ValueError` for a name server that is no address."""
         self._resolver = dns.asyncresolver.Resolver(configure=not name_servers)
         if name_servers:
-            pairs = [_address_and_port(each) for each in name_servers]
+            pairs = [address_and_port(each) for each in name_servers]
             self._resolver.nameservers = [address for address, _ in pairs]
             self._resolver.nameserver_ports = dict(pairs)
         self._resolver.lifetime = timeout_seconds
@@ -41,6 +41,20 @@ class DnsResolver:
             found += [str(ipaddress.ip_address(each.address)) for each in answer]
         return tuple(sorted(set(found))[:ADDRESSES_MAX])
 
+    async def name_servers(self, zone: str) -> tuple[str, ...]:
+        """Return the addresses of the name servers in the zone's NS records; none if it has none. Raises
+        :class:`ResolverUnavailable`.
+        """
+        try:
+            answer = await self._resolver.resolve(f"{zone}.", "NS", search=False)
+        except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
+            return ()
+        except (dns.exception.DNSException, OSError) as error:
+            raise ResolverUnavailable(f"the name servers of {zone} cannot be read: {error}"[:500]) from error
+        names = [each.target.to_text(omit_final_dot=True) for each in answer][:RECORDS_MAX]
+        found = [await self.addresses(name) for name in names]
+        return tuple(dict.fromkeys(address for addresses in found for address in addresses))
+
     async def caa(self, name: str) -> tuple[CaaRecord, ...]:
         """Return the CAA records of the name, after CNAMEs."""
         try:
@@ -57,7 +71,8 @@ def _text(content: bytes) -> str:
     return content.decode("ascii", "replace")
 
 
-def _address_and_port(text: str) -> tuple[str, int]:
+def address_and_port(text: str) -> tuple[str, int]:
+    """Address and port of a name server (``192.0.2.1``, ``[2001:db8::1]:5353``). Raises :class:`ValueError`."""
     bare = text.removeprefix("[").partition("]")[0] if text.startswith("[") else text
     rest = text.partition("]")[2] if text.startswith("[") else ""
     if not text.startswith("[") and text.count(":") == 1:

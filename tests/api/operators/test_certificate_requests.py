@@ -15,6 +15,7 @@ from evenkeel.core.ports import Store
 from evenkeel.core.tls.acme.authorities import AuthorityScope
 from evenkeel.core.tls.acme.progress import Advance
 from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeProgress, AcmeState
+from evenkeel.core.tls.acme.zones import ZoneScope
 from evenkeel.core.tls.certificates import CertificateKind, NewCertificate
 from evenkeel.key_managers.directory import DirectoryKeyManager, Encryption
 from evenkeel.network.builtin import BuiltinNetwork
@@ -26,6 +27,10 @@ AUTHORITIES = (
     AuthorityScope(name="default"),
     AuthorityScope(name="own", projects=(ProjectId("p2"),)),
     AuthorityScope(name="second"),
+)
+ZONES = (
+    ZoneScope(zone="zone.example", projects=(ProjectId("p1"),)),
+    ZoneScope(zone="xn--bcher-kva.example", projects=(ProjectId("p1"),)),
 )
 
 
@@ -44,7 +49,7 @@ def app(store: Store, sink: Sink, manager: DirectoryKeyManager) -> Application:
         default_provider="dev",
         certificates=manager,
         key_manager=manager,
-        acme=AcmeRequests(maker=KeyPairs(), authorities=AUTHORITIES, names_max=3, per_project_max=2),
+        acme=AcmeRequests(maker=KeyPairs(), authorities=AUTHORITIES, names_max=3, per_project_max=2, zones=ZONES),
     )
 
 
@@ -64,6 +69,13 @@ async def test_a_request_is_stored_and_shown_as_waiting(api: Client) -> None:
     assert (await api.http.get(BASE)).json() == {"certificates": [shown]}
     kinds = [event["kind"] for event in (await api.http.get("/evenkeel/v1/events")).json()["events"]]
     assert "certificate_requested" in kinds
+
+
+async def test_wildcards_in_zones_of_the_project_are_accepted(api: Client) -> None:
+    names = ["*.zone.example", "zone.example", "*.bücher.example"]
+    answer = await api.http.post(BASE, json=body(names=names, self_signed_until_issued=True))
+    assert answer.status_code == 201
+    assert answer.json()["certificate"]["names"] == ["*.zone.example", "zone.example", "*.xn--bcher-kva.example"]
 
 
 async def test_a_self_signed_certificate_can_be_used_at_once(api: Client, manager: DirectoryKeyManager) -> None:
@@ -112,6 +124,8 @@ async def test_the_problem_of_a_request_is_shown(api: Client, store: Store) -> N
         ({"names": []}, 400, "names"),
         ({"names": ["a.example"] * 2}, 400, "repetitions"),
         ({"names": ["*.example.org"]}, 400, "'*.example.org'"),
+        ({"names": ["*.zone.example"], "project_id": "p2"}, 400, "'*.zone.example'. Value should be DNS names"),
+        ({"names": ["*.*.zone.example"]}, 400, "'*.*.zone.example'"),
         ({"names": ["192.0.2.1"]}, 400, "'192.0.2.1'"),
         ({"names": ["a\u2028b.example"]}, 400, "names"),
         ({"names": [f"{number}.example" for number in range(4)]}, 400, "1 to 3"),

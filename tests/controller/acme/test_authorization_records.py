@@ -2,8 +2,11 @@
 
 from evenkeel.controller.acme.authorization_records import AuthorizationRecords
 from evenkeel.core.tls.acme.caa import CaaRecord, Issuer
+from evenkeel.core.tls.acme.values import ChallengeMethod
 
 CA = Issuer(identities=("ca.example",), account_url="")
+
+HTTP = ChallengeMethod.HTTP_01
 
 
 class Resolver:
@@ -23,18 +26,18 @@ class Resolver:
 
 async def test_the_first_records_on_the_way_up_count() -> None:
     resolver = Resolver({"b.example": "ca.example", "example": "other.example"})
-    assert await AuthorizationRecords(resolver).problem(["a.b.example"], CA, method="http-01") == ""
+    assert await AuthorizationRecords(resolver).problem({"a.b.example": HTTP}, CA) == ""
     assert resolver.asked == ["a.b.example", "b.example"]
 
 
 async def test_each_name_is_looked_at() -> None:
     resolver = Resolver({"b.example": "other.example"})
-    problem = await AuthorizationRecords(resolver).problem(["a.example", "b.example"], CA, method="http-01")
+    problem = await AuthorizationRecords(resolver).problem({"a.example": HTTP, "b.example": HTTP}, CA)
     assert problem.startswith("The CAA records of b.example do not allow a certificate for b.example: they allow only")
 
 
 async def test_an_authority_without_a_name_is_not_looked_for() -> None:
     resolver = Resolver({"a.example": "other.example"})
     nameless = Issuer(identities=(), account_url="")
-    assert await AuthorizationRecords(resolver).problem(["a.example"], nameless, method="http-01") == ""
+    assert await AuthorizationRecords(resolver).problem({"a.example": HTTP}, nameless) == ""
     assert resolver.asked == []

@@ -1,12 +1,12 @@
 """An authority, a database and a key manager in memory, and controllers that may be killed at each effect."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.controller.acme import AcmeIssuing, AcmeParts, AcmeSettings, UsedAuthority
+from evenkeel.controller.acme import AcmeIssuing, AcmeParts, AcmeSettings, UsedAuthority, UsedZone
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.control.writes import Change
 from evenkeel.core.devices.capabilities import Capabilities
@@ -21,11 +21,14 @@ from evenkeel.core.tls.acme.values import (
     AuthorityOrder,
     Authorization,
     AuthorizationStatus,
+    ChallengeMethod,
     IssuedChain,
     OrderStatus,
     PlacedChallenges,
     RenewalWindow,
+    TxtRecord,
 )
+from evenkeel.core.tls.acme.zones import ZoneScope, record_of
 from evenkeel.core.tls.certificates import CertificateBundle, CertificateFacts, KeptCertificate, PrivateKey, Secret
 
 NOW = 1_700_000_000.0
@@ -104,9 +107,10 @@ class Database:
         self.told: list[str] = []
         self.open_orders = 0
         self.checked: list[str] = []
+        self.due = True
 
     async def take_due(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
-        if self.certificate is None:
+        if self.certificate is None or not self.due:
             return ()
         self.certificate = replace(self.certificate, turn=self.certificate.turn + 1)
         return (self.certificate,)
@@ -117,6 +121,17 @@ class Database:
         self.told += [result.told[0]] if result.told else []
         self.certificate = replace(self.certificate, progress=result.progress)
         return self.certificate
+
+    async def keep_records(self, taken: AcmeCertificate, records: Sequence[TxtRecord]) -> bool:
+        now = self.certificate
+        if now is None or (now.turn, now.records) != (taken.turn, taken.records):
+            return False
+        self.certificate = replace(now, records=tuple(records))
+        return True
+
+    async def with_left_records(self, *, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
+        now = self.certificate
+        return () if now is None or not now.records or now.progress.order_url else (now,)
 
     async def remove_unused(self, unused_seconds: float) -> int:
         return 0
@@ -167,6 +182,8 @@ class Authority:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.texts: dict[str, set[str]] = {}
+        """TXT records that it finds in the DNS, by name."""
         self.orders: list[AuthorityOrder] = []
         self.accounts: set[bytes] = set()
         self.failure: Exception | None = None
@@ -195,33 +212,48 @@ class Authority:
         self._use(account)
         self.replaced.append(replaces)
         number = len(self.orders)
-        one = Authorization(
-            name=self.asks_for,
-            status=AuthorizationStatus.PENDING,
-            challenge_url=f"https://ca.example/challenge/{number}",
-            token=f"token-{number}",
-            key_authorization=f"token-{number}.print",
-            unanswered=True,
+        wanted = names if self.asks_for in names else (self.asks_for,)
+        authorizations = tuple(
+            Authorization(
+                name=name,
+                status=AuthorizationStatus.PENDING,
+                challenge_url=f"https://ca.example/challenge/{number}",
+                token=f"token-{number}{'-' * place}",
+                key_authorization=f"token-{number}{'-' * place}.print",
+                unanswered=True,
+            )
+            for place, name in enumerate(wanted)
         )
         url = f"https://ca.example/order/{number}"
         self.orders.append(
             AuthorityOrder(
-                url=url, status=OrderStatus.PENDING, finalize_url="f", certificate_url="", authorizations=(one,)
+                url=url, status=OrderStatus.PENDING, finalize_url="f", certificate_url="", authorizations=authorizations
             )
         )
         return self.orders[-1]
 
-    async def read(self, account: PrivateKey, url: str) -> AuthorityOrder:
+    async def read(self, account: PrivateKey, url: str, *, dns_names: Collection[str] = ()) -> AuthorityOrder:
         self._use(account)
-        return self.orders[self._number(url)]
+        order = self.orders[self._number(url)]
+        methods = {True: ChallengeMethod.DNS_01, False: ChallengeMethod.HTTP_01}
+        found = tuple(replace(one, method=methods[one.name in dns_names]) for one in order.authorizations)
+        return replace(order, authorizations=found)
 
     async def answer(self, account: PrivateKey, authorization: Authorization) -> None:
         self._use(account)
         number = int(authorization.challenge_url.rpartition("/")[2])
         served = any(authorization.token in tokens for tokens in self._database.challenges.values())
-        status = AuthorizationStatus.VALID if served and self._database.applied else AuthorizationStatus.INVALID
+        if authorization.method is ChallengeMethod.DNS_01:
+            record = record_of(authorization, "")
+            served = record.value in self.texts.get(record.name, ())
+        is_valid = served and (self._database.applied or authorization.method is ChallengeMethod.DNS_01)
+        status = AuthorizationStatus.VALID if is_valid else AuthorizationStatus.INVALID
         done = replace(authorization, status=status, unanswered=False, problem="" if served else "404 of www")
-        self._change(number, authorizations=(done,), status=OrderStatus.READY if served else OrderStatus.INVALID)
+        all_ = tuple(done if one.name == done.name else one for one in self.orders[number].authorizations)
+        statuses = {one.status for one in all_}
+        result = OrderStatus.READY if statuses == {AuthorizationStatus.VALID} else OrderStatus.PENDING
+        failed = AuthorizationStatus.INVALID in statuses or not served
+        self._change(number, authorizations=all_, status=OrderStatus.INVALID if failed else result)
 
     async def finalize(self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]) -> None:
         self._use(account)
@@ -256,6 +288,38 @@ class Authority:
 
     def _change(self, number: int, **changes: Any) -> None:
         self.orders[number] = replace(self.orders[number], **changes)
+
+
+class Zone:
+    """A zone's server whose name servers are those that the authority asks."""
+
+    def __init__(self, texts: dict[str, set[str]]) -> None:
+        self.texts = texts
+        self.failure: Exception | None = None
+        self.removal_failure: Exception | None = None
+        self.late = ""
+        self.changes = 0
+
+    async def check(self, names: Sequence[str] = ()) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+    async def add(self, records: Sequence[TxtRecord]) -> None:
+        await self.check()
+        self.changes += 1
+        for one in records:
+            self.texts.setdefault(one.name, set()).add(one.value)
+
+    async def remove(self, records: Sequence[TxtRecord]) -> None:
+        if self.removal_failure is not None:
+            raise self.removal_failure
+        await self.check()
+        self.changes += 1
+        for one in records:
+            self.texts.get(one.name, set()).discard(one.value)
+
+    async def missing(self, records: Sequence[TxtRecord]) -> str:
+        return self.late
 
 
 class KeyManager:
@@ -357,6 +421,11 @@ class World:
     def __init__(self) -> None:
         self.database = Database()
         self.authority = Authority(self.database)
+        self.zone = Zone(self.authority.texts)
+        self.zones: tuple[ZoneScope, ...] = ()
+        """Zones at that server."""
+        self.clock = NOW
+        self.settings = AcmeSettings()
         self.keys = KeyManager()
         self.resolver = Resolver()
         self.driver = Driver()
@@ -367,7 +436,8 @@ class World:
         """A controller that has just started."""
         effects = self.effects
         keys = effects.of(self.keys, "add", "delete", "self_signed")
-        database: Any = effects.of(self.database, "take_due", "note", "place", "remove", "check_now")
+        database: Any = effects.of(self.database, "take_due", "note", "place", "remove", "check_now", "keep_records")
+        zone: Any = effects.of(self.zone, "add", "remove")
         authority: Any = effects.of(self.authority, "order", "read", "answer", "finalize", "download", "revoke")
         parts = AcmeParts(
             authorities={"default": UsedAuthority("https://ca.example/directory", authority)},
@@ -376,12 +446,13 @@ class World:
             certificates=keys,
             key_manager=keys,
             capabilities={"haproxy": Capabilities(http_challenges=True), "bigip": Capabilities()},
-            settings=AcmeSettings(),
+            settings=self.settings,
+            zones=[UsedZone(scope, zone) for scope in self.zones],
         )
         driver: Any = effects.of(self.driver, "accepted")
         network: Any = self.network
         return AcmeIssuing(
-            database, database, database, driver, parts, lambda low, _high: low, network=network, now=lambda: NOW
+            database, database, database, driver, parts, lambda low, _high: low, network=network, now=lambda: self.clock
         )
 
     @property

@@ -8,7 +8,14 @@ from msgspec.structs import replace
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.acme.progress import Advance
-from evenkeel.core.tls.acme.values import AcmeCertificate, AcmeProgress, AcmeState, AcmeStep, NewAcmeCertificate
+from evenkeel.core.tls.acme.values import (
+    AcmeCertificate,
+    AcmeProgress,
+    AcmeState,
+    AcmeStep,
+    NewAcmeCertificate,
+    TxtRecord,
+)
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from tests.store.ownership_world import World, world_fixture
@@ -188,6 +195,39 @@ async def test_no_more_orders_are_reserved_at_once_than_allowed(world: World) ->
     assert await world.store.acme.reserve_order(reserved, orders_max=3, lease_seconds=60.0)
     await world.store.acme.note(reserved, Advance(AcmeProgress(waits=1), 60.0), lease_seconds=60.0)
     assert await world.store.acme.reserve_order(refused, orders_max=3, lease_seconds=60.0)
+
+
+RECORDS = (TxtRecord(zone="example.org", name="_acme-challenge.example.org", value="one"),)
+
+
+async def test_records_are_kept_with_the_request_by_the_controller_whose_turn_it_is(world: World) -> None:
+    await world.store.acme.request(new())
+    slow = await taken(world)
+    assert await world.store.acme.keep_records(slow, RECORDS)
+    assert not await world.store.acme.keep_records(slow, ())  # it has others meanwhile
+    noted = await world.store.acme.note(slow, Advance(ORDERED, 0.0), lease_seconds=60.0)
+    assert noted is not None and noted.records == RECORDS
+    await world.change(schema.acme_certificate, slow.id, next_attempt_at=db_now() - 1.0)
+    quick = await taken(world)
+    assert not await world.store.acme.keep_records(noted, ())
+    assert await world.store.acme.keep_records(quick, ())
+    found = await world.store.acme.find(PROJECT, "www")
+    assert found is not None and found.records == ()
+
+
+async def test_records_are_left_if_no_order_is_open_and_no_step_is_due_soon(world: World) -> None:
+    for name in ("a", "b", "c"):
+        await world.store.acme.request(new(name))
+    ordered, soon, resting = await world.store.acme.take_due(limit=10, lease_seconds=60.0)
+    for one in (ordered, soon, resting):
+        assert await world.store.acme.keep_records(one, RECORDS)
+    await world.store.acme.note(ordered, Advance(ORDERED, 900.0), lease_seconds=60.0)
+    await world.store.acme.note(soon, Advance(AcmeProgress(), 100.0), lease_seconds=60.0)
+    await world.store.acme.note(resting, Advance(AcmeProgress(step=AcmeStep.RENEWAL), 900.0), lease_seconds=60.0)
+    (left,) = await world.store.acme.with_left_records(limit=10, rest_seconds=120.0)
+    assert (left.id, left.records) == (resting.id, RECORDS)
+    assert await world.store.acme.keep_records(left, ())
+    assert await world.store.acme.with_left_records(limit=10, rest_seconds=120.0) == ()
 
 
 async def test_a_reservation_ends_with_its_lease_and_none_is_made_after_the_turn(world: World) -> None:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from evenkeel.core.ports import KeyPairMaker
 from evenkeel.core.tls.acme.authorities import AuthorityScope
+from evenkeel.core.tls.acme.zones import ZoneScope
 
 SELF_SIGNED_DAYS = 365
 """Lifetime of self-signed certificates that listeners use until one is issued."""
@@ -20,3 +21,5 @@ class AcmeRequests(NamedTuple):
     """Limit of names of a certificate."""
     per_project_max: int
     """Limit of requested certificates of a project."""
+    zones: Sequence[ZoneScope] = ()
+    """DNS zones in which names are proven, wildcards among them."""

@@ -11,8 +11,9 @@ from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, Unsupported
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import CertificateStore
 from evenkeel.core.tls.acme.authorities import authority_for
-from evenkeel.core.tls.acme.names import RULE, checked_names
+from evenkeel.core.tls.acme.names import RULE, WILDCARD, checked_names, without_wildcard
 from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeCertificate, NewAcmeCertificate
+from evenkeel.core.tls.acme.zones import unproven_wildcards
 from evenkeel.core.tls.certificates import CertificateKind, KeptCertificate, NewCertificate
 
 _OTHER_FIELDS = ("pem", "pkcs12", "private_key", "intermediates", "passphrase")
@@ -96,7 +97,9 @@ def _checked(services: Services, acme: AcmeRequests, body: CertificateNew) -> Ne
     others = [name for name in _OTHER_FIELDS if getattr(body, name) is not None]
     if others or body.kind != CertificateKind.CERTIFICATE.value:
         raise Invalid(f"Validation failure: names cannot be given with {others[0] if others else 'kind ' + body.kind}.")
-    names = checked_names([_ascii(name) for name in body.names or ()], names_max=acme.names_max)
+    names = checked_names([_ascii(name) for name in body.names or ()], names_max=acme.names_max, wildcards=True)
+    if unproven := unproven_wildcards(project_id, names, acme.zones):
+        raise Invalid(f"Invalid input for field/attribute names. Value: '{unproven[0][:100]}'. Value should be {RULE}.")
     return NewAcmeCertificate(
         id=services.new_id(),
         project_id=project_id,
@@ -111,8 +114,9 @@ def _ascii(name: str) -> str:
     """The name in lower case, with labels of other characters encoded (IDNA 2008, UTS 46). Raises :class:`Invalid`."""
     if name.isascii():
         return name.lower()
+    wildcard = WILDCARD if name.startswith(WILDCARD) else ""
     try:
-        return idna.encode(name, uts46=True).decode("ascii")
+        return wildcard + idna.encode(without_wildcard(name), uts46=True).decode("ascii")
     except (idna.IDNAError, UnicodeError):
         raise Invalid(
             f"Invalid input for field/attribute names. Value: '{name[:100]}'. Value should be {RULE}."

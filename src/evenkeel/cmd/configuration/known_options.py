@@ -12,7 +12,7 @@ from oslo_config import cfg
 from evenkeel.cmd.configuration import sections
 from evenkeel.cmd.configuration.ini_files import DEFAULT, IniFile, section_key
 from evenkeel.cmd.configuration.unknown_options import Known
-from evenkeel.cmd.options import acme_options
+from evenkeel.cmd.options.named_sections import named_options
 
 OF_LIBRARIES = {
     "oslo_policy": "oslo.policy",
@@ -36,9 +36,9 @@ def known_options(groups: Groups, files: Sequence[IniFile]) -> Known:
     known: dict[str, set[str]] = {DEFAULT: {"config_source"}}
     # oslo.config reads more options from the sources that these sections name
     anything = {section_key(name.strip()) for name in written.get(DEFAULT, {}).get("config_source", "").split(",")}
-    authorities: dict[str | None, Sequence[cfg.Opt] | None] = {}
-    authorities.update((name, acme_options.NAMED_AUTHORITY) for name in acme_options.named_sections(written))
-    of_processes = (sections.CONTROLLER, sections.AGENT, sections.HAPROXYD, authorities)
+    named: dict[str | None, Sequence[cfg.Opt] | None] = {}
+    named.update(named_options(written))
+    of_processes = (sections.CONTROLLER, sections.AGENT, sections.HAPROXYD, named)
     for declared in (*of_processes, groups, *_of_libraries(written)):
         for group, options in declared.items():
             if options is None:

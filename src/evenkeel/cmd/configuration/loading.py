@@ -12,6 +12,7 @@ from evenkeel.cmd.configuration.sections import OptionGroups
 from evenkeel.cmd.configuration.unknown_options import unknown_problems
 from evenkeel.cmd.options import acme_options
 from evenkeel.cmd.options.device_drivers import declared_options, installed_drivers
+from evenkeel.cmd.options.named_sections import named_options
 from evenkeel.config.problems import Problems
 from evenkeel.config.values import rule_of
 
@@ -44,9 +45,9 @@ def load(name: str, arguments: Sequence[str], *, groups: OptionGroups, descripti
     known: dict[str | None, Sequence[cfg.Opt] | None] = dict(groups)
     known.update(drivers)
     if acme_options.SECTION in groups:
-        for section in acme_options.named_sections(conf.list_all_sections()):
-            conf.register_opts(acme_options.NAMED_AUTHORITY, group=section)
-            known[section] = acme_options.NAMED_AUTHORITY
+        for section, options in named_options(conf.list_all_sections()).items():
+            conf.register_opts(options, group=section)
+            known[section] = options
     with Problems() as problems:
         problems.found += unknown_problems(files, known_options(known, files))
         problems.found += _wrong_values(conf, known, files)

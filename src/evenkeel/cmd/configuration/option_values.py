@@ -8,6 +8,7 @@ from oslo_config import cfg
 from evenkeel.cmd.configuration.sections import OptionGroups
 from evenkeel.cmd.options import acme_options
 from evenkeel.cmd.options.device_drivers import declared_options
+from evenkeel.cmd.options.named_sections import named_options
 
 
 class OptionValue(NamedTuple):
@@ -29,11 +30,12 @@ class OptionValue(NamedTuple):
 
 
 def option_values(conf: cfg.ConfigOpts, groups: OptionGroups) -> Iterator[OptionValue]:
-    """Values of the options in ``groups``, of named authorities, and of the device driver if the process has one."""
+    """Values of the options in ``groups``, of named authorities and DNS zones, and of the device driver if the process
+    has one.
+    """
     listed: dict[str | None, Sequence[cfg.Opt]] = dict(groups)
     if acme_options.SECTION in groups:
-        for section in acme_options.named_sections(conf.list_all_sections()):
-            listed[section] = acme_options.NAMED_AUTHORITY
+        listed.update(named_options(conf.list_all_sections()))
     if "device_driver" in conf:
         listed[conf.device_driver] = declared_options(conf.device_driver)
     for group, options in listed.items():

@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -10,12 +9,11 @@ from urllib.parse import urlsplit
 
 from oslo_config import cfg
 
+from evenkeel.cmd.controllers.private_files import private_content
 from evenkeel.cmd.options.acme_options import NAMED_AUTHORITY, SECTION, authority_name, named_sections
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.acme.authorities import DEFAULT_AUTHORITY, AuthorityScope
 from evenkeel.core.tls.certificates import Secret
-
-_FILE_BYTES_MAX = 4096
 
 
 class AuthorityOptions(NamedTuple):
@@ -54,20 +52,15 @@ def hmac_key(options: AuthorityOptions) -> Secret | None:
     """Read the key of External Account Binding; None without. Raises :class:`ValueError` without its content."""
     if not options.eab_key_id or options.eab_key_file is None:
         return None
-    about, path = f"{options.section}.eab_key_file", Path(options.eab_key_file)
-    try:
-        mode, text = path.stat().st_mode, path.read_bytes()[:_FILE_BYTES_MAX].strip()
-    except OSError as error:
-        raise ValueError(f"{about}: {path}: unreadable ({error.strerror})") from None
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise ValueError(f"{about}: {path}: others than its owner may use it; chmod 600 {path}")
+    about, file = f"{options.section}.eab_key_file", options.eab_key_file
+    text = private_content(about, file)
     bare = text.rstrip(b"=")
     try:
         key = base64.b64decode(bare + b"=" * (-len(bare) % 4), altchars=b"-_", validate=True)
     except binascii.Error:
         key = b""
     if not key:
-        raise ValueError(f"{about}: {path}: one line in base64url is allowed")
+        raise ValueError(f"{about}: {file}: one line in base64url is allowed")
     return Secret(bare)
 
 

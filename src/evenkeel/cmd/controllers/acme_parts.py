@@ -7,6 +7,7 @@ from oslo_config import cfg
 
 from evenkeel.api.common.acme_requests import AcmeRequests
 from evenkeel.cmd.controllers.acme_authorities import configured_authorities, hmac_key
+from evenkeel.cmd.controllers.dns_zones import configured_zones, opened_zone
 from evenkeel.cmd.options.extras import pip_install
 from evenkeel.cmd.options.key_manager_options import OpenedKeyManager
 from evenkeel.controller.acme import AcmeParts, AcmeSettings, UsedAuthority
@@ -26,8 +27,10 @@ NO_ACME = OpenedAcme(None, None, close=lambda: None)
 
 def open_acme(conf: cfg.ConfigOpts, keys: OpenedKeyManager, capabilities: Mapping[str, Capabilities]) -> OpenedAcme:
     """Open the parts; sends no request yet. Raises :class:`ValueError` naming the option."""
-    configured = configured_authorities(conf)
+    configured, zones = configured_authorities(conf), configured_zones(conf)
     if not configured:
+        if zones:
+            raise ValueError(f"{zones[0].section}: needs an authority that names are proven to: acme.directory_url")
         return NO_ACME
     if keys.certificates is None or keys.key_manager is None:
         raise ValueError(
@@ -65,11 +68,13 @@ def open_acme(conf: cfg.ConfigOpts, keys: OpenedKeyManager, capabilities: Mappin
         certificates=keys.certificates,
         key_manager=keys.key_manager,
         capabilities=capabilities,
+        zones=[opened_zone(each, resolver) for each in zones],
         settings=AcmeSettings(lease_seconds=conf.acme.step_timeout, orders_max=conf.acme.orders_at_once),
     )
     requests = AcmeRequests(
         maker=maker,
         authorities=[each.scope for each in configured],
+        zones=[each.scope for each in zones],
         names_max=conf.acme.names_per_certificate,
         per_project_max=conf.acme.certificates_per_project,
     )

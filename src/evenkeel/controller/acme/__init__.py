@@ -1,5 +1,6 @@
 """Certificates by ACME: controllers take steps of orders, one controller at a time for each certificate."""
 
+from evenkeel.controller.acme.dns_proof import UsedZone
 from evenkeel.controller.acme.issuing import AcmeIssuing, AcmeParts, AcmeSettings, UsedAuthority
 
-__all__ = ["AcmeIssuing", "AcmeParts", "AcmeSettings", "UsedAuthority"]
+__all__ = ["AcmeIssuing", "AcmeParts", "AcmeSettings", "UsedAuthority", "UsedZone"]

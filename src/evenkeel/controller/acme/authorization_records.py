@@ -2,10 +2,12 @@
 authorities count refused ones.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from evenkeel.core.ports import NameResolver
 from evenkeel.core.tls.acme.caa import Issuer, caa_problem, names_to_ask
+from evenkeel.core.tls.acme.names import WILDCARD, without_wildcard
+from evenkeel.core.tls.acme.values import ChallengeMethod
 
 
 class AuthorizationRecords:
@@ -14,18 +16,18 @@ class AuthorizationRecords:
     def __init__(self, resolver: NameResolver) -> None:
         self._resolver = resolver
 
-    async def problem(self, names: Sequence[str], issuer: Issuer, *, method: str) -> str:
-        """Return why the authority may not issue; empty if it may, or if it does not say what it is called. Raises
-        :class:`ResolverUnavailable`.
+    async def problem(self, methods: Mapping[str, ChallengeMethod], issuer: Issuer) -> str:
+        """Return why the authority may not issue; empty if it may, or if it does not say what it is called.
+        ``methods``: by which each name is proven. Raises :class:`ResolverUnavailable`.
         """
         if not issuer.identities:
             return ""
-        for name in names:
-            for asked in names_to_ask(name):
+        for name, method in methods.items():
+            for asked in names_to_ask(without_wildcard(name)):
                 records = await self._resolver.caa(asked)
                 if not records:
                     continue
-                if reason := caa_problem(records, issuer, method=method):
+                if reason := caa_problem(records, issuer, method=method.value, wildcard=name.startswith(WILDCARD)):
                     return f"The CAA records of {asked} do not allow a certificate for {name}: {reason}."
                 break
         return ""

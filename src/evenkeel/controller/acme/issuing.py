@@ -12,6 +12,7 @@ from typing import NamedTuple
 import structlog
 
 from evenkeel.controller.acme.authorization_records import AuthorizationRecords
+from evenkeel.controller.acme.dns_proof import DnsProof, UsedZone
 from evenkeel.controller.acme.keys import AcmeKeys
 from evenkeel.controller.acme.readiness import NameProof
 from evenkeel.controller.driver import Driver
@@ -40,6 +41,7 @@ from evenkeel.core.ports import (
     RenewalStore,
 )
 from evenkeel.core.tls.acme import progress as p
+from evenkeel.core.tls.acme.names import WILDCARD
 from evenkeel.core.tls.acme.references import spellings
 from evenkeel.core.tls.acme.values import (
     REVOCATION_REASONS,
@@ -48,6 +50,7 @@ from evenkeel.core.tls.acme.values import (
     AuthorityOrder,
     Authorization,
     AuthorizationStatus,
+    ChallengeMethod,
     OrderStatus,
     PlacedChallenges,
     RenewalWindow,
@@ -57,7 +60,6 @@ from evenkeel.metrics.controller import ACME_RESULTS
 
 log = structlog.get_logger(__name__)
 
-HTTP_01 = "http-01"
 DUE_PER_LOOK = 8
 """Due certificates that are taken at once. Few, so that what becomes due meanwhile does not wait for slow ones."""
 UNUSED_LOOK_SECONDS = 60.0
@@ -99,6 +101,8 @@ class AcmeParts(NamedTuple):
     capabilities: Mapping[str, Capabilities]
     """Capabilities by device driver."""
     settings: AcmeSettings
+    zones: Sequence[UsedZone] = ()
+    """DNS zones in which names are proven by dns-01."""
 
 
 class AcmeIssuing:
@@ -122,6 +126,7 @@ class AcmeIssuing:
         self._authorities = parts.authorities
         self.settings = parts.settings
         self._readiness = NameProof(store, operators, parts.resolver, parts.capabilities, network)
+        self._dns = DnsProof(store, parts.zones, step_seconds=parts.settings.lease_seconds / 2)
         self._records = AuthorizationRecords(parts.resolver)
         self._keys = AcmeKeys(parts.certificates, parts.key_manager, parts.maker)
         self._uniform = uniform
@@ -133,6 +138,7 @@ class AcmeIssuing:
         if self._now() >= self._unused_look_at:
             self._unused_look_at = self._now() + UNUSED_LOOK_SECONDS
             await self._store.remove_unused(UNUSED_SECONDS)
+            await self._dns.withdraw_left(self.settings.lease_seconds)
         due = await self._store.take_due(limit=DUE_PER_LOOK, lease_seconds=self.settings.lease_seconds)
         await for_each(due, self._take_turn, at_once=self.settings.steps_at_once)
 
@@ -147,6 +153,7 @@ class AcmeIssuing:
             ended = bool(certificate.progress.order_url) and not result.progress.order_url
             if ended:
                 await self._place(certificate, {})
+                await self._dns.withdraw(certificate)
             stored = await self._store.note(certificate, result, lease_seconds=self.settings.lease_seconds)
             if stored is None:
                 log.info("certificate left to another controller", certificate=certificate.name)
@@ -183,7 +190,9 @@ class AcmeIssuing:
         if certificate.progress.step is AcmeStep.REVOKE:
             return await self._revoke(certificate, authority)
         account = await self._keys.account(authority.account)
-        order = await authority.client.read(account, certificate.progress.order_url)
+        order = await authority.client.read(
+            account, certificate.progress.order_url, dns_names=frozenset(self._dns.zones(certificate))
+        )
         # An order may have become invalid by a request that failed: only its answer gave the reason.
         if problem := _failure_of(order, certificate.progress.problem):
             return p.OrderRefused(problem=problem, retry_after_seconds=order.retry_after_seconds)
@@ -207,12 +216,21 @@ class AcmeIssuing:
 
     async def _check(self, certificate: AcmeCertificate) -> p.Event:
         authority = self._authority_of(certificate)
-        targets = await self._readiness.find(certificate)
+        by_dns = self._dns.zones(certificate)
+        by_http = [name for name in certificate.names if name not in by_dns]
+        if wildcards := [name for name in by_http if name.startswith(WILDCARD)]:
+            return p.NamesUnproven(
+                reason=f"{wildcards[0]} can be proven by dns-01 alone, and no DNS zone of the project has it."
+            )
+        targets = await self._readiness.find(certificate.project_id, by_http)
         if isinstance(targets, str):
             return p.NamesUnproven(reason=targets)
+        await self._dns.check(certificate)
         account = await self._keys.account(authority.account)
         issuer = await authority.client.issuer(account)
-        if problem := await self._records.problem(certificate.names, issuer, method=HTTP_01):
+        dns, http = ChallengeMethod.DNS_01, ChallengeMethod.HTTP_01
+        methods = {name: dns if name in by_dns else http for name in certificate.names}
+        if problem := await self._records.problem(methods, issuer):
             return p.NamesUnproven(reason=problem)
         settings = self.settings
         if not await self._store.reserve_order(
@@ -260,15 +278,23 @@ class AcmeIssuing:
 
     async def _place_step(self, certificate: AcmeCertificate, order: AuthorityOrder) -> p.Event:
         authorizations = _open_authorizations(order)
-        if not authorizations:
-            return p.ChallengesApplied()
-        targets = await self._readiness.find(certificate)
+        for one in authorizations:
+            if one.name not in certificate.names:
+                raise AuthorityRefused(f"The authority wants a validation of {one.name[:253]}, which was not ordered.")
+        by_dns = [one for one in authorizations if one.method is ChallengeMethod.DNS_01]
+        if by_dns and (missing := await self._dns.place(certificate, by_dns)):
+            return p.NotApplied(reason=missing)
+        by_http = [one for one in authorizations if one.method is ChallengeMethod.HTTP_01]
+        return await self._place_on_load_balancers(certificate, by_http) if by_http else p.ChallengesApplied()
+
+    async def _place_on_load_balancers(
+        self, certificate: AcmeCertificate, authorizations: Sequence[Authorization]
+    ) -> p.Event:
+        targets = await self._readiness.find(certificate.project_id, [one.name for one in authorizations])
         if isinstance(targets, str):
             return p.NotApplied(reason=targets)
         wanted: dict[LoadBalancerId, list[Authorization]] = {}
         for one in authorizations:
-            if one.name not in targets:
-                raise AuthorityRefused(f"The authority wants a validation of {one.name[:253]}, which was not ordered.")
             for id_ in targets[one.name]:
                 wanted.setdefault(id_, []).append(one)
         placed = await self._place(certificate, wanted)
@@ -308,6 +334,8 @@ class AcmeIssuing:
 
     async def _remove(self, certificate: AcmeCertificate) -> None:
         await self._place(certificate, {})
+        if not await self._dns.withdraw(certificate):
+            return  # repeated once the turn is over
         await self._forget_key(certificate)
         if certificate.reference:
             await self._keys.discard(certificate)

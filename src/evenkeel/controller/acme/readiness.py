@@ -1,11 +1,11 @@
-"""Whether all names of a certificate lead to load balancers of its project that can answer challenges."""
+"""Whether names of a certificate lead to load balancers of its project that can answer challenges."""
 
 from collections.abc import Mapping, Sequence
 
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.ports import AcmeStore, NameResolver, Network, OperatorStore
-from evenkeel.core.tls.acme.values import AcmeCertificate, AcmeTarget
+from evenkeel.core.tls.acme.values import AcmeTarget
 
 Targets = Mapping[str, tuple[LoadBalancerId, ...]]
 """Load balancers to which a name leads, by name."""
@@ -28,17 +28,17 @@ class NameProof:
         self._capabilities = capabilities
         self._network = network
 
-    async def find(self, certificate: AcmeCertificate) -> Targets | str:
+    async def find(self, project_id: ProjectId, names: Sequence[str]) -> Targets | str:
         """Return the load balancers of each name, or why a name cannot be proven. Raises :class:`ResolverUnavailable`,
         :class:`StoreUnavailable` and :class:`NetworkUnavailable`.
         """
         resolved: dict[str, tuple[str, ...]] = {}
-        for name in certificate.names:
+        for name in names:
             resolved[name] = await self._resolver.addresses(name)
             if not resolved[name]:
                 return f"{name} has no address in the DNS."
         every = sorted({address for addresses in resolved.values() for address in addresses})
-        by_address = await self._targets(certificate.project_id, every)
+        by_address = await self._targets(project_id, every)
         drivers = {each.name: each.device_driver for each in await self._operators.environments()}
         targets: dict[str, tuple[LoadBalancerId, ...]] = {}
         for name, addresses in resolved.items():

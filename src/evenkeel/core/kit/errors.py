@@ -219,6 +219,10 @@ class ResolverUnavailable(Unavailable):
     """The name servers are out of reach or failing, so it is unknown whether a name exists."""
 
 
+class ZoneUnavailable(Unavailable):
+    """The server of a DNS zone is out of reach, or does not accept a change. The change may have been made."""
+
+
 class DeviceUnavailable(Unavailable):
     """A device is out of reach, restarting or busy. Its state is unknown, not absent."""
 

@@ -4,7 +4,7 @@ Each port's adapters are in a package of their own; ``evenkeel.cmd`` wires them.
 ``Unavailable`` error; callers decide whether to wait.
 """
 
-from evenkeel.core.ports.acme import AcmeStore, KeyPairMaker, NameResolver, OrderingAuthority
+from evenkeel.core.ports.acme import AcmeStore, DnsZone, KeyPairMaker, NameResolver, OrderingAuthority
 from evenkeel.core.ports.attachments import AttachmentStore
 from evenkeel.core.ports.bus import Bus, Handler, Subscription, Will
 from evenkeel.core.ports.catalogue import CatalogueStore
@@ -36,6 +36,7 @@ __all__ = [
     "ClaimStore",
     "Clock",
     "Device",
+    "DnsZone",
     "FoundServices",
     "Handler",
     "ImportStore",

@@ -1,6 +1,6 @@
-"""Ports of certificates by ACME: the database, the authority, and the resolution of names."""
+"""Ports of certificates by ACME: the database, the authority, the resolution of names, and DNS zones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from evenkeel.core.control.writes import Change
@@ -16,6 +16,7 @@ from evenkeel.core.tls.acme.values import (
     NewAcmeCertificate,
     PlacedChallenges,
     RenewalWindow,
+    TxtRecord,
 )
 from evenkeel.core.tls.certificates import PrivateKey, Secret
 
@@ -81,6 +82,18 @@ class AcmeStore(Protocol):
         """
         ...
 
+    async def keep_records(self, certificate: AcmeCertificate, records: Sequence[TxtRecord]) -> bool:
+        """Store these records in place of those that the certificate has. False if its turn is over, or if it has
+        others meanwhile: then nothing was stored.
+        """
+        ...
+
+    async def with_left_records(self, *, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
+        """Return certificates without an order that have records, and whose next step is not due within
+        ``rest_seconds``.
+        """
+        ...
+
     async def targets(self, project_id: ProjectId, addresses: Sequence[str]) -> tuple[AcmeTarget, ...]:
         """Return the project's load balancers that have one of the addresses as a VIP."""
         ...
@@ -120,8 +133,10 @@ class OrderingAuthority(Protocol):
         """Revoke a certificate, PEM, for a reason by its code; nothing to do if it is revoked."""
         ...
 
-    async def read(self, account: PrivateKey, url: str) -> AuthorityOrder:
-        """Read an order and its authorizations."""
+    async def read(self, account: PrivateKey, url: str, *, dns_names: Collection[str] = ()) -> AuthorityOrder:
+        """Read an order and its authorizations, with challenges of dns-01 for ``dns_names`` and of http-01 for all
+        others.
+        """
         ...
 
     async def answer(self, account: PrivateKey, authorization: Authorization) -> None:
@@ -164,4 +179,28 @@ class NameResolver(Protocol):
 
     async def caa(self, name: str) -> tuple[CaaRecord, ...]:
         """Return the CAA records of a name itself, not of its parents. Raises :class:`ResolverUnavailable`."""
+        ...
+
+
+class DnsZone(Protocol):
+    """Port to the server of one DNS zone, whichever way it is changed. Every method raises :class:`ZoneUnavailable`
+    with the reason in words, and returns or raises in bounded time.
+    """
+
+    async def check(self, names: Sequence[str]) -> None:
+        """Check that the server accepts changes of records of these names. Changes nothing."""
+        ...
+
+    async def add(self, records: Sequence[TxtRecord]) -> None:
+        """Add records, beside others of the same names; those that exist stay."""
+        ...
+
+    async def remove(self, records: Sequence[TxtRecord]) -> None:
+        """Remove exactly these records; those that do not exist are no error."""
+        ...
+
+    async def missing(self, records: Sequence[TxtRecord]) -> str:
+        """Return which of the zone's authoritative servers does not answer with one of the records yet; empty if all
+        do.
+        """
         ...

@@ -18,6 +18,7 @@ from evenkeel.core.tls.acme.values import (
     AcmeState,
     AcmeStep,
     NewAcmeCertificate,
+    TxtRecord,
 )
 from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.engine.in_list import in_list
@@ -32,6 +33,7 @@ _use = schema.certificate_use
 # A renewal may be due in months.
 _FAR_SECONDS = 10 * 365 * 86_400.0
 _names = msgspec.json.Decoder(tuple[str, ...])
+_records = msgspec.json.Decoder(tuple[TxtRecord, ...])
 
 
 def request(connection: Connection, new: NewAcmeCertificate) -> AcmeCertificate:
@@ -175,6 +177,20 @@ def remove(connection: Connection, certificate: AcmeCertificate) -> None:
     connection.execute(delete(_row).where(_row.c.id == certificate.id, _row.c.step == AcmeStep.REMOVE.value))
 
 
+def keep_records(connection: Connection, certificate: AcmeCertificate, records: Sequence[TxtRecord]) -> bool:
+    """Replace the certificate's records unless its turn is over or they changed."""
+    own = _row.c.id == certificate.id, _row.c.turn == certificate.turn
+    known = _row.c.records == _records_text(certificate.records)
+    return connection.execute(update(_row).where(*own, known).values(records=_records_text(records))).rowcount > 0
+
+
+def with_left_records(connection: Connection, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
+    """Certificates that rest without an order, and have records."""
+    resting = in_list(_row.c.step, [AcmeStep.CHECK.value, AcmeStep.RENEWAL.value])
+    statement = select(_row).where(resting, _row.c.records != "[]", _row.c.next_attempt_at > db_now() + rest_seconds)
+    return tuple(map(_certificate_of, connection.execute(statement.order_by(_row.c.id).limit(limit))))
+
+
 def reserve_order(connection: Connection, certificate: AcmeCertificate, orders_max: int, lease_seconds: float) -> bool:
     """Reserve an order by its end, at which an unused reservation is free again."""
     # One lock for all projects: what is counted afterwards is exact.
@@ -243,4 +259,9 @@ def _certificate_of(row: Any) -> AcmeCertificate:
         created_at=row.created_at,
         next_attempt_at=row.next_attempt_at,
         reference=row.reference,
+        records=_records.decode(row.records),
     )
+
+
+def _records_text(records: Sequence[TxtRecord]) -> str:
+    return msgspec.json.encode(records).decode()

@@ -27,7 +27,11 @@ class SqlAcme:
     request_removal = write_operation(certificates.request_removal)
     request_revocation = write_operation(certificates.request_revocation)
     remove = write_operation(certificates.remove)
+    keep_records = write_operation(certificates.keep_records)
     targets = read_operation(challenges.read_targets)
+
+    async def with_left_records(self, *, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
+        return await self._db.query(lambda connection: certificates.with_left_records(connection, limit, rest_seconds))
 
     async def take_due(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
         ids = await self._db.query(lambda connection: certificates.read_due(connection, limit))

@@ -733,6 +733,7 @@ acme_certificate = Table(  # certificates requested by names: see store/acme; no
     Column("certificate_id", NAME, nullable=False, server_default=""),  # for renewal information
     Column("renew_at", Double, nullable=False, server_default="0"),
     Column("revocation", String(32), nullable=False, server_default=""),  # the reason, if it is to be revoked
+    Column("records", Text, nullable=False, server_default="[]"),  # JSON: TXT records that may be in DNS zones
     Column("turn", BigInteger, nullable=False),  # results of an earlier turn are not stored
     Column("created_at", Double, nullable=False),
     Column("next_attempt_at", Double, nullable=False, index=True),  # whoever takes the next step moves this first

@@ -1,4 +1,4 @@
-"""DNS names that a certificate may be requested for by http-01 (RFC 8555, 8.3). Pure."""
+"""DNS names that a certificate may be requested for (RFC 8555, 7.1.3). Pure."""
 
 import re
 from collections.abc import Sequence
@@ -8,8 +8,10 @@ from evenkeel.core.kit.errors import Invalid
 NAME_CHARACTERS_MAX = 253
 RULE = (
     "DNS names of two or more labels of 1 to 63 letters, digits and '-', at most 253 characters; "
-    "no wildcards and no IP addresses"
+    "no IP addresses, and '*.' before a name only in a DNS zone that is configured for the project"
 )
+WILDCARD = "*."
+"""Beginning of a name that stands for all names with one label more (RFC 8555, 7.1.3)."""
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 # The last label has a letter, so that no IPv4 address is taken for a name.
@@ -17,14 +19,27 @@ _NAME = re.compile(rf"(?:{_LABEL}\.)+(?=[a-z0-9-]*[a-z]){_LABEL}")
 _SHOWN_CHARACTERS = 100
 
 
-def checked_names(names: Sequence[str], *, names_max: int) -> tuple[str, ...]:
-    """Return the names in their order. ``names``: ASCII in lower case. Raises :class:`Invalid` naming the value."""
+def without_wildcard(name: str) -> str:
+    """Return the name that is validated for a name: itself, or what follows the wildcard."""
+    return name.removeprefix(WILDCARD)
+
+
+def is_zone_name(text: str) -> bool:
+    """Whether a DNS zone can have this name: ASCII in lower case, one label or more, without a dot at the end."""
+    return len(text) <= NAME_CHARACTERS_MAX and _NAME.fullmatch(f"a.{text}") is not None
+
+
+def checked_names(names: Sequence[str], *, names_max: int, wildcards: bool = False) -> tuple[str, ...]:
+    """Return the names in their order. ``names``: ASCII in lower case. ``wildcards``: whether these may be among them.
+    Raises :class:`Invalid` naming the value.
+    """
     if not 1 <= len(names) <= names_max:
         raise Invalid(
             f"Invalid input for field/attribute names. Value: {len(names)} names. Value should be 1 to {names_max}."
         )
     for name in names:
-        if len(name) > NAME_CHARACTERS_MAX or not _NAME.fullmatch(name):
+        bare = without_wildcard(name) if wildcards else name
+        if len(bare) > NAME_CHARACTERS_MAX or not _NAME.fullmatch(bare):
             shown = name[:_SHOWN_CHARACTERS]
             raise Invalid(f"Invalid input for field/attribute names. Value: '{shown}'. Value should be {RULE}.")
     if len(set(names)) != len(names):

@@ -28,9 +28,9 @@ class AcmeStep(StrEnum):
     """The next thing that a controller does for a requested certificate."""
 
     CHECK = "check"
-    """Check that all names lead to the project's load balancers, and make an order."""
+    """Check that all names can be proven, and make an order."""
     PLACE = "place"
-    """Put the challenges on these load balancers, until their devices have them."""
+    """Put the challenges on these load balancers, and into DNS zones, until devices and name servers have them."""
     ANSWER = "answer"
     """Let the authority validate the challenges."""
     COLLECT = "collect"
@@ -72,6 +72,16 @@ class AcmeProgress(Value):
     """Name of the reason with which the issued certificate is to be revoked; empty: it is not."""
 
 
+class TxtRecord(Value):
+    """One TXT record by which a name is proven to an authority."""
+
+    zone: str
+    """Name of the DNS zone."""
+    name: str
+    """Full name of the record, without a dot at the end."""
+    value: str
+
+
 class AcmeCertificate(Value):
     """A certificate that was requested by names."""
 
@@ -93,6 +103,8 @@ class AcmeCertificate(Value):
     """Reference ``acme://…`` of listeners that made the request, without parameters: it is removed when none has it any
     more. Empty: requested by the API, and removed by it.
     """
+    records: tuple[TxtRecord, ...] = ()
+    """Records that may be in DNS zones: stored before they are set there, until they are removed there."""
 
 
 class NewAcmeCertificate(Value):
@@ -127,19 +139,30 @@ class OrderStatus(StrEnum):
     INVALID = "invalid"
 
 
+class ChallengeMethod(StrEnum):
+    """How a name is proven, as RFC 8555 calls it."""
+
+    HTTP_01 = "http-01"
+    """By the project's load balancers, to which the name leads."""
+    DNS_01 = "dns-01"
+    """By a record in a DNS zone whose names belong to the project."""
+
+
 class Authorization(Value):
     """The authority's validation of one name of an order."""
 
     name: str
+    """Name as it was ordered, also a wildcard."""
     status: AuthorizationStatus
     challenge_url: str
-    """URL of the http-01 challenge."""
+    """URL of the challenge of this method."""
     token: str
     key_authorization: str
-    """Content that the name's web server has to return for the token. It is public."""
+    """Content that the name's web server has to return for the token by http-01. It is public."""
     unanswered: bool
     """True: the authority waits for the message that the challenge is in place."""
     problem: str = ""
+    method: ChallengeMethod = ChallengeMethod.HTTP_01
 
 
 class AuthorityOrder(Value):

@@ -1,0 +1,171 @@
+"""The port ``DnsZone``, implemented by dynamic updates (RFC 2136) that are signed by TSIG (RFC 8945)."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import dns.asyncquery
+import dns.exception
+import dns.flags
+import dns.message
+import dns.name
+import dns.rcode
+import dns.rdata
+import dns.rdataclass
+import dns.rdatatype
+import dns.tsig
+import dns.update
+
+from evenkeel.acme_client.resolver import DnsResolver, address_and_port
+from evenkeel.core.kit.errors import ZoneUnavailable
+from evenkeel.core.tls.acme.values import TxtRecord
+from evenkeel.core.tls.certificates import Secret
+
+TTL_SECONDS = 60
+SERVERS_MAX = 20
+"""Limit of authoritative servers of a zone that are looked at."""
+RECORDS_PER_MESSAGE = 100
+"""Records of one update: with the longest names they are half of the longest message, 64 KiB."""
+_REASON_CHARACTERS = 200
+_NO_VALUE = "evenkeel-check"
+
+
+class TsigKey(NamedTuple):
+    """A key that a name server shares with controllers."""
+
+    name: str
+    algorithm: str
+    """Algorithm as in key files of BIND: ``hmac-sha256``."""
+    secret: Secret
+    """The secret in base64."""
+
+
+class Rfc2136Zone:
+    """One zone. ``server``: its primary server, an address with an optional port. ``name_servers``: those that have to
+    answer with a record before it counts as set; none: those that the zone's NS records name, by ``resolver``.
+    ``timeout_seconds``: of each message.
+    """
+
+    def __init__(
+        self,
+        zone: str,
+        server: str,
+        key: TsigKey,
+        resolver: DnsResolver,
+        *,
+        name_servers: Sequence[str] = (),
+        timeout_seconds: float,
+    ) -> None:
+        """Raises :class:`ValueError` for a server that is no address, and for a secret that is no base64."""
+        self._zone = zone
+        self._place = address_and_port(server)
+        self._key = dns.tsig.Key(
+            dns.name.from_text(key.name), key.secret.reveal().decode("ascii"), dns.name.from_text(key.algorithm)
+        )
+        self._resolver = resolver
+        self._name_servers = [address_and_port(each) for each in name_servers]
+        self._timeout_seconds = timeout_seconds
+
+    async def check(self, names: Sequence[str]) -> None:
+        """Remove a record that none of the names has: BIND accepts an update without any change from every key, and
+        looks at its policy for each name of others.
+        """
+        await self.remove([TxtRecord(zone=self._zone, name=name, value=_NO_VALUE) for name in names])
+
+    async def add(self, records: Sequence[TxtRecord]) -> None:
+        """Add the records by updates of :data:`RECORDS_PER_MESSAGE` records."""
+        for part in _parts(records):
+            update = self._update()
+            for one in part:
+                update.add(_name(one.name), TTL_SECONDS, _rdata(one))
+            await self._send(update)
+
+    async def remove(self, records: Sequence[TxtRecord]) -> None:
+        """Remove the records by updates of :data:`RECORDS_PER_MESSAGE` records."""
+        for part in _parts(records):
+            update = self._update()
+            for one in part:
+                update.delete(_name(one.name), _rdata(one))
+            await self._send(update)
+
+    async def missing(self, records: Sequence[TxtRecord]) -> str:
+        """Ask all authoritative servers at the same time."""
+        servers = self._name_servers
+        if not servers:
+            servers = [(each, 53) for each in await self._resolver.name_servers(self._zone)]
+        if not servers:
+            return f"Zone {self._zone} has no name servers in the DNS."
+        found = await asyncio.gather(*(self._missing_at(each, records) for each in servers[:SERVERS_MAX]))
+        return next(filter(None, found), "")
+
+    async def _missing_at(self, server: tuple[str, int], records: Sequence[TxtRecord]) -> str:
+        for one in records:
+            query = dns.message.make_query(_name(one.name), "TXT", flags=0)
+            try:
+                async with asyncio.timeout(self._timeout_seconds):
+                    answer, _ = await dns.asyncquery.udp_with_fallback(
+                        query, server[0], timeout=self._timeout_seconds, port=server[1]
+                    )
+            except (dns.exception.DNSException, OSError, EOFError) as error:
+                return f"Name server {server[0]} of zone {self._zone} does not answer: {_reason(error)}."
+            if not any(_rdata(one) in rrset for rrset in answer.answer if rrset.rdtype == dns.rdatatype.TXT):
+                return f"Name server {server[0]} of zone {self._zone} does not have the record {one.name} yet."
+        return ""
+
+    def _update(self) -> dns.update.UpdateMessage:
+        return dns.update.UpdateMessage(
+            _name(self._zone), keyring=self._key, keyname=self._key.name, keyalgorithm=self._key.algorithm
+        )
+
+    async def _send(self, update: dns.update.UpdateMessage) -> None:
+        """Raises :class:`ZoneUnavailable` unless the server has accepted the update and signed its answer."""
+        # Without the address and the key's name, which are the operators' and not for tenants.
+        about, (address, port) = f"The primary name server of zone {self._zone}", self._place
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                # By TCP: updates do not fit into a datagram, and nothing is sent twice.
+                answer = await dns.asyncquery.tcp(update, address, timeout=self._timeout_seconds, port=port)
+        except dns.tsig.PeerError as error:
+            raise ZoneUnavailable(f"{about} does not accept the TSIG key: {_refusal(error)}.") from error
+        except (TimeoutError, dns.exception.Timeout) as error:
+            raise ZoneUnavailable(f"{about} did not answer within {self._timeout_seconds:g} s.") from error
+        except (dns.exception.DNSException, OSError, EOFError, ValueError) as error:
+            raise ZoneUnavailable(f"{about} cannot be changed: {_reason(error)}.") from error
+        if answer.rcode() != dns.rcode.NOERROR:
+            raise ZoneUnavailable(f"{about} refuses changes: {dns.rcode.to_text(answer.rcode())}.")
+        # Not every version of the library demands the signature.
+        if not answer.had_tsig:
+            raise ZoneUnavailable(f"{about} does not sign its answers by the TSIG key.")
+
+
+_REFUSALS: dict[type[dns.tsig.PeerError], str] = {
+    dns.tsig.PeerBadKey: "it has no key of this name and algorithm",
+    dns.tsig.PeerBadSignature: "it has another secret",
+    dns.tsig.PeerBadTime: "its clock differs",
+}
+
+
+def _refusal(error: dns.tsig.PeerError) -> str:
+    return _REFUSALS.get(type(error), type(error).__name__)
+
+
+def _reason(error: Exception) -> str:
+    """The reason without addresses, which the texts of operating system errors have."""
+    if isinstance(error, TimeoutError | dns.exception.Timeout):
+        return "no answer in time"
+    if isinstance(error, OSError):
+        return os.strerror(error.errno) if error.errno else type(error).__name__
+    return (str(error).rstrip(".") or type(error).__name__)[:_REASON_CHARACTERS]
+
+
+def _parts(records: Sequence[TxtRecord]) -> list[Sequence[TxtRecord]]:
+    return [records[number : number + RECORDS_PER_MESSAGE] for number in range(0, len(records), RECORDS_PER_MESSAGE)]
+
+
+def _name(text: str) -> dns.name.Name:
+    return dns.name.from_text(f"{text}.")
+
+
+def _rdata(record: TxtRecord) -> dns.rdata.Rdata:
+    return dns.rdata.from_text(dns.rdataclass.IN, dns.rdatatype.TXT, f'"{record.value}"')

@@ -1,0 +1,125 @@
+"""Opens the configured DNS zones: those of the sections ``[dns:NAME]``."""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from oslo_config import cfg
+
+from evenkeel.cmd.controllers.private_files import private_content
+from evenkeel.cmd.options.dns_options import DNS_ZONE, check_section, zone_sections
+from evenkeel.controller.acme import UsedZone
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.tls.acme.names import is_zone_name
+from evenkeel.core.tls.acme.zones import ZoneScope
+from evenkeel.core.tls.certificates import Secret
+
+if TYPE_CHECKING:
+    from evenkeel.acme_client import DnsResolver, TsigKey
+
+ALGORITHMS = ("hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512")
+_KEY = re.compile(
+    r'key\s+"?(?P<name>[A-Za-z0-9._-]{1,253})"?\s*\{'
+    r'(?=[^}]*\balgorithm\s+"?(?P<algorithm>[A-Za-z0-9.-]+)"?\s*;)'
+    r'(?=[^}]*\bsecret\s+"(?P<secret>[A-Za-z0-9+/=\s]+)"\s*;)'
+    r"[^}]*\}\s*;"
+)
+
+
+class ZoneOptions(NamedTuple):
+    """Options of one zone."""
+
+    section: str
+    zone: str
+    projects: list[str]
+    server: str
+    tsig_key_file: str | None
+    name_servers: list[str]
+    timeout: float
+
+    @property
+    def scope(self) -> ZoneScope:
+        """The projects to which names of the zone belong."""
+        return ZoneScope(zone=self.zone, projects=tuple(map(ProjectId, self.projects)))
+
+
+def configured_zones(conf: cfg.ConfigOpts) -> tuple[ZoneOptions, ...]:
+    """All zones, checked. Raises :class:`ValueError` naming section and option."""
+    found = tuple(_options(conf))
+    by_zone: dict[str, str] = {}
+    for each in found:
+        _check(each)
+        if (other := by_zone.setdefault(each.zone, each.section)) != each.section:
+            raise ValueError(f"{each.section}.zone: {each.zone!r}: [{other}] has the same zone")
+    return found
+
+
+def opened_zone(options: ZoneOptions, resolver: "DnsResolver") -> UsedZone:
+    """Open one zone; sends nothing yet. Raises :class:`ValueError` naming the option."""
+    from evenkeel.acme_client import Rfc2136Zone
+
+    key = tsig_key(options)
+    for about, servers in (("server", [options.server]), ("name_servers", options.name_servers)):
+        _check_addresses(f"{options.section}.{about}", servers)
+    server = Rfc2136Zone(
+        options.zone,
+        options.server,
+        key,
+        resolver,
+        name_servers=options.name_servers,
+        timeout_seconds=options.timeout,
+    )
+    return UsedZone(options.scope, server)
+
+
+def tsig_key(options: ZoneOptions) -> "TsigKey":
+    """Read the key of the updates. Raises :class:`ValueError` without its content."""
+    from evenkeel.acme_client import TsigKey
+
+    about, file = f"{options.section}.tsig_key_file", options.tsig_key_file
+    if file is None:
+        raise ValueError(f"{about}: not set; updates of the zone are signed by a TSIG key")
+    found = _KEY.fullmatch(private_content(about, file).decode("utf-8", "replace"))
+    if found is None:
+        raise ValueError(
+            f'{about}: {file}: key "NAME" {{ algorithm hmac-sha256; secret "…"; }}; is allowed (tsig-keygen writes it)'
+        )
+    algorithm, secret = found["algorithm"].lower().rstrip("."), "".join(found["secret"].split())
+    if algorithm not in ALGORITHMS:
+        raise ValueError(f"{about}: {file}: algorithm {algorithm}: {', '.join(ALGORITHMS)} are allowed")
+    try:
+        content = base64.b64decode(secret, validate=True)
+    except binascii.Error:
+        content = b""
+    if not content:
+        raise ValueError(f"{about}: {file}: the secret should be base64")
+    return TsigKey(found["name"], algorithm, Secret(secret.encode("ascii")))
+
+
+def _options(conf: cfg.ConfigOpts) -> Iterator[ZoneOptions]:
+    for section in zone_sections(conf.list_all_sections()):
+        check_section(section)
+        values = {option.dest: conf[section][option.dest] for option in DNS_ZONE}
+        yield ZoneOptions(section, **{**values, "zone": values["zone"].lower().rstrip(".")})
+
+
+def _check(options: ZoneOptions) -> None:
+    section = options.section
+    if not is_zone_name(options.zone):
+        raise ValueError(f"{section}.zone: {options.zone!r}: a DNS name of letters, digits and '-' is allowed")
+    if not options.projects:
+        raise ValueError(f"{section}.projects: not set; name the projects to which names of the zone belong")
+    if not options.server:
+        raise ValueError(f"{section}.server: not set; name the zone's primary name server")
+
+
+def _check_addresses(about: str, servers: list[str]) -> None:
+    from evenkeel.acme_client.resolver import address_and_port
+
+    for each in servers:
+        try:
+            address_and_port(each)
+        except ValueError as error:
+            raise ValueError(f"{about}: {error}") from None

@@ -1,0 +1,49 @@
+"""Sections ``[dns:NAME]``: DNS zones in which controllers prove names to certificate authorities by dns-01."""
+
+import re
+from collections.abc import Iterable
+
+from oslo_config import cfg
+
+PREFIX = "dns:"
+_NAMED = re.compile(r"dns:[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
+NAME_RULE = "1 to 32 letters, digits and '-'"
+
+DNS_ZONE = [
+    cfg.StrOpt("zone", default="", help="Name of the zone, such as example.org."),
+    cfg.ListOpt(
+        "projects",
+        default=[],
+        help="Ids of the projects that may request certificates for names of the zone, also wildcards, without any "
+        "other proof. A zone below this one with a section of its own is not part of it.",
+    ),
+    cfg.StrOpt(
+        "server",
+        default="",
+        help="Address of the zone's primary name server, with an optional port, which takes dynamic updates (RFC 2136) "
+        "by TCP.",
+    ),
+    cfg.StrOpt(
+        "tsig_key_file",
+        help="File with the TSIG key of the updates, as tsig-keygen writes it. Only its owner may have access.",
+    ),
+    cfg.ListOpt(
+        "name_servers",
+        default=[],
+        help="Addresses of the zone's authoritative name servers, each with an optional port, that have to answer with "
+        "a record before the authority is told; default: those that the zone's NS records name.",
+    ),
+    cfg.FloatOpt("timeout", default=5.0, min=0.5, max=30.0, help="Time-out of a message to a name server, seconds."),
+]
+"""Options of the sections ``[dns:NAME]``."""
+
+
+def zone_sections(sections: Iterable[str]) -> list[str]:
+    """Sections of DNS zones among these, in lower case."""
+    return sorted({section.lower() for section in sections if section.lower().startswith(PREFIX)})
+
+
+def check_section(section: str) -> None:
+    """Raise :class:`ValueError` unless the section has a valid name."""
+    if not _NAMED.fullmatch(section):
+        raise ValueError(f"{section}: the name after {PREFIX} should be {NAME_RULE}")

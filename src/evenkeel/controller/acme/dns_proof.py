@@ -1,0 +1,123 @@
+"""Challenges of dns-01: records in DNS zones, set before the authority validates and removed after the order.
+
+What is set is stored with the request before. A controller that dies leaves it there, to whichever continues the
+order; what a zone's server did not let go is removed later.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from itertools import groupby
+from typing import NamedTuple
+
+import structlog
+
+from evenkeel.controller.loops import for_each
+from evenkeel.core.kit.errors import StoreUnavailable, Unavailable, ZoneUnavailable
+from evenkeel.core.ports import AcmeStore, DnsZone
+from evenkeel.core.tls.acme.values import AcmeCertificate, Authorization, TxtRecord
+from evenkeel.core.tls.acme.zones import ZoneScope, record_name, record_of, zones_of
+
+log = structlog.get_logger(__name__)
+
+RECORDS_MAX = 400
+"""Limit of records of a request that may be in zones: four times those of an order with the most names."""
+LEFT_PER_LOOK = 100
+LEFT_AT_ONCE = 8
+
+
+class UsedZone(NamedTuple):
+    """A configured DNS zone."""
+
+    scope: ZoneScope
+    server: DnsZone
+
+
+class DnsProof:
+    """``step_seconds``: limit of the time for all zones of a certificate, less than a controller's turn."""
+
+    def __init__(self, store: AcmeStore, zones: Sequence[UsedZone], *, step_seconds: float) -> None:
+        self._store = store
+        self._scopes = tuple(each.scope for each in zones)
+        self._servers: Mapping[str, DnsZone] = {each.scope.zone: each.server for each in zones}
+        self._step_seconds = step_seconds
+
+    def zones(self, certificate: AcmeCertificate) -> Mapping[str, str]:
+        """The zones of the names that are proven by dns-01, by name."""
+        return zones_of(certificate.project_id, certificate.names, self._scopes)
+
+    async def check(self, certificate: AcmeCertificate) -> None:
+        """Check that the servers of all zones accept changes. Raises :class:`ZoneUnavailable`."""
+        zones = self.zones(certificate)
+        async with self._bounded():
+            for zone in sorted(set(zones.values())):
+                names = sorted({record_name(name) for name, its in zones.items() if its == zone})
+                await self._servers[zone].check(names)
+
+    async def place(self, certificate: AcmeCertificate, authorizations: Sequence[Authorization]) -> str:
+        """Set the records of the authorizations. Returns what is missing at which name server; empty: nothing. Raises
+        :class:`ZoneUnavailable`.
+        """
+        zones = self.zones(certificate)
+        wanted = [record_of(each, zones[each.name]) for each in authorizations]
+        kept = tuple(dict.fromkeys([*certificate.records, *wanted]))
+        if len(kept) > RECORDS_MAX:
+            raise ZoneUnavailable(f"{RECORDS_MAX} records of earlier orders could not be removed from DNS zones.")
+        if kept != certificate.records and not await self._store.keep_records(certificate, kept):
+            return "Another controller continues the order."
+        async with self._bounded():
+            for zone, records in _by_zone(wanted):
+                await self._servers[zone].add(records)
+            for zone, records in _by_zone(wanted):
+                if missing := await self._servers[zone].missing(records):
+                    return missing
+        return ""
+
+    async def withdraw(self, certificate: AcmeCertificate) -> bool:
+        """Remove all records of the certificate; returns whether none is left. Raises :class:`StoreUnavailable`."""
+        if not certificate.records:
+            return True
+        about = log.bind(certificate=certificate.name, project=certificate.project_id)
+        try:
+            async with self._bounded():
+                for zone, records in _by_zone(certificate.records):
+                    if zone in self._servers:
+                        await self._servers[zone].remove(records)
+                    else:
+                        about.warning("records left in a DNS zone that is not configured any more", zone=zone)
+        except StoreUnavailable:
+            raise
+        except Unavailable as error:
+            about.warning("records not removed from a DNS zone", reason=str(error))
+            return False
+        return await self._store.keep_records(certificate, ())
+
+    async def withdraw_left(self, rest_seconds: float) -> None:
+        """Remove what could not be removed at the end of orders. ``rest_seconds``: time in which no step of a
+        certificate may be due, because the next order may have the same records. Raises :class:`StoreUnavailable`.
+        """
+        left = await self._store.with_left_records(limit=LEFT_PER_LOOK, rest_seconds=rest_seconds)
+        failed: set[str] = set()
+
+        async def one(certificate: AcmeCertificate) -> None:
+            zones = {each.zone for each in certificate.records}
+            # One attempt for a zone whose server does not answer: due steps wait meanwhile.
+            if not zones & failed and not await self.withdraw(certificate):
+                failed.update(zones)
+
+        await for_each(left, one, at_once=LEFT_AT_ONCE)
+
+    @asynccontextmanager
+    async def _bounded(self) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(self._step_seconds):
+                yield
+        except TimeoutError as error:
+            raise ZoneUnavailable(
+                f"The servers of DNS zones did not finish within {self._step_seconds:g} s."
+            ) from error
+
+
+def _by_zone(records: Iterable[TxtRecord]) -> list[tuple[str, list[TxtRecord]]]:
+    ordered = sorted(records, key=lambda each: each.zone)
+    return [(zone, list(found)) for zone, found in groupby(ordered, key=lambda each: each.zone)]
