@@ -34,6 +34,7 @@ from tests.devices.services import PROJECT
 from tests.haproxyd.quick_credentials import write_agent
 from tests.services.haproxy import configured_binary
 from tests.services.process import free_port
+from tests.waiting import eventually
 
 ENVIRONMENT = "dev"
 PARTITION = f"{ENVIRONMENT}_{PROJECT}"
@@ -149,9 +150,12 @@ class Box:
 
     async def content(self) -> dict[str, Any]:
         try:
-            held = self.running.partitions.show(PARTITION).load_balancers
+            partition = self.running.partitions.get(PARTITION)
         except PartitionUnknown:
             return {}
+        # files for the next start are written after the response
+        await eventually(lambda: partition.settled is not None)
+        held = self.running.partitions.show(PARTITION).load_balancers
         return {
             **{f"held {one.id}": msgspec.to_builtins(one) for one in held},
             **self._sections(),
