@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from evenkeel.demo.acme.server import HTTP_PORT
+from evenkeel.demo.addresses import is_free
 from evenkeel.demo.cluster import DEVICES
 from evenkeel.demo.device_kinds.leftovers import haproxies_of
 
@@ -34,6 +36,7 @@ def keeps_its_promises(home: Path, device: str, pause_seconds: float) -> None:
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=840, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "all as promised" in ran.stdout
+    assert ("the certificate is issued" in ran.stdout) == is_free("127.0.0.2", HTTP_PORT)
     failed = next(line for line in ran.stdout.splitlines() if "requests failed" in line)
     assert failed.split("│")[2].strip() == "0"
     assert haproxies_of(str(home)) == []

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import contextlib
 import random
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
@@ -12,9 +13,13 @@ from pathlib import Path
 from openstack.exceptions import SDKException
 
 from evenkeel.cli.client import ClientError
-from evenkeel.demo.addresses import choose_place
+from evenkeel.demo.acme.online import OnlineAuthority
+from evenkeel.demo.acme.server import HTTP_PORT
+from evenkeel.demo.addresses import VipPlace, choose_place, is_free
+from evenkeel.demo.authority import CertificateAuthority
+from evenkeel.demo.certificate_sources import SERVER_NAME
 from evenkeel.demo.cluster import DEVICES, Cluster, agent_name
-from evenkeel.demo.configuration import Sections
+from evenkeel.demo.configuration import Sections, merge_sections
 from evenkeel.demo.controls import Controls
 from evenkeel.demo.dashboard_proxy import DashboardProxy
 from evenkeel.demo.home import DirectoryInUse, fresh_home
@@ -36,6 +41,8 @@ CONTROLLER_OPTIONS: Sections = {
 AGENT_OPTIONS: Sections = {"DEFAULT": {"report_interval": 1, "status_interval": 5}}
 
 RESTART_SECONDS = 15
+ROOT_FILE = "authority.pem"
+"""Certificate of the demo's authority, in the demo's directory."""
 
 FAILURES = (StepFailed, ProcessFailed, ClientError, SDKException, OSError)
 
@@ -97,10 +104,18 @@ async def run(directory: Path, *, device: str, once: bool, venv: Path | None = N
     """
     end_on_signals()
     narrator = open_narrator()
-    cluster = Cluster(directory, device=device, controller_options=CONTROLLER_OPTIONS, agent_options=AGENT_OPTIONS)
-    place = choose_place(random.SystemRandom())
+    place, authority = choose_place(random.SystemRandom()), CertificateAuthority()
+    root_file = written_root(authority, directory)
+    no_acme = reason_against_acme(place)
+    online = None if no_acme or venv else OnlineAuthority(authority, SERVER_NAME, place.address, root_file)
+    options = merge_sections(CONTROLLER_OPTIONS, await online.start() if online else {})
+    cluster = Cluster(directory, device=device, controller_options=options, agent_options=AGENT_OPTIONS)
     octavia = OctaviaHost(cluster, venv) if venv else None
-    story = OctaviaScenario(cluster, place, narrator, octavia) if octavia else Scenario(cluster, place, narrator)
+    story = (
+        OctaviaScenario(cluster, place, narrator, octavia)
+        if octavia
+        else Scenario(cluster, place, narrator, authority=authority, no_acme=no_acme)
+    )
     controls = Controls(cluster, HOSTS, narrator.say)
     proxy = DashboardProxy(lambda: cluster.controllers, controls)
     await proxy.start()
@@ -128,6 +143,22 @@ async def run(directory: Path, *, device: str, once: bool, venv: Path | None = N
         if octavia is not None:
             octavia.close()
         cluster.close()
+        if online is not None:
+            online.close()
+
+
+def written_root(authority: CertificateAuthority, directory: Path) -> Path:
+    """Write the authority's own certificate, which clients need; returns the file."""
+    file = directory.resolve() / ROOT_FILE
+    file.write_text(authority.root)
+    return file
+
+
+def reason_against_acme(place: VipPlace) -> str:
+    """Why the website's name cannot be proven by http-01; empty if it can be."""
+    if is_free(place.address, HTTP_PORT):
+        return ""
+    return f"port {HTTP_PORT} of {place.address}, where an authority looks, cannot be bound here (without root?)"
 
 
 def end_on_signals() -> None:
@@ -164,7 +195,7 @@ def visitor_hints(cluster: Cluster, story: Scenario) -> str:
 It stays up until Ctrl-C; what you kill is started again after {RESTART_SECONDS} s.
 Try, from another terminal with .venv/bin in its PATH:
 
-{tries(story)}
+{tries(cluster, story)}
   export EVENKEEL_ENDPOINT={",".join(cluster.controllers)}
   evenkeel status;  evenkeel top;  evenkeel agent list;  evenkeel events --follow
   kill -9 PID, or kill -STOP PID and later kill -CONT PID; agents: {agents}
@@ -174,13 +205,19 @@ Try, from another terminal with .venv/bin in its PATH:
 """
 
 
-def tries(story: Scenario) -> str:
+def tries(cluster: Cluster, story: Scenario) -> str:
     """Commands that send requests to the load balancer and to its API."""
     if isinstance(story, OctaviaScenario):
         return (
             f"  curl {story.place.url}\n  curl -H 'X-Project-Id: {PROJECT}' {story.endpoint}/v2.0/lbaas/loadbalancers"
         )
-    return f"  curl {story.place.url}\n  curl --insecure {story.place.https_url}"
+    return f"  curl {story.place.url}\n  {verified_fetch(cluster.directory / ROOT_FILE, story.place)}"
+
+
+def verified_fetch(root_file: Path, place: VipPlace) -> str:
+    """Command that fetches the website by HTTPS and trusts the demo's authority alone."""
+    server = f"{SERVER_NAME}:{place.https_port}"
+    return f"curl --cacert {shlex.quote(str(root_file))} --resolve {server}:{place.address} https://{server}/"
 
 
 def report(outcome: DemoResult, narrator: Narrator) -> int:

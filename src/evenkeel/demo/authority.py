@@ -2,11 +2,20 @@
 
 import hashlib
 import ssl
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from evenkeel.cli.client import API, Client
+
+VALID_DAYS = 30
+_CLOCK_SKEW = timedelta(hours=1)
 
 
 class IssuedCertificate(NamedTuple):
@@ -18,14 +27,26 @@ class IssuedCertificate(NamedTuple):
 
 
 class CertificateAuthority:
-    """Signs certificates of web servers."""
+    """Signs certificates of web servers. ``issued``: SHA-256 of each of them in DER, the newest last."""
 
     def __init__(self) -> None:
         self._authority = trustme.CA()
+        self.issued: list[str] = []
+
+    @property
+    def root(self) -> str:
+        """The certificate of the authority itself (PEM), by which clients verify the others."""
+        return self._authority.cert_pem.bytes().decode()
 
     def client_context(self) -> ssl.SSLContext:
         """TLS context of a client that trusts only this authority."""
-        return ssl.create_default_context(cadata=self._authority.cert_pem.bytes().decode())
+        return ssl.create_default_context(cadata=self.root)
+
+    def server_context(self, name: str) -> ssl.SSLContext:
+        """TLS context of a server of its own with this name or address."""
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self._authority.issue_cert(name).configure_cert(context)
+        return context
 
     def issue(self, name: str) -> IssuedCertificate:
         """Create a key, and issue a certificate for this DNS name."""
@@ -34,8 +55,37 @@ class CertificateAuthority:
         return IssuedCertificate(
             certificate=certificate,
             private_key=leaf.private_key_pem.bytes().decode(),
-            sha256=hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate)).hexdigest(),
+            sha256=self._recorded(ssl.PEM_cert_to_DER_cert(certificate)),
         )
+
+    def sign(self, request: x509.CertificateSigningRequest) -> str:
+        """Issue a certificate (PEM) for the names and the key of a request, which the caller has checked."""
+        issuer = x509.load_pem_x509_certificate(self.root.encode())
+        key = load_pem_private_key(self._authority.private_key_pem.bytes(), password=None)
+        assert isinstance(key, EllipticCurvePrivateKey)  # noqa: S101  # trustme's default
+        names = request.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        now = datetime.now(UTC)
+        leaf = (
+            x509.CertificateBuilder()
+            .subject_name(request.subject)
+            .issuer_name(issuer.subject)
+            .public_key(request.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - _CLOCK_SKEW)
+            .not_valid_after(now + timedelta(days=VALID_DAYS))
+            .add_extension(names, critical=False)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
+            .sign(key, hashes.SHA256())
+        )
+        self._recorded(leaf.public_bytes(Encoding.DER))
+        return leaf.public_bytes(Encoding.PEM).decode()
+
+    def _recorded(self, certificate: bytes) -> str:
+        fingerprint = hashlib.sha256(certificate).hexdigest()
+        self.issued.append(fingerprint)
+        return fingerprint
 
 
 def add_certificate(

@@ -10,6 +10,8 @@ import time
 
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace
+from evenkeel.demo.authority import CertificateAuthority
+from evenkeel.demo.certificate_sources import ByAcme, CertificateSource, FromFile
 from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.demo.https import HttpsWebsite
@@ -27,14 +29,25 @@ NAME = "website"
 
 
 class Scenario:
-    """One run. The steps depend on each other and run in the order of their definition."""
+    """One run. The steps depend on each other and run in the order of their definition. ``authority`` signs the
+    website's certificates (None: one of its own); ``no_acme``: why the controllers do not request them from it; empty:
+    they do.
+    """
 
     provider = ""
     """Provider of the load balancer; empty: the cluster's environment."""
     creates_at = "controller 1"
     accepts_at = "controller 2"
 
-    def __init__(self, cluster: Cluster, place: VipPlace, narrator: Narrator) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        place: VipPlace,
+        narrator: Narrator,
+        *,
+        authority: CertificateAuthority | None = None,
+        no_acme: str = "",
+    ) -> None:
         self.outcome = DemoResult(
             create_writes_promised=cluster.side.create_writes_promised,
         )
@@ -45,6 +58,8 @@ class Scenario:
         self._narrator = narrator
         self._say = narrator.say
         self._tenants: dict[int, Tenant] = {}
+        self._authority = authority or CertificateAuthority()
+        self._no_acme = no_acme
         self._load_balancer_id = self._project_id = self._subnet_id = ""
         self._https: HttpsWebsite | None = None
 
@@ -123,8 +138,11 @@ class Scenario:
         await until(self._all_backends_answer, "answers from every backend")
 
     async def _serve_https(self) -> HttpsWebsite:
-        client = self._cluster.client(1)
-        self._https = HttpsWebsite(self.place, client, self._tenants[1], self.outcome, self._say)
+        client, authority = self._cluster.client(1), self._authority
+        source: CertificateSource = ByAcme(client, self._say)
+        if self._no_acme:
+            source = FromFile(authority, client, self._say, reason=self._no_acme)
+        self._https = HttpsWebsite(self.place, authority, source, self._tenants[1], self.outcome, self._say)
         await self._https.serve(self._load_balancer_id, self._project_id, NAME)
         return self._https
 

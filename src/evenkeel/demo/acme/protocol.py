@@ -1,0 +1,242 @@
+"""The server's side of ACME (RFC 8555), as much as the demo needs: http-01, everything in memory, no I/O of its own."""
+
+import json
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from acme.jws import JWS
+from cryptography import x509
+from josepy.b64 import b64decode, b64encode
+from josepy.errors import Error as JoseError
+from josepy.jwk import JWK, JWKEC, JWKRSA
+
+PENDING, READY, VALID, INVALID = "pending", "ready", "valid", "invalid"
+NAMES_MAX = 10
+
+Headers = tuple[tuple[str, str], ...]
+
+
+class Response(NamedTuple):
+    """An HTTP response without its usual headers."""
+
+    status: int
+    body: bytes
+    headers: Headers = ()
+
+
+class AcmeProblem(Exception):
+    """A request is refused; ``kind`` is one of RFC 8555, 6.7."""
+
+    def __init__(self, kind: str, detail: str, status: int = 400) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.document = {"type": f"urn:ietf:params:acme:error:{kind}", "detail": detail, "status": status}
+
+
+@dataclass
+class Proof:
+    """An authorization with its only challenge: whether the account has this name."""
+
+    name: str
+    token: str
+    status: str = PENDING
+    problem: dict[str, Any] | None = None
+
+
+@dataclass
+class OrderState:
+    """An order of an account, named by the account's URL."""
+
+    account: str
+    proofs: tuple[Proof, ...]
+    certificate: str = ""
+
+    @property
+    def names(self) -> set[str]:
+        return {proof.name for proof in self.proofs}
+
+    @property
+    def status(self) -> str:
+        """The order's status, which follows from its authorizations."""
+        states = {proof.status for proof in self.proofs}
+        if self.certificate:
+            return VALID
+        if INVALID in states:
+            return INVALID
+        return READY if states == {VALID} else PENDING
+
+
+class _Request(NamedTuple):
+    """A request whose signature is right."""
+
+    key: JWK
+    account: str
+    payload: Any
+
+
+class AcmeProtocol:
+    """``root``: the server's URL. ``fetch``: returns what a name answers for a path by HTTP, or raises OSError.
+    ``sign``: returns the certificate (PEM) for a request. Thread-safe.
+    """
+
+    def __init__(
+        self, root: str, *, fetch: Callable[[str, str], str], sign: Callable[[x509.CertificateSigningRequest], str]
+    ) -> None:
+        self._root = root
+        self._fetch = fetch
+        self._sign = sign
+        self._lock = threading.Lock()
+        self._nonces: set[bytes] = set()
+        self._accounts: dict[str, JWK] = {}
+        self._orders: list[OrderState] = []
+
+    def respond(self, method: str, path: str, body: bytes) -> Response:
+        """The response to any request, with a new nonce."""
+        with self._lock:
+            try:
+                found = self._posted(path, body) if method == "POST" else self._read(path)
+            except AcmeProblem as problem:
+                found = _json(problem.status, problem.document)
+            nonce = secrets.token_bytes(16)
+            self._nonces.add(nonce)
+        return found._replace(headers=(("Replay-Nonce", b64encode(nonce).decode()), *found.headers))
+
+    def _read(self, path: str) -> Response:
+        if path == "/nonce":
+            return Response(200, b"")
+        if path != "/directory":
+            raise AcmeProblem("malformed", "POST is needed", 405)
+        paths = {"newNonce": "nonce", "newAccount": "account", "newOrder": "order", "revokeCert": "revocation"}
+        return _json(200, {name: f"{self._root}/{each}" for name, each in paths.items()})
+
+    def _posted(self, path: str, body: bytes) -> Response:
+        request = self._verified(path, body)
+        kind, *numbers = path.strip("/").split("/")
+        if not numbers and kind in ("account", "order", "revocation"):
+            return {"account": self._account, "order": self._order, "revocation": self._revocation}[kind](request)
+        number, order = self._own_order(request, numbers)
+        if kind == "order":
+            return self._shown(200, number, order)
+        if kind == "finalize":
+            order.certificate = self._issued(order, request.payload)
+            return self._shown(200, number, order)
+        if kind == "certificate" and order.certificate:
+            return Response(200, order.certificate.encode(), (("Content-Type", "application/pem-certificate-chain"),))
+        place, proof = _proof(order, numbers)
+        url = f"{self._root}/challenge/{number}/{place}"
+        if kind == "authorization":
+            identifier = {"type": "dns", "value": proof.name}
+            return _json(200, {"status": proof.status, "identifier": identifier, "challenges": [_shown(proof, url)]})
+        if kind == "challenge":
+            if proof.status == PENDING:
+                self._validate(proof, request.key)
+            return _json(200, _shown(proof, url))
+        raise _unknown()
+
+    def _verified(self, path: str, body: bytes) -> _Request:
+        """The request's content. Raises :class:`AcmeProblem` unless it is signed by its account for this path, once."""
+        try:
+            signed = JWS.json_loads(body.decode())
+            header = signed.signature.combined
+            payload = json.loads(signed.payload) if signed.payload else None
+        except (JoseError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise AcmeProblem("malformed", "the body is no signed JSON") from error
+        account = "" if path == "/account" else str(header.kid or "")
+        key = self._accounts.get(account) if account else header.jwk
+        if not isinstance(key, JWKEC | JWKRSA) or (not account and path != "/account"):
+            raise AcmeProblem("accountDoesNotExist", "the account is not known")
+        if header.url != f"{self._root}{path}" or not signed.verify(key):
+            raise AcmeProblem("unauthorized", "the signature is not of this account for this URL", 403)
+        if header.nonce not in self._nonces:
+            raise AcmeProblem("badNonce", "the nonce is not known, or used already")
+        self._nonces.remove(header.nonce)
+        return _Request(key, account, payload)
+
+    def _account(self, request: _Request) -> Response:
+        known = next((url for url, key in self._accounts.items() if key == request.key), None)
+        url = known or f"{self._root}/account/{len(self._accounts) + 1}"
+        self._accounts[url] = request.key
+        return _json(200 if known else 201, {"status": VALID}, (("Location", url),))
+
+    def _order(self, request: _Request) -> Response:
+        try:
+            names = [each["value"].lower() for each in request.payload["identifiers"] if each["type"] == "dns"]
+        except (TypeError, KeyError, AttributeError) as error:
+            raise AcmeProblem("malformed", "identifiers: a list of names is needed") from error
+        if not 1 <= len(names) <= NAMES_MAX:
+            raise AcmeProblem("malformed", f"identifiers: 1 to {NAMES_MAX} names are possible")
+        order = OrderState(request.account, tuple(Proof(name, secrets.token_urlsafe(32)) for name in names))
+        self._orders.append(order)
+        number = len(self._orders) - 1
+        return self._shown(201, number, order)
+
+    def _revocation(self, request: _Request) -> Response:
+        """Accept it; nobody asks this authority whether a certificate is revoked."""
+        return Response(200, b"")
+
+    def _own_order(self, request: _Request, numbers: list[str]) -> tuple[int, OrderState]:
+        number = int(numbers[0]) if numbers and numbers[0].isdecimal() else -1
+        if not 0 <= number < len(self._orders) or self._orders[number].account != request.account:
+            raise _unknown()
+        return number, self._orders[number]
+
+    def _shown(self, status: int, number: int, order: OrderState) -> Response:
+        body: dict[str, Any] = {
+            "status": order.status,
+            "identifiers": [{"type": "dns", "value": proof.name} for proof in order.proofs],
+            "authorizations": [f"{self._root}/authorization/{number}/{each}" for each in range(len(order.proofs))],
+            "finalize": f"{self._root}/finalize/{number}",
+        }
+        if order.certificate:
+            body["certificate"] = f"{self._root}/certificate/{number}"
+        problem = next((proof.problem for proof in order.proofs if proof.problem), None)
+        if problem:
+            body["error"] = problem
+        return _json(status, body, (("Location", f"{self._root}/order/{number}"),))
+
+    def _validate(self, proof: Proof, key: JWK) -> None:
+        expected = f"{proof.token}.{b64encode(key.thumbprint()).decode()}"
+        try:
+            found = self._fetch(proof.name, f"/.well-known/acme-challenge/{proof.token}").strip()
+        except OSError as error:
+            proof.problem = AcmeProblem("connection", f"{proof.name} does not answer: {error}").document
+        else:
+            if found != expected:
+                proof.problem = AcmeProblem("unauthorized", f"{proof.name} answers {found[:100]!r}", 403).document
+        proof.status = INVALID if proof.problem else VALID
+
+    def _issued(self, order: OrderState, payload: Any) -> str:
+        if order.status != READY:
+            raise AcmeProblem("orderNotReady", f"the order is {order.status}", 403)
+        try:
+            request = x509.load_der_x509_csr(b64decode(payload["csr"]))
+            names = request.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        except (TypeError, KeyError, ValueError, x509.ExtensionNotFound) as error:
+            raise AcmeProblem("badCSR", "the certificate request cannot be read") from error
+        if set(names.get_values_for_type(x509.DNSName)) != order.names or not request.is_signature_valid:
+            raise AcmeProblem("badCSR", "the certificate request has other names than the order, or a wrong signature")
+        return self._sign(request)
+
+
+def _proof(order: OrderState, numbers: list[str]) -> tuple[int, Proof]:
+    place = int(numbers[1]) if len(numbers) == 2 and numbers[1].isdecimal() else -1
+    if not 0 <= place < len(order.proofs):
+        raise _unknown()
+    return place, order.proofs[place]
+
+
+def _shown(proof: Proof, url: str) -> dict[str, Any]:
+    error = {"error": proof.problem} if proof.problem else {}
+    return {"type": "http-01", "url": url, "token": proof.token, "status": proof.status, **error}
+
+
+def _unknown() -> AcmeProblem:
+    return AcmeProblem("malformed", "there is no such object", 404)
+
+
+def _json(status: int, body: Any, headers: Headers = ()) -> Response:
+    kind = "application/problem+json" if status >= 400 else "application/json"
+    return Response(status, json.dumps(body).encode(), (("Content-Type", kind), *headers))

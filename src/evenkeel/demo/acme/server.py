@@ -1,0 +1,110 @@
+"""The demo's authority for ACME clients: an HTTPS server in threads of this process."""
+
+import http.client
+import sys
+import threading
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingTCPServer
+from typing import Any
+
+from evenkeel.demo.acme.protocol import AcmeProtocol
+from evenkeel.demo.authority import CertificateAuthority
+
+HTTP_PORT = 80
+"""The port at which RFC 8555 wants http-01 to be answered."""
+FETCH_SECONDS = 5.0
+IDLE_SECONDS = 60.0
+BODY_BYTES_MAX = 64 * 1024
+ANSWER_BYTES_MAX = 1024
+
+
+class _Server(ThreadingTCPServer):
+    # Not HTTPServer, which looks for the name of its address and may wait for a resolver.
+    daemon_threads = True
+    block_on_close = False
+    protocol: AcmeProtocol
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Report errors, but not clients that go away."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = IDLE_SECONDS
+    server: _Server
+
+    def do_GET(self) -> None:
+        length = self.headers.get("Content-Length") or "0"
+        if not length.isdecimal() or int(length) > BODY_BYTES_MAX:
+            self.send_error(413)
+            return
+        found = self.server.protocol.respond(self.command, self.path, self.rfile.read(int(length)))
+        self.send_response(found.status)
+        for name, value in found.headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(found.body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(found.body)
+
+    do_HEAD = do_POST = do_GET
+
+    def log_message(self, *_: object) -> None:
+        """The demo's own output tells what happens."""
+
+
+class AcmeServer:
+    """Proves names by http-01 at their ``addresses``. ``http_port``: port that it connects to."""
+
+    def __init__(
+        self, authority: CertificateAuthority, addresses: Mapping[str, str], *, http_port: int = HTTP_PORT
+    ) -> None:
+        self._addresses = dict(addresses)
+        self._http_port = http_port
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server.socket = authority.server_context("127.0.0.1").wrap_socket(
+            # The handshake is made by the thread of the connection.
+            self._server.socket,
+            server_side=True,
+            do_handshake_on_connect=False,
+        )
+        self._root = f"https://127.0.0.1:{self._server.server_address[1]}"
+        self._server.protocol = AcmeProtocol(self._root, fetch=self._fetch, sign=authority.sign)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="acme-server", daemon=True
+        )
+
+    @property
+    def directory_url(self) -> str:
+        """URL of the ACME directory."""
+        return f"{self._root}/directory"
+
+    def start(self) -> None:
+        """Begin to answer."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop serving."""
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._thread.join()
+        self._server.server_close()
+
+    def _fetch(self, name: str, path: str) -> str:
+        """Return the name's answer for the path. Raises OSError."""
+        if name not in self._addresses:
+            raise OSError("the name has no address")
+        connection = http.client.HTTPConnection(self._addresses[name], self._http_port, timeout=FETCH_SECONDS)
+        try:
+            connection.request("GET", path, headers={"Host": name})
+            answer = connection.getresponse()
+            if answer.status != 200:
+                raise OSError(f"HTTP status {answer.status}")
+            return answer.read(ANSWER_BYTES_MAX).decode("latin-1")
+        except http.client.HTTPException as error:
+            raise OSError(f"no HTTP answer ({type(error).__name__})") from error
+        finally:
+            connection.close()

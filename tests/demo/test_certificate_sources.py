@@ -1,0 +1,82 @@
+"""The source of the website's certificate, with and without a port 80 that an authority can look at."""
+
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from evenkeel.cli.client import API, Client
+from evenkeel.demo import __main__ as demo
+from evenkeel.demo import waiting
+from evenkeel.demo.addresses import VipPlace
+from evenkeel.demo.authority import CertificateAuthority
+from evenkeel.demo.certificate_sources import ByAcme, FromFile
+from evenkeel.demo.waiting import StepFailed
+
+PATH = f"{API}/certificates/p/website"
+PLACE = VipPlace(cidr="127.0.0.0/24", address="127.0.0.1", port=20_000, https_port=20_001)
+
+
+class Controllers:
+    """Stands for the client of the operators' API: keeps what is sent, and shows a certificate in these states."""
+
+    def __init__(self, *states: str) -> None:
+        self.sent: list[tuple[str, Any]] = []
+        self._states = list(states)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        self.sent.append((path, body))
+        return {"certificate": {"reference": "directory://p/website"}}
+
+    put = post
+
+    def get(self, path: str, _: Mapping[str, Any]) -> Any:
+        assert path == PATH
+        state = self._states.pop(0) if len(self._states) > 1 else self._states[0]
+        return {"certificate": {"state": state, "problem": "no answer", "reference": "directory://p/website"}}
+
+
+async def test_a_certificate_is_requested_by_its_name_and_used_once_it_is_issued() -> None:
+    controllers, said = Controllers("waiting", "ordering", "issued"), list[str]()
+    source = ByAcme(cast(Client, controllers), said.append)
+    assert await source.first("p") == "directory://p/website"
+    await source.next("p")
+    request = {"project_id": "p", "name": "website", "names": ["www.example.org"]}
+    assert controllers.sent == [
+        (f"{API}/certificates", {"certificate": request}),
+        (f"{PATH}/revoke", {"revocation": {"reason": "superseded"}}),
+    ]
+
+
+async def test_a_certificate_that_is_not_issued_fails_the_step_with_its_problem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(waiting, "STEP_SECONDS", 0.0)
+    source = ByAcme(cast(Client, Controllers("failed")), lambda _: None)
+    with pytest.raises(StepFailed, match="it is failed: no answer"):
+        await source.first("p")
+
+
+async def test_a_certificate_is_added_and_the_reason_said_where_no_authority_can_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with socket.create_server((PLACE.address, 0)) as other:
+        monkeypatch.setattr(demo, "HTTP_PORT", other.getsockname()[1])
+        reason = demo.reason_against_acme(PLACE)
+    assert f"port {demo.HTTP_PORT} of 127.0.0.1" in reason
+    authority, controllers, said = CertificateAuthority(), Controllers(), list[str]()
+    source = FromFile(authority, cast(Client, controllers), said.append, reason=reason)
+    assert await source.first("p") == "directory://p/website"
+    await source.next("p")
+    assert [body["certificate"]["replace"] for _, body in controllers.sent[:2]] == [False, True]
+    assert len(authority.issued) == 2
+    assert any(reason in line for line in said)
+
+
+def test_the_printed_command_names_the_root_and_the_address(tmp_path: Path) -> None:
+    assert demo.verified_fetch(tmp_path / "authority.pem", PLACE) == (
+        f"curl --cacert {tmp_path}/authority.pem --resolve www.example.org:20001:127.0.0.1 "
+        "https://www.example.org:20001/"
+    )
