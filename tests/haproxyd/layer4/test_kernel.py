@@ -307,6 +307,15 @@ async def test_ipv6_clients_reach_ipv6_members(lab: Lab, host: Host, members: li
     assert {await lab.ask(VIP) for _ in range(5)} == {"m1"}
 
 
+async def test_ipv6_flows_end_with_their_member(lab: Lab, host: Host) -> None:
+    left, stays = [await lab.member(number, six=True) for number in (8, 9)]
+    host.serve(balancer(left, vips=(VIP6,)))
+    clients = [lab.open_client(VIP6) for _ in range(3)]
+    assert {await client.ask() for client in clients} == {"m8"}
+    host.serve(balancer(stays, vips=(VIP6,)))
+    assert [await client.ask() for client in clients] == ["m9"] * 3
+
+
 async def test_tenants_are_apart(lab: Lab, host: Host, members: list[Member]) -> None:
     host.serve(balancer(members[0]), partition="p_1")
     host.serve(balancer(members[1], port=PORT + 1), partition="p_2")

@@ -99,15 +99,17 @@ def _family(service: Service) -> int:
 
 
 def _selection(service: Service) -> bytes:
-    """Has the kernel (5.8 and later) select the service's flows; an earlier one dumps all of the family."""
+    """Has the kernel (5.8 and later) select the service's flows, and maybe others; an earlier one dumps all of the
+    family."""
     address = ipaddress.ip_address(service.address)
-    ip = attribute(_DESTINATION6 if address.version == 6 else _DESTINATION4, address.packed)
     protocol = attribute(_NUMBER, bytes([PROTOCOL_NUMBERS[service.protocol]]))
     port = attribute(_DESTINATION_PORT, struct.pack("!H", service.port))
-    chosen = struct.pack("=I", _BY_ADDRESS | _BY_PROTOCOL | _BY_PORT)
-    return nested(_ORIGINAL, nested(_TUPLE_IP, ip), nested(_TUPLE_PROTOCOL, protocol, port)) + nested(
-        _FILTER, attribute(_FILTER_ORIGINAL, chosen)
-    )
+    parts, chosen = [nested(_TUPLE_PROTOCOL, protocol, port)], _BY_PROTOCOL | _BY_PORT
+    # of IPv6, kernels (6.18, too) select the flows of all other addresses
+    if address.version == 4:
+        parts.append(nested(_TUPLE_IP, attribute(_DESTINATION4, address.packed)))
+        chosen |= _BY_ADDRESS
+    return nested(_ORIGINAL, *parts) + nested(_FILTER, attribute(_FILTER_ORIGINAL, struct.pack("=I", chosen)))
 
 
 def all_of_protocol(protocol: str) -> bytes:
