@@ -15,7 +15,7 @@ import struct
 import subprocess
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -103,6 +103,11 @@ class Member(asyncio.DatagramProtocol):
             self._transport.close()
             self._transport = None
 
+    def send(self, data: bytes, target: tuple[str, int]) -> None:
+        """Send a datagram that nobody asked for."""
+        assert self._transport is not None
+        self._transport.sendto(data, target)
+
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         if data:  # an empty one is a check
             self.received += 1
@@ -117,6 +122,12 @@ class Client:
     def __init__(self, opened: socket.socket, where: tuple[str, int]) -> None:
         self.socket = opened
         self._where = where
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Its own address and port."""
+        address, port, *_ = self.socket.getsockname()
+        return address, port
 
     async def ask(self, limit_seconds: float = 10.0) -> str:
         """The answer to one datagram: a member's name, ``refused`` or ``silence``."""
@@ -205,7 +216,7 @@ class Lab:
         """One more member, which answers."""
         address = f"2001:db8:1::{100 + number}" if six else f"10.91.0.{100 + number}"
         nodad = ("nodad",) if six else ()
-        ip("-n", self.servers, "address", "add", f"{address}/{64 if six else 24}", "dev", "eth0", *nodad)
+        ip("-n", self.servers, "address", "replace", f"{address}/{64 if six else 24}", "dev", "eth0", *nodad)
         made = Member(self.servers, f"m{number}", address, port)
         await made.start()
         self._members.append(made)
@@ -234,6 +245,15 @@ class Lab:
         finally:
             client.close()
             self._clients.remove(client)
+
+    @contextlib.contextmanager
+    def all_datagrams(self, *, six: bool) -> Iterator[socket.socket]:
+        """Gets every datagram that reaches the clients' host."""
+        family = socket.AF_INET6 if six else socket.AF_INET
+        raw = in_namespace(self.client, lambda: socket.socket(family, socket.SOCK_RAW, socket.IPPROTO_UDP))
+        raw.setblocking(False)
+        with contextlib.closing(raw):
+            yield raw
 
     async def send_flows(self, count: int, members: list[Member], address: str = VIP, port: int = PORT) -> Counter[str]:
         """Send a datagram in each of so many flows, and count the members that received them."""

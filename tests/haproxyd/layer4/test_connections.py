@@ -6,6 +6,7 @@ import socket
 import struct
 import time
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,7 @@ from evenkeel.haproxyd.layer4.elements import FlowTarget, Service
 from evenkeel.haproxyd.ports import PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.haproxyd.layer4.configs import balancer
-from tests.haproxyd.layer4.lab import PORT, VIP, Lab, in_namespace, ip
+from tests.haproxyd.layer4.lab import CLIENT, PORT, VIP, Lab, in_namespace, ip
 
 SERVICE = Service(protocol="tcp", address=VIP, port=PORT)
 ONE, TWO = (FlowTarget(address=f"10.91.0.{number}", port=5000) for number in (1, 2))
@@ -30,6 +31,12 @@ class Answering:
         self._lab = lab
         self._server: asyncio.Server | None = None
         self._open: list[asyncio.StreamWriter] = []
+
+    @property
+    def peer(self) -> tuple[str, int]:
+        """The client of the newest connection, as the member sees it."""
+        address, port = self._open[-1].get_extra_info("peername")
+        return address, port
 
     async def start(self) -> wire.BackendServer:
         ip("-n", self._lab.servers, "address", "replace", f"{self.address}/24", "dev", "eth0")
@@ -263,17 +270,26 @@ def test_draining_servers_are_on_disk(tmp_path) -> None:  # type: ignore[no-unty
     assert DrainFile(tmp_path / "draining.json").read() == {"p": {SERVICE: {TWO: 160.0}}}
 
 
-def stray_segment(source: tuple[str, int], number: int) -> bytes:
+def stray_segment(source: tuple[str, int], target: tuple[str, int], number: int) -> bytes:
     """A segment with a number of its own, which is most probably far outside the connection's window."""
-    ends = socket.inet_aton(source[0]) + socket.inet_aton(VIP)
-    header = struct.pack("!HHIIBBHHH", source[1], PORT, number, number, 5 << 4, 0x10, 0, 0, 0)
+    ends = socket.inet_aton(source[0]) + socket.inet_aton(target[0])
+    header = struct.pack("!HHIIBBHHH", source[1], target[1], number, number, 5 << 4, 0x10, 0, 0, 0)
     total = sum(struct.unpack("!16H", ends + struct.pack("!HH", 6, len(header)) + header))
     checksum = ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
     return header[:16] + struct.pack("!H", checksum) + header[18:]
 
 
+@contextlib.contextmanager
+def raw_socket(namespace: str) -> Iterator[socket.socket]:
+    """Sends segments as they are, and receives every one that the namespace gets."""
+    made = in_namespace(namespace, lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_TCP))
+    made.setblocking(False)
+    with contextlib.closing(made):
+        yield made
+
+
 def resets(raw: socket.socket) -> int:
-    """Number of resets that the client's host has got."""
+    """Number of resets that the host has got."""
     count = 0
     with contextlib.suppress(BlockingIOError):
         while packet := raw.recv(2048):
@@ -288,12 +304,36 @@ async def test_stray_packets_are_not_answered_with_a_reset(
     await daemon.serve(plain(*servers))
     connection = await connected(lab)
     name = await connection.ask()
-    raw = in_namespace(lab.client, lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_TCP))
-    raw.setblocking(False)
-    with contextlib.closing(raw):
+    with raw_socket(lab.client) as raw:
         for number in range(0, 1 << 32, 1 << 29):
-            raw.sendto(stray_segment(connection.source, number), (VIP, 0))
+            raw.sendto(stray_segment(connection.source, (VIP, PORT), number), (VIP, 0))
         # answers come in order: after this one, the host has dealt with the packets
         assert await connection.ask() == name
         assert resets(raw) == 0
     connection.close()
+
+
+@pytest.mark.parametrize("direct", [False, True])
+async def test_stray_packets_of_a_member_reset_no_connection(
+    lab: Lab, tmp_path: Path, in_host: None, direct: bool
+) -> None:
+    ip("-n", lab.servers, "route", "add", "default", "via", "10.91.0.1")
+    member = Answering(lab, 1)
+    served = await member.start()
+    options = {"name": "host-1", "state_dir": tmp_path, "run_dir": tmp_path, "kernel_direct_return": direct}
+    daemon = Balanced(lab, DaemonSettings(**options))
+    await daemon.start()
+    await daemon.serve(plain(served))
+    connection = await connected(lab)
+    assert await connection.ask() == "m1"
+    assert member.peer[0] == (CLIENT if direct else "10.91.0.1")
+    with raw_socket(lab.servers) as raw:
+        raw.bind((member.address, 0))
+        for number in range(0, 1 << 32, 1 << 29):
+            raw.sendto(stray_segment((member.address, 5000), member.peer, number), (member.peer[0], 0))
+        # answers come in order: after this one, the host has dealt with the packets
+        assert await connection.ask() == "m1"
+        assert resets(raw) == 0
+    connection.close()
+    member.close()
+    await daemon.balancer.close()

@@ -168,6 +168,21 @@ def test_a_change_leads_to_the_table_that_is_made_anew(old: Content, new: Conten
     assert changed.state() == table_of(new).state()
 
 
+@pytest.mark.parametrize(("direct", "left"), [(True, ["10.0.0.1 . udp . 53"]), (False, [])])
+def test_servers_that_leave_are_remembered_with_direct_return(direct: bool, left: list[str]) -> None:
+    def content(*numbers: int) -> Content:
+        servers = tuple(wire.BackendServer(name=f"m{each}", address=f"10.0.0.{each}", port=53) for each in numbers)
+        pool = wire.Backend(name="pool", servers=servers, datagrams=wire.DatagramBalance())
+        binds = (wire.Bind(address="192.0.2.1", port=1), wire.Bind(address="192.0.2.2", port=1))
+        listener = wire.DatagramListener(name="l", binds=binds, backend="pool")
+        one = wire.LoadBalancerConfig(id="lb", revision=1, backends=(pool,), datagram_listeners=(listener,))
+        return content_of("p", [one], direct=direct)
+
+    changed = table_of(content(1, 2))
+    changed.run(change([(content(1, 2), content(2))]))
+    assert [key.text for key in changed.elements["gone4"]] == left
+
+
 @few
 @given(CONTENTS)
 def test_no_change_is_no_transaction(content: Content) -> None:

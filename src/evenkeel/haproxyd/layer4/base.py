@@ -20,6 +20,7 @@ from evenkeel.haproxyd.layer4.statements import (
     RESET,
     SOURCE_PORT,
     TRANSLATED,
+    UNASSIGNED,
     Among,
     CountByMap,
     Family,
@@ -29,6 +30,7 @@ from evenkeel.haproxyd.layer4.statements import (
     OfProtocol,
     Part,
     RandomNumber,
+    Remembered,
     Rule,
     Translated,
     VisitByMap,
@@ -83,15 +85,19 @@ def _each(make: Callable[[Family], Rule]) -> tuple[Rule, ...]:
     return tuple((OfFamily(family), *make(family)) for family in FAMILIES)
 
 
-def _each_protocol(make: Callable[[Family], Rule]) -> tuple[Rule, ...]:
+def _each_protocol(make: Callable[[Family], Rule], protocols: tuple[str, ...] = PROTOCOLS) -> tuple[Rule, ...]:
     """Rules that read the port of a flow's first packet, which nft lists only behind a condition of the protocol."""
     return tuple(
-        (OfFamily(family), OfProtocol(protocol), *make(family)) for protocol in PROTOCOLS for family in FAMILIES
+        (OfFamily(family), OfProtocol(protocol), *make(family)) for protocol in protocols for family in FAMILIES
     )
 
 
 def _original(family: Family) -> tuple[Part, ...]:
     return original_destination(family), PROTOCOL, ORIGINAL_PORT
+
+
+def _sender(family: Family) -> tuple[Part, ...]:
+    return source(family), PROTOCOL, SOURCE_PORT
 
 
 def _dealing(deal: Deal) -> tuple[Rule, ...]:
@@ -105,11 +111,16 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
     # every packet, before translation; each base chain costs every packet of the host
     "count-in": (
         *_each(lambda family: (InDirection("original"), CountByMap(service_key(family), f"in{family}"))),
-        (INVALID, goto("invalid")),
+        (UNASSIGNED, goto("unassigned")),
     ),
-    # The kernel does not drop what it cannot assign to a flow, but lets it pass without translation: this host would
-    # answer, and end a connection.
-    "invalid": _each(lambda family: (Among(service_key(family), f"owned{family}"), DROP)),
+    # The kernel does not drop what it cannot assign to a flow, but lets it pass without translation: this host, or with
+    # direct return the client, would answer, and end a connection.
+    "unassigned": (
+        *_each(lambda family: (INVALID, Among(service_key(family), f"owned{family}"), DROP)),
+        *_each(lambda family: (INVALID, Among(_sender(family), f"servers{family}"), DROP)),
+        # what a server that left still answers would begin a flow to the client, from the server's address
+        *_each(lambda family: (Among(_sender(family), f"gone{family}"), DROP)),
+    ),
     # the first packet of a flow only, from other hosts and from this one
     "dispatch": _DISPATCH,
     "dispatch-local": _DISPATCH,
@@ -123,20 +134,31 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
         # port to "not translated" for as long as it sends.
         *_each(lambda family: (Among(service_key(family), f"owned{family}"), REJECT)),
     ),
-    # Members answer to this host. The rule also makes the kernel keep translating live flows, whatever else goes.
-    "source": _each_protocol(
-        lambda family: (
-            TRANSLATED,
-            Among(_original(family), f"owned{family}"),
-            Among(_original(family), f"direct{family}", inverted=True),
-            MASQUERADE,
-        )
+    # Members answer to this host. The last rules also make the kernel keep translating live flows, whatever else goes.
+    "source": (
+        *_each_protocol(
+            lambda family: (
+                TRANSLATED,
+                Among(_original(family), f"owned{family}"),
+                Remembered(service_key(family), f"servers{family}"),
+            ),
+            # no datagram is outside of a window
+            ("sctp", "tcp"),
+        ),
+        *_each_protocol(
+            lambda family: (
+                TRANSLATED,
+                Among(_original(family), f"owned{family}"),
+                Among(_original(family), f"direct{family}", inverted=True),
+                MASQUERADE,
+            )
+        ),
     ),
     # every answer, after its source was translated back
     "count-out": _each(
         lambda family: (
             InDirection("reply"),
-            CountByMap((source(family), PROTOCOL, SOURCE_PORT), f"out{family}"),
+            CountByMap(_sender(family), f"out{family}"),
         )
     ),
 }

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.layer4.base import HOOKS
 from evenkeel.haproxyd.layer4.elements import (
+    FILLED_BY_PACKETS,
+    SECONDS,
     SHARED,
     Data,
     ElementKey,
@@ -36,8 +38,8 @@ _USER_DATA = 0xE0
 DIGEST_BYTES = 8
 ELEMENTS_BYTES_MAX = 48_000
 """An attribute, which all elements of a message are together, has at most 65,535 bytes."""
-CLIENTS_MAX = 65_536
-"""Clients that can be bound to one server; further ones are balanced without a bond."""
+FILLED_MAX = 65_536
+"""Elements that rules can add to one set. Further clients are balanced without being bound to a server."""
 
 
 def digest_of(rule: Rule) -> bytes:
@@ -165,7 +167,9 @@ class AddShared(TableCommand):
 
     def messages(self, table: str) -> Iterator[Message]:
         fields, kind = SHARED[self.name]
-        yield _new_set(table, f"{self.name}{self.family}", self.family, fields, kind)
+        filled = self.name in FILLED_BY_PACKETS
+        seconds = SECONDS.get(self.name)
+        yield _new_set(table, f"{self.name}{self.family}", self.family, fields, kind, seconds, filled=filled)
 
 
 @dataclass(frozen=True)
@@ -175,7 +179,7 @@ class AddSet(_Simple):
     declared: SetDeclaration
 
     def messages(self, table: str) -> Iterator[Message]:
-        yield _new_set(table, self.name, self.declared.family, ("addr",), "", self.declared.seconds)
+        yield _new_set(table, self.name, self.declared.family, ("addr",), "", self.declared.seconds, filled=True)
 
 
 @dataclass(frozen=True)
@@ -232,9 +236,17 @@ class DeleteElements(_Simple):
 
 
 def _new_set(
-    table: str, name: str, family: Family, fields: tuple[str, ...], kind: Kind, seconds: int | None = None
+    table: str,
+    name: str,
+    family: Family,
+    fields: tuple[str, ...],
+    kind: Kind,
+    seconds: int | None = None,
+    *,
+    filled: bool = False,
 ) -> Message:
-    """A set or map. ``seconds`` 0: of networks; more: of clients for so long; None: of what the daemon puts there."""
+    """A set or map. ``seconds`` 0: of networks; more: of what is forgotten after so long; None: of what the daemon puts
+    there. ``filled``: rules add to a set of the second kind."""
     key_type = 0
     for field in fields:
         key_type = key_type << _TYPE_BITS | _type(field, family)
@@ -251,8 +263,11 @@ def _new_set(
             data_type = _type("addr", family) << _TYPE_BITS | _TYPES["inet_service"]
             parts += [number32(6, data_type), number32(7, ADDRESS_BYTES[family] + 4)]
     if seconds:
-        flags |= _TIMEOUT | _DYNAMIC
-        parts += [number64(11, seconds * 1000), nested(9, number32(1, CLIENTS_MAX))]
+        flags |= _TIMEOUT
+        parts.append(number64(11, seconds * 1000))
+        if filled:
+            flags |= _DYNAMIC
+            parts.append(nested(9, number32(1, FILLED_MAX)))
     elif seconds is not None:
         flags |= _INTERVAL
     # the id is needed only where rules of the same transaction refer to a set that has no name yet

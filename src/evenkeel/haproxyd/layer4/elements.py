@@ -7,6 +7,7 @@ reached when one rule changes.
 
 import ipaddress
 import struct
+from collections.abc import Mapping
 from typing import Literal
 
 from evenkeel.core.kit.values import Value
@@ -30,9 +31,20 @@ SHARED: dict[str, tuple[tuple[str, ...], Kind]] = {
     "slots": ((*SERVICE, "mark"), "target"),
     # chains that bind clients, by service and server
     "bonds": ((*SERVICE, "addr", "inet_service"), "verdict"),
+    # servers to which the kernel has translated connections or associations
+    "servers": (SERVICE, ""),
+    # servers that have left
+    "gone": (SERVICE, ""),
 }
 """Fields of the key, and kind of the data, by name."""
+SECONDS: Mapping[str, int] = {"servers": 30 * 86_400, "gone": 180}
+"""Times of sets whose elements the kernel forgets by itself. A connection lives for 5 days without a packet, and each
+new one renews its server's time; late answers come within seconds."""
+FILLED_BY_PACKETS = frozenset({"servers"})
+"""Sets to which rules add elements."""
 SHARED_NAMES = tuple(f"{name}{family}" for name in SHARED for family in FAMILIES)
+HELD_NAMES = tuple(f"{name}{family}" for name in SHARED if name not in SECONDS for family in FAMILIES)
+"""Sets and maps whose elements are exactly those of the partitions' contents."""
 
 
 class Service(Value):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.layer4.base import fixed_rules
 from evenkeel.haproxyd.layer4.commands import digest_of
-from evenkeel.haproxyd.layer4.elements import SHARED_NAMES, packed_data
+from evenkeel.haproxyd.layer4.elements import HELD_NAMES, SHARED_NAMES, packed_data
 from evenkeel.haproxyd.layer4.netlink import NFTABLES, Netfilter, all_attributes, attribute, attributes
 from evenkeel.haproxyd.layer4.ruleset import Content
 
@@ -45,7 +45,7 @@ class Outline(Value):
 
 def outline_of(contents: Mapping[str, Content]) -> Outline:
     """The outline of a table with these contents."""
-    elements: dict[str, set[tuple[bytes, bytes]]] = {name: set() for name in SHARED_NAMES}
+    elements: dict[str, set[tuple[bytes, bytes]]] = {name: set() for name in HELD_NAMES}
     fixed = fixed_rules(binds_clients=any(content.binds_clients for content in contents.values()))
     rules = {name: tuple(map(digest_of, each)) for name, each in fixed.items()}
     for content in contents.values():
@@ -89,7 +89,7 @@ def read_table(netfilter: Netfilter, table: str) -> Outline:
     return Outline(
         rules={name: tuple(marks) for name, marks in rules.items()},
         sets=frozenset(sets),
-        elements={name: _elements(netfilter, table, name) for name in SHARED_NAMES if name in sets},
+        elements={name: _elements(netfilter, table, name) for name in HELD_NAMES if name in sets},
         counters=frozenset(read_counters(netfilter, table)),
     )
 

@@ -223,6 +223,7 @@ class HasBit:
 
 
 INVALID = HasBit("ct state invalid", 0, 1)
+UNASSIGNED = HasBit("ct state invalid,new", 0, 9)
 TRANSLATED = HasBit("ct status dnat", 2, 32)
 
 

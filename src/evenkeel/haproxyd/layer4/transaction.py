@@ -10,7 +10,7 @@ from typing import TypeVar
 from evenkeel.haproxyd.layer4 import commands
 from evenkeel.haproxyd.layer4.base import BASE, BIND, BIND_RULES
 from evenkeel.haproxyd.layer4.commands import TableCommand
-from evenkeel.haproxyd.layer4.elements import SHARED, Data, ElementKey
+from evenkeel.haproxyd.layer4.elements import SHARED, Data, ElementKey, Service, family_of
 from evenkeel.haproxyd.layer4.ruleset import Content
 from evenkeel.haproxyd.layer4.statements import FAMILIES
 
@@ -42,6 +42,8 @@ def change(steps: Steps, *, others_bind: bool = False) -> Iterator[TableCommand]
     yield from _additions(steps)
     if binds and not bound:
         yield from _bind_chain()
+    for name, elements in _by_map(_gone(steps)):
+        yield commands.AddElements(name, tuple(dict.fromkeys(elements)))
 
 
 def _bind_chain() -> Iterator[TableCommand]:
@@ -91,6 +93,18 @@ def _additions(steps: Steps) -> Iterator[TableCommand]:
     )
     for name, elements in _by_map(added):
         yield commands.AddElements(name, tuple(elements))
+
+
+def _gone(steps: Steps) -> Iterator[tuple[str, tuple[ElementKey, Data]]]:
+    """Servers whose flows end and that see clients' addresses. Others' late answers are for this host, which has no use
+    for them."""
+    for old, new in steps:
+        for service, servers in old.flows.items():
+            family = family_of(service.address)
+            if (f"direct{family}", ElementKey(service=service)) in old.elements:
+                for one in sorted(servers - new.flows.get(service, frozenset()), key=lambda one: one.text):
+                    left = Service(protocol=service.protocol, address=one.address, port=one.port)
+                    yield f"gone{family}", (ElementKey(service=left), "")
 
 
 def _by_map(elements: Iterable[tuple[str, T]]) -> Iterator[tuple[str, list[T]]]:
