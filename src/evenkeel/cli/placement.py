@@ -52,6 +52,7 @@ def flatten_hosting(hosting: dict[str, Any]) -> dict[str, Any]:
         "home_agent_id": home.get("id", ""),
         "home_host": home.get("host", ""),
         "environment": hosting.get("environment", ""),
+        "data_path": hosting.get("data_path", ""),
         "group_number": shard.get("group_number", ""),
         "shard_id": shard.get("id", ""),
         "epoch": shard.get("epoch", ""),

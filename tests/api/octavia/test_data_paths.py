@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from evenkeel.api.app import create_app
+from evenkeel.cli.client import API
 from evenkeel.cmd.controllers.capabilities import load_capabilities
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.devices.service import definition_of
@@ -64,14 +65,16 @@ async def test_the_definition_of_has_the_data_path_of_the_flavor(api: Client, st
         assert "data_path" not in root
         tree = await store.tenants.tree(LoadBalancerId(root["id"]), project_id=None)
         paths.append(definition_of(tree).data_path)
+        hosting = (await api.get(f"{API}/loadbalancers/{root['id']}/agent"))["hosting"]
+        assert hosting["data_path"] == paths[-1]
     assert paths == ["kernel", "proxy", "proxy"]
 
 
 async def test_plain_listeners_pools_and_members_are_accepted(api: Client) -> None:
     root = (await api.load_balancer(flavor_id=await flavor(api, KERNEL)))["id"]
-    for protocol in ("TCP", "UDP", "SCTP"):
-        listener = await api.listener(root, protocol=protocol, protocol_port=53, allowed_cidrs=["10.0.0.0/8"])
-        await api.listener(root, protocol=protocol, protocol_port=54, connection_limit=7)
+    for protocol, port in (("TCP", 53), ("HTTPS", 443), ("UDP", 53), ("SCTP", 53)):
+        listener = await api.listener(root, protocol=protocol, protocol_port=port, allowed_cidrs=["10.0.0.0/8"])
+        await api.listener(root, protocol=protocol, protocol_port=port + 1, connection_limit=7)
         pool = await api.pool(
             root,
             listener_id=listener["id"],

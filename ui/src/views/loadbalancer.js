@@ -131,6 +131,7 @@ function Summary({ data: { root, hosting, listeners }, id }) {
       ["Environment", hosting.shard ? `${hosting.shard.environment}, device group ${hosting.shard.group_number}` : `${root.provider}, not placed yet`],
       ["Project", html`<a href=${linkTo("loadbalancers", { project_id: root.project_id })}>${root.project_id}</a>`],
       ["Flavor", root.flavor_id || ""],
+      ["Data path", hosting.data_path === "kernel" ? "kernel" : ""],
       ["Availability zone", root.availability_zone || ""],
       ["Provisioning", html`<${Status} value=${hosting.provisioning_status} /> ${hosting.status_reason}`],
       ["Operating", html`<${Status} value=${hosting.operating_status} /> ${hosting.operating_reason}`],

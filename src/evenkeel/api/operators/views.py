@@ -15,7 +15,7 @@ from evenkeel.core.kit.backoff import CHANGE_RETRY_SECONDS_MAX
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId
 from evenkeel.core.kit.values import Value
 from evenkeel.core.networking.networks import DeclaredNetwork
-from evenkeel.core.resources.model import LoadBalancer, Subnet
+from evenkeel.core.resources.model import DataPath, LoadBalancer, Subnet
 
 
 class EnvironmentView(Value):
@@ -108,6 +108,8 @@ class HostingView(Value):
     operating_status: str
     operating_reason: str
     environment: str
+    data_path: DataPath
+    """``kernel`` if the host's kernel forwards its TCP connections."""
     halted: str
     """Reason why the circuit breaker of the load balancer's environment is open; empty: it is closed."""
     message_broker: str
@@ -309,6 +311,7 @@ def hosting_view(
         operating_status=root.operating_status.value,
         operating_reason=root.operating_reason,
         environment=root.provider,
+        data_path=root.data_path,
         halted=halted.get(root.provider, ""),
         message_broker=broker_view(broker_problem),
         database=writable_view(write_problem),
