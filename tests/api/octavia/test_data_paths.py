@@ -88,7 +88,7 @@ async def test_plain_listeners_pools_and_members_are_accepted(api: Client) -> No
 
 LISTENERS = {
     "protocol HTTP": {"protocol": "HTTP"},
-    "protocol HTTPS": {"protocol": "HTTPS"},
+    "protocol TERMINATED_HTTPS": {"protocol": "TERMINATED_HTTPS", "default_tls_container_ref": "some-secret"},
     "protocol PROMETHEUS": {"protocol": "PROMETHEUS"},
     "timeout_client_data 7": {"protocol": "TCP", "timeout_client_data": 7},
 }

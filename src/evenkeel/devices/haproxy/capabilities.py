@@ -94,17 +94,21 @@ _PROXY = Capabilities(
     ),
     flavor_metadata={
         FLAVOR_KEY: "A list of names of enhanced services, which all listeners of a load balancer get.",
-        DATA_PATH: "kernel: the host's kernel forwards TCP connections; the load balancer then has TCP, UDP and SCTP"
-        " listeners only. proxy (default): HAProxy forwards them.",
+        DATA_PATH: "kernel: the host's kernel forwards TCP connections; the load balancer then has TCP, HTTPS, UDP and"
+        " SCTP listeners only. proxy (default): HAProxy forwards them.",
     },
     availability_zone_metadata={},
 )
 KERNEL = replace(
     _PROXY,
-    protocol_pairs={name: (name,) for name in ("TCP", "UDP", "SCTP")},
+    protocol_pairs={
+        **dict.fromkeys(("TCP", "HTTPS"), ("HTTPS", "TCP")),
+        "UDP": ("UDP",),
+        "SCTP": ("SCTP",),
+    },
     lb_algorithms=("ROUND_ROBIN", "SOURCE_IP", "SOURCE_IP_PORT"),
     pool_algorithms={},
-    session_persistence={"SOURCE_IP": ("TCP", "UDP", "SCTP")},
+    session_persistence={"SOURCE_IP": ("TCP", "HTTPS", "UDP", "SCTP")},
     cookie_pools=(),
     insert_headers=(),
     options=(
@@ -120,7 +124,7 @@ KERNEL = replace(
     fixed_attributes={},
     l7policy_actions=(),
     l7rule_types=(),
-    vip_version_pools=("TCP", "UDP", "SCTP"),
+    vip_version_pools=("TCP", "HTTPS", "UDP", "SCTP"),
     http_challenges=False,
     service_parts=(),
     rate_limits=RateLimitSupport(),

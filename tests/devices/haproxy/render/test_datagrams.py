@@ -108,10 +108,11 @@ def test_impossible_datagram_definition_is_refused_by_name(definition: ServiceDe
     assert text in render(definition).problem
 
 
-def test_tcp_is_the_kernels_with_its_data_path_and_haproxy_checks_the_members() -> None:
+@pytest.mark.parametrize(("protocol", "of_pool"), [("TCP", "TCP"), ("HTTPS", "HTTPS"), ("HTTPS", "TCP")])
+def test_tcp_is_the_kernels_with_its_data_path_and_haproxy_checks_the_members(protocol: str, of_pool: str) -> None:
     definition = service(
-        listeners=(listener(protocol="TCP", connection_limit=9),),
-        pools=(pool(protocol="TCP", monitor=monitor(type="TCP"), lb_algorithm="SOURCE_IP"),),
+        listeners=(listener(protocol=protocol, connection_limit=9),),
+        pools=(pool(protocol=of_pool, monitor=monitor(type="TCP"), lb_algorithm="SOURCE_IP"),),
         data_path="kernel",
     )
     one = rendered(definition)
@@ -126,7 +127,7 @@ def test_tcp_is_the_kernels_with_its_data_path_and_haproxy_checks_the_members() 
 @pytest.mark.parametrize(
     ("definition", "text"),
     [
-        (service(data_path="kernel"), "protocol HTTP. Allowed: SCTP, TCP, UDP."),
+        (service(data_path="kernel"), "protocol HTTP. Allowed: HTTPS, SCTP, TCP, UDP."),
         (
             service(
                 listeners=(listener(protocol="TCP", timeout_client_data=7),),

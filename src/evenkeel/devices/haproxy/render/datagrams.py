@@ -1,6 +1,6 @@
 """UDP and SCTP listeners and pools, which the kernel of the daemon's host serves beside HAProxy. Pure.
 
-With the data path "kernel" of a flavor it serves TCP as well.
+With the data path "kernel" of a flavor it serves TCP as well, and HTTPS, which is passed through.
 
 ==========================  =================================================================================
 Octavia                     the daemon
@@ -36,7 +36,7 @@ STICKY_SECONDS_MAX = 7 * 86_400
 
 def forwarded_protocols(data_path: DataPath) -> Forwarded:
     """The protocols that the kernel forwards for a load balancer."""
-    return {**PROTOCOLS, "TCP": "tcp"} if data_path == "kernel" else PROTOCOLS
+    return {**PROTOCOLS, "TCP": "tcp", "HTTPS": "tcp"} if data_path == "kernel" else PROTOCOLS
 
 
 def datagram_listener(
