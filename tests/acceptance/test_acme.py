@@ -35,7 +35,7 @@ RECORD = f"_acme-challenge.{ZONE}"
 CERTIFICATE = f"{API}/certificates/{PROJECT}/www"
 REFERENCE = f"directory://{PROJECT}/www"
 HANDSHAKES = 10_000
-BY_NAMES = f"acme://{NAME}?self_signed"
+BY_NAMES = f"acme://{NAME}"
 
 
 @pytest.fixture
@@ -197,11 +197,12 @@ async def test_a_requested_certificate_is_served_to_strict_clients(
     assert await eventually(orders_once_it_waits, within_seconds=LIMIT_SECONDS, every_seconds=0.1) == ["valid"]
 
 
+@pytest.mark.parametrize("reference", [BY_NAMES, f"{BY_NAMES}?self_signed"])
 async def test_a_listener_that_names_its_certificate_by_dns_names_gets_it(
-    cluster: Cluster, place: VipPlace, authority: Acme2Certifier
+    cluster: Cluster, place: VipPlace, authority: Acme2Certifier, reference: str
 ) -> None:
     async with session() as http:
-        await website(cluster, place, Tenant(http, cluster.controllers, PROJECT), reference=BY_NAMES)
+        await website(cluster, place, Tenant(http, cluster.controllers, PROJECT), reference=reference)
     context = authority.client_context()
     await eventually(lambda: is_verified(place, context), within_seconds=LIMIT_SECONDS, every_seconds=0.2)
     (found,) = (await cluster.ask(f"/certificates?project_id={PROJECT}"))["certificates"]

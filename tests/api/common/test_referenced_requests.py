@@ -11,6 +11,8 @@ from evenkeel.api.app import create_app
 from evenkeel.api.common.acme_requests import AcmeRequests
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.resources.model import Listener
+from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.core.tls.acme.authorities import AuthorityScope
 from evenkeel.core.tls.acme.progress import Advance
 from evenkeel.core.tls.acme.references import parse_reference
@@ -19,8 +21,11 @@ from evenkeel.core.tls.certificates import CertificateKind, NewCertificate
 from evenkeel.key_managers.acme_references import AcmeReferences
 from evenkeel.key_managers.directory import SCHEME, DirectoryKeyManager, Encryption
 from evenkeel.network.builtin import BuiltinNetwork
+from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.api.client import Client, Sink
+from tests.api.operators.mirror.conftest import LB, MIRROR, whole
+from tests.api.subnet import SUBNET
 
 PROJECT = ProjectId("p1")
 REFERENCE = "acme://www.example.org,example.org"
@@ -72,16 +77,69 @@ async def test_a_self_signed_certificate_is_served_until_one_is_issued(api: Clie
     assert len(await store.acme.requested(PROJECT)) == 1
 
 
-async def test_a_certificate_that_is_not_issued_is_requested_and_its_listener_refused_until_then(
-    api: Client, store: SqlStore, manager: DirectoryKeyManager
-) -> None:
-    refused = await listener(api, default_tls_container_ref=REFERENCE)
-    assert refused.status_code == 400
-    assert "not issued yet" in refused.text and "?self_signed" in refused.text
-    assert [one.reference for one in await store.acme.requested(PROJECT)] == [REFERENCE]
+async def issue(manager: DirectoryKeyManager) -> None:
+    """Put a certificate where the controllers store the issued one."""
     issued = await KeyPairs().self_signed(["www.example.org"], days=1)
     new = NewCertificate(project_id=PROJECT, name=OWN_NAME, kind=CertificateKind.CERTIFICATE, content=issued)
     await manager.add(new, replace=False)
+
+
+async def note(store: SqlStore, progress: AcmeProgress) -> None:
+    """A controller has taken a step of the only request."""
+    (taken,) = await store.acme.take_due(limit=1, lease_seconds=60.0)
+    await store.acme.note(taken, Advance(progress, 5.0), lease_seconds=60.0)
+
+
+async def test_a_new_listener_is_pending_until_its_certificate_is_issued(
+    api: Client, store: SqlStore, manager: DirectoryKeyManager
+) -> None:
+    made = await listener(api, default_tls_container_ref=REFERENCE)
+    assert made.status_code == 201
+    assert made.json()["listener"]["provisioning_status"] == "PENDING_CREATE"
+    assert [one.reference for one in await store.acme.requested(PROJECT)] == [REFERENCE]
+    (due,) = await store.renewals.take_due(limit=9)
+    assert due.reference == REFERENCE
+    (root,) = made.json()["listener"]["loadbalancers"]
+    shown = (await api.http.get(f"/evenkeel/v1/loadbalancers/{root['id']}/agent")).json()["hosting"]
+    assert "is waiting: the order is under way; its listeners wait for it" in shown["operating_reason"]
+    assert await store.acme.request_removal(PROJECT, OWN_NAME)
+    shown = (await api.http.get(f"/evenkeel/v1/loadbalancers/{root['id']}/agent")).json()["hosting"]
+    assert shown["operating_reason"].endswith("is missing, and its listeners wait: it is not requested")
+
+
+async def test_a_new_load_balancer_with_such_a_listener_is_accepted(api: Client, store: SqlStore) -> None:
+    secure = {"protocol": "TERMINATED_HTTPS", "protocol_port": 443, "sni_container_refs": [REFERENCE]}
+    made = await api.load_balancer(project_id=PROJECT, listeners=[secure | {"default_tls_container_ref": REFERENCE}])
+    assert made["provisioning_status"] == "PENDING_CREATE"
+    assert len(await store.acme.requested(PROJECT)) == 1
+
+
+async def test_a_listener_that_exists_gets_the_reference_only_once_the_certificate_is_issued(
+    api: Client, store: SqlStore, manager: DirectoryKeyManager
+) -> None:
+    made = (await listener(api, default_tls_container_ref="acme://other.example?self_signed")).json()["listener"]
+    await store.database.write(lambda c: c.execute(schema.load_balancer.update().values(provisioning_status="ACTIVE")))
+    change = {"listener": {"default_tls_container_ref": REFERENCE}}
+    refused = await api.http.put(f"/v2.0/lbaas/listeners/{made['id']}", json=change)
+    assert refused.status_code == 400
+    assert "not issued yet" in refused.text and "?self_signed" in refused.text
+    await issue(manager)
+    assert (await api.http.put(f"/v2.0/lbaas/listeners/{made['id']}", json=change)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "progress",
+    [AcmeProgress(problem="refused", failures=1), AcmeProgress(problem="refused", not_after=2e9)],
+    ids=["failed", "issued and gone"],
+)
+async def test_a_new_listener_does_not_wait_for_what_does_not_come_soon(
+    api: Client, store: SqlStore, manager: DirectoryKeyManager, progress: AcmeProgress
+) -> None:
+    assert (await listener(api, default_tls_container_ref=REFERENCE)).status_code == 201
+    await note(store, progress)
+    refused = await listener(api, default_tls_container_ref=REFERENCE)
+    assert refused.status_code == 400 and "refused" in refused.text
+    await issue(manager)
     assert (await listener(api, default_tls_container_ref=REFERENCE)).status_code == 201
 
 
@@ -91,6 +149,7 @@ async def test_a_certificate_that_is_not_issued_is_requested_and_its_listener_re
         ("acme://*.example.org", "acme://NAME"),
         ("acme://a.example,b.example,c.example?self_signed", "1 to 2"),
         ("acme://a.example?wildcard", "acme://NAME"),
+        ("acme://WWW.example.org", "in lower case, as acme://www.example.org"),
     ],
 )
 async def test_an_invalid_reference_is_refused(api: Client, store: SqlStore, reference: str, told: str) -> None:
@@ -131,9 +190,32 @@ async def test_a_projects_limit_of_certificates_holds_for_references(api: Client
 async def test_the_problem_of_a_request_is_told_on_the_load_balancer(api: Client, store: SqlStore) -> None:
     made = (await listener(api, default_tls_container_ref=f"{REFERENCE}?self_signed")).json()["listener"]
     (root,) = made["loadbalancers"]
-    (taken,) = await store.acme.take_due(limit=1, lease_seconds=60.0)
-    waiting = AcmeProgress(problem="www.example.org has no address in the DNS.", waits=1)
-    await store.acme.note(taken, Advance(waiting, 5.0), lease_seconds=60.0)
+    await note(store, AcmeProgress(problem="www.example.org has no address in the DNS.", waits=1))
     shown = (await api.http.get(f"/evenkeel/v1/loadbalancers/{root['id']}/agent")).json()["hosting"]
     assert "is waiting: www.example.org has no address in the DNS." in shown["operating_reason"]
     assert shown["remedy"].endswith(f"evenkeel certificate show directory://{PROJECT}/{OWN_NAME}")
+
+
+async def test_imports_and_mirrors_request_nothing(api: Client, store: SqlStore) -> None:
+    secure = {"protocol": "TERMINATED_HTTPS", "protocol_port": 443, "default_tls_container_ref": REFERENCE}
+    secure |= {"id": "5f1c7d7a-2c0e-4c5e-9d6b-8a3f1e2d4c5b"}
+    there = whole(
+        vip_subnet_id=SUBNET.id, vip_network_id=SUBNET.network_id, vip_address="10.10.7.5", listeners=[secure]
+    )
+    told = f"default_tls_container_ref {REFERENCE}: imports and mirrors request no certificates"
+    imported = await api.put(f"/evenkeel/v1/imports/loadbalancers/{LB}", {"loadbalancer": there, "apply": True}, 400)
+    assert told in str(imported)
+    put = {"snapshot": 1.0, "digest": "d", "loadbalancer": there}
+    assert told in str(await api.put(f"{MIRROR}/loadbalancers/{LB}", put, 400))
+    assert await store.acme.requested(None) == ()
+
+
+async def test_listeners_of_lbaas_v2_wait_for_their_certificate_too(api: Client, store: SqlStore) -> None:
+    root = await api.load_balancer(project_id=PROJECT)
+    body = {"loadbalancer_id": root["id"], "protocol": "TERMINATED_HTTPS", "protocol_port": 443}
+    new = {"listener": {**body, "default_tls_container_ref": REFERENCE, "tenant_id": PROJECT}}
+    made = (await api.post("/neutron/v2.0/lbaas/listeners", new))["listener"]
+    assert made["default_tls_container_ref"] == REFERENCE
+    assert [one.reference for one in await store.acme.requested(PROJECT)] == [REFERENCE]
+    stored: Listener = await store.tenants.get(Listener, made["id"], project_id=None)
+    assert stored.provisioning_status is ProvisioningStatus.PENDING_CREATE

@@ -259,6 +259,19 @@ async def test_a_certificate_requested_by_a_reference_is_read_by_it_and_deleted_
     assert world.database.certificate is None and world.stored is None
 
 
+async def test_listeners_that_wait_for_a_certificate_are_told_of_each_step_until_it_is_issued(world: World) -> None:
+    assert world.database.certificate is not None
+    world.database.certificate = replace(world.database.certificate, reference="acme://www.example.org")
+    world.database.targets_found = ()
+    await world.controller().process_due()
+    assert world.database.awaited[-1][0] is AcmeStep.CHECK and "no VIP" in world.database.awaited[-1][1]
+    world.database.targets_found = (target(),)
+    await issue(world)
+    told = len(world.database.awaited)
+    await world.controller().process_due()
+    assert world.progress.not_after is not None and len(world.database.awaited) == told
+
+
 WINDOW = RenewalWindow(start=NOW + 86_400, end=NOW + 2 * 86_400, retry_after_seconds=3600.0)
 
 

@@ -17,6 +17,7 @@ from evenkeel.core.tls.acme.progress import Advance
 from evenkeel.core.tls.acme.values import (
     AcmeCertificate,
     AcmeProgress,
+    AcmeStep,
     AcmeTarget,
     AuthorityOrder,
     Authorization,
@@ -108,6 +109,7 @@ class Database:
         self.open_orders = 0
         self.checked: list[str] = []
         self.due = True
+        self.awaited: list[tuple[AcmeStep, str]] = []
 
     async def take_due(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
         if self.certificate is None or not self.due:
@@ -135,6 +137,9 @@ class Database:
 
     async def remove_unused(self, unused_seconds: float) -> int:
         return 0
+
+    async def note_awaiting(self, certificate: AcmeCertificate, *, awaited_seconds: float) -> None:
+        self.awaited.append((certificate.progress.step, certificate.progress.problem))
 
     async def remove(self, certificate: AcmeCertificate) -> None:
         self.certificate = None

@@ -9,7 +9,7 @@ from evenkeel.core.kit.errors import CertificateNotIssued, Conflict, Invalid, No
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import AcmeStore, CertificateStore
 from evenkeel.core.tls.acme.authorities import authority_for
-from evenkeel.core.tls.acme.references import SELF_SIGNED, AcmeReference, parse_reference
+from evenkeel.core.tls.acme.references import SELF_SIGNED, AcmeReference, parse_reference, spellings
 from evenkeel.core.tls.acme.values import AcmeCertificate, NewAcmeCertificate
 from evenkeel.core.tls.certificate_references import NamedCertificate
 from evenkeel.core.tls.certificates import CertificateKind, NewCertificate
@@ -33,9 +33,12 @@ class ReferencedRequests:
         self._acme = acme
         self._new_id = new_id
 
-    async def prepare(self, named: NamedCertificate, project_id: ProjectId, table: Capabilities) -> None:
+    async def prepare(
+        self, named: NamedCertificate, project_id: ProjectId, table: Capabilities, *, may_wait: bool
+    ) -> bool:
         """Request the certificate unless it was requested before, and provide a self-signed one if the reference says
-        so. Afterwards the key manager has a certificate for the reference.
+        so. Returns whether the key manager has a certificate for the reference. ``may_wait``: whether its listener may
+        wait for the certificate: devices must not have the listener yet.
 
         Raises :class:`Invalid` naming the field, :class:`CertificateNotIssued`, and :class:`Conflict`.
         """
@@ -48,11 +51,17 @@ class ReferencedRequests:
         if not table.http_challenges:
             raise Invalid(f"{where}: devices of this provider do not answer an authority's challenges.")
         reference = parse_reference(named.reference, names_max=acme.names_max)
+        if named.reference not in spellings(reference.bare):  # uses are looked up by the spelling
+            raise Invalid(f"{where}: should be in lower case, as {reference.bare[:255]}.")
         request = await self._request(acme, reference, project_id)
         try:
             await certificates.show(project_id, reference.name)
         except NotFound:
             if not reference.self_signed:
+                # One that has failed, or was issued and taken away, follows after a long time, if ever.
+                progress = request.progress
+                if may_wait and not progress.failures and progress.not_after is None:
+                    return False
                 problem = request.progress.problem or "the order is under way"
                 raise CertificateNotIssued(
                     named.reference,
@@ -60,6 +69,7 @@ class ReferencedRequests:
                     field=named.field,
                 ) from None
             await _add_self_signed(acme, certificates, project_id, reference)
+        return True
 
     async def _request(self, acme: AcmeRequests, reference: AcmeReference, project_id: ProjectId) -> AcmeCertificate:
         # Touched, so that it is not removed as unused before the listener is stored.

@@ -27,7 +27,7 @@ from evenkeel.core.resources.model import Listener, LoadBalancerTree, Pool
 from evenkeel.core.tls.acme.references import is_acme_reference
 from evenkeel.core.tls.acme.values import ACME_PROJECT
 from evenkeel.core.tls.certificate_references import SIGNED_BY, NamedCertificate, references_of
-from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate
+from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate, awaited_certificate
 
 log = structlog.get_logger(__name__)
 
@@ -85,17 +85,25 @@ class ReferenceReader:
     async def read(
         self, users: Sequence[ChangedUser], project_id: ProjectId, table: Capabilities, *, requesting: bool = True
     ) -> tuple[CheckedCertificate, ...]:
-        """Read the new references, each content once. Call it after all other checks, outside of transactions. Raises
-        :class:`CertificateError` naming field and reference, :class:`Invalid` for too many of them, and
-        :class:`KeyManagerUnavailable`. ``requesting``: whether references ``acme://…`` are allowed, which request
-        certificates.
+        """Read the new references, each content once; listeners that devices do not have yet may wait for requested
+        certificates, which are returned as awaited ones. Call it after all other checks, outside of transactions.
+        ``requesting``: whether references ``acme://…`` are allowed, which request certificates.
+
+        Raises :class:`CertificateError` naming field and reference, :class:`Invalid` for too many of them, and
+        :class:`KeyManagerUnavailable`.
         """
+        awaited: list[NamedCertificate] = []
         named = _each_once(each for user in users for each in _new_references(user))
         lists = [pair for user in users for pair in _new_lists(user)]
         if not named and not lists:
             return ()
         if by_names := [each for each in named if is_acme_reference(each.reference)]:
-            await self._request(by_names, project_id, table, requesting=requesting)
+            may_wait = all(user.before is None for user in users)
+            awaited = await self._request(by_names, project_id, table, requesting=requesting, may_wait=may_wait)
+            named = [each for each in named if each not in awaited]
+        waiting = tuple(awaited_certificate(each.reference) for each in awaited)
+        if not named and not lists:
+            return waiting
         if self._key_manager is None:
             return _without_key_manager(named, table)
         if project_id == ACME_PROJECT:  # the controllers' own keys are nobody's certificates
@@ -117,18 +125,25 @@ class ReferenceReader:
             raise KeyManagerUnavailable(
                 f"{_reference_names(named or [lists[0].revoked])}: not read within {READ_SECONDS:g} s"
             ) from error
-        return tuple(found)
+        return (*found, *waiting)
 
     async def _request(
-        self, named: Sequence[NamedCertificate], project_id: ProjectId, table: Capabilities, *, requesting: bool
-    ) -> None:
+        self,
+        named: Sequence[NamedCertificate],
+        project_id: ProjectId,
+        table: Capabilities,
+        *,
+        requesting: bool,
+        may_wait: bool,
+    ) -> list[NamedCertificate]:
+        """Request certificates; returns those that are not issued yet."""
         if not requesting or self._requests is None:
             raise Invalid(
                 f"Validation failure: {_reference_names(named)}: imports and mirrors request no certificates; "
                 "references of a key manager are allowed."
             )
-        for each in named:
-            await self._requests.prepare(each, project_id, table)
+        requests = self._requests
+        return [each for each in named if not await requests.prepare(each, project_id, table, may_wait=may_wait)]
 
     async def _some_at_once(self, work: Sequence[Callable[[], Awaitable[T]]], slots: asyncio.Semaphore) -> list[T]:
         """Run all work, some at a time. After a failure no more is started; of several failures the first in order is

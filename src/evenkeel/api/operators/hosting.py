@@ -9,7 +9,7 @@ from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
-from evenkeel.api.operators.references import CertificateTrouble, expiry_of, unissued_of, unreadable_of
+from evenkeel.api.operators.references import CertificateTrouble, expiry_of, unissued_of, unreadable_of, unrequested_of
 from evenkeel.api.operators.remedies import device_remedy
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.agents import Agent
@@ -76,12 +76,16 @@ async def _group_out_of_reach(services: Services, shard: Shard) -> GroupReach | 
 
 
 async def _unissued(services: Services, root: LoadBalancer) -> Mapping[str, AcmeCertificate]:
-    """Requested certificates of the project with a problem, by reference."""
+    """Requested certificates of the project that have a problem or were never issued, by reference."""
     if services.acme is None or services.certificates is None:
         return {}
     requested = await services.acme_store.requested(root.project_id)
     reference = services.certificates.reference
-    return {reference(each.project_id, each.name): each for each in requested if each.progress.problem}
+    return {reference(each.project_id, each.name): each for each in requested if _is_unissued(each)}
+
+
+def _is_unissued(request: AcmeCertificate) -> bool:
+    return bool(request.progress.problem) or request.progress.not_after is None
 
 
 async def _certificates(services: Services, root: LoadBalancer) -> CertificateTrouble:
@@ -96,9 +100,15 @@ async def _certificates(services: Services, root: LoadBalancer) -> CertificateTr
     unreadable = await found(ReferenceQuery(load_balancer_id=load_balancer_id, unreadable=True))
     if unreadable:
         return unreadable_of(unreadable)
-    if unissued := await _unissued(services, root):
-        used = {each.reference for each in await found(ReferenceQuery(load_balancer_id=load_balancer_id))}
-        for reference, request in unissued.items():
-            if used & {reference, *spellings(request.reference)}:
-                return unissued_of(request, reference)
+    if services.acme is not None:
+        unissued = await _unissued(services, root)
+        used = {each.reference: each for each in await found(ReferenceQuery(load_balancer_id=load_balancer_id))}
+        awaited = {each.reference for each in used.values() if not each.sha256}
+        # Those that listeners wait for come first.
+        for reference, request in sorted(unissued.items(), key=lambda item: item[1].reference not in awaited):
+            is_awaited = request.reference in awaited
+            if is_awaited or (request.progress.problem and used.keys() & {reference, *spellings(request.reference)}):
+                return unissued_of(request, reference, awaited=is_awaited)
+        if awaited:
+            return unrequested_of(used[min(awaited)])
     return expiry_of(await found(ReferenceQuery(load_balancer_id=load_balancer_id, expiring_days=max(EXPIRY_DAYS))))

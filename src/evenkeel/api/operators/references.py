@@ -121,12 +121,24 @@ def unreadable_of(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
     )
 
 
-def unissued_of(request: AcmeCertificate, reference: str) -> CertificateTrouble:
-    """Describe a requested certificate of one load balancer that its authority does not issue or renew."""
+def unissued_of(request: AcmeCertificate, reference: str, *, awaited: bool) -> CertificateTrouble:
+    """Describe a requested certificate of one load balancer that its authority does not issue or renew. ``awaited``:
+    whether listeners wait for it.
+    """
     names = ", ".join(request.names)
+    problem = request.progress.problem or "the order is under way"
     return CertificateTrouble(
-        f"certificate {reference} for {names} is {request.progress.state.value}: {request.progress.problem}",
+        f"certificate {reference} for {names} is {request.progress.state.value}: {problem}"
+        f"{'; its listeners wait for it' if awaited else ''}",
         f"fix the cause; the next attempt follows by itself: evenkeel certificate show {quote(reference)}",
+    )
+
+
+def unrequested_of(row: ReferencedCertificate) -> CertificateTrouble:
+    """Describe a certificate of one load balancer that listeners wait for although no request is left."""
+    return CertificateTrouble(
+        f"{row.kind.words} {row.reference} is missing, and its listeners wait: {row.problem or 'it is not requested'}",
+        "delete the listener, or give it another reference; a new listener with the reference requests it again",
     )
 
 

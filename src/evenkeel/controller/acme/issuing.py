@@ -65,6 +65,8 @@ DUE_PER_LOOK = 8
 UNUSED_LOOK_SECONDS = 60.0
 UNUSED_SECONDS = 3600.0
 """Time for which a request that a reference made stays without a listener that has the reference."""
+AWAITED_SECONDS = 3600.0
+"""Time for which listeners wait for a certificate before they are in ERROR; what is issued later is used, too."""
 STEPS_PER_TURN = 6
 """Maximum number of steps, each due at once after the one before, for which a certificate stays taken."""
 
@@ -160,6 +162,7 @@ class AcmeIssuing:
                 return
             if ended:
                 await self._forget_key(certificate)
+            await self._note_awaiting(stored)
             self._tell(certificate, result)
             if result.delay_seconds:
                 return
@@ -332,7 +335,13 @@ class AcmeIssuing:
             await self._driver.accepted(change)
         return placed
 
+    async def _note_awaiting(self, certificate: AcmeCertificate) -> None:
+        # Nothing waits for a certificate that was issued once.
+        if certificate.reference and certificate.progress.not_after is None:
+            await self._store.note_awaiting(certificate, awaited_seconds=AWAITED_SECONDS)
+
     async def _remove(self, certificate: AcmeCertificate) -> None:
+        await self._note_awaiting(certificate)
         await self._place(certificate, {})
         if not await self._dns.withdraw(certificate):
             return  # repeated once the turn is over

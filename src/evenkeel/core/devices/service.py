@@ -2,7 +2,7 @@
 needs: no statuses, no times, no deleted rows. Two equal definitions render to the same device objects.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -201,7 +201,8 @@ def network_definition(
 def definition_of(
     tree: LoadBalancerTree, certificates: Iterable[ServiceCertificate] = (), *, bare_tags: bool = False
 ) -> ServiceDefinition:
-    """Build the service definition of a stored tree; rows marked deleted are left out.
+    """Build the service definition of a stored tree; rows marked deleted are left out, and listeners that wait for a
+    certificate.
 
     ``certificates``: identities of the referenced contents. ``bare_tags``: whether listeners' tags without prefix may
     name enhanced services. A load balancer that is held by another system, or has no VIP, is defined as deleted for its
@@ -219,6 +220,8 @@ def definition_of(
             deleted=True,
         )
     live_pools = {pool.id for pool in tree.pools if not pool.deleted}
+    given = tuple(certificates)
+    awaited = {each.reference for each in given if not each.sha256}
     policies, limits = _policies_of(tree), rate_limits_by_listener(tree.rate_limit_policies, tree.rate_limit_rules)
     return ServiceDefinition(
         load_balancer_id=root.id,
@@ -238,15 +241,19 @@ def definition_of(
                 tree.load_balancer.tags,
             )
             for row in tree.listeners
-            if not row.deleted
+            if not row.deleted and not (awaited and _refers_to(row, awaited))
         ),
         pools=_pools_of(tree),
         additional_vips=root.additional_vips,
         data_path=root.data_path,
         # sorted, so that equal content gives equal definitions
-        certificates=tuple(sorted(certificates, key=lambda each: (each.reference, each.kind))),
+        certificates=tuple(sorted((one for one in given if one.sha256), key=lambda one: (one.reference, one.kind))),
         challenges={each.token: each.key_authorization for each in root.challenges},
     )
+
+
+def _refers_to(row: Listener, references: Collection[str]) -> bool:
+    return any(each.reference in references for each in references_of(row))
 
 
 def refers_to_certificates(tree: LoadBalancerTree) -> bool:

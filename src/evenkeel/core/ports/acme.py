@@ -72,6 +72,13 @@ class AcmeStore(Protocol):
         """
         ...
 
+    async def note_awaiting(self, certificate: AcmeCertificate, *, awaited_seconds: float) -> None:
+        """Set the provisioning status of listeners that wait for a certificate which a reference requested: ERROR after
+        a failed order, if the next step comes later than ``awaited_seconds`` after the last request with the reference,
+        or if the request is being removed; else PENDING_CREATE.
+        """
+        ...
+
     async def remove(self, certificate: AcmeCertificate) -> None:
         """Remove a request whose step is REMOVE."""
         ...

@@ -147,9 +147,11 @@ class CheckedCertificate(Value):
     reference: str
     kind: CertificateKind
     sha256: str
-    """Identity of the content: see :class:`CertificateContent`."""
+    """Identity of the content: see :class:`CertificateContent`; empty for an awaited certificate."""
     facts: CertificateFacts | None
-    """Facts about the certificate, or the first CA certificate; None for a revocation list."""
+    """Facts about the certificate, or the first CA certificate; None for a revocation list and an awaited
+    certificate.
+    """
     next_update: datetime | None = None
     """Time at which a revocation list is out of date, if it states one."""
 
@@ -159,6 +161,16 @@ class CheckedCertificate(Value):
         update.
         """
         return self.next_update if self.facts is None else self.facts.not_after
+
+    @property
+    def awaited(self) -> bool:
+        """Whether the certificate is requested and not issued yet, so that listeners wait for it."""
+        return not self.sha256
+
+
+def awaited_certificate(reference: str) -> CheckedCertificate:
+    """A reference to a certificate that is requested and not issued yet."""
+    return CheckedCertificate(reference=reference, kind=CertificateKind.CERTIFICATE, sha256="", facts=None)
 
 
 EXPIRY_DAYS = (30, 7, 1, 0)

@@ -6,7 +6,7 @@ from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.tls.acme.progress import Advance
 from evenkeel.core.tls.acme.values import AcmeCertificate, Authorization, PlacedChallenges
-from evenkeel.store.acme import certificates, challenges
+from evenkeel.store.acme import awaiting, certificates, challenges
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.operations import querying, read_operation, write_operation
 from evenkeel.store.options import StoreOptions
@@ -50,6 +50,9 @@ class SqlAcme:
         return await self._db.write(
             lambda connection: certificates.note(connection, certificate, result, lease_seconds)
         )
+
+    async def note_awaiting(self, certificate: AcmeCertificate, *, awaited_seconds: float) -> None:
+        await self._db.write(lambda connection: awaiting.note_awaiting(connection, certificate, awaited_seconds))
 
     async def place(
         self, certificate: AcmeCertificate, wanted: Mapping[LoadBalancerId, Sequence[Authorization]]

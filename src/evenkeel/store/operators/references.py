@@ -36,7 +36,7 @@ def read_references(connection: Connection, query: ReferenceQuery, limit: int) -
     if query.expiring_days is not None:
         statement = statement.where(ends_within(query.expiring_days))
     if query.unreadable:
-        statement = statement.where(_certificate.c.problem != "")
+        statement = statement.where(_certificate.c.problem != "", _certificate.c.announced_sha256 != "")
     # databases differ in where they put NULL
     order = (_certificate.c.not_after.is_(None), _certificate.c.not_after, _certificate.c.project_id)
     rows = connection.execute(statement.order_by(*order, _certificate.c.reference, _certificate.c.kind).limit(limit))

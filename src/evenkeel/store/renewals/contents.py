@@ -19,12 +19,13 @@ from evenkeel.store.records import schema
 from evenkeel.store.writing.certificates import content_columns
 from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.events import record_event
-from evenkeel.store.writing.revision_lock import changes_of, revision_assignments
+from evenkeel.store.writing.revision_lock import PENDING_CREATE, changes_of, revision_assignments
 from evenkeel.store.writing.revisions import note_revisions
 
 _certificate = schema.certificate
 _use = schema.certificate_use
 _root = schema.load_balancer
+_listener = schema.listener
 
 PROBLEM_CHARACTERS_MAX = 1000
 
@@ -84,13 +85,19 @@ def note_content(
     if is_new and known == found.sha256:  # another controller read other content meanwhile; the newer is unknown
         connection.execute(update(_certificate).where(_certificate.c.id == due.id).values(next_check_at=db_now()))
         return ()
+    is_awaited = not row.announced_sha256
+    if is_awaited and set(_users(connection, due.id)) - set(ids):  # a load balancer has come that is not locked
+        connection.execute(update(_certificate).where(_certificate.c.id == due.id).values(next_check_at=db_now()))
+        return ()
     if is_new:
         _raise_revisions(connection, ids, options)
+    if is_awaited:
+        _begin_listeners(connection, due.id, ids)
     values = {**content_columns(found), "announced_sha256": found.sha256, "checked_at": db_now()}
     if is_new:
         values["expiry_told_days"] = None
     connection.execute(update(_certificate).where(_certificate.c.id == due.id).values(**values))
-    if row.problem:
+    if row.problem and not is_awaited:
         record_event(connection, kind="certificate_readable", text=f"{event_title(due)} can be read again")
     if is_new:
         text = f"{event_title(due)} has new content, {found.sha256[:16]}; load balancers that get it: {len(ids)}"
@@ -99,10 +106,13 @@ def note_content(
 
 
 def note_problem(connection: Connection, due: DueCertificate, problem: str) -> None:
-    """Record that a reference cannot be read, with an event if the problem is a new one."""
+    """Record that a reference cannot be read, with an event if the problem is a new one; nothing for a certificate that
+    was never issued.
+    """
     text = problem[:PROBLEM_CHARACTERS_MAX]
+    known = _certificate.c.id == due.id, _certificate.c.announced_sha256 != ""
     new = connection.execute(
-        update(_certificate).where(_certificate.c.id == due.id, _certificate.c.problem != text).values(problem=text)
+        update(_certificate).where(*known, _certificate.c.problem != text).values(problem=text)
     ).rowcount
     if new:
         told = f"{event_title(due)} cannot be read any more; load balancers keep what they have: {text}"
@@ -120,6 +130,22 @@ def _lock_users(connection: Connection, id_: str) -> list[LoadBalancerId]:
     # in the order of their ids, as reports lock them
     rows = select(_root.c.id).where(_root.c.id.in_(users), _root.c.deleted == false()).order_by(_root.c.id)
     return list(connection.scalars(rows.with_for_update(key_share=True)))
+
+
+def _users(connection: Connection, id_: str) -> list[str]:
+    users = select(_use.c.load_balancer_id).where(_use.c.certificate_id == id_)
+    return list(connection.scalars(select(_root.c.id).where(_root.c.id.in_(users), _root.c.deleted == false())))
+
+
+def _begin_listeners(connection: Connection, id_: str, ids: Sequence[LoadBalancerId]) -> None:
+    """Let listeners that waited for the certificate be created by the new revision, and by no earlier report."""
+    users = select(_use.c.owner_id).where(_use.c.certificate_id == id_)
+    revision = select(_root.c.revision).where(_root.c.id == _listener.c.load_balancer_id).scalar_subquery()
+    connection.execute(
+        update(_listener)
+        .where(in_list(_listener.c.load_balancer_id, ids), _listener.c.id.in_(users), _listener.c.deleted == false())
+        .values(provisioning_status=PENDING_CREATE, revision=revision, updated_at=db_now())
+    )
 
 
 def _raise_revisions(connection: Connection, ids: Sequence[LoadBalancerId], options: StoreOptions) -> None:

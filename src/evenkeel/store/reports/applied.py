@@ -573,15 +573,33 @@ def _unconfirmed(table: Table, given: Given) -> tuple[ColumnElement[bool], ...]:
 
 
 def _confirm_children(table: Table, carries_traffic: bool, given: Given) -> Update:
+    operating: ColumnElement[str] = _first_operating_status(table, carries_traffic)
+    provisioning: ColumnElement[str] = literal(ACTIVE)
+    if table is schema.listener:
+        # Devices get no listener without its certificate.
+        waits, failed = _awaits(schema.certificate.c.problem == ""), _awaits(schema.certificate.c.problem != "")
+        operating = case((or_(waits, failed), OFFLINE), else_=operating)
+        provisioning = case((failed, ERROR), (waits, ProvisioningStatus.PENDING_CREATE.value), else_=provisioning)
     return (
         update(table)
         .where(*_unconfirmed(table, given))
         # in this order, because in MariaDB a later assignment sees an earlier one
         .ordered_values(
-            (table.c.operating_status, _first_operating_status(table, carries_traffic)),
-            (table.c.provisioning_status, ACTIVE),
+            (table.c.operating_status, operating),
+            (table.c.provisioning_status, provisioning),
             (table.c.updated_at, db_now()),
         )
+    )
+
+
+def _awaits(condition: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Condition: the listener has a reference to a certificate of this condition that is not issued yet."""
+    certificate, use = schema.certificate, schema.certificate_use
+    return exists().where(
+        use.c.owner_id == schema.listener.c.id,
+        use.c.certificate_id == certificate.c.id,
+        certificate.c.announced_sha256 == "",
+        condition,
     )
 
 

@@ -10,15 +10,17 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, bindparam, delete, func, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, func, select, update
 
+from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.resources.limits import check_limits
 from evenkeel.core.resources.model import Listener, Pool
+from evenkeel.core.tls.acme.values import AcmeStep
 from evenkeel.core.tls.certificate_references import REFERENCES, references_of
 from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate
 from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.statements import upsert
+from evenkeel.store.engine.statements import insert_if_absent, upsert
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.writing.revision_lock import Locked
@@ -45,11 +47,14 @@ def add_uses(
     """Store which references new listeners and pools use, and the contents that were ``checked``; other references are
     stored as unread.
 
-    Raises :class:`LimitMet`. No statement without references.
+    Raises :class:`LimitMet`, and :class:`Conflict` for an awaited certificate that is served, or not being issued any
+    more. No statement without references.
     """
     if not checked:
         return
-    ids = _store_checked(connection, options, locked, checked)
+    found = [each for each in checked if not each.awaited]
+    ids = _store_checked(connection, options, locked, found)
+    ids |= _store_awaited(connection, locked, [each for each in checked if each.awaited])
     uses = {(row.id, id_) for row in rows for id_ in _certificate_ids(row, locked.project_id) if id_ in ids}
     _insert(connection, options, locked, uses)
 
@@ -113,6 +118,41 @@ def _store_checked(
     changed = update(_certificate).where(in_list(_certificate.c.id, ids), differs)
     connection.execute(changed.values(next_check_at=locked.now, expiry_told_days=None))
     return set(ids)
+
+
+def _store_awaited(connection: Connection, locked: Locked, awaited: Sequence[CheckedCertificate]) -> set[str]:
+    """Store references to certificates that are not issued yet; returns the ids of their rows. Raises
+    :class:`Conflict` if listeners serve such a certificate already, for it must not be taken from them, and if the
+    order has failed or the request was deleted meanwhile.
+    """
+    for each in awaited:
+        _check_requested(connection, locked.project_id, each.reference)
+    # Due at once: it may have been issued since the request looked for it.
+    rows = {row["id"]: row for row in (_row(locked, each, locked.now) for each in awaited)}
+    for id_ in sorted(rows):
+        if insert_if_absent(connection, _certificate, rows[id_]):
+            continue
+        there = select(_certificate.c.announced_sha256, _in_use).where(_certificate.c.id == id_)
+        row = connection.execute(there.with_for_update(key_share=True)).first()
+        if row is None or (row.announced_sha256 and row.in_use):
+            reference = rows[id_]["reference"]
+            raise Conflict(f"Certificate {reference} is served, and is not in the key manager: repeat the request.")
+        if row.announced_sha256:
+            values = {name: rows[id_][name] for name in (*_READ, "announced_sha256")}
+            connection.execute(update(_certificate).where(_certificate.c.id == id_).values(**values))
+    return set(rows)
+
+
+def _check_requested(connection: Connection, project_id: ProjectId, reference: str) -> None:
+    request = schema.acme_certificate
+    hopeful = request.c.failures == 0, request.c.step != AcmeStep.REMOVE.value
+    there = select(request.c.id).where(request.c.project_id == project_id, request.c.reference == reference, *hopeful)
+    # Locked, so that the next step finds the listener, and tells it what has become of the certificate.
+    if connection.execute(there.with_for_update(read=True)).first() is None:
+        raise Conflict(f"Certificate {reference} is not being issued any more: repeat the request.")
+
+
+_in_use = exists().where(_use.c.certificate_id == _certificate.c.id).label("in_use")
 
 
 def content_columns(found: CheckedCertificate) -> dict[str, Any]:

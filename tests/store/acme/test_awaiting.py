@@ -1,0 +1,224 @@
+"""Listeners wait for requested certificates, while everything else of their load balancers is applied."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.resources.model import Listener, LoadBalancer
+from evenkeel.core.tls.acme.progress import Advance
+from evenkeel.core.tls.acme.values import AcmeCertificate, AcmeProgress, AcmeState, AcmeStep
+from evenkeel.core.tls.certificates import CheckedCertificate, DueCertificate, ReferenceQuery, awaited_certificate
+from evenkeel.store.records import schema
+from evenkeel.store.renewals import contents
+from tests.store.acme.test_certificates import new, taken
+from tests.store.builders import FACTS
+from tests.store.ownership_world import World, applied, world_fixture
+
+__all__ = ["world_fixture"]
+
+REFERENCE = "acme://www.example.org,example.org"
+ISSUED = CheckedCertificate(reference=REFERENCE, kind=awaited_certificate(REFERENCE).kind, sha256="b" * 64, facts=FACTS)
+UNPROVEN = "www.example.org has no address in the DNS."
+AWAITED_SECONDS = 3600.0
+
+
+async def add_listener(world: World, root: LoadBalancer, **values: Any) -> Listener:
+    """A listener with the reference, stored as the API stores it while nothing is issued."""
+    row = Listener(
+        id=f"tls-{root.id}"[:36],
+        load_balancer_id=root.id,
+        project_id=root.project_id,
+        protocol="TERMINATED_HTTPS",
+        protocol_port=443,
+        **{"default_tls_container_ref": REFERENCE, **values},
+    )
+    await world.store.tenants.add_listener(row, certificates=[awaited_certificate(REFERENCE)], project_id=None)
+    return row
+
+
+async def waiting(world: World) -> tuple[LoadBalancer, Listener]:
+    """A placed load balancer whose listener waits, after the report of its agent."""
+    await world.store.acme.request(new(reference=REFERENCE))
+    await world.agent("a1")
+    root = await world.placed()
+    await world.tree(root)
+    row = await add_listener(world, root)
+    await report_newest(world, root)
+    return root, row
+
+
+async def report_newest(world: World, root: LoadBalancer, error: str = "") -> None:
+    newest = (await world.load_balancer_row(root.id)).revision
+    await world.report(applied(root.id, newest, error))
+
+
+async def statuses(world: World, root: LoadBalancer, row: Listener) -> tuple[str, str, str]:
+    """Provisioning statuses of load balancer and listener, and the listener's operating status."""
+    stored = await world.row(schema.listener, row.id)
+    status = (await world.load_balancer_row(root.id)).provisioning_status
+    return status, stored.provisioning_status, stored.operating_status
+
+
+async def definition(world: World, root: LoadBalancer) -> ServiceDefinition:
+    shard = await world.shard_of(root.project_id)
+    found = await world.store.ownership.services(
+        "a1", "session-of-a1", shard.id, shard.epoch, load_balancer_ids=[root.id], after_id="", limit=9
+    )
+    (service,) = found.page.services
+    return service
+
+
+async def due(world: World) -> DueCertificate:
+    (one,) = await world.store.renewals.take_due(limit=10)
+    return one
+
+
+async def note(world: World, certificate: AcmeCertificate, progress: AcmeProgress, delay_seconds: float = 5.0) -> None:
+    """A controller has taken a step."""
+    await world.store.acme.note(certificate, Advance(progress, delay_seconds), lease_seconds=60.0)
+    await world.store.acme.note_awaiting(certificate, awaited_seconds=AWAITED_SECONDS)
+
+
+@pytest.mark.parametrize(
+    "references",
+    [{}, {"default_tls_container_ref": "other", "sni_container_refs": (REFERENCE,)}],
+    ids=["default", "by SNI"],
+)
+async def test_a_listener_waits_while_its_load_balancer_is_active_and_can_be_changed(
+    world: World, references: dict[str, Any]
+) -> None:
+    await world.store.acme.request(new(reference=REFERENCE))
+    await world.agent("a1")
+    root = await world.placed()
+    ids = await world.tree(root)
+    row = await add_listener(world, root, **references)
+    await report_newest(world, root)
+    assert await statuses(world, root, row) == ("ACTIVE", "PENDING_CREATE", "OFFLINE")
+    service = await definition(world, root)
+    assert [each.id for each in service.listeners] == [ids["listener"]] and service.certificates == ()
+    await world.store.tenants.update_child(Listener, row.id, {"name": "n"}, project_id=None)
+    await report_newest(world, root)
+    assert await statuses(world, root, row) == ("ACTIVE", "PENDING_CREATE", "OFFLINE")
+
+
+async def test_an_issued_certificate_creates_the_listener_by_a_new_revision(world: World) -> None:
+    root, row = await waiting(world)
+    before = (await world.load_balancer_row(root.id)).revision
+    (change,) = await world.store.renewals.note_content(await due(world), ISSUED)
+    assert change.revision == before + 1
+    assert row.id in {each.id for each in (await definition(world, root)).listeners}
+    # a late report about the devices before
+    await world.report(applied(root.id, before))
+    assert (await statuses(world, root, row))[1:] == ("PENDING_CREATE", "OFFLINE")
+    await report_newest(world, root)
+    assert await statuses(world, root, row) == ("ACTIVE", "ACTIVE", "ONLINE")
+
+
+async def test_content_that_is_not_there_yet_is_no_unreadable_certificate(world: World) -> None:
+    root, row = await waiting(world)
+    await world.store.renewals.note_problem(await due(world), "not found")
+    assert await world.operator.references(ReferenceQuery(unreadable=True), limit=9) == ()
+    assert await world.events("certificate_unreadable") == []
+    await report_newest(world, root)
+    assert (await statuses(world, root, row))[1] == "PENDING_CREATE"
+
+
+async def test_a_failed_order_puts_the_listener_into_error_until_one_is_issued(world: World) -> None:
+    root, row = await waiting(world)
+    certificate = await taken(world)
+    await note(world, certificate, AcmeProgress(problem=UNPROVEN, waits=1))
+    assert (await statuses(world, root, row))[1] == "PENDING_CREATE"
+    await note(world, certificate, AcmeProgress(state=AcmeState.FAILED, problem="refused", failures=1), 300.0)
+    assert await statuses(world, root, row) == ("ACTIVE", "ERROR", "OFFLINE")
+    # a change of something else does not make it look better
+    await world.tenant_changes(root.id)
+    await report_newest(world, root)
+    assert await statuses(world, root, row) == ("ACTIVE", "ERROR", "OFFLINE")
+    await world.store.renewals.note_content(await due(world), ISSUED)
+    await report_newest(world, root)
+    assert await statuses(world, root, row) == ("ACTIVE", "ACTIVE", "ONLINE")
+    assert await world.events("certificate_readable") == []
+
+
+async def test_waiting_ends_in_error_before_a_step_that_comes_too_late(world: World) -> None:
+    root, row = await waiting(world)
+    certificate = await taken(world)
+    await note(world, certificate, AcmeProgress(problem=UNPROVEN, waits=9), AWAITED_SECONDS + 60.0)
+    assert (await statuses(world, root, row))[1] == "ERROR"
+    (found,) = await world.operator.references(ReferenceQuery(load_balancer_id=root.id), limit=9)
+    assert found.problem == f"Not issued within 3600 s. {UNPROVEN}"
+    # a new listener with the reference begins the time anew
+    await world.store.acme.touch(root.project_id, certificate.name)
+    await note(world, certificate, AcmeProgress(problem=UNPROVEN, waits=10))
+    assert (await statuses(world, root, row))[1] == "PENDING_CREATE"
+
+
+async def test_a_deleted_request_puts_its_listeners_into_error(world: World) -> None:
+    root, row = await waiting(world)
+    certificate = await taken(world)
+    await world.store.acme.request_removal(root.project_id, certificate.name)
+    await world.store.acme.note_awaiting(certificate, awaited_seconds=AWAITED_SECONDS)
+    assert (await statuses(world, root, row))[1] == "ERROR"
+
+
+async def test_a_failed_load_balancer_leaves_its_waiting_listener_pending_once_it_is_applied(world: World) -> None:
+    root, row = await waiting(world)
+    await world.tenant_changes(root.id)
+    await report_newest(world, root, "the device refused it")
+    assert (await statuses(world, root, row))[:2] == ("ERROR", "ERROR")
+    await report_newest(world, root)
+    assert (await statuses(world, root, row))[:2] == ("ACTIVE", "PENDING_CREATE")
+
+
+async def test_a_waiting_listener_can_be_deleted_and_get_another_certificate(world: World) -> None:
+    root, row = await waiting(world)
+    other = replace(ISSUED, reference="other")
+    changes = {"default_tls_container_ref": "other"}
+    await world.store.tenants.update_child(Listener, row.id, changes, certificates=[other], project_id=None)
+    await report_newest(world, root)
+    assert (await statuses(world, root, row))[1] == "ACTIVE"
+    await world.store.tenants.delete_child(Listener, row.id, project_id=None)
+    await report_newest(world, root)
+    assert await world.row(schema.listener, row.id) is None
+
+
+async def test_a_certificate_that_listeners_serve_is_not_taken_from_them(world: World) -> None:
+    root, row = await waiting(world)
+    await world.store.renewals.note_content(await due(world), ISSUED)
+    other = await world.load_balancer()
+    with pytest.raises(Conflict, match="repeat the request"):
+        await add_listener(world, other)
+    assert row.id in {each.id for each in (await definition(world, root)).listeners}
+    # without users it is only what was read once
+    await world.db.write(lambda connection: connection.execute(schema.certificate_use.delete()))
+    await add_listener(world, other)
+    (found,) = await world.rows(schema.certificate)
+    assert (found.sha256, found.announced_sha256) == ("", "")
+    assert found.next_check_at <= (await world.now())
+
+
+async def test_all_load_balancers_whose_listeners_wait_get_the_certificate(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, _ = await waiting(world)
+    other = await world.placed()
+    await add_listener(world, other)
+    with monkeypatch.context() as patched:
+        # one whose listener is stored just after the others were locked
+        patched.setattr(contents, "_lock_users", lambda _connection, _id: [root.id])
+        assert await world.store.renewals.note_content(await due(world), ISSUED) == ()
+    changes = await world.store.renewals.note_content(await due(world), ISSUED)
+    assert {change.load_balancer_id for change in changes} == {root.id, other.id}
+
+
+@pytest.mark.parametrize("progress", [AcmeProgress(failures=1), AcmeProgress(step=AcmeStep.REMOVE), None])
+async def test_no_listener_is_stored_that_would_wait_for_nothing(world: World, progress: AcmeProgress | None) -> None:
+    root = await world.load_balancer()
+    if progress is not None:
+        await world.store.acme.request(new(reference=REFERENCE))
+        await world.store.acme.note(await taken(world), Advance(progress, 5.0), lease_seconds=60.0)
+    with pytest.raises(Conflict, match="not being issued any more"):
+        await add_listener(world, root)
