@@ -102,6 +102,8 @@ async def test_a_new_listener_is_pending_until_its_certificate_is_issued(
     (root,) = made.json()["listener"]["loadbalancers"]
     shown = (await api.http.get(f"/evenkeel/v1/loadbalancers/{root['id']}/agent")).json()["hosting"]
     assert "is waiting: the order is under way; its listeners wait for it" in shown["operating_reason"]
+    tree = (await api.http.get(f"/evenkeel/v1/loadbalancers/{root['id']}/tree")).json()["tree"]
+    assert tree["status_reason"] == shown["operating_reason"]
     assert await store.acme.request_removal(PROJECT, OWN_NAME)
     shown = (await api.http.get(f"/evenkeel/v1/loadbalancers/{root['id']}/agent")).json()["hosting"]
     assert shown["operating_reason"].endswith("is missing, and its listeners wait: it is not requested")

@@ -1,6 +1,6 @@
 """Handler of the operators' API for the agents that serve a load balancer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -9,8 +9,9 @@ from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
-from evenkeel.api.operators.references import CertificateTrouble, expiry_of, unissued_of, unreadable_of, unrequested_of
+from evenkeel.api.operators.references import CertificateTrouble, expiry_of, unreadable_of
 from evenkeel.api.operators.remedies import device_remedy
+from evenkeel.api.operators.unissued import NAMED_OF_ONE_MAX, unissued_certificates
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.control.environments import GroupReach
@@ -19,12 +20,7 @@ from evenkeel.core.control.shards import Shard
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.core.resources.statuses import PENDING
-from evenkeel.core.tls.acme.references import spellings
-from evenkeel.core.tls.acme.values import AcmeCertificate
 from evenkeel.core.tls.certificates import EXPIRY_DAYS, ReferencedCertificate, ReferenceQuery
-
-NAMED_OF_ONE_MAX = 100
-"""Most certificates of one load balancer that are counted."""
 
 
 async def hosting(services: Services, call: Call) -> Answer:
@@ -75,19 +71,6 @@ async def _group_out_of_reach(services: Services, shard: Shard) -> GroupReach | 
     return next((group for group in groups if (group.environment, group.number) == here), None)
 
 
-async def _unissued(services: Services, root: LoadBalancer) -> Mapping[str, AcmeCertificate]:
-    """Requested certificates of the project that have a problem or were never issued, by reference."""
-    if services.acme is None or services.certificates is None:
-        return {}
-    requested = await services.acme_store.requested(root.project_id)
-    reference = services.certificates.reference
-    return {reference(each.project_id, each.name): each for each in requested if _is_unissued(each)}
-
-
-def _is_unissued(request: AcmeCertificate) -> bool:
-    return bool(request.progress.problem) or request.progress.not_after is None
-
-
 async def _certificates(services: Services, root: LoadBalancer) -> CertificateTrouble:
     """Describe the certificates of a load balancer that cannot be read, or else one that its authority does not issue,
     or else those that expire soon.
@@ -100,15 +83,7 @@ async def _certificates(services: Services, root: LoadBalancer) -> CertificateTr
     unreadable = await found(ReferenceQuery(load_balancer_id=load_balancer_id, unreadable=True))
     if unreadable:
         return unreadable_of(unreadable)
-    if services.acme is not None:
-        unissued = await _unissued(services, root)
-        used = {each.reference: each for each in await found(ReferenceQuery(load_balancer_id=load_balancer_id))}
-        awaited = {each.reference for each in used.values() if not each.sha256}
-        # Those that listeners wait for come first.
-        for reference, request in sorted(unissued.items(), key=lambda item: item[1].reference not in awaited):
-            is_awaited = request.reference in awaited
-            if is_awaited or (request.progress.problem and used.keys() & {reference, *spellings(request.reference)}):
-                return unissued_of(request, reference, awaited=is_awaited)
-        if awaited:
-            return unrequested_of(used[min(awaited)])
+    unissued = await unissued_certificates(services, root)
+    if unissued.text:
+        return unissued
     return expiry_of(await found(ReferenceQuery(load_balancer_id=load_balancer_id, expiring_days=max(EXPIRY_DAYS))))

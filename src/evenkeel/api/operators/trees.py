@@ -19,6 +19,7 @@ from evenkeel.api.common.status_trees import (
 )
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.unissued import why_listeners_wait
 from evenkeel.api.responses.answers import Answer, StreamedAnswer, encode
 from evenkeel.core.devices.service import enhanced_services_of
 from evenkeel.core.kit.ids import LoadBalancerId
@@ -96,7 +97,7 @@ class LoadBalancerNode(Value, kw_only=True):
     operating_status: str
     provisioning_status: str
     status_reason: str | None
-    """Reason why the load balancer is PENDING or ERROR."""
+    """Reason why the load balancer is PENDING or ERROR, or listeners wait for a certificate."""
     listeners: list[ListenerNode]
     pools: list[PoolStatus]
 
@@ -106,12 +107,13 @@ async def tree(services: Services, call: Call) -> Answer:
     options_of(call, ())
     id_ = LoadBalancerId(object_id(call, "Load Balancer"))
     found = await services.tenants.tree(id_, project_id=None, statuses_only=True)
-    return StreamedAnswer(tree_pieces(found, bare_tags=services.bare_esd_tags))
+    waits = await why_listeners_wait(services, found)
+    return StreamedAnswer(tree_pieces(found, bare_tags=services.bare_esd_tags, waits=waits))
 
 
-def tree_pieces(tree: LoadBalancerTree, *, bare_tags: bool = False) -> Iterator[bytes]:
+def tree_pieces(tree: LoadBalancerTree, *, bare_tags: bool = False, waits: str = "") -> Iterator[bytes]:
     """Generate :class:`LoadBalancerNode` below the key ``tree``, as JSON in pieces. ``bare_tags``: whether listeners'
-    tags without prefix choose enhanced services.
+    tags without prefix choose enhanced services. ``waits``: why listeners wait for a certificate.
     """
     members, monitors = pool_contents(tree)
     policies, rules = policies_of(tree)
@@ -140,7 +142,7 @@ def tree_pieces(tree: LoadBalancerTree, *, bare_tags: bool = False) -> Iterator[
         yield CLOSED
 
     root = tree.load_balancer
-    reason = full_reason_of(root.provisioning_status, root)
+    reason = full_reason_of(root.provisioning_status, root) or waits or None
     node = LoadBalancerNode(**statuses_of(root), status_reason=reason, listeners=[], pools=[])
     # The two empty lists, which are the last attributes, are replaced by the generated ones.
     yield b'{"tree":' + encode(node).removesuffix(_EMPTY_LISTS) + b'"listeners":['

@@ -1,0 +1,55 @@
+"""Certificates of a load balancer that an authority does not issue, and listeners that wait for them."""
+
+from collections.abc import Mapping
+
+from evenkeel.api.common.services import Services
+from evenkeel.api.operators.references import CertificateTrouble, unissued_of, unrequested_of
+from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree
+from evenkeel.core.resources.statuses import ProvisioningStatus
+from evenkeel.core.tls.acme.references import is_acme_reference, spellings
+from evenkeel.core.tls.acme.values import AcmeCertificate
+from evenkeel.core.tls.certificate_references import references_of
+from evenkeel.core.tls.certificates import ReferenceQuery
+
+NAMED_OF_ONE_MAX = 100
+"""Most certificates of one load balancer that are counted."""
+
+
+async def unissued_certificates(services: Services, root: LoadBalancer) -> CertificateTrouble:
+    """Describe a certificate of the load balancer that its authority does not issue: first one that listeners wait
+    for.
+    """
+    if services.acme is None:
+        return CertificateTrouble()
+    requests = await _requests(services, root)
+    query = ReferenceQuery(load_balancer_id=root.id)
+    used = {each.reference: each for each in await services.operators.references(query, limit=NAMED_OF_ONE_MAX)}
+    awaited = {each.reference for each in used.values() if not each.sha256}
+    for reference, request in sorted(requests.items(), key=lambda item: item[1].reference not in awaited):
+        is_awaited = request.reference in awaited
+        if is_awaited or (request.progress.problem and used.keys() & {reference, *spellings(request.reference)}):
+            return unissued_of(request, reference, awaited=is_awaited)
+    return unrequested_of(used[min(awaited)]) if awaited else CertificateTrouble()
+
+
+async def why_listeners_wait(services: Services, tree: LoadBalancerTree) -> str:
+    """Return why listeners of the load balancer wait for a certificate; empty if none does."""
+    waits = any(
+        row.provisioning_status is not ProvisioningStatus.ACTIVE
+        and any(is_acme_reference(each.reference) for each in references_of(row))
+        for row in tree.listeners
+    )
+    return (await unissued_certificates(services, tree.load_balancer)).text if waits else ""
+
+
+async def _requests(services: Services, root: LoadBalancer) -> Mapping[str, AcmeCertificate]:
+    """Requested certificates of the project that have a problem or were never issued, by reference."""
+    if services.certificates is None:
+        return {}
+    requested = await services.acme_store.requested(root.project_id)
+    reference = services.certificates.reference
+    return {reference(each.project_id, each.name): each for each in requested if _is_unissued(each)}
+
+
+def _is_unissued(request: AcmeCertificate) -> bool:
+    return bool(request.progress.problem) or request.progress.not_after is None
