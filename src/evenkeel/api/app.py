@@ -75,7 +75,7 @@ ErrorHandler = Callable[[Request[Any, Any, Any], Exception], Response[bytes]]
 _REQUEST_ID = b"x-openstack-request-id"
 _TRACE_HEADER = TRACE_HEADER.encode()
 _SERVED = "served"
-"""Key, in a request's state, of the paths that its application serves."""
+"""Key in a request's ``state`` under which :class:`Application` stores its paths for the shared routing."""
 
 
 class Application:
@@ -83,7 +83,7 @@ class Application:
     endpoint made. All applications of a process share their routing, see :func:`_router`."""
 
     def __init__(self, served: "_Paths", end_streams: Callable[[], None]) -> None:
-        """Initialize the application. ``end_streams``: ends streamed responses."""
+        """Initialize the application. ``end_streams``: called when the process stops, ends responses that still stream."""
         self._served = served
         self._router = _router(tuple(served.operations), served.styles)
         self.end_streams = end_streams
@@ -216,7 +216,7 @@ def _paths(route_map: RouteMap, operation: Operation) -> Iterator[str]:
 
 def _error_handler(styles: ApiStyles) -> ErrorHandler:
     def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-        """Errors before a handler is reached: no route, or a wrong method."""
+        """Build the response to an error raised before a handler is reached: no route, or a wrong method."""
         scope = request.scope
         began = scope["state"]["began"]
         answer = styles.style_of(scope["path"]).answer_to(error, scope["state"]["request_id"])
@@ -228,17 +228,18 @@ def _error_handler(styles: ApiStyles) -> ErrorHandler:
 
 
 class _Paths(dict[str, "_Path"]):
-    """The paths of an application, made at their first request: three hundred of them, of which a process that has just
-    started, and each application in a test, serves a few.
+    """The paths of an application; the endpoints of a path are made at its first request, because a process that has
+    just started, and an application in a test, serves only a few of the three hundred paths.
 
-    ``make``: makes the endpoint of an operation."""
+    ``make``: makes the endpoint of an operation.
+    """
 
     def __init__(self, routes: Iterable[RouteMap], make: Callable[[RouteMap, Operation], Endpoint]) -> None:
         super().__init__()
         self._make = make
         self.styles = frozenset(route_map.style for route_map in routes)
         self.operations: dict[str, list[tuple[RouteMap, Operation]]] = defaultdict(list)
-        """By path."""
+        """``{path: operations with their route maps}``."""
         for route_map, operation in _operations(routes):
             for path in _paths(route_map, operation):
                 self.operations[path].append((route_map, operation))
@@ -264,8 +265,9 @@ def _build_paths(routes: Sequence[RouteMap], services: Services, gatekeeper: Gat
 
 
 class _Path:
-    """A path with the endpoints of its methods. ``route``: the path with names of parameters, as logs and metrics
-    have it. ``unaudited``: methods that the audit trail leaves out."""
+    """A path with the endpoints of its methods. ``route``: the path with placeholders for parameters, for logs and
+    metrics. ``unaudited``: methods that the audit trail leaves out.
+    """
 
     def __init__(
         self, route: str, endpoints: Mapping[str, Endpoint], style: ApiStyle, unaudited: Collection[str] = ()
@@ -302,7 +304,7 @@ class _Path:
 
 
 def _request_span(scope: HTTPScope, route: str) -> AbstractContextManager[Span]:
-    """Begin the span of a request."""
+    """Begin the tracing span of a request."""
     if not tracer().on:
         return NOTHING
     method = METHOD_LABELS.get(scope["method"], NO_ROUTE)

@@ -53,7 +53,7 @@ class ShowActivity(ListCommand):
 
 
 def summary(known: Mapping[str, Any]) -> Iterator[str]:
-    """Lines about the controller's requests and changes since it started, and the reason if there are no points."""
+    """Yield lines about the controller's requests and changes since it started, and the reason if there are no points."""
     requests, times = known["requests"], known["time_to_active"]
     yield f"since {known['since']} UTC: {counted(requests['count'], 'request')}, {requests['failed']} failed"
     if times["count"]:
@@ -66,7 +66,7 @@ def summary(known: Mapping[str, Any]) -> Iterator[str]:
 
 
 def lines(known: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """One row per figure that has a value in at least one point."""
+    """Yield one row of the table per figure that has a value in at least one point."""
     for name, title in TITLES.items():
         points = [point for point in known["points"] if point[name] is not None]
         if points:

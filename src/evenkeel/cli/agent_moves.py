@@ -27,7 +27,9 @@ SHOWN = (
 
 
 class Moves(ShowCommand):
-    """Base of commands that hand shards over, which takes time: with ``--wait`` they follow it."""
+    """Base of commands that hand an agent's shards over to other agents, which takes time: with ``--wait`` they follow
+    the progress.
+    """
 
     action: str
     progress: Progress
@@ -37,11 +39,11 @@ class Moves(ShowCommand):
         add_wait_arguments(parser)
 
     def body(self, parsed_args: Namespace) -> Any:
-        """Body of the request. Raises :class:`UsageError`."""
+        """Return the body of the request. Raises :class:`UsageError` for arguments that do not fit."""
         return None
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Send the request, follow its progress if wanted, show the agent."""
+        """Send the request, follow its progress with ``--wait``, and show the agent."""
         body = self.body(parsed_args)
         found = find_agent(self.client, parsed_args.agent)
         agent = self.client.put(f"{agent_path(found)}/{self.action}", body)["agent"]
@@ -104,7 +106,9 @@ class ForceDown(Moves):
         sure.add_argument("--undo", action="store_true", help="Mark the agent up again.")
 
     def body(self, parsed_args: Namespace) -> Any:
-        """Body of the request. Raises :class:`UsageError` without the confirmation."""
+        """Return the body of the request. Raises :class:`UsageError` unless the operator confirmed that the host is
+        dead.
+        """
         if not parsed_args.yes and not parsed_args.undo:
             raise UsageError(
                 "make sure that the host is really dead, then pass --yes: in reschedule mode relocate its load"

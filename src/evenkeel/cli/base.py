@@ -28,12 +28,12 @@ NO_FILTERS: Mapping[str, Any] = {}
 
 
 class CommandApp(App):
-    """The application as its commands see it."""
+    """The application object of cliff, as commands see it: the client, and the exit code that they set."""
 
     client: Client
     """Client of the operators' API; set before a command runs."""
     exit_code: int | None = None
-    """Exit code instead of that of the command; None: the command's."""
+    """Exit code to use in place of the command's own; None: the command's own."""
 
 
 class ApiCommand(Command):
@@ -41,12 +41,16 @@ class ApiCommand(Command):
 
     app: CommandApp
     act: ClassVar[str] = ""
-    """Name of the act that the command does, in :data:`EFFECTS`; empty: the docstring is its description."""
+    """Name, in :data:`EFFECTS`, of the operators' act that the command performs, whose text is the command's
+    description; empty: the class's docstring is the description.
+    """
     details: ClassVar[str] = ""
     """Description of what the command line does beyond the act itself."""
 
     def get_description(self) -> str:
-        """Return what the command does: of an act the same words as in the API's document and the dashboard."""
+        """Return the command's description: the text of its act, which the API's document and the dashboard use, too,
+        or else its docstring.
+        """
         if not self.act:
             return str(super().get_description())
         return f"{EFFECTS[self.act]} {self.details}".rstrip()
@@ -139,7 +143,9 @@ class ShowCommand(ApiCommand, ShowOne):
 
 
 def known_columns(asked: Sequence[str], names: Sequence[str], titles: Mapping[str, str] = NO_FILTERS) -> list[str]:
-    """Names of the columns that ``-c`` asks for, by name or by title. Raises :class:`UsageError` for others."""
+    """Return the names of the columns that the option ``-c`` gives, each by name or by title. Raises
+    :class:`UsageError` for an unknown one.
+    """
     by_title = {title: name for name, title in titles.items()}
     found = [name if name in names else by_title.get(name, name) for name in asked]
     for name in found:
@@ -168,9 +174,9 @@ def find_agent(client: Client, name: str) -> dict[str, Any]:
 
 
 def find_neighbour(client: Client, agent: Mapping[str, Any], name: str) -> str:
-    """Id of the agent with this id, or on this host in the device group of ``agent``.
+    """Return the id of the agent with this id, or on this host in the device group of ``agent``.
 
-    Any other name is returned unchanged: the server refuses it and lists what is allowed.
+    Any other name is returned unchanged, because the server refuses it and lists what is allowed.
     """
     if is_id(name):
         return name
@@ -180,7 +186,7 @@ def find_neighbour(client: Client, agent: Mapping[str, Any], name: str) -> str:
 
 
 def agent_path(agent: Mapping[str, Any]) -> str:
-    """The agent's path in the API."""
+    """Return the agent's path in the operators' API."""
     return f"{API}/agents/{segment(agent['id'])}"
 
 
@@ -206,8 +212,8 @@ def print_problems(command: "ApiCommand", problems: Iterable[str]) -> None:
 
 
 def devices_in_reach(agent: Mapping[str, Any]) -> str:
-    """Reachable devices of all the agent's devices, such as ``1/2``; ``?/2``: unknown, because the agent is not alive;
-    empty if the agent has not reported.
+    """Return how many of the agent's devices it reaches, such as ``1/2``; ``?/2``: unknown, because the agent is not
+    alive; empty: the agent has not reported.
     """
     devices = agent.get("devices") or ()
     if not devices:
@@ -217,7 +223,7 @@ def devices_in_reach(agent: Mapping[str, Any]) -> str:
 
 
 def devices_missed(agents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Devices that live agents do not reach (human-readable)."""
+    """Yield a text for each device that a live agent does not reach."""
     for agent in agents:
         devices = [device for device in agent.get("devices") or () if not device["reachable"]]
         away = [object_title(str(device.get("own_name", "")), str(device["name"])) for device in devices]
@@ -226,9 +232,10 @@ def devices_missed(agents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def whole_id(client: Client, kind: str, short: str) -> str | None:
-    """The only id of this kind that begins with ``short``; None if there is none, or if it is no beginning of an id.
+    """Return the only id of this kind that begins with ``short``; None if no id does, or if ``short`` cannot be the
+    beginning of an id.
 
-    ``kind``: ``loadbalancers``, ``agents`` or ``shards``. Raises :class:`ApiRefused` if there are several.
+    ``kind``: ``loadbalancers``, ``agents`` or ``shards``. Raises :class:`ApiRefused` if several ids begin so.
     """
     if not SHORT_ID.fullmatch(short):
         return None
@@ -250,7 +257,7 @@ def is_id(name: str) -> bool:
 def all_pages(
     client: Client, path: str, key: str, filters: Mapping[str, Any] = NO_FILTERS, *, pages_max: int = MAX_PAGES
 ) -> list[dict[str, Any]]:
-    """Every item of a paged list, of its first ``pages_max`` pages of 1,000."""
+    """Return every item of a paged list, from at most ``pages_max`` pages of 1,000 items."""
     items: list[dict[str, Any]] = []
     for _ in range(pages_max):
         query = {**filters, "limit": PAGE_ITEMS} | ({"marker": items[-1]["id"]} if items else {})

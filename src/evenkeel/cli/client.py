@@ -64,9 +64,11 @@ class _Down(Exception):
 
 
 class Client:
-    """``endpoints`` are root URLs of controllers. One request takes up to ``timeout_seconds`` per endpoint.
+    """HTTP client of the operators' API. ``endpoints``: root URLs of controllers; one request takes up to
+    ``timeout_seconds`` per endpoint.
 
-    ``login``: authentication headers, which are not sent to redirect targets."""
+    ``login``: authentication headers, which are not sent to redirect targets.
+    """
 
     def __init__(
         self,
@@ -77,8 +79,8 @@ class Client:
         ca_file: str | None = None,
         login_help: str = "",
     ) -> None:
-        """``ca_file``: CA certificates instead of the system's; ``login_help``: what to do after a 401. Raises
-        :class:`UsageError`.
+        """Initialize the client. ``ca_file``: CA certificates instead of the system's; ``login_help``: advice added to
+        the error for a 401. Raises :class:`UsageError` for an invalid endpoint or file.
         """
         self._endpoints = [checked_endpoint(item) for item in endpoints]
         if not self._endpoints:
@@ -162,7 +164,7 @@ class Client:
 
 
 def checked_endpoint(text: str) -> str:
-    """The endpoint without a trailing slash. Raises :class:`UsageError`."""
+    """Return the endpoint without a trailing slash. Raises :class:`UsageError`."""
     endpoint = text.strip().rstrip("/")
     parts = urlsplit(endpoint)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -171,12 +173,12 @@ def checked_endpoint(text: str) -> str:
 
 
 def segment(text: str) -> str:
-    """``text`` as one segment of a path."""
+    """Return ``text`` quoted for use as one segment of a URL path."""
     return quote(text, safe="")
 
 
 def _tls(ca_file: str) -> ssl.SSLContext:
-    """TLS context with these CA certificates. Raises :class:`UsageError`."""
+    """Return a TLS context that verifies servers with these CA certificates. Raises :class:`UsageError`."""
     try:
         return ssl.create_default_context(cafile=ca_file)
     except ssl.SSLError as error:
@@ -206,7 +208,9 @@ def _decoded(content: bytes) -> Any:
 
 
 def _refusal(error: urllib.error.HTTPError, login_help: str) -> Exception:
-    """The error for a status from 300 on: unavailable (503), perhaps only after execution, or a refusal."""
+    """Return the exception for a response with a status from 300 on: for 503 that the endpoint is down (the request may
+    have been executed), else a refusal.
+    """
     with error:
         reason = _reason(error.read(MAX_REASON_CHARACTERS * 8)) or error.reason
     if error.code == 503:
@@ -218,7 +222,7 @@ def _refusal(error: urllib.error.HTTPError, login_help: str) -> Exception:
 
 
 def _reason(content: bytes) -> str:
-    """The server's error text, from any of its error bodies."""
+    """Return the error text in a response, whichever of the API's error bodies it is."""
     try:
         body = json.loads(content)
     except ValueError:

@@ -35,7 +35,7 @@ class Escaped(FormattableColumn):  # type: ignore[type-arg]
     """A text that tables show with escapes; machine-readable formats show it unchanged."""
 
     def human_readable(self) -> str:
-        """The text on one line, with control characters escaped."""
+        """Return the text on one line, with control characters escaped."""
         return escape_controls(self._value)
 
 
@@ -43,7 +43,7 @@ class Moment(FormattableColumn):  # type: ignore[type-arg]
     """A time in UTC, which tables show with its zone."""
 
     def human_readable(self) -> str:
-        """The time with the zone of ISO 8601 for UTC."""
+        """Return the time followed by ``Z``, the zone of ISO 8601 for UTC."""
         return f"{self._value}Z"
 
 
@@ -51,7 +51,7 @@ class Structured(FormattableColumn):  # type: ignore[type-arg]
     """A list or an object: kept as it is in structured formats, shown as text in tables."""
 
     def human_readable(self) -> str:
-        """A line for each item, indented where an item needs several, with control characters escaped."""
+        """Return a line for each item, indented where an item needs several, with control characters escaped."""
         return "\n".join(map(escape_controls, item_lines(self._value)))
 
     @property
@@ -64,8 +64,8 @@ class Structured(FormattableColumn):  # type: ignore[type-arg]
 
 
 def item_lines(value: Any) -> Iterator[str]:
-    """Lines that show a list or an object to a reader: one for each item, or for each field of a long item; fields
-    without a value are left out.
+    """Yield lines that show a list or an object to a reader: one for each item, or for each field of a long item;
+    fields without a value are left out.
     """
     if isinstance(value, dict):
         yield from (f"{name}: {_inline(field)}" for name, field in _non_empty_fields(value))
@@ -100,7 +100,7 @@ def _inline(value: Any) -> str:
 
 
 def format_values(values: Iterable[Any], formatter: str) -> tuple[Any, ...]:
-    """The values as cliff's format ``formatter`` accepts them."""
+    """Return the values in types that cliff's output format ``formatter`` accepts."""
     if formatter in STRUCTURED:
         return tuple(values)
     return tuple(value.text if isinstance(value, Structured) and formatter != "table" else value for value in values)
@@ -128,17 +128,17 @@ def values_of_columns(
 
 
 def escape_controls(text: str) -> str:
-    """The text with control characters and bidirectional controls as escapes."""
+    """Return the text with control characters and bidirectional controls as escapes."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def list_table(columns: Columns, rows: Iterable[Row]) -> tuple[Columns, list[tuple[Any, ...]]]:
-    """Columns and rows for cliff's lists."""
+    """Return columns and rows, the latter as tuples with values for output, as cliff's lists take them."""
     return columns, [tuple(for_output(row.get(name), name) for name in columns) for row in rows]
 
 
 def object_table(row: Row) -> tuple[Columns, tuple[Any, ...]]:
-    """Columns and values for cliff's single objects: every key, in the server's order."""
+    """Return columns and values for cliff's single objects: every key, in the server's order."""
     return tuple(row), tuple(for_output(value, name) for name, value in row.items())
 
 
@@ -154,5 +154,5 @@ def for_output(value: Any, name: str = "") -> Any:
 
 
 def object_title(name: str, id_: str) -> str:
-    """Title of an object: its name, then its id or address; the latter alone if there is no other name."""
+    """Return an object's title, ``name (id)``; the id or address alone if the object has no other name."""
     return f"{name} ({id_})" if name and name != id_ else id_

@@ -16,15 +16,15 @@ NAMES_MAX = 50
 ASK_SECONDS = 2
 """Time-out, seconds, of a look-up of names during a completion."""
 KIND_OF_METAVAR = {"AGENT": "agent", "LB": "loadbalancer"}
-"""Kinds of names that are looked up, by what an argument's help calls them."""
+"""Kinds of names that are looked up, by the placeholder (metavar) in an argument's help."""
 KIND_OF_OPTION = {"--agent": "agent", "--environment": "environment"}
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_.:-]+")
 """A name without characters that a shell expands: bash would run a command that a tenant wrote into a name."""
 
 
 class Words(NamedTuple):
-    """Completions after the command words ``path``: the next words of commands, options, values of options, and the
-    kind of names that arguments have.
+    """Completions after the command words ``path``: the ``next`` words of commands, ``options``, ``values`` of options,
+    and the ``kind`` of names that arguments have.
     """
 
     path: tuple[str, ...]
@@ -76,7 +76,7 @@ class Completion(Command):
 
 
 def command_words(app: Any) -> Iterator[Words]:
-    """Completions for each prefix of a command's words, including the empty one."""
+    """Yield the completions after each prefix of each command's words, including the empty prefix."""
     commands = {each.path: each for each in _commands(app)}
     paths = {path[:length] for path in commands for length in range(len(path) + 1)}
     for path in sorted(paths):
@@ -109,7 +109,9 @@ def _choices(action: Action) -> tuple[str, ...]:
 
 
 def bash_script(name: str, words: tuple[Words, ...]) -> str:
-    """Completion script for bash 4 or newer, in which the longest prefix that was typed decides."""
+    """Return the completion script for bash 4 or newer; the longest command prefix that was typed decides what is
+    offered.
+    """
     values = "".join(
         f'            "{" ".join(each.path)} {option}") words={" ".join(found)!r} kind= ;;\n'
         for each in words
@@ -148,7 +150,7 @@ def _case_pattern(words: Words) -> str:
 
 
 def fish_script(name: str, words: tuple[Words, ...]) -> str:
-    """Completion script for fish 3.4 or newer."""
+    """Return the completion script for fish 3.4 or newer."""
     lines = [
         f"function __{name}_typed",
         "    set -l words (string match -v -- '-*' (commandline -opc)[2..])",
@@ -171,7 +173,7 @@ def fish_script(name: str, words: tuple[Words, ...]) -> str:
 
 
 def _fish_option(name: str, words: Words, option: str) -> str:
-    """Arguments of fish's ``complete`` for an option with its values, or for a word that is an argument."""
+    """Return the arguments of fish's ``complete`` that offer an option with its values, or a word that is an argument."""
     if not option.startswith("--"):
         return f"-a {option}"
     long = f"-l {option.removeprefix('--')}"

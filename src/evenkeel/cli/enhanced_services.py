@@ -106,7 +106,7 @@ def _row(one: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _problems(services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Problems of enhanced services, agent by agent, and differences between agents."""
+    """Yield the problems that agents have with enhanced services, and differences between agents."""
     for one in services:
         for agent in one["agents"]:
             if agent["problem"]:
@@ -118,7 +118,7 @@ def _problems(services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _warnings(services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Tags that agents discarded; agents of earlier versions report none."""
+    """Yield a text for each tag that an agent discarded; agents of earlier versions report none."""
     for one in services:
         for agent in one["agents"]:
             for warning in agent.get("warnings", ()):
@@ -138,7 +138,9 @@ def _file_problems(parsed: Parsed) -> Iterator[str]:
 
 
 def _target_problems(parsed: Parsed, networks: str | None) -> Iterator[str]:
-    """Access logs that go elsewhere. ``networks``: as in the command; None: any target is allowed."""
+    """Yield a problem for each access log that goes outside ``networks``, the value of the option; None: any target is
+    allowed.
+    """
     if networks is None:
         return
     try:
@@ -151,7 +153,9 @@ def _target_problems(parsed: Parsed, networks: str | None) -> Iterator[str]:
 
 
 def _differences(parsed: Parsed, services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Differences between the directory and what agents have loaded, and the problems that agents report."""
+    """Yield differences between the files in the directory and the services that agents have loaded, and the problems
+    that agents report.
+    """
     loaded = {str(one["name"]): one for one in services if one["name"]}
     for name, definition in parsed.definitions.items():
         if definition.problem:

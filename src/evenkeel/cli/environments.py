@@ -97,7 +97,7 @@ class CreateEnvironment(ShowCommand):
 
 
 class ShowsEnvironment(ShowCommand):
-    """A command about one environment."""
+    """Base of commands whose output is one environment."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         _add_name(parser)

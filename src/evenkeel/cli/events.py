@@ -63,9 +63,10 @@ class ListEvents(ListCommand):
 
 
 def object_id(client: Client, name: str) -> str:
-    """Id of the load balancer, agent or shard with this id, beginning of an id, host or name.
+    """Return the id of the load balancer, agent or shard that ``name`` names by its id, the beginning of its id, its
+    host or its name.
 
-    Deleted objects have events, too: a complete id is returned unchanged. Raises :class:`ApiRefused`.
+    A complete id is returned unchanged, because deleted objects have events, too. Raises :class:`ApiRefused`.
     """
     if is_id(name):
         return name
@@ -82,15 +83,15 @@ def event_count(text: str) -> int:
 
 
 def newest_events(client: Client, query: Mapping[str, Any], limit: int) -> list[dict[str, Any]]:
-    """The last ``limit`` events, oldest first."""
+    """Return the last ``limit`` events, oldest first."""
     events: list[dict[str, Any]] = client.get(f"{API}/events", {**query, "limit": limit, "newest": "true"})["events"]
     return events
 
 
 def follow(client: Client, query: Mapping[str, Any], limit: int, warn: Any) -> Iterator[dict[str, Any]]:
-    """Yield the last ``limit`` events, then new ones, without end.
+    """Yield the last ``limit`` events, then new events, without end.
 
-    After the first answer it retries while controllers are unreachable.
+    Once controllers have answered, it retries while none is reachable.
     """
     batch = newest_events(client, query, limit)
     last = 0

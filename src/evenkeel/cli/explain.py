@@ -61,7 +61,7 @@ def _agent(agent: Mapping[str, Any]) -> str:
 
 
 def _next_try(hosting: Mapping[str, Any]) -> str:
-    """Text about the next try: the agent decides on it, and its pauses double up to a limit."""
+    """Return a text about the agent's next attempt to apply a change, whose pauses double up to a limit."""
     acting = hosting["acting"]
     if not hosting["status_reason"] or hosting.get("held") or not acting or not acting["alive"]:
         return ""

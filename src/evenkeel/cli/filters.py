@@ -10,7 +10,7 @@ from evenkeel.core.kit.similar import similar
 Options = ArgumentParser | _MutuallyExclusiveGroup
 
 NEAR_MAX = 5
-"""Most names that are suggested for one that is not known."""
+"""Most names that are suggested in place of an unknown name."""
 
 
 def add_choice_filter(
@@ -37,7 +37,7 @@ def add_environment_filter(parser: ArgumentParser, items: str) -> None:
 def check_environment(client: Client, found: Sequence[object], name: str | None) -> None:
     """Raise :class:`ApiRefused` if nothing was found because no environment has this name.
 
-    For lists of Octavia's API, which is silent about it.
+    Used for lists of Octavia's API, which returns an empty list for an unknown provider.
     """
     if found or name is None:
         return
@@ -47,7 +47,7 @@ def check_environment(client: Client, found: Sequence[object], name: str | None)
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """The names of ``known`` that look like ``name``, as the end of a sentence; empty if there are none."""
+    """Return the names in ``known`` that resemble ``name``, as the end of a sentence; empty if there are none."""
     texts = [text for text in known if text]
     found = similar(name, texts, most=NEAR_MAX)
     found += [text for text in texts if name.lower() in text.lower() and text not in found]

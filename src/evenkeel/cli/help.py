@@ -79,7 +79,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 """Commands by the title of their group; commands that are not installed are left out."""
 HIDDEN = frozenset({"complete", "completion names"})
-"""The framework's own command for completion, in place of which there is ``completion``, and what its scripts run."""
+"""Commands that the help leaves out: cliff's own completion command, which ``completion`` replaces, and the command
+that completion scripts run.
+"""
 NAME_CHARACTERS = 28
 MAX_WIDTH = 100
 MIN_WIDTH = 60
@@ -117,7 +119,7 @@ def _write(out: TextIO, app: App, descriptions: Mapping[str, str]) -> None:
 
 
 def grouped(names: Mapping[str, str]) -> dict[str, list[str]]:
-    """The commands of ``names`` by title; those in no group come last."""
+    """Return ``{title of a group: its commands}`` for the commands in ``names``; those in no group come last."""
     found = {title: [name for name in group if name in names] for title, group in GROUPS.items()}
     found["Others"] = sorted(set(names).difference(*found.values()))
     return {title: group for title, group in found.items() if group}

@@ -49,7 +49,7 @@ FILTERS = {
     "operating_status": "operating_status",
     "environment": "provider",
 }
-"""Names of the options, and of the parameters in Octavia's API."""
+"""Names of the command's options, each with the parameter of Octavia's API that it sets."""
 TOO_SHORT_ID = re.compile(r"[0-9a-f]{1,3}")
 NEAR_PAGES = 5
 """Most pages of names that are searched for one that resembles an unknown one."""
@@ -122,14 +122,14 @@ class ShowHistory(ListCommand):
 
 
 def load_balancer_path(client: Client, name: str) -> str:
-    """Path of the load balancer with this id or name in the operators' API. Raises :class:`ApiRefused` unless there is
-    exactly one.
+    """Return the path, in the operators' API, of the load balancer with this id or name. Raises :class:`ApiRefused`
+    unless there is exactly one.
     """
     return f"{API}/loadbalancers/{segment(load_balancer_id(client, name))}"
 
 
 def load_balancer_id(client: Client, name: str) -> str:
-    """Id of the load balancer with this id or name. Raises :class:`ApiRefused` unless there is exactly one."""
+    """Return the id of the load balancer with this id or name. Raises :class:`ApiRefused` unless exactly one matches."""
     if is_id(name):
         # An id that does not exist is reported by the request that uses it.
         return name
@@ -148,7 +148,7 @@ def load_balancer_id(client: Client, name: str) -> str:
 
 
 def _some_names(client: Client) -> list[str]:
-    """Names of the first load balancers; all, where there are not too many for a hint."""
+    """Return the names of load balancers from the first pages, for a hint about an unknown name."""
     rows = all_pages(client, OCTAVIA, "loadbalancers", {"fields": ["id", "name"]}, pages_max=NEAR_PAGES)
     return [str(row["name"]) for row in rows]
 

@@ -11,7 +11,9 @@ from evenkeel.cli.client import UsageError
 
 
 def login_headers(environment: Mapping[str, str]) -> dict[str, str]:
-    """Authentication headers; none if no variable is set. Raises :class:`UsageError` for incomplete credentials."""
+    """Return the authentication headers; none if no variable is set. Raises :class:`UsageError` for incomplete
+    credentials.
+    """
     if token := environment.get("EVENKEEL_TOKEN"):
         return _token(token)
     if name := environment.get("EVENKEEL_USERNAME"):
@@ -24,7 +26,7 @@ def login_headers(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def login_help(environment: Mapping[str, str]) -> str:
-    """Advice for a request that a controller answered with 401."""
+    """Return advice on the variables to set, for a request that a controller answered with 401."""
     given = "the login given by these variables is not accepted" if login_headers(environment) else "not logged in"
     return (
         f"{given}: EVENKEEL_USERNAME and EVENKEEL_PASSWORD, or EVENKEEL_TOKEN with a token of Keystone; the openstack"

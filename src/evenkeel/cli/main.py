@@ -135,7 +135,7 @@ NO_COMMANDS: Mapping[str, type[Command]] = {}
 
 
 class EvenKeelApp(CommandApp):
-    """The command tree. ``client`` is ready when a command runs."""
+    """The ``evenkeel`` command with all subcommands. ``client`` is set when a command runs."""
 
     NAME = "evenkeel"
 
@@ -155,7 +155,7 @@ class EvenKeelApp(CommandApp):
     def build_option_parser(
         self, description: str | None, version: str | None, argparse_kwargs: dict[str, Any] | None = None
     ) -> ArgumentParser:
-        """Parser of cliff's global options, extended by the options of this command."""
+        """Return cliff's parser of global options, extended by the options of ``evenkeel``, such as the endpoints."""
         parser = super().build_option_parser(description, version, argparse_kwargs)
         parser.add_argument(
             "--endpoint",
@@ -189,7 +189,9 @@ class EvenKeelApp(CommandApp):
             raise HelpExit
 
     def run_subcommand(self, argv: list[str]) -> int:
-        """Run the command. Raises :class:`UsageError` with the commands that are like it if there is none."""
+        """Run the command in ``argv``. Raises :class:`UsageError` naming similar commands if no command has these
+        words.
+        """
         try:
             self.command_manager.find_command(argv)
         except ValueError:
@@ -220,19 +222,21 @@ class EvenKeelApp(CommandApp):
         )
 
     def clean_up(self, cmd: Command, result: int, err: BaseException | None) -> None:
-        """Map the failure to the exit code."""
+        """Set the exit code for the error ``err`` with which the command failed."""
         if isinstance(err, ClientError):
             self.exit_code = err.exit_code
 
     def interact(self) -> None:
-        """Without a command print a hint and fail; cliff would start its interactive mode."""
+        """Print a hint and fail if no command is given; cliff would start its interactive mode."""
         self.parser.print_usage(self.stderr)
         self.stderr.write("evenkeel: a command is needed; 'evenkeel --help' lists them\n")
         self.exit_code = UsageError.exit_code
 
 
 def commands_like(typed: str, names: Sequence[str]) -> str:
-    """Commands of ``names`` that look like the words ``typed``, or begin with the first, as the end of a sentence."""
+    """Return the commands in ``names`` that resemble the words ``typed`` or begin with their first word, as the end of
+    a sentence.
+    """
     first, *others = typed.split() or [""]
     first = SHORT_FORMS.get(first, first)
     of_group = [name for name in names if name.split()[0] == first]

@@ -1,4 +1,4 @@
-"""``evenkeel move``: load balancers to another device group."""
+"""``evenkeel move``: moves of load balancers to another device group."""
 
 import json
 import time
@@ -93,7 +93,7 @@ class MoveLoadBalancers(ApiCommand):
             self._follow_moves([id_])
 
     def _follow_moves(self, ids: list[str]) -> None:
-        """Print each step until all moves are done, or wait for the operator."""
+        """Print each step until all moves are done, or wait for the operator to route the traffic."""
         shown: dict[str, str] = {}
         while True:
             rows = [row for row in self.client.get(f"{API}/moves")["moves"] if row["load_balancer_id"] in ids]
@@ -123,21 +123,21 @@ class ListMoves(ListCommand):
 
 
 def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
-    """Lines that show a plan."""
+    """Yield the lines that show the plan of a move."""
     for row in found["loadbalancers"]:
         yield f"{_title(row)}: {row['source'] or '(none)'} -> {found['target']}"
         yield from (f"  {step}" for step in row["steps"])
 
 
 def problems_of(found: Mapping[str, Any]) -> Iterator[str]:
-    """Return the reasons why load balancers of a plan cannot be moved."""
+    """Yield the reasons why load balancers of a plan cannot be moved."""
     yield from found["problems"]
     for row in found["loadbalancers"]:
         yield from (f"{_title(row)}: {problem}" for problem in row["problems"])
 
 
 def progress_line(row: Mapping[str, Any]) -> str:
-    """Format the state of a move as one line."""
+    """Format the state of one load balancer's move as one line."""
     gap = row["gap_seconds"]
     if row["step"] == "done":
         end = "moved" if not row["back"] else "went back"

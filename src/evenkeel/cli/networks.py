@@ -95,7 +95,9 @@ def _given_values(parsed_args: Namespace, *names: str) -> dict[str, Any]:
 
 
 def network_id(client: Client, name: str) -> str:
-    """Id, for a path, of the network with this id or name. Raises :class:`ApiRefused`."""
+    """Return the id of the network with this id or name, quoted for a path. Raises :class:`ApiRefused` for an unknown
+    one.
+    """
     if is_id(name):
         return segment(name)
     for row in client.get(f"{API}/networks")["networks"]:

@@ -42,7 +42,9 @@ class ShowAgentOfLoadBalancer(ShowCommand):
 
 
 def flatten_hosting(hosting: dict[str, Any]) -> dict[str, Any]:
-    """The answer flattened; empty values if no agent serves it or it is not placed yet."""
+    """Return the response about a load balancer's agents as flat columns; empty values if no agent serves it or it is
+    not placed yet.
+    """
     shard, acting, home = (hosting[key] or {} for key in ("shard", "acting", "home"))
     return {
         "load_balancer_id": hosting["load_balancer_id"],

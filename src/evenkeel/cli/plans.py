@@ -77,7 +77,9 @@ class Adopt(ApiCommand):
         print_problems(self, problems_of(found))
 
     def _shard(self, project: str, environment: str | None) -> str:
-        """Id of the tenant's shard. Raises :class:`ApiRefused` unless there is exactly one."""
+        """Return the id of the shard of a project's load balancers. Raises :class:`ApiRefused` unless there is exactly
+        one.
+        """
         query = {"environment": environment} if environment else None
         rows = [row for row in self.client.get(f"{API}/shards", query)["shards"] if row["project_id"] == project]
         # An empty text would find the common shards of device groups, which belong to no project.
@@ -90,7 +92,7 @@ class Adopt(ApiCommand):
 
 
 def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
-    """Lines that show the plans."""
+    """Yield the lines that show the plans of all devices."""
     if not found["devices"]:
         yield "nothing: the load balancer is gone"
     for plan in found["devices"]:
@@ -106,7 +108,7 @@ def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def problems_of(found: Mapping[str, Any]) -> Iterator[str]:
-    """Reasons why devices would not be changed."""
+    """Yield the reasons why devices would not be changed."""
     for plan in found["devices"]:
         if plan["problem"]:
             yield f"{plan['device']}: {plan['problem']}"

@@ -12,7 +12,7 @@ from evenkeel.core.kit.words import counted
 LOOK_SECONDS = 0.5
 DEFAULT_WAIT_SECONDS = 300.0
 STUCK_SECONDS = 10.0
-"""Time for which the same reason may block progress before waiting ends."""
+"""Time after which a command that waits gives up, if the same reason has blocked progress throughout."""
 
 WAIT_OPTION = "--wait-timeout"
 """Internal name of a waiting command's ``--timeout``, because cliff's global option has the same name."""
@@ -45,8 +45,8 @@ def _seconds(text: str) -> float:
 
 
 class Progress:
-    """Attributes of an agent that show progress: the decreasing number, and the server's reason if it cannot
-    continue.
+    """Names of the agent's attributes that show progress: ``count``, a number that decreases to 0, and ``reason``, why
+    it does not decrease now.
     """
 
     def __init__(self, count: str, reason: str) -> None:
@@ -66,7 +66,9 @@ COMING_HOME = Progress("away_shards", "away_reason")
 
 
 def follow(client: Client, agent: Row, progress: Progress, parsed_args: Namespace, say: Say) -> dict[str, Any]:
-    """Poll until nothing is left; returns the agent. Raises :class:`Unfinished` with the reason."""
+    """Poll the agent until its count is 0, and pass each change to ``say``; returns the agent. Raises
+    :class:`Unfinished` with the reason.
+    """
     path = f"{API}/agents/{segment(agent['id'])}"
     now = started = stuck_since = time.monotonic()
     said = ""

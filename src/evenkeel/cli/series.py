@@ -70,7 +70,7 @@ class ShowSeries(ListCommand):
 def figure_lines(
     points: Sequence[Point], interval_seconds: float, figures: Iterable[FigureLine] = FIGURES
 ) -> Iterator[dict[str, str]]:
-    """Lines of the table; none without points."""
+    """Yield the lines of the table, one per figure; none without points."""
     if not points:
         return
     places = _places(points, interval_seconds)
@@ -86,14 +86,14 @@ def figure_lines(
 
 
 def _places(points: Sequence[Point], interval_seconds: float) -> list[int]:
-    """Index of the trend's character for each point; characters without points are gaps."""
+    """Return, for each point, the index of its character in the trend; characters without points are gaps."""
     times = [datetime.fromisoformat(point["at"]).timestamp() for point in points]
     step = max(interval_seconds, (times[-1] - times[0]) / (TREND_CHARACTERS - 1)) or 1.0
     return [round((time - times[0]) / step) for time in times]
 
 
 def trend_bars(values: Sequence[float], places: Sequence[int]) -> str:
-    """Trend of bars: each is as high as the mean of its values; the highest bar is the highest mean."""
+    """Return the trend as a line of bars: each is as high as the mean of its values, relative to the highest mean."""
     by_place: dict[int, list[float]] = {}
     for place, value in zip(places, values, strict=True):
         by_place.setdefault(place, []).append(value)

@@ -10,7 +10,7 @@ from evenkeel.cli.columns import Columns, object_table
 
 FINE = "Nothing is wrong."
 WORDS = {"down": "silent or stopped"}
-"""Names of counts that tables show in other words."""
+"""Words that tables show in place of the names of some counts."""
 
 
 class ShowStatus(ShowCommand):
@@ -36,7 +36,7 @@ class ShowStatus(ShowCommand):
 
 
 def short_status(status: Mapping[str, Any]) -> dict[str, str]:
-    """A line for each part of the status; counts of zero are left out where another one is not."""
+    """Return ``{part of the status: line}``; counts of zero are left out where another count is not zero."""
     return {
         group: _counts(value) if isinstance(value, Mapping) else _formatted_number(value)
         for group, value in status.items()

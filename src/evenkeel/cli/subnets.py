@@ -95,7 +95,7 @@ class DeleteSubnet(ApiCommand):
 
 
 def subnet_id(client: Client, name: str) -> str:
-    """The id of the subnet with this id or name. Raises :class:`ApiRefused`."""
+    """Return the id of the subnet with this id or name. Raises :class:`ApiRefused` for an unknown one."""
     if is_id(name):
         return name
     for row in client.get(f"{API}/subnets")["subnets"]:

@@ -41,7 +41,7 @@ class ShowTree(ListCommand):
 
 
 def rows(tree: Node) -> Iterator[dict[str, str]]:
-    """A line for each object, indented below its parent."""
+    """Yield a row for each object, indented below its parent."""
     yield _row(0, "load balancer", tree)
     for listener in tree["listeners"]:
         yield _row(1, "listener", listener)
@@ -65,7 +65,7 @@ def rows(tree: Node) -> Iterator[dict[str, str]]:
 
 
 def _limit(node: Node) -> str:
-    """Amount that a rate limit rule allows, and its interval; empty for other objects."""
+    """Return the amount that a rate limit rule allows, and its interval, as text; empty for other objects."""
     return f"{node['threshold']} {node['metric']} in {node['interval']} s" if "metric" in node else ""
 
 

@@ -30,7 +30,9 @@ ADDRESSES = [
 
 
 def address_rules(section: Any, name: str) -> AddressRules:
-    """The rules of the section ``name``. Raises :class:`ValueError` naming the option."""
+    """Return the rules in the configuration's ``section``, whose name for errors is ``name``. Raises
+    :class:`ValueError` naming the option.
+    """
     if section.allow_loopback_addresses:
         log.warning("tenants may use loopback addresses; not for production", option=f"{name}.allow_loopback_addresses")
     try:

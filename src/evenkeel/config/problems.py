@@ -18,7 +18,7 @@ class ConfigurationRefused(ValueError):
 
 
 def problems_of(error: ValueError) -> tuple[str, ...]:
-    """Texts of the problems that the error reports, at least one."""
+    """Return the texts of the problems that the error reports, at least one."""
     return error.problems if isinstance(error, ConfigurationRefused) else (str(error),)
 
 
@@ -31,7 +31,7 @@ class Problems:
     def collect_from(self, checked: Callable[[], T]) -> T:
         """Return the result of ``checked``, or record the problems of the :class:`ValueError` that it raises.
 
-        In the second case the result is None and must not be used: the end of the ``with`` block raises.
+        After a problem the result is None and must not be used, because the end of the ``with`` block raises.
         """
         try:
             return checked()

@@ -14,7 +14,9 @@ from oslo_config import cfg
 from evenkeel.config.problems import Problems
 
 PASSWORD_FILE = "_password_file"  # noqa: S105  # part of an option's name
-"""Suffix of options that name a file; its first line is the password, which takes precedence."""
+"""Suffix of options that name a password file: the password in its first line takes precedence over the option without
+the suffix.
+"""
 
 
 _TYPES: dict[type[cfg.Opt], str] = {
@@ -29,7 +31,8 @@ _TYPES: dict[type[cfg.Opt], str] = {
 
 
 def checked_values(declared: Sequence[cfg.Opt], given: Mapping[str, object]) -> dict[str, Any]:
-    """The value of every declared option: the given one, as text or in the option's type, or the default.
+    """Return ``{option: value}`` of all declared options: the given value, as text or in the option's type, or the
+    default.
 
     Replaces options of password files by the passwords in them. Raises :class:`ValueError` naming each wrong option,
     its value (except secrets) and what is allowed.
@@ -47,9 +50,9 @@ def checked_values(declared: Sequence[cfg.Opt], given: Mapping[str, object]) -> 
 
 
 def with_passwords(values: Mapping[str, Any], *, section: str = "") -> dict[str, Any]:
-    """The values, with password files replaced by the passwords in them.
+    """Return the values, with options of password files replaced by the passwords in them.
 
-    Raises :class:`ValueError` naming the option, with the ``section`` before it if there is one.
+    Raises :class:`ValueError` naming the option; ``section`` is put before the option's name, unless it is empty.
     """
     found = {name: value for name, value in values.items() if not name.endswith(PASSWORD_FILE)}
     with Problems() as problems:
@@ -61,7 +64,7 @@ def with_passwords(values: Mapping[str, Any], *, section: str = "") -> dict[str,
 
 
 def allowed_values(option: cfg.Opt) -> str:
-    """Allowed values of the option (human-readable); empty if all are allowed."""
+    """Return a text with the allowed values of the option; empty if all are allowed."""
     if choices := getattr(getattr(option.type, "item_type", option.type), "choices", None):
         return _words(choices)
     low, high = (_number(getattr(option.type, name, None)) for name in ("min", "max"))
@@ -86,7 +89,7 @@ def _checked(option: cfg.Opt, value: object) -> Any:
 
 
 def type_of(option: cfg.Opt) -> str:
-    """Type of the option in operators' words."""
+    """Return the type of the option in operators' words."""
     for kind, name in _TYPES.items():
         if isinstance(option, kind):
             return name
@@ -94,7 +97,7 @@ def type_of(option: cfg.Opt) -> str:
 
 
 def rule_of(option: cfg.Opt) -> str:
-    """Text about the option's allowed values, as part of an error message."""
+    """Return a text about the option's allowed values, for use in an error message."""
     allowed = allowed_values(option)
     if isinstance(option, cfg.IntOpt | cfg.FloatOpt | cfg.PortOpt):
         kind = "a number" if isinstance(option, cfg.FloatOpt) else "an integer"
@@ -111,7 +114,7 @@ def _words(choices: Iterable[object]) -> str:
 
 
 def _first_line(option: str, path: str) -> str:
-    """The first line of a secret's file. Raises :class:`ValueError` naming the option."""
+    """Return the first line of the secret's file that an option names. Raises :class:`ValueError` naming the option."""
     try:
         return Path(path).read_text().splitlines()[0]
     except (OSError, IndexError, UnicodeDecodeError) as error:

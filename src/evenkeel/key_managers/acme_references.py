@@ -8,9 +8,10 @@ from evenkeel.core.tls.certificates import AuthorityBundle, CertificateBundle, R
 
 
 class AcmeReferences:
-    """Implements :class:`KeyManager` for references ``acme://…``; others are read from ``key_manager`` as they are.
+    """Implements :class:`KeyManager` for references ``acme://…``: it reads the certificate stored for them in
+    ``key_manager``, and passes all other references on unchanged.
 
-    ``scheme``: that of the references of ``key_manager``.
+    ``scheme``: URL scheme of the references of ``key_manager``.
     """
 
     def __init__(self, key_manager: KeyManager, *, scheme: str) -> None:

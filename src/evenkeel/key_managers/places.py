@@ -27,8 +27,9 @@ class CertificatePlace(Value):
 
 
 def place_of(scheme: str, reference: str) -> CertificatePlace | None:
-    """The place that a reference names; None if it is not one of this key manager. Path traversal is impossible in both
-    parts."""
+    """Return the place that a reference names; None if it is no reference of this scheme. Neither part can contain a
+    path separator, so the place is always inside the project's folder.
+    """
     start = f"{scheme}://"
     project_id, slash, name = reference.removeprefix(start).partition("/")
     if not (reference.startswith(start) and slash and _PROJECT.fullmatch(project_id) and is_valid_name(name)):
@@ -42,7 +43,7 @@ def is_valid_name(name: str) -> bool:
 
 
 def checked_place(scheme: str, project_id: str, name: str) -> CertificatePlace:
-    """The place of a project and name. Raises :class:`Invalid` naming field and value."""
+    """Return the place of a project's certificate of this name. Raises :class:`Invalid` naming field and value."""
     for field, value, rule, allowed in (
         ("project_id", project_id, _PROJECT, PROJECT_RULE),
         ("name", name, _NAME, NAME_RULE),

@@ -25,13 +25,14 @@ def choose_subnets(
     wanted: Address | None,
     permitted: VipNetworks = ANYWHERE,
 ) -> list[Subnet]:
-    """The subnets to allocate from, best first.
+    """Return the subnets to allocate a VIP's address from, best first.
 
     The first is the requested subnet, or the network's first that fits, or the only one that contains ``wanted``. If
     any subnet of a network will do, the network's other subnets follow, in case the first is full.
 
-    ``project_id`` None: subnets of every project. ``permitted``: those that a VIP may be on. Raises :class:`NotFound`
-    for an id that the project cannot see, :class:`Invalid` if the subnet is not determined or none is permitted.
+    ``project_id`` None: subnets of every project. ``permitted``: networks and subnets that a VIP may be on. Raises
+    :class:`NotFound` for an id that the project cannot see, :class:`Invalid` if the subnet is not determined or none is
+    permitted.
     """
     visible = [subnet for subnet in known if project_id is None or subnet.project_id in (None, project_id)]
     if subnet_id:
@@ -60,7 +61,7 @@ def _by_id(visible: list[Subnet], subnet_id: str, network_id: str | None) -> Sub
 
 
 def check_on_network(subnet: Subnet, network_id: str | None) -> None:
-    """Raises :class:`Invalid` if the subnet is not on the given network."""
+    """Raise :class:`Invalid` if the subnet is not on the given network."""
     if network_id and network_id != subnet.network_id:
         raise Invalid(
             f"Invalid input for field/attribute vip_network_id. Value: '{network_id}'. "
@@ -83,7 +84,9 @@ def _of_network(visible: list[Subnet], network_id: str, wanted: Address | None, 
 
 
 def without_others(subnets: Sequence[Subnet], used: Iterable[Subnet]) -> list[Subnet]:
-    """The subnets without alternatives that another address of the load balancer is on; the first always stays."""
+    """Return ``subnets`` without those in ``used``, on which other addresses of the load balancer are; the first
+    subnet, the preferred one, always stays.
+    """
     others = {subnet.id for subnet in used}
     return [*subnets[:1], *(subnet for subnet in subnets[1:] if subnet.id not in others)]
 
@@ -100,7 +103,7 @@ def check_subnets(subnets: Sequence[Subnet]) -> None:
 
 
 def duplicate_subnet() -> Invalid:
-    """The error for two addresses of one load balancer on one subnet."""
+    """Build the error for two addresses of one load balancer on one subnet."""
     return Invalid(
         "Validation failure: Duplicate VIP subnet(s) specified. Only one IP can be bound per subnet (additional_vips)."
     )
@@ -117,7 +120,7 @@ def address_given(address: str, field: str = "vip_address") -> Address:
 
 
 def check_address(wanted: Address, subnet: Subnet, field: str = "vip_address") -> None:
-    """Raises :class:`Invalid` if no VIP of the subnet can have that address."""
+    """Raise :class:`Invalid` if no VIP of the subnet can have that address."""
     network = ip_network(subnet.cidr)
     code = "address_not_usable"
     if wanted not in network:
@@ -137,8 +140,8 @@ def check_address(wanted: Address, subnet: Subnet, field: str = "vip_address") -
 
 
 def check_range(wanted: Address, subnet: Subnet, field: str) -> None:
-    """Raises :class:`Invalid` for an address outside the subnet's allocation range: it may belong to an
-    existing host.
+    """Raise :class:`Invalid` for an address outside the subnet's allocation range, because it may belong to an existing
+    host.
     """
     first, last = ip_address(subnet.allocation_start), ip_address(subnet.allocation_end)
     if int(first) <= int(wanted) <= int(last):
@@ -151,7 +154,7 @@ def check_range(wanted: Address, subnet: Subnet, field: str) -> None:
 
 
 def reserved_addresses(network: Net) -> tuple[Address, ...]:
-    """Addresses of the network that no host may have: all-zeros, and for IPv4 the broadcast address."""
+    """Return the addresses of the network that no host may have: all-zeros, and for IPv4 the broadcast address."""
     if network.version == 4:
         return (network.network_address, network.broadcast_address)
     # The all-zeros address is the subnet-router anycast address (RFC 4291, 2.6.1); IPv6 has no broadcast.

@@ -43,7 +43,9 @@ from evenkeel.network.addresses import (
 )
 
 PORT_NAMESPACE = uuid.UUID("5c8b6f9e-2d5c-4c39-9a55-1f7b3a4f0c11")
-"""Port ids are derived from load balancer ids: a repeated plan names the same port."""
+"""Namespace (RFC 4122) of port ids, which are derived from load balancer ids, so that a repeated plan names the same
+port.
+"""
 
 CACHE_SECONDS = 5.0
 
@@ -52,12 +54,14 @@ class SubnetSource(Protocol):
     """The part of the store that the built-in network needs."""
 
     async def subnets(self) -> tuple[Subnet, ...]:
-        """The subnets of all address pools."""
+        """Return the subnets of all address pools."""
         ...
 
 
 class BuiltinNetwork:
-    """The ``Network`` port over the store's subnets, cached for ``cache_seconds``; a miss reads them again."""
+    """The ``Network`` port over the store's subnets, which are cached for ``cache_seconds``; an unknown id reads them
+    again.
+    """
 
     def __init__(
         self,
@@ -74,7 +78,7 @@ class BuiltinNetwork:
 
     @property
     def has_ports(self) -> bool:
-        """False: port ids are only names in the built-in network."""
+        """False: in the built-in network a port is only an id, which nothing else knows."""
         return False
 
     async def plan_vip(
@@ -121,7 +125,9 @@ class BuiltinNetwork:
         any_address: bool,
         permitted: VipNetworks,
     ) -> list[tuple[Subnet, Address | None]]:
-        """The subnets and addresses of additional VIPs. Raises :class:`Invalid`, :class:`NotFound`."""
+        """Return the subnet and the requested address (None: any) of each additional VIP. Raises :class:`Invalid`,
+        :class:`NotFound`.
+        """
         found: list[tuple[Subnet, Address | None]] = []
         for each in additional:
             wanted = None if each.address is None else address_given(each.address, ADDITIONAL_ADDRESS)
@@ -135,55 +141,55 @@ class BuiltinNetwork:
         return found
 
     async def abandon_vip(self, plan: VipPlan) -> None:
-        """No effect: nothing is allocated outside the database."""
+        """Do nothing, because no address is allocated outside the database."""
 
     async def find_vip(
         self, claim: PortClaim, *, project_id: ProjectId, subnet_id: str | None, additional: Collection[str] = ()
     ) -> VipPlan | None:
-        """Returns None: the built-in network has no ports."""
+        """Return None, because the built-in network has no ports."""
         return None
 
     async def release_vip(self, claim: PortClaim) -> bool:
-        """Returns False: nothing is allocated outside the database."""
+        """Return False, because no address is allocated outside the database."""
         return False
 
     async def check_options(self, project_id: ProjectId, options: PortOptions) -> None:
         """Accept every id: the built-in network has no QoS policies or security groups to check against."""
 
     async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
-        """No effect: the built-in network has no ports."""
+        """Do nothing, because the built-in network has no ports."""
 
     async def ports_there(self, port_ids: Collection[str]) -> frozenset[str]:
-        """Return all ids: they are only names in the built-in network, so none can be lost."""
+        """Return all given ids: ports are only names in the built-in network, so none can be lost."""
         return frozenset(port_ids)
 
     async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
-        """Raises :class:`Conflict`: no port is ever lost in the built-in network."""
+        """Raise :class:`Conflict`, because no port is ever lost in the built-in network."""
         raise Conflict(f"{lost.mark.name} has no port")
 
     async def read_facts(self, subnet_ids: Collection[str]) -> NetworkFacts:
-        """Returns no facts: the database has them all."""
+        """Return no facts, because the database has them all."""
         return NetworkFacts()
 
     async def find_hosts(self, network_id: str, addresses: Collection[str]) -> Mapping[str, MemberHost]:
-        """Returns no hosts: members have no ports in the built-in network."""
+        """Return no hosts, because members have no ports in the built-in network."""
         return {}
 
     async def take_address(self, wanted: DevicePort) -> TakenAddress:
-        """Raises :class:`Conflict`: devices get addresses from the subnet's ``device_addresses``."""
+        """Raise :class:`Conflict`, because devices get addresses from the subnet's ``device_addresses``."""
         raise Conflict(f"Subnet {wanted.subnet_id} is not one of the built-in network, which has no ports.")
 
     async def abandon_address(self, taken: TakenAddress) -> None:
-        """No effect: nothing is allocated outside the database."""
+        """Do nothing, because no address is allocated outside the database."""
 
     async def find_adoptable(
         self, network_id: str, wanted: Collection[FoundAddress]
     ) -> Mapping[FoundAddress, PortClaim]:
-        """Returns none: the built-in network has no ports."""
+        """Return no ports, because the built-in network has none."""
         return {}
 
     async def adopt_port(self, taken: TakenAddress) -> None:
-        """No effect: the built-in network has no ports."""
+        """Do nothing, because the built-in network has no ports."""
 
     async def look_up(
         self, kind: LookUp, filters: Mapping[str, Sequence[str]], *, project_id: ProjectId | None
@@ -240,7 +246,9 @@ def _plan(subnet: Subnet, wanted: Address | None, port_id: str) -> VipPlan:
 def _requested_objects(
     filters: Mapping[str, Sequence[str]], project_id: ProjectId | None
 ) -> tuple[dict[str, Any], ...]:
-    """One object for each requested id or name: the OpenStack client looks an object up before using it."""
+    """Return an object for each requested id or name, as if it existed: the OpenStack client looks an object up before
+    it uses it.
+    """
     given = [set(filters[name]) for name in ("id", "name") if name in filters]
     named = sorted(set.intersection(*given)) if given else []
     project = project_id or ""
@@ -263,7 +271,7 @@ def _as_neutron_subnet(subnet: Subnet) -> dict[str, Any]:
 
 
 def _networks(subnets: Iterable[Subnet]) -> list[dict[str, Any]]:
-    """The networks of the subnets; a network has the name of its first subnet."""
+    """Return the networks of the subnets as Neutron would show them; a network has the name of its first subnet."""
     found: dict[str, dict[str, Any]] = {}
     for subnet in subnets:
         shown = found.setdefault(

@@ -22,12 +22,12 @@ log = structlog.get_logger(__name__)
 
 BACKLOG = 1024
 AT_ONCE = 64
-"""Most connections accepted before the event loop runs other work."""
+"""Most connections that are accepted before the event loop runs other work."""
 PAUSE_SECONDS = 0.1
 """Pause after the process ran out of file descriptors."""
 LOG_EVERY_SECONDS = 10.0
 SHUTDOWN_SECONDS = 2.0
-"""Time for the peer to close TLS, too."""
+"""Time that a closing TLS connection waits for the peer's closing message."""
 SPARE_FILES = 192
 """Number of file descriptors for everything but connections: databases, the bus, devices, logs."""
 CONNECTIONS_MIN = 16
@@ -72,7 +72,7 @@ class Acceptor:
         self._log_at = 0.0
 
     def use(self, tls: ssl.SSLContext) -> None:
-        """Use another TLS context for new connections; existing connections are not affected."""
+        """Use ``tls`` for new connections; existing connections keep their TLS context."""
         self._tls = tls
 
     def start(self) -> None:

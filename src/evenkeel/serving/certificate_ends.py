@@ -26,7 +26,7 @@ def end_of_file(path: str | Path) -> float | None:
 
 async def end_of_server(host: str, port: int, *, request: bytes = b"") -> float | None:
     """Return the Unix time at which the certificate that a server shows expires; None if it shows none. ``request``:
-    bytes that request TLS in the server's own protocol, which it accepts with ``S``.
+    bytes that ask for TLS in the server's own protocol, such as PostgreSQL's, answered with ``S``.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     # the expiry is wanted of certificates that have expired or that this host does not trust, too

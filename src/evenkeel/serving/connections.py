@@ -22,11 +22,11 @@ class ConnectionLimits(Value):
     connections_max: int
     per_address_max: int = 0
     shared: Sequence[Network] = ()
-    """Addresses shared by many clients (proxies): without a limit per address."""
+    """Addresses that many clients share, such as proxies: they have no limit per address."""
 
 
 class Connection:
-    """A connection in the table. ``close`` must close it immediately."""
+    """A connection in the table of :class:`Connections`. ``close``: function that closes it immediately."""
 
     __slots__ = ("_table", "address", "close", "expected", "host", "is_authenticated")
 
@@ -58,8 +58,8 @@ class Connections:
     def __init__(
         self, limits: ConnectionLimits, refused: Callable[[str, str], None] = lambda reason, peer: None
     ) -> None:
-        """Initialize the table. ``refused`` is called with the reason and the address when a connection is closed or
-        refused.
+        """Initialize the table. ``refused``: called with the reason and the client's address when a connection is
+        closed in favour of another one, or refused.
         """
         self._limits = limits
         self._refused = refused
@@ -73,7 +73,9 @@ class Connections:
         return len(self._held)
 
     def admit(self, address: str) -> Connection | None:
-        """Admit a new connection, closing another one if necessary; None: refused."""
+        """Add a new connection from the address to the table, if necessary closing an unauthenticated one; None: it is
+        refused.
+        """
         host = host_of(address)
         if not self._make_space(address, host):
             return None
@@ -101,8 +103,9 @@ class Connections:
         return len(self._held) < limits.connections_max or self.close_one(expected=host in self._hosts, address=address)
 
     def close_one(self, *, expected: bool = True, address: str = "") -> bool:
-        """Close the oldest unauthenticated connection; returns whether there was one. Connections of addresses that
-        authenticated before are included only if ``expected``.
+        """Close the oldest unauthenticated connection; returns whether there was one. ``expected`` False: spare
+        connections of addresses that authenticated before; ``address``: only connections of this address, empty: of
+        any.
         """
         queues = (
             (self._unauthenticated[False], self._unauthenticated[True]) if expected else (self._unauthenticated[False],)
@@ -123,7 +126,7 @@ class Connections:
         return True
 
     def note_authenticated(self, connection: Connection) -> None:
-        """Record that a connection has authenticated."""
+        """Mark the connection, and so its address, as authenticated."""
         connection.is_authenticated = True
         self._remove_unauthenticated(connection)
         self._hosts[connection.host] = None

@@ -16,14 +16,14 @@ from evenkeel.core.kit.values import Value
 from evenkeel.serving.peers import host_of
 
 SUSPECT_SECONDS = 60.0
-"""Seconds for which an address that sent a wrong password stays in the separate queue."""
+"""Seconds for which an address that sent a wrong password stays in the separate, slower queue."""
 SUSPECTS_MAX = 4096
 WAITING_MAX = 64
 """Most attempts that wait in one queue; more are refused."""
 OF_PEER_MAX = 16
 """Most waiting logins of one address."""
 PEER_CHARACTERS_MAX = 64
-"""Length of the longest stored address: behind a proxy it comes from a header."""
+"""Characters to which stored addresses are cut: behind a proxy an address comes from a header of any length."""
 
 
 class TooManyAttempts(Exception):
@@ -31,7 +31,7 @@ class TooManyAttempts(Exception):
 
 
 class RecentFailures:
-    """Addresses that recently sent wrong passwords; a bounded number."""
+    """Addresses that recently sent wrong passwords, up to a maximum number."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
@@ -58,7 +58,7 @@ class LoginAttempt(Value):
 
 
 class _Lane:
-    """Waiting attempts by address; addresses take turns."""
+    """One queue of waiting password checks, by address; addresses take turns."""
 
     def __init__(self) -> None:
         self._waiting: OrderedDict[str, deque[LoginAttempt]] = OrderedDict()
@@ -66,7 +66,7 @@ class _Lane:
         self.running: asyncio.Task[None] | None = None
 
     def add(self, one: LoginAttempt) -> None:
-        """Append an attempt. Raises :class:`TooManyAttempts` if the queue is full."""
+        """Append a check. Raises :class:`TooManyAttempts` if the queue is full."""
         mine = len(self._waiting.get(one.peer, ()))
         if mine >= OF_PEER_MAX:
             raise TooManyAttempts
@@ -84,7 +84,7 @@ class _Lane:
         self._count -= 1
 
     def take_next(self) -> LoginAttempt | None:
-        """Return the next check; its address moves to the end of the round."""
+        """Remove and return the next check; its address moves to the end of the round. None: no check waits."""
         if not self._waiting:
             return None
         peer, attempts = self._waiting.popitem(last=False)
@@ -104,8 +104,8 @@ class LoginQueue:
         self._attempts: dict[bytes, LoginAttempt] = {}
 
     async def is_right(self, digest: bytes, address: str, check: Callable[[], bool]) -> bool:
-        """Return the result of ``check``, which runs in a thread and must not raise. ``digest``: identifies the checked
-        password. Raises :class:`TooManyAttempts`.
+        """Queue ``check``, which runs in a thread and must not raise, and return its result. ``digest``: identifies
+        user and password, so that the same check runs once; ``address``: the client's. Raises :class:`TooManyAttempts`.
         """
         known = self._attempts.get(digest) or self._begin_login(digest, host_of(address[:PEER_CHARACTERS_MAX]), check)
         # cancelling one caller does not cancel the check, which others may share

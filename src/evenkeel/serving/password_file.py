@@ -66,8 +66,9 @@ def read_private(path: Path) -> str:
 
 
 def put_line(path: Path, name: str, line: str, read: Callable[[Path], object]) -> None:
-    """Add or replace the line of a name. ``read``: reads the file like its users do, to check it. Raises
-    :class:`OSError`; :class:`Invalid` for a file that is no such password file, or that others may read.
+    """Add the line, or replace the line with the same ``name``. ``read``: reads the file like its users do, to check
+    the result. Raises :class:`OSError`; :class:`Invalid` for a file that is no such password file, or that others may
+    read.
     """
     if path.exists():
         read(path)
@@ -75,14 +76,16 @@ def put_line(path: Path, name: str, line: str, read: Callable[[Path], object]) -
 
 
 def replace_line(path: Path, name: str, line: str | None) -> None:
-    """Replace or remove the line of a name; all other lines stay, including comments. Raises :class:`OSError`."""
+    """Replace the line with this name by ``line``, or remove it (None); all other lines stay, including comments.
+    Raises :class:`OSError`.
+    """
     there = path.read_text().splitlines() if path.exists() else []
     kept = [other for other in there if other.strip().partition(":")[0] != name]
     write_lines(path, kept if line is None else [*kept, line])
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Replace the file atomically; it keeps its owner. Raises :class:`OSError`."""
+    """Replace the file's content atomically; the file keeps its owner. Raises :class:`OSError`."""
     partial = path.with_name(f".{path.name}.new")
     # left over from a process that died; O_EXCL then refuses a file or link that another user puts there
     partial.unlink(missing_ok=True)
@@ -101,7 +104,9 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 class WatchedFile(Generic[C]):
-    """The content of a password file. If a later reload fails, that is logged, and the previous content stays."""
+    """The content of a password file, reloaded when the file changes. A failed reload is logged, and the previous
+    content stays.
+    """
 
     def __init__(self, option: str, path: Path, read: Callable[[Path], C]) -> None:
         """Read the file. ``option`` names it in errors. Raises :class:`ValueError` naming option, file and line."""
@@ -146,13 +151,15 @@ def _reason(error: Exception) -> str:
 
 
 def _keep_owner(descriptor: int, path: Path) -> None:
-    """Keep the owner: a file written by root must stay readable for the process's user."""
+    """Give the new file the owner of the file that it replaces: a file written by root must stay readable for the
+    process's user.
+    """
     if os.geteuid() == 0 and path.exists():
         status = path.stat()
         os.fchown(descriptor, status.st_uid, status.st_gid)
 
 
 def _fingerprint(path: Path) -> Fingerprint:
-    """Return metadata of the password file that differs after each change."""
+    """Return metadata of the password file that differ after every change."""
     status = path.stat()
     return status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode

@@ -49,7 +49,9 @@ def new_salt() -> bytes:
 
 
 def matches(password: bytes, stored: PasswordHash | None) -> bool:
-    """Whether a password matches a hash. Takes the same time if not, and for an unknown name without a hash."""
+    """Whether the password matches the hash. A mismatch takes the same time as a match, also for an unknown name
+    (``stored`` None).
+    """
     against = stored or _NOBODY
     # The password is cut before the hash, so that one of any length costs the same; the full length is checked
     # afterwards.

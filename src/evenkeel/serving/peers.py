@@ -10,8 +10,8 @@ Network = IPv4Network | IPv6Network
 
 
 def host_of(address: str) -> str:
-    """Return the key of an address: the IPv4 address, also of a mapped one; the /64 network of an IPv6 address; any
-    other text unchanged.
+    """Return what identifies the client with this address: the IPv4 address, also of an IPv4-mapped one; the /64
+    network of an IPv6 address; any other text unchanged.
     """
     found = _parsed(address)
     if found is None:

@@ -1,4 +1,4 @@
-"""Log of refusals at a bounded rate: the first one immediately, then sums."""
+"""Log of refused connections and requests at a bounded rate: the first one immediately, later ones as counts."""
 
 import asyncio
 from collections import Counter
@@ -25,8 +25,8 @@ class RefusalLog:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, reason: str, peer: str = "") -> None:
-        """Count one refusal, in an event loop. ``reason``: one of few constant texts; ``peer``: the log shows the last
-        one.
+        """Count one refusal, in an event loop. ``reason``: one of a few constant texts; ``peer``: client's address, of
+        which the log shows the last one.
         """
         self._counts[reason] += 1
         self._last_peer = peer

@@ -31,9 +31,9 @@ class WebServer:
         tls: ssl.SSLContext | None = None,
         bad_request: Callable[[int], web.Response] = plain_bad_request,
     ) -> None:
-        """``name``: name of the server in logs; ``connections_max``: most connections, if the process may open as many
-        files; ``per_address_max``: most connections of one client's address, 0: any number; ``tls``: None for plain
-        HTTP; ``bad_request``: makes the response to input that is not HTTP from its status.
+        """Initialize the server. ``name``: for logs; ``connections_max``: most connections, if the process may open as
+        many files; ``per_address_max``: most connections of one client's address, 0: any number; ``tls``: None for
+        plain HTTP; ``bad_request``: builds the response to input that is not HTTP, given its status.
         """
         self._runner = web.AppRunner(app, shutdown_timeout=STOP_SECONDS)
         self._limits = limits
@@ -48,7 +48,7 @@ class WebServer:
         self._acceptors: list[Acceptor] = []
 
     async def start(self, listening: Sequence[socket.socket]) -> None:
-        """Accept connections on these sockets, which belong to the server from now on."""
+        """Accept connections on these sockets, which the server closes when it stops."""
         await self._runner.setup()
         for each in listening:
             acceptor = Acceptor(

@@ -10,7 +10,9 @@ class WriteTimeout:
     """
 
     def __init__(self, transport: asyncio.Transport, seconds: float, on_stalled: Callable[[], object]) -> None:
-        """Initialize the time-out. ``seconds``: how long the peer may read nothing."""
+        """Initialize the time-out. ``seconds``: how long the peer may read nothing before the connection is closed;
+        ``on_stalled``: called then.
+        """
         self._transport = transport
         self._seconds = seconds
         self._on_stalled = on_stalled

@@ -8,17 +8,17 @@ from evenkeel.core.tls.acme.authorities import AuthorityScope
 from evenkeel.core.tls.acme.zones import ZoneScope
 
 SELF_SIGNED_DAYS = 365
-"""Lifetime of self-signed certificates that listeners use until one is issued."""
+"""Lifetime of self-signed certificates that listeners use until the authority has issued a certificate."""
 
 
 class AcmeRequests(NamedTuple):
-    """How certificates are requested from authorities by ACME."""
+    """Settings of certificate requests to authorities by ACME."""
 
     maker: KeyPairMaker
     """Makes self-signed certificates for the time until a certificate is issued."""
     authorities: Sequence[AuthorityScope]
     names_max: int
-    """Limit of names of a certificate."""
+    """Most DNS names of a requested certificate."""
     per_project_max: int
     """Limit of requested certificates of a project."""
     zones: Sequence[ZoneScope] = ()

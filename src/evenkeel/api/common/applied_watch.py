@@ -12,9 +12,9 @@ from evenkeel.core.kit.ids import LoadBalancerId
 log = structlog.get_logger(__name__)
 
 POLL_SECONDS = 0.03
-"""Pause between two looks at the database."""
+"""Pause between two queries of the database."""
 IDS_MAX = 500
-"""Most load balancers of one query."""
+"""Most load balancers that one query looks up."""
 
 ReadPending = Callable[[Collection[LoadBalancerId]], Awaitable[frozenset[LoadBalancerId]]]
 """Function that returns the load balancers, of those given, whose provisioning status is PENDING."""
@@ -24,7 +24,7 @@ class AppliedWatch:
     """Lets requests wait until a load balancer is no longer PENDING; waiting requests of a process share queries."""
 
     def __init__(self, read_pending: ReadPending, longest_seconds: float) -> None:
-        """Initialize the watch. ``longest_seconds``: most time that a request waits; 0: none waits."""
+        """Initialize the watch. ``longest_seconds``: most time that a request waits; 0: no request waits."""
         self._read_pending = read_pending
         self._longest_seconds = longest_seconds
         self._waiting: Counter[LoadBalancerId] = Counter()

@@ -18,14 +18,14 @@ WRITE_ERRORS = (409, 501)
 
 
 class Api(Value):
-    """Reading and deletion of objects in one API: the same for all its resources."""
+    """How one API lists, shows and deletes objects: the same functions for all its resources."""
 
     listing: Callable[[Any], Handler]
     """Function that returns the handler of a resource's list."""
     parameters: Sequence[Parameter]
     """Query parameters of a list."""
     page: Callable[[Any, type[Any]], type[Any]]
-    """Function that returns the type of a list's response, for a resource and the type of one object."""
+    """Function that returns the type of a list's response, given a resource and the type of one object."""
     find: Callable[[Any, Services, Call], Awaitable[Any]]
     """Function that returns the object of a resource that the path names."""
     select: Callable[[Any, Sequence[str]], Any]
@@ -40,15 +40,15 @@ class Write(NamedTuple):
     body: type[Any]
     """Type of the body; its attribute with the resource's name is passed to ``run``."""
     run: Callable[..., Awaitable[Any]]
-    """Use case that returns the stored object. ``(services, call, wanted)`` creates one; ``(services, call, id,
-    changes)`` changes one; with a parent in the path, it or its id follows ``call``.
+    """Use case that returns the stored object. ``(services, call, wanted)`` creates an object; ``(services, call, id,
+    changes)`` changes it; if the path has a parent, the parent or its id follows ``call``.
     """
     summary: str = ""
     """Summary of the route, if it is not "Create a" or "Change a" with the resource's name."""
     show: Callable[[Any], Any] | None = None
-    """Function that converts what ``run`` returns to the response's object, if it is not the resource's."""
+    """Function that converts what ``run`` returns to the object in the response; None: the resource's ``view``."""
     answer: type[Any] | None = None
-    """Type of the response, if it is not one with the resource's view."""
+    """Type of the response's body; None: the resource's view, wrapped in its name."""
 
 
 class Deletion(NamedTuple):
@@ -66,17 +66,17 @@ class Declared(Value):
 
     api: Api
     resource: Resource
-    """Names, filters, parent, and the function that shows an object."""
+    """The objects' names, filters and parent, and the function that shows an object."""
     view: type[Any]
     """Type of one object in responses."""
     create: Write | None = None
     change: Write | None = None
     remove: Deletion | None = None
-    """Deletion of an object, if it is not as the API does it for all resources."""
+    """How an object is deleted; None: by the API's own ``remove``, which most resources use."""
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        """The operations on objects of this kind, those to create and change them if declared."""
+        """Operations on objects of this kind: list, show and delete, and create and change if they are declared."""
         return (
             self._list_operation(),
             self._show_operation(),
@@ -87,7 +87,7 @@ class Declared(Value):
 
     @property
     def routes(self) -> ObjectRoutes:
-        """Routes to the objects, to declare further operations."""
+        """Route builder for objects of this kind, to declare operations beyond those of :attr:`operations`."""
         resource, parent = self.resource, self.resource.parent
         below = f"/{parent.plural}/{{{parent.name}_id}}" if parent else ""
         return ObjectRoutes(

@@ -55,8 +55,8 @@ class TooManyListeners(Unavailable):
 
 
 class EventListener:
-    """Buffer of event frames for one client. ``ended``: the stream ends, because the client is too slow or gone, or the
-    process stops.
+    """Buffer of event frames for one client. ``ended``: True once the stream has ended, because the client is too slow
+    or gone, or the process stops.
     """
 
     __slots__ = ("_frames", "_wake", "ended")
@@ -109,19 +109,23 @@ class EventFeed:
         self._listeners: set[EventListener] = set()
         self._settled = 0
         self._seen: dict[int, float] = {}
-        """Ids above ``settled`` that were passed on, with the time of that."""
+        """Ids above ``settled`` that were passed on, each with the time when it was passed on."""
         self._ring: deque[tuple[int, bytes]] = deque()
         self._ring_begins = 0
-        """Highest event id that is not in the ring: all events passed on with a greater id are."""
+        """Highest event id that the ring does not hold; every event with a greater id that was passed on is in the
+        ring.
+        """
         self._closed = False
 
     @property
     def settled(self) -> int:
-        """The greatest id below which no new event can appear."""
+        """The settled id: the greatest id below which no new event can appear."""
         return self._settled
 
     async def start(self) -> None:
-        """Start to read, unless that is running. Raises :class:`Unavailable`: no database, or too many listeners."""
+        """Start to read events, unless the feed reads already. Raises :class:`Unavailable`: no database, or too many
+        listeners.
+        """
         self._check_room()
         async with self._starting:
             if self._task is not None or self._closed:
@@ -165,9 +169,9 @@ class EventFeed:
         return listener
 
     def missed_frames(self, after: int) -> AsyncIterator[bytes]:
-        """Yield frames of the events with an id above ``after`` that have been passed on until this call, from the
-        database as far as they are not in memory. A listener that joined before gets the later ones, so none is missed
-        between the two.
+        """Yield frames of the events with an id above ``after`` that were passed on before this call, from memory, or
+        else from the database. Events passed on later are in the buffer of a listener that joined before this call, so
+        that no event is missed between the two.
         """
         return self._missed_frames(after, self._settled, self._ring_begins, tuple(self._ring))
 
@@ -232,5 +236,7 @@ class EventFeed:
 
 
 def event_frame(row: Event, settled: int) -> bytes:
-    """Format one event as a frame. ``settled``: id that the client sends to get all events that it may have missed."""
+    """Format one event as a frame. ``settled``: id that a client sends when it reconnects, to get all events that it
+    may have missed.
+    """
     return b"id: %d\ndata: %s\n\n" % (settled, encode(event_view(row)))

@@ -25,7 +25,7 @@ class EventView(Value):
     request_id: str
     """Id of the operator's API request; empty: the event is no operator's act."""
     client_address: str
-    """IP address from which the operator's request came; that of the proxy, if there is one."""
+    """IP address from which the operator's request came; behind a proxy the proxy's address."""
 
 
 def event_view(row: Event) -> EventView:

@@ -23,7 +23,7 @@ class ObjectRoutes(Value):
     rule: Callable[[str], str]
     """Function that returns the name of an operation's policy rule."""
     key: str = "{id}"
-    """Path of one object below ``path``."""
+    """Path of one object, relative to ``path``."""
 
     @property
     def answer(self) -> type[Any]:
@@ -58,15 +58,17 @@ class ObjectRoutes(Value):
         return self._route("DELETE", self.key, "delete", handle, summary, {"status": 204} | others)
 
     def put(self, name: str, handle: Handler, summary: str, rule: str = "change", **others: Any) -> Operation:
-        """Declare PUT of ``name`` below one object, which does something with it; the response shows the object."""
+        """Declare PUT of ``name`` below one object's path: an action on the object, such as ``failover``; the response
+        shows the object.
+        """
         return self._route("PUT", f"{self.key}/{name}", rule, handle, summary, {"answer": self.answer} | others)
 
     def post(self, name: str, handle: Handler, summary: str, rule: str, **others: Any) -> Operation:
-        """Declare POST of ``name`` below one object: a question about it."""
+        """Declare POST of ``name`` below one object's path: an inquiry about the object, such as its plan."""
         return self._route("POST", f"{self.key}/{name}", rule, handle, summary, others)
 
     def get(self, name: str, handle: Handler, summary: str, rule: str, **others: Any) -> Operation:
-        """Declare GET of ``name`` below one object: a part or a fact of it."""
+        """Declare GET of ``name`` below one object's path: a part of the object or information about it."""
         return self._route("GET", f"{self.key}/{name}", rule, handle, summary, others)
 
     def _route(

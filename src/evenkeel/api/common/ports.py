@@ -14,26 +14,29 @@ from evenkeel.core.status.traffic import BusyLoadBalancer, TrafficSeries
 class ChangeSink(Protocol):
     """Port for notifications of accepted writes, after their commit.
 
-    Its actions (placement, hints) may be lost: the database is the truth, and the scheduler finds the rest. So it must
-    not raise if a service is unavailable; if it does, the request still succeeds.
+    What a notification causes (placing a load balancer, a hint that wakes the agent) may be lost: the database is the
+    truth, and the scheduler finds what was missed. So an implementation must not raise if a service is unavailable; if
+    it does, the request still succeeds.
     """
 
     async def accepted(self, change: Change) -> None:
-        """Place the load balancer, or send a hint to the owner of its shard."""
+        """Place the load balancer, or hint the agent that serves it that there is work."""
         ...
 
     async def failed_over(self, change: Change) -> None:
-        """Move the load balancer to another agent, if there is one; else send a hint to its owner."""
+        """Move the load balancer to another agent of its device group; if there is none, hint its agent to apply it
+        again.
+        """
         ...
 
     async def send_inquiry(self, owner: ShardOwner, inquiry: Inquiry) -> None:
-        """Send an operator's inquiry to the agent, which answers into the database. Raises
+        """Send an operator's inquiry to the agent, which writes its answer into the database. Raises
         :class:`~evenkeel.core.kit.errors.BusUnavailable`.
         """
         ...
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
-        """Make these agents start a complete pass over their shards."""
+        """Make the agents of these shards start a complete pass: compare every load balancer with the devices."""
         ...
 
 

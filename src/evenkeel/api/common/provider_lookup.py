@@ -38,7 +38,7 @@ class ServedObject:
 
 
 class ProviderLookup:
-    """Cache of environments and of load balancers' providers in this process."""
+    """Cache, per process, of environments and of the providers that serve load balancers."""
 
     def __init__(
         self, operators: OperatorStore, tenants: TenantStore, capabilities: Mapping[str, Capabilities]
@@ -51,7 +51,7 @@ class ProviderLookup:
         self._enhanced: dict[str, Mapping[str, EnhancedService]] = {}
         self._enhanced_until = 0.0
         self._served: OrderedDict[tuple[type[Any], str], tuple[ServedBy, float]] = OrderedDict()
-        """Providers of objects, each with the time at which it expires."""
+        """``{(kind, object id): (provider, time at which the entry expires)}``."""
 
     def forget_providers(self) -> None:
         """Clear the cache of environments, after one was changed or deleted."""
@@ -72,8 +72,8 @@ class ProviderLookup:
         return (await self._environment_of(provider)).vip_networks
 
     async def _environment_of(self, provider: str) -> Environment:
-        """Cached for a short time: a load balancer accepted for an environment that another controller has deleted
-        meanwhile stays unplaced, with a reason.
+        """Return the environment, cached for a short time. If another controller has deleted the environment meanwhile,
+        a load balancer accepted for it stays unplaced, with a reason.
         """
         now = asyncio.get_running_loop().time()
         if provider not in self._environments or now >= self._environments_until:
@@ -98,7 +98,7 @@ class ProviderLookup:
         return self._enhanced[provider]
 
     async def provider_of(self, kind: type[Any], object_id: str, scope: ProjectId | None) -> ServedObject:
-        """Return the provider of the object, if the caller may see it. One query, unless cached. Raises
+        """Return the provider of the object if the caller may see the object. One query, unless cached. Raises
         :class:`NotFound`.
         """
         found, until = self._served.get((kind, object_id), (None, 0.0))
@@ -109,7 +109,7 @@ class ProviderLookup:
         return ServedObject(found, self.capabilities_of(found.device_driver).of_path(found.data_path))
 
     def remember(self, root: LoadBalancer, device_driver: str) -> None:
-        """Cache a new load balancer, because the next requests are mostly about it."""
+        """Cache the provider of a new load balancer, because the next requests mostly concern this load balancer."""
         found = ServedBy(
             load_balancer_id=root.id,
             project_id=root.project_id,

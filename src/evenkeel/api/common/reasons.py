@@ -12,7 +12,9 @@ from evenkeel.core.resources.statuses import ProvisioningStatus
 
 _ID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|(?<![0-9a-fA-F])[0-9a-fA-F]{32}(?![0-9a-fA-F])"
 _OWN_KINDS = "member|health monitor|L7 policy|L7 rule|subnets?|networks?|port|certificate|secret"
-"""Kinds of objects of which a reason names only those that the load balancer refers to."""
+"""Kinds of objects whose ids a reason contains only if the load balancer refers to them, so that they need no
+replacement.
+"""
 # Own kinds come first, so that the ids behind them are kept. The quantifiers are possessive, so that no text of a
 # device makes the match backtrack.
 _REFERENCE = re.compile(
@@ -25,15 +27,15 @@ _REFERENCE = re.compile(
 
 
 def reason_of(status: ProvisioningStatus, root: LoadBalancer) -> str | None:
-    """Return the reason of an object's load balancer for its tenant; None for an ACTIVE object unless it is held, or
-    if there is no reason yet.
+    """Return the tenant's text of why an object's load balancer is not ACTIVE; None if there is no reason yet, or the
+    object is ACTIVE and not held.
     """
     return None if full_reason_of(status, root) is None else tenant_reason(root)
 
 
 def full_reason_of(status: ProvisioningStatus, root: LoadBalancer) -> str | None:
-    """Return the reason for operators, with all names; None for an ACTIVE object unless it is held, or if there is no
-    reason yet.
+    """Return the operator's text of why a load balancer is not ACTIVE, with all names; None if there is no reason yet,
+    or the object is ACTIVE and not held.
     """
     return None if status is ProvisioningStatus.ACTIVE and not root.held else root.status_reason or None
 

@@ -9,8 +9,8 @@ T = TypeVar("T")
 
 
 class Recent(Generic[T]):
-    """Caches a value for ``seconds``. Callers that arrive while it is computed wait for it, and get
-    its exception, too.
+    """Caches a computed value for ``seconds``. Callers that arrive during a computation wait for its result, or get its
+    exception.
     """
 
     def __init__(self, seconds: float, now_seconds: Callable[[], float] = time.monotonic) -> None:
@@ -65,6 +65,6 @@ class Coalesced(Generic[T]):
 
 
 def _retrieve_exception(task: "asyncio.Task[T]") -> None:
-    """Mark the task's exception as retrieved: all callers may have left."""
+    """Mark the task's exception as retrieved, because all callers may have left and asyncio would log it."""
     if not task.cancelled():
         task.exception()

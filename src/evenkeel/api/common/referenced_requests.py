@@ -19,7 +19,9 @@ FIELDS = ("default_tls_container_ref", "sni_container_refs")
 
 
 class ReferencedRequests:
-    """Makes requests; without ``acme`` and ``certificates`` it refuses them."""
+    """Requests certificates for references ``acme://…``; refuses the references if ``acme`` or ``certificates`` is
+    None, because then no authority is configured.
+    """
 
     def __init__(
         self,

@@ -44,7 +44,7 @@ READ_SECONDS = 30.0
 
 
 class ChangedUser(NamedTuple):
-    """A listener or pool after a change, and before it."""
+    """A listener or pool, which uses references to key managers, after and before a change."""
 
     after: Listener | Pool
     before: Listener | Pool | None = None
@@ -80,7 +80,7 @@ class ReferenceReader:
         self._now = now or (lambda: datetime.now(UTC))
         self._all = asyncio.Semaphore(READS_AT_ONCE_OF_ALL)
         self._of_project: WeakValueDictionary[ProjectId, asyncio.Semaphore] = WeakValueDictionary()
-        """Semaphores by project; each exists while a request of the project is in progress."""
+        """``{project id: semaphore}``; an entry exists only while a request of the project is in progress."""
 
     async def read(
         self, users: Sequence[ChangedUser], project_id: ProjectId, table: Capabilities, *, requesting: bool = True
@@ -146,8 +146,8 @@ class ReferenceReader:
         return [each for each in named if not await requests.prepare(each, project_id, table, may_wait=may_wait)]
 
     async def _some_at_once(self, work: Sequence[Callable[[], Awaitable[T]]], slots: asyncio.Semaphore) -> list[T]:
-        """Run all work, some at a time. After a failure no more is started; of several failures the first in order is
-        raised.
+        """Run all work, as much at a time as ``slots`` allows. After a failure nothing more is started; of several
+        failures the one of the earliest work is raised.
         """
         failed = False
 
@@ -187,7 +187,7 @@ def _new_references(user: ChangedUser) -> Iterable[NamedCertificate]:
 
 
 def _new_lists(user: ChangedUser) -> Iterable[SignedRevocationList]:
-    """Yield new pairs of revocation list and CA certificate."""
+    """Yield the pairs of revocation list and CA certificate that the user did not have before the change."""
     known = () if user.before is None else _lists_of(user.before)
     return (each for each in _lists_of(user.after) if each not in known)
 

@@ -33,7 +33,7 @@ class Resource(Value, kw_only=True):
     id_length: int = MAX_ID_LENGTH
     """Most characters of an id."""
     parent: "TenantResource | None" = None
-    """The kind of objects below whose path these have theirs; None: the path has no parent."""
+    """Kind of the parent in the path, such as pools for ``/pools/{id}/members``; None: the path has no parent."""
 
     def id_in(self, call: Call) -> str:
         """Return the id of one object in the path. Raises :class:`NotFound` for an impossible id."""

@@ -42,7 +42,7 @@ ACTIVITY_SECONDS = 5.0
 
 
 class Services:
-    """The services that handlers use; one instance per process."""
+    """The services that handlers use: stores, network, driver, limits and caches. One instance per process."""
 
     def __init__(
         self,
@@ -104,22 +104,24 @@ class Services:
         self._applied = AppliedWatch(store.tenants.pending, limits.applied_seconds)
 
     def changing_in_error(self) -> Self:
-        """Return a copy of the services for APIs that change objects in ERROR even where immutability is strict."""
+        """Return a copy of the services whose writes are accepted on objects in ERROR even where immutability is
+        strict, for LBaaS v1 and v2.
+        """
         # A shallow copy: caches, limits and the event feed are shared.
         same = copy(self)
         same.tenants = self._lbaas_tenants
         return same
 
     async def accepted(self, change: Change, *, waits: bool = True) -> None:
-        """Notify the driver of a committed write, and wait, if this is configured and ``waits``, until devices have
-        applied it. Does not raise: the request has succeeded.
+        """Notify the driver of a committed write; then wait until devices have applied the write, if ``waits`` and
+        waiting is configured. Does not raise, because the request has already succeeded.
         """
         await self._notify(self._driver.accepted, change)
         if waits:
             await self._applied.wait(change.load_balancer_id)
 
     async def failed_over(self, change: Change) -> None:
-        """Notify the driver of a committed failover. Does not raise: the request has succeeded."""
+        """Notify the driver of a committed failover. Does not raise, because the request has already succeeded."""
         await self._notify(self._driver.failed_over, change)
 
     async def send_inquiry(self, owner: ShardOwner, inquiry: Inquiry) -> None:
@@ -127,7 +129,7 @@ class Services:
         await self._driver.send_inquiry(owner, inquiry)
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
-        """Make these agents start a complete pass over their shards."""
+        """Make the agents of these shards start a complete pass: compare every load balancer with the devices."""
         await self._driver.request_full_resync(owners)
 
     async def _notify(self, notify: Callable[[Change], Awaitable[None]], change: Change) -> None:

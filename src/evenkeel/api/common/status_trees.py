@@ -106,7 +106,7 @@ def join_with_commas(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def join_item_pieces(parts: Iterable[Iterator[bytes]]) -> Iterator[bytes]:
-    """Yield items that are in pieces themselves, with commas between the items."""
+    """Yield the pieces of all items, with a comma between one item and the next; each item is an iterator of pieces."""
     for number, part in enumerate(parts):
         if number:
             yield b","

@@ -84,15 +84,15 @@ def _named_once(pairs: list[tuple[str, Any]]) -> None:
 
 
 def _unread(number: str) -> None:
-    """Ignore a number: the decoder has parsed it before."""
+    """Return None for a number, because the body's decoder has already parsed it."""
 
 
 def check_content_type(headers: Headers, *, only_json: bool = True) -> None:
     """Check the content headers of a request. Raises :class:`Refusal` (415) unless the content type is JSON and the
     content is not encoded.
 
-    Not ``only_json``: any type is taken for JSON, but not from a web page of another site: a browser sends some types
-    without a CORS preflight, with the credentials that it stores.
+    ``only_json`` False: any type is taken for JSON, except from a web page of another site, because browsers send some
+    types without a CORS preflight and with stored credentials.
     """
     coding = headers.get(b"content-encoding", b"identity").strip().lower()
     if coding != b"identity":

@@ -28,7 +28,7 @@ class Limits(Value):
     page_items: int = 1000
     """Default and largest value of the ``limit`` parameter."""
     applied_seconds: float = 0.0
-    """Longest time that the answer to a write waits until devices have applied it; 0: none waits."""
+    """Longest time that the answer to a write waits until devices have applied the write; 0: no answer waits."""
 
 
 class Permissions(Protocol):

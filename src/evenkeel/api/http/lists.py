@@ -52,7 +52,7 @@ def as_text(name: str, value: str) -> str:
 
 
 def as_address(name: str, value: str) -> str:
-    """Return an address in the form in which it is stored; any other text unchanged, which no object has."""
+    """Return an address in its stored form; any other text unchanged, so that the filter matches no object."""
     return canonical_address(value) or value
 
 
@@ -89,7 +89,7 @@ def as_moment(name: str, value: str) -> int:
 
 
 def optional(parse: Parse) -> Parse:
-    """Return the parser of a nullable attribute: an empty value matches null."""
+    """Return a parser for a nullable attribute that takes an empty value for null, and else calls ``parse``."""
     return lambda name, value: None if value == "" else parse(name, value)
 
 

@@ -28,7 +28,7 @@ class OriginRule:
         self._trusted = frozenset(_checked(origin).encode() for origin in trusted)
 
     def check(self, method: str, headers: Headers) -> None:
-        """Check that no web page of another origin writes with the request. Raises :class:`Refusal` (403)."""
+        """Refuse a writing request from a web page of another origin. Raises :class:`Refusal` (403)."""
         if method in _LOOKS:
             return
         origin = headers.get(b"origin", b"")

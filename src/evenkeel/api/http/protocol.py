@@ -33,7 +33,9 @@ class _TooMuch(Exception):
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """A connection to the API. Set :attr:`limits`, :attr:`connection` and :attr:`tally` before it is made."""
+    """One HTTP connection to the API, with limits. Set :attr:`limits`, :attr:`connection` and :attr:`tally` before the
+    connection is made.
+    """
 
     limits = HttpLimits()
     connection: Connection

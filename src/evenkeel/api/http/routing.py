@@ -42,16 +42,16 @@ class Operation(Value):
     streams: bool = False
     """True: a client that accepts ``text/event-stream`` gets server-sent events."""
     filters: bool = False
-    """True: any attribute may be a query parameter, too."""
+    """True: any attribute of the listed objects may be a query parameter, besides ``parameters``."""
     errors: Sequence[int] = ()
-    """Error statuses of the route besides those that all have: 400 to 406, 408, 413, 415, 429, 500 and 503."""
+    """Error statuses of this route besides those that every route has: 400 to 406, 408, 413, 415, 429, 500 and 503."""
     refused: Callable[[], Answer] | None = None
     """Function that builds the response to callers whom the rule does not allow; None: 403."""
     audited: bool = True
     """False: the audit trail leaves requests out, because they change no object, whatever their method."""
     act: str = ""
-    """Name of the operators' act in :data:`evenkeel.core.control.acts.EFFECTS`; empty: it is none that a dashboard
-    offers.
+    """Name of the operators' act in :data:`evenkeel.core.control.acts.EFFECTS`; empty: the operation is no act that a
+    dashboard offers.
     """
     hidden: bool = False
     """True: the route is left out of the OpenAPI document."""
@@ -64,4 +64,4 @@ class RouteMap(Value):
     prefixes: tuple[str, ...]
     operations: tuple[Operation, ...]
     style: ApiStyle = OCTAVIA
-    """Style of the map: it reads bodies and formats errors."""
+    """The API style by which the map's routes read bodies and format errors."""

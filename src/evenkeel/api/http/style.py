@@ -37,7 +37,7 @@ class ApiStyle(Protocol):
 
     @property
     def changes_in_error(self) -> bool:
-        """Whether the API's writes are accepted on objects in ERROR where immutability is strict; else only deletes and
+        """Whether the API accepts changes of objects in ERROR where immutability is strict; if not, only deletes and
         failovers.
         """
         ...

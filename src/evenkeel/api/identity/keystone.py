@@ -133,7 +133,7 @@ def open_keystone(conf: cfg.ConfigOpts) -> KeystoneIdentity:
 
 
 def call(application: Callable[..., Any], environ: Environ) -> TokenValidation:
-    """Call a WSGI application of which only the status matters."""
+    """Run a WSGI application, such as the token middleware, and return the result; the response's body is dropped."""
     responses: list[tuple[int, str]] = []
 
     def start_response(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> None:
@@ -198,7 +198,7 @@ def caller_of(environ: Mapping[str, Any]) -> Caller:
 
 
 def _for_every_request(token: Mapping[str, Any]) -> bool:
-    """Whether a token is valid for all requests. A token of an application credential with access rules is not."""
+    """Whether the token is valid for all requests: not if it is of an application credential with access rules."""
     credential = token.get("application_credential") or {}
     return credential.get("access_rules") is None
 
@@ -212,6 +212,6 @@ def _seconds(expires_at: str) -> float:
 
 
 def _authenticated_application(environ: Environ, start_response: Callable[..., Any]) -> list[bytes]:
-    """The application behind the filter."""
+    """Answer 200: the WSGI application behind the middleware, reached only with a valid token."""
     start_response("200 OK", [])
     return []

@@ -32,14 +32,14 @@ CHECK_SECONDS = 1.0
 """Interval of checks for changes of the file."""
 MAX_REMEMBERED = 10_000
 WRONG = Backoff(initial_seconds=0.25, max_seconds=5.0)
-"""Delay of the answer to a wrong password, by the number of failures for the name."""
+"""Delay of the response to a wrong password, growing with the number of failures for the name."""
 MAX_DELAYED = 1000
 FORGIVEN_AFTER_SECONDS = 300.0
 
 
 class FailedLogins:
-    """Failures by name, for a bounded number of names. Names that no user can have are counted together: clients choose
-    them, and they may be as long as a header.
+    """Counts failed logins by user name, for a bounded number of names. Names that no user can have share one count,
+    because clients choose them and they may be as long as a header.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -176,8 +176,8 @@ async def load_balancers(services: Services, call: Call) -> Answer:
 
 
 async def hosting(services: Services, call: Call) -> Answer:
-    """Handle the request for a load balancer's agent: the one that serves it, else its home; null if there is none,
-    like in Neutron.
+    """Handle GET of a load balancer's agent: the agent that serves the load balancer, else its home agent; null if
+    there is none, like in Neutron.
     """
     found = await acting_agent(services, LoadBalancerId(object_id(call, LOAD_BALANCERS.title)))
     return json_answer(None if found is None else {"agent": agent_view(found)})

@@ -138,7 +138,9 @@ def _is_uuid(at: DecodeFailure) -> bool:
 
 
 def _lacks_integer(at: DecodeFailure) -> bool:
-    """Whether the place wants an integer that Neutron converts before it checks its range, and the value is none."""
+    """Whether the place wants an integer, which Neutron converts before it checks the range, and the value cannot be
+    converted: it is null, a list, or a text that is no number.
+    """
     if at.field in _UNCONVERTED or not any(isinstance(part, inspect.IntType) for part in at.allowed):
         return False
     value = at.value

@@ -69,7 +69,7 @@ def bad_request(text: str, kind: str = "HTTPBadRequest") -> NeutronRefusal:
 
 
 def error_answer(status: int, kind: str, text: str, headers: Headers = ()) -> Answer:
-    """The response with an error."""
+    """Build the response with an error of type ``kind``."""
     body = NeutronErrorAnswer(error=NeutronErrorView(type=kind, message=text, detail=""))
     return Answer(status, encode(body), headers)
 

@@ -109,8 +109,8 @@ def _descending(direction: str) -> bool:
 
 
 async def page_of(call: Call, wanted: ListRequest, read: Callable[[ListQuery], Awaitable[Page]]) -> Page:
-    """Read the requested page. Nothing is beyond an unknown marker; without ``limit`` there are no pages, like in
-    Neutron.
+    """Read the requested page. After an unknown marker the page is empty; without ``limit`` all objects are on one
+    page, like in Neutron.
     """
 
     async def reading(query: ListQuery) -> Page:
@@ -125,7 +125,7 @@ async def page_of(call: Call, wanted: ListRequest, read: Callable[[ListQuery], A
 
 
 class _Named(NamedTuple):
-    """A row of a list that is not in the database, with its name."""
+    """A row of a list that is not read from the database, with the id by which clients page."""
 
     id: str
     row: Any

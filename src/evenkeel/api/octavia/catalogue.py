@@ -51,7 +51,7 @@ class Entry(Resource, kw_only=True):
 
     kind: CatalogueKind
     links: str
-    """Name of the attribute with links to other pages. Irregular for two kinds, like in Octavia."""
+    """Name of the attribute with links to other pages; for two kinds it is irregular, like in Octavia."""
 
 
 def _shown_as(view: type[Any]) -> Callable[[Any], Any]:

@@ -29,9 +29,9 @@ class OfferedServiceView(Value):
 
     name: str
     parts: dict[str, Any]
-    """Settings by part; of a page's body its size and digest."""
+    """Settings by part; for a part with a page, the size and digest of the page's body."""
     tags: list[str]
-    """F5's tags that it has."""
+    """Names of the tags, in F5's file format, that the service sets."""
     parameters: dict[str, ServiceParameter]
     """Numbers that tenants may set by a tag ``esd:NAME:PARAMETER=NUMBER``, by name."""
 
@@ -87,14 +87,14 @@ async def capabilities(services: Services, call: Call) -> Answer:
 
 
 async def flavor_capabilities(services: Services, call: Call) -> Answer:
-    """List the settings that flavor profiles may contain; empty if anything is allowed."""
+    """Handle the request for the settings that flavor profiles may contain; the list is empty if anything is allowed."""
     device_driver = await services.providers.device_driver_of(call.params["id"])
     known = services.providers.capabilities_of(device_driver).flavor_metadata
     return _capabilities_answer(call, "flavor_capabilities", known or {})
 
 
 async def zone_capabilities(services: Services, call: Call) -> Answer:
-    """List the settings that availability zone profiles may contain: the device group, then those
+    """Handle the request for the settings that availability zone profiles may contain: the device group, then settings
     of the device type.
     """
     device_driver = await services.providers.device_driver_of(call.params["id"])
@@ -103,7 +103,7 @@ async def zone_capabilities(services: Services, call: Call) -> Answer:
 
 
 def zone_settings(table: Capabilities) -> Mapping[str, str]:
-    """Return the settings that availability zones may contain, with their meanings."""
+    """Return ``{setting: meaning}`` of the settings that availability zones may contain."""
     return {ZONE_GROUP: ZONE_GROUP_MEANING, **(table.availability_zone_metadata or {})}
 
 

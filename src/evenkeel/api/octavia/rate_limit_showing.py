@@ -13,7 +13,7 @@ _rule = viewer(RateLimitRuleView)
 
 
 def rate_limit_policy_view(row: RateLimitPolicy) -> RateLimitPolicyView:
-    """A rate limit policy, with the ids of its rules."""
+    """Show a rate limit policy, with the ids of its rules."""
     return _policy(row, **_common(row), rules=[IdRef(id=item) for item in row.rule_ids])
 
 

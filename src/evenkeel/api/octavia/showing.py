@@ -58,7 +58,7 @@ _full_monitor = viewer(HealthMonitorAttributes)
 
 
 def load_balancer_view(row: LoadBalancer) -> LoadBalancerView:
-    """A load balancer, with the ids of its children."""
+    """Show a load balancer, with the ids of its children."""
     vip = row.vip
     return _load_balancer(
         row,
@@ -99,7 +99,7 @@ def _listener_attributes(row: Listener) -> dict[str, Any]:
 
 
 def _tls_lists(row: Listener | Pool) -> dict[str, Any]:
-    """TLS versions and ALPN protocols of a listener or pool; null without TLS."""
+    """Return TLS versions and ALPN protocols of a listener or pool as view attributes; both null without TLS."""
     return {"tls_versions": row.tls_versions or None, "alpn_protocols": row.alpn_protocols or None}
 
 
@@ -108,7 +108,7 @@ def _parent(row: Listener | Pool) -> list[IdRef]:
 
 
 def listener_view(row: Listener) -> ListenerView:
-    """A listener, with the ids of its L7 policies and rate limit policies."""
+    """Show a listener, with the ids of its L7 policies and rate limit policies."""
     own = {"loadbalancers": _parent(row), "l7policies": refs(row.l7policy_ids)}
     return _listener(row, **_listener_attributes(row), **own)
 
@@ -116,7 +116,7 @@ def listener_view(row: Listener) -> ListenerView:
 def full_listener_view(
     row: Listener, policies: Iterable[L7Policy], rules: Mapping[str, Iterable[L7Rule]]
 ) -> FullListenerView:
-    """A listener with its L7 policies in full. ``rules``: by policy id."""
+    """Show a listener with its L7 policies in full. ``rules``: ``{policy id: rules}``."""
     shown = [full_l7policy_view(policy, rules.get(policy.id, ())) for policy in policies]
     return _full_listener(row, **_listener_attributes(row), l7policies=shown)
 
@@ -134,7 +134,7 @@ def _pool_attributes(row: Pool) -> dict[str, Any]:
 
 
 def pool_view(row: Pool) -> PoolView:
-    """A pool, with the ids of its children."""
+    """Show a pool, with the ids of its children."""
     return _pool(
         row,
         **_pool_attributes(row),
@@ -145,7 +145,7 @@ def pool_view(row: Pool) -> PoolView:
 
 
 def full_pool_view(row: Pool, members: Iterable[Member], monitor: HealthMonitor | None) -> FullPoolView:
-    """A pool with its members and monitor in full."""
+    """Show a pool with its members and monitor in full."""
     return _full_pool(
         row,
         **_pool_attributes(row),
@@ -179,7 +179,7 @@ def _monitor_attributes(row: HealthMonitor) -> dict[str, Any]:
 
 
 def health_monitor_view(row: HealthMonitor) -> HealthMonitorView:
-    """A health monitor, with the id of its pool."""
+    """Show a health monitor, with the id of its pool."""
     return _health_monitor(row, **_monitor_attributes(row), pools=[IdRef(id=row.pool_id)])
 
 

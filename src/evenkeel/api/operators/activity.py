@@ -20,7 +20,7 @@ HOURS = 6
 """Hours that are shown by default."""
 HOURS_MAX = 24
 POINTS_MAX = 360
-"""Most points in an answer: each is the mean of several intervals if there are more."""
+"""Most points in a response; if there are more intervals, each point is the mean of several."""
 ROUTES_MAX = 10
 """Most routes that are shown: the ones with the most requests."""
 
@@ -72,9 +72,9 @@ class ActivityPointView(Value):
     time_to_active_seconds: float | None
     """Mean time to ACTIVE of the interval's changes, in seconds."""
     load_balancers: int
-    """Number of load balancers that were observed; the other figures are their sum."""
+    """Number of load balancers that were observed; the traffic figures of the point are sums over these."""
     connections: float | None
-    """New connections per second; null, like the other figures, if no load balancer was observed."""
+    """New connections per second; null, like the other traffic figures, if no load balancer was observed."""
     active_connections: int | None
     bytes_in: float | None
     bytes_out: float | None

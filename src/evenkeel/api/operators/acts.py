@@ -22,7 +22,7 @@ class ActView(Value):
     effect: str
     """Effect of the act, in words."""
     allowed: bool
-    """Whether the policy allows it to the caller."""
+    """Whether the policy allows the caller to send the request."""
     roles: list[str]
     """Roles that the policy names, any of which may allow it."""
 

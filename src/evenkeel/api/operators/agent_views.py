@@ -35,7 +35,7 @@ class ServedShard(Value):
 
 
 class CapacityView(Value):
-    """The value of a metric on the device with the highest one, and the operator's limit."""
+    """One metric of a capacity policy: ``value`` on the device where it is highest, and the operator's ``limit``."""
 
     value: float
     limit: float
@@ -80,13 +80,13 @@ class AgentView(Value):
     handing_over: int
     """Number of shards in handover to another agent."""
     waiting_shards: int
-    """Number of shards that another agent should serve, and does not yet."""
+    """Number of this agent's shards that another agent should serve, but does not serve yet."""
     waiting_reason: str
     """Reason why waiting shards cannot move now; empty: they can, or there are none."""
     away_shards: int
-    """Number of shards whose home is the agent and that another agent serves."""
+    """Number of shards whose home is this agent, but which another agent serves."""
     away_reason: str
-    """Reason why these shards do not return home; empty: they do, or there are none."""
+    """Reason why shards that are away do not return to this agent; empty: they do return, or none is away."""
     created_at: str
 
 

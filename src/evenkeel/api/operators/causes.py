@@ -38,13 +38,13 @@ Place = tuple[str, int]
 
 
 class _Consequence(NamedTuple):
-    """A consequence of a cause in words, for one object and for several."""
+    """A text about the consequence of a cause: one for a single object, and one for several objects."""
 
     one: str
     several: str
 
     def counted(self, count: int) -> str:
-        """The consequence with the number of its objects."""
+        """Return the consequence with the number of its objects."""
         return counted(count, self.one, self.several)
 
 
@@ -103,7 +103,9 @@ class _Cause:
 
 
 def problems_of(found: SystemState) -> list[SystemProblem]:
-    """Return the problems, causes first; empty if there are none. An outage itself is no part of them."""
+    """Return the problems, causes first; empty if there are none. An outage is not among them: its own problem comes
+    from :func:`evenkeel.api.operators.problems.outages`.
+    """
     # during an outage agents are silent because of it: their silence is no cause of its own
     causes = [] if found.outage else [*_halt_causes(found), *_silence(found)]
     explained = {group for cause in causes for group in cause.groups}
@@ -146,7 +148,9 @@ def _halt_causes(found: SystemState) -> Iterator[_Cause]:
 
 
 def _silence(found: SystemState) -> Iterator[_Cause]:
-    """Yield silent agents in environments that are not halted. Stopped and drained agents are no problem."""
+    """Yield a cause for each silent agent, except in environments whose circuit breaker is open (halted). Stopped and
+    drained agents are no problem.
+    """
     halted = {row.name for row in found.halted}
     silent = [row for row in found.agents if row.silent and row.environment not in halted]
     if not silent:
@@ -165,8 +169,8 @@ def _silence(found: SystemState) -> Iterator[_Cause]:
 
 
 def _unreached_groups(found: SystemState, explained: set[Place]) -> Iterator[_Cause]:
-    """Yield device groups with tenants of which no device is reached. A group that is not observed because its agents
-    are silent has that as its cause.
+    """Yield a cause for each device group with tenants of which no device is reached. If all agents of a group are
+    silent, their silence is the cause instead.
     """
     for group in found.groups:
         place = (group.environment, group.number)
@@ -183,7 +187,9 @@ def _unreached_groups(found: SystemState, explained: set[Place]) -> Iterator[_Ca
 
 
 def _standby_devices(found: SystemState) -> Iterator[SystemProblem]:
-    """Yield devices that are out of reach in groups of which others are reached, or that no tenant uses."""
+    """Yield a problem for devices that are out of reach while other devices of the group are reached, or while no
+    tenant uses the group.
+    """
     for group in found.groups:
         if group.reach.away and (group.reach.kind is ReachKind.REACHED or not group.tenants):
             text = f"device group {group.environment}/{group.number}: out of reach: {', '.join(group.away_titles)}"
@@ -204,7 +210,9 @@ def _group_problem(kind: str, text: str, group: GroupReach, found: SystemState) 
 def _unexplained_problems(
     rest: Counter[_Consequence], examples: Sequence[str], pending_seconds: int, *, outage: bool
 ) -> Iterator[SystemProblem]:
-    """Yield consequences without a known cause. An outage explains all of them except load balancers in ERROR."""
+    """Yield a problem for each consequence in ``rest``, which has no known cause. An outage explains all consequences
+    except load balancers in ERROR.
+    """
     if failed := rest[_FAILED]:
         some = ProblemObject("load_balancers", "provisioning_status=ERROR", "load balancers in ERROR")
         yield _unexplained("load_balancers_error", _FAILED.counted(failed), _ERRORS, some)
@@ -239,7 +247,7 @@ class _Dead(TypedDict):
 
 
 def _places_without_agents(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> _Dead:
-    """Return device groups, and environments, of silent agents without a live one."""
+    """Return the device groups, and the environments, in which all agents are silent."""
     alive = {(row.environment, row.group_number) for row in agents if row.alive}
     environments = {row.environment for row in silent} - {environment for environment, _ in alive}
     return _Dead(

@@ -8,7 +8,7 @@ from evenkeel.core.kit.words import counted
 
 
 def countdown_texts(orphans: OrphanSummary, others: Countdowns, *, devices_away: bool) -> Iterator[str]:
-    """Yield one text for each kind of removal, with the remaining time and the command that lists the objects.
+    """Yield one text for each kind of pending removal, with the remaining time and the command that lists the objects.
     ``devices_away``: some devices are out of reach.
     """
     for count, seconds, what in (

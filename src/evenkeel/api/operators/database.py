@@ -1,4 +1,6 @@
-"""The history of the database in the operators' API."""
+"""The history of the database in the operators' API: a history is an unbroken line of commits, and a new one begins
+when commits were lost, for example by a restore.
+"""
 
 from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
@@ -15,14 +17,16 @@ async def database(services: Services, call: Call) -> Answer:
 
 
 async def new_history(services: Services, call: Call) -> Answer:
-    """Handle POST /database/new-history: begin a new history, so that all agents check everything."""
+    """Handle POST /database/new-history: begin a new history after commits were lost, so that all agents check
+    everything.
+    """
     options_of(call, ())
     return json_answer({"database": views.database_view(await services.operators.new_history())})
 
 
 async def accept_history(services: Services, call: Call) -> Answer:
-    """Handle POST /database/histories/{id}/accept: accept a history of another database, because this database is the
-    right one.
+    """Handle POST /database/histories/{id}/accept: declare that this database is right, although agents have seen a
+    history that it never had; removals from devices go on.
     """
     options_of(call, ())
     history = await services.operators.accept_history(object_id(call, "Unknown history"))

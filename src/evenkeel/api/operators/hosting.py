@@ -65,7 +65,7 @@ async def _with_remedy(
 
 
 async def _group_out_of_reach(services: Services, shard: Shard) -> GroupReach | None:
-    """Return the shard's device group if some of its devices are out of reach, else None."""
+    """Return the shard's device group if some of its devices are out of reach; else None."""
     groups = await services.operators.out_of_reach()
     here = (shard.environment, shard.group_number)
     return next((group for group in groups if (group.environment, group.number) == here), None)

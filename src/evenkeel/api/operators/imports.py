@@ -13,15 +13,15 @@ from evenkeel.core.kit.values import Value
 
 
 class ImportView(Value):
-    """Result of an import. ``new``: it would be created; ``imported``: it was created; ``present``: it exists as given;
-    ``differs``: it exists, is not held and differs, and is never changed; ``outdated``: it is held and differs, and
-    would be updated; ``updated``: it is held, and was made as given.
+    """Result of an import. ``new``: would be created; ``imported``: was created; ``present``: exists as given;
+    ``differs``: exists, is not held and differs, so is never changed; ``outdated``: is held, differs and would be
+    updated; ``updated``: is held, and was updated as given. Held: no device gets it before its switch-over.
     """
 
     id: str
     outcome: Literal["new", "imported", "present", "differs", "outdated", "updated"]
     differences: tuple[str, ...]
-    """Objects and attributes that differ."""
+    """Objects and attributes in which the stored load balancer differs from the given one."""
 
 
 async def put(services: Services, call: Call, body: ImportPut) -> Answer:
@@ -34,7 +34,7 @@ async def put(services: Services, call: Call, body: ImportPut) -> Answer:
 
 
 class HeldView(Value):
-    """Whether a load balancer is held."""
+    """Whether a load balancer is held: another system still serves it, and no device of this one has it."""
 
     id: str
     held: bool

@@ -28,7 +28,7 @@ class PlannedMoveView(Value):
 
 
 class MovePlanView(Value):
-    """The plan of a move. ``problems``: why nothing can be moved there."""
+    """The plan of a move. ``problems``: why no load balancer can be moved to the target device group."""
 
     target: str
     project_id: str
@@ -50,16 +50,16 @@ class MoveView(Value):
     source: str
     target: str
     back: bool
-    """True: the move went, or goes, back."""
+    """True: the move goes back, or went back, to the old device group."""
     by_operator: bool
     """True: the step ``draining`` ends when an operator finishes the move."""
     reason: str
-    """Why the step does not end, or why the move went back."""
+    """Why the current step does not end, or why the move went back."""
     gap_seconds: float | None
     """Seconds for which no devices were confirmed to answer for the VIP; null: not known yet."""
     begun_at: float
     step_at: float
-    """When the step began."""
+    """Time at which the current step began."""
 
 
 async def move(services: Services, call: Call, body: MoveBody) -> Answer:
@@ -93,7 +93,7 @@ async def finish(services: Services, call: Call) -> Answer:
 
 
 async def go_back(services: Services, call: Call) -> Answer:
-    """Handle PUT /moves/{id}/back: let the move go back."""
+    """Handle PUT /moves/{id}/back: cancel the move, so that the old device group serves the load balancer again."""
     return await _end_move(services, call, back=True)
 
 

@@ -23,7 +23,7 @@ class ControllerView(Value):
     id: str
     host: str
     url: str
-    """URL at which the controller listens, by its own configuration."""
+    """URL at which the controller listens, as its own configuration states it."""
     version: str
     alive: bool
     """True if the controller sent a heartbeat in the last 20 s."""
@@ -44,7 +44,7 @@ class RevisionView(Value):
     """Project of the user who requested the change."""
     request_id: str
     applied_at: str | None
-    """Time at which the change was applied; None: it is not on the device yet."""
+    """Time at which an agent applied the change; None: the change is not on the device yet."""
     seconds: float | None
     """Seconds from acceptance to the report of the agent that applied the change."""
     agent_id: str
@@ -85,7 +85,7 @@ class TopologyDevice(Value):
 
 
 class TopologyLine(Value):
-    """Tenants' shards that one agent acts for; ``agent_id`` null: no agent acts for them."""
+    """Number of tenants' shards that one agent acts for; ``agent_id`` null: no agent acts for these shards."""
 
     agent_id: AgentId | None
     shards: int

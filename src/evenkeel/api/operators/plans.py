@@ -24,7 +24,7 @@ from evenkeel.core.protocol.inquiries import Inquiry
 LOOK_SECONDS = 0.25
 LOOKS = 100
 ADOPTION_LOOKS = 400
-"""Number of reads of the answer to an adoption: longer than an agent works on it."""
+"""Number of times that the database is read for the answer to an adoption: longer than an agent works on one."""
 
 
 class AttributeView(Value):
@@ -54,9 +54,9 @@ class DevicePlanView(Value):
     more: int
     """Number of operations that are not listed."""
     left: list[str]
-    """Objects of the partition without our mark that no load balancer needs; they are kept."""
+    """Objects of the partition that do not carry our mark and that no load balancer needs; they are kept."""
     problem: str
-    """Reason why nothing would be changed, or why that is unknown."""
+    """Reason why nothing would be changed on the device, or why the changes are unknown."""
 
 
 class PlanView(Value):
@@ -70,7 +70,7 @@ class PlanView(Value):
 
 
 class OrphanView(Value):
-    """A load balancer whose objects carry the mark of a device group, and which is not in the database."""
+    """An orphan: a load balancer whose objects on a device group carry our mark, but which is not in the database."""
 
     load_balancer_id: str
     devices: str
@@ -82,7 +82,7 @@ class OrphanView(Value):
 
 
 class OrphanedPartitionView(Value):
-    """A partition of ours on a group's devices, of a tenant without a shard there."""
+    """A partition with our mark on a group's devices, whose tenant has no shard there."""
 
     project_id: str
     seconds: int
@@ -102,9 +102,10 @@ async def plan(services: Services, call: Call) -> Answer:
 
 
 async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer:
-    """Handle POST /shards/{id}/adoption: plan of a tenant's whole partition; with ``apply`` the agent adopts it.
+    """Handle POST /shards/{id}/adoption: plan to take over a tenant's partition from another program (F5's agent); with
+    ``apply`` the agent does so.
 
-    With ``give_back`` the plan and the act are those of the way back.
+    With ``give_back`` the plan, or the act, is the reverse: the partition is given back to that program.
     """
     shard = await services.operators.shard(ShardId(object_id(call, "Shard")))
     if shard.project_id == COMMON_PROJECT:
@@ -180,11 +181,13 @@ _GIVEN_BACK = (
     ("return_requested", "the return of the partition of project {} to the program that made it was requested"),
     ("partition_given_back", "the partition of project {} was given back to the program that made it"),
 )
-"""Kinds and texts of the events of an act: that it was requested, and that it is done."""
+"""Kinds and texts of the two events of giving a partition back: that it was requested, and that it is done."""
 
 
 async def _record(services: Services, shard: Shard, kind: str, done: str) -> None:
-    """Record what an operator did with a tenant's partition. ``done``: a text with ``{}`` for the project's id."""
+    """Record in the events what an operator did with a tenant's partition. ``kind``: kind of the event; ``done``: its
+    text, with ``{}`` for the project's id.
+    """
     await services.operators.record_act(
         kind=kind,
         done=done.format(shard.project_id),

@@ -63,8 +63,8 @@ _DEVICES = ProblemObject("devices", "", "devices")
 
 
 def outages(broker: str, database: str) -> Iterator[SystemProblem]:
-    """Yield the outages. ``broker``: why it accepts no messages; ``database``: why it accepts no writes; empty: they
-    do.
+    """Yield a problem for each outage. ``broker``: why the broker accepts no messages; ``database``: why the database
+    accepts no writes; empty: it does.
     """
     if broker:
         yield SystemProblem(
@@ -86,7 +86,7 @@ def outages(broker: str, database: str) -> Iterator[SystemProblem]:
 
 
 def own_certificate_problems(certificates: Sequence[OwnCertificate], now_seconds: float) -> Iterator[SystemProblem]:
-    """Yield problems with the product's own certificates. ``certificates``: the ones that expire soon."""
+    """Yield problems with the product's own server certificates. ``certificates``: those that expire soon."""
     for one in certificates[:CERTIFICATES_NAMED_MAX]:
         days = one.days_left_stage(now_seconds)
         yield SystemProblem(

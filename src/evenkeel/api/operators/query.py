@@ -54,14 +54,18 @@ def invalid_parameter(name: str, given: str, rule: str) -> BadList:
 
 
 def none_of(name: str, given: str, allowed: Sequence[str], more: str = "") -> BadList:
-    """Return the error for a value of a query parameter that is none of ``allowed``; ``more``: what may follow one."""
+    """Return the error for a value of a query parameter that is not among ``allowed``; ``more``: text about what may
+    follow a value.
+    """
     cut = f", … ({len(allowed)})" if len(allowed) > NAMED_MAX else ""
     named = ", ".join(allowed[:NAMED_MAX]) or "none exists yet"
     return invalid_parameter(name, given, f"Allowed: {named}{cut}{more}.")
 
 
 async def check_environment(services: Services, found: Iterable[object], given: str | None) -> None:
-    """Raise :class:`BadList` if nothing was found because no environment has the given name."""
+    """Raise :class:`BadList` if nothing was found because no environment has the given name; pass if something was
+    found.
+    """
     if given is None or any(True for _ in found):
         return
     names = [row.name for row in await services.operators.environments()]

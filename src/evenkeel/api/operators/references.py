@@ -41,7 +41,7 @@ class ReferenceView(Value):
     subject: str | None = None
     dns_names: list[str] | None = None
     not_after: str | None = None
-    """Expiry of a certificate, or of the first of several; next update of a revocation list."""
+    """Expiry of the certificate, or of the first of several; for a revocation list the time of its next update."""
 
 
 class RefreshView(Value):
@@ -92,7 +92,9 @@ def reference_view(row: ReferencedCertificate) -> ReferenceView:
 
 
 class CertificateTrouble(NamedTuple):
-    """A problem with certificates of one load balancer, and what helps; both are empty if there is none."""
+    """A problem with certificates of one load balancer as a text, and the commands that help; both are empty if there
+    is none.
+    """
 
     text: str = ""
     remedy: str = ""
@@ -178,7 +180,7 @@ def reference_problems(
 def _reference_problem(
     rows: Sequence[ReferencedCertificate], *, text: str, command: str, condition: str, about: ProblemObject
 ) -> SystemProblem:
-    """``command`` lists the references; ``condition``: when each may be read again."""
+    """Build a problem about references. ``command``: lists the references; ``condition``: when each may be read again."""
     again = (ProblemCommand(_refresh(row), condition=condition) for row in rows[:NAMED_MAX])
     return SystemProblem(
         kind="certificates",

@@ -30,14 +30,13 @@ def start_commands(silent: Sequence[AgentLiveness]) -> tuple[ProblemCommand, ...
 
 
 def replace_agents(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> str:
-    """Return commands that rebind the shards of lost agents to live agents of their groups; empty if there is no live
-    agent.
-    """
+    """Return commands that make live agents of the same groups the homes of lost agents' shards; empty if there is no
+    live agent."""
     return "; ".join(each.command for each in replace_commands(silent, agents))
 
 
 def replace_commands(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> tuple[ProblemCommand, ...]:
-    """Return the commands of :func:`replace_agents`."""
+    """Return the commands of :func:`replace_agents`, one value for each."""
     commands = []
     for row in silent[:NAMED_MAX]:
         others = (one for one in agents if one.alive and _device_group_of(one) == _device_group_of(row))

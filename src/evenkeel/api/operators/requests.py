@@ -298,11 +298,11 @@ class CertificateNewBody(Request):
 
 
 class Adoption(Request):
-    """Whether to adopt the partition, or only to plan the adoption."""
+    """Whether to adopt a tenant's partition, which another program made on the devices, or only to plan the adoption."""
 
     apply: bool = False
     give_back: bool = False
-    """True: it is about the way back, after which the partition is the other program's again."""
+    """True: plan, or do, the reverse: give the partition back to the program from which it was adopted."""
     keep_irules: bool = False
     """True: iRules that an operator attached stay on the virtual servers."""
 

@@ -18,7 +18,7 @@ from evenkeel.core.kit.values import Value
 
 TEXT_MAX = 255
 SORT_KEYS = ("name", "vip_address", "provisioning_status", "operating_status", "created_at", "updated_at")
-"""Names that the result can be sorted by; each has an index."""
+"""Names of attributes by which the result can be sorted; each has an index."""
 _PAGE = ("limit", "marker", "page_reverse", "sort")
 _FILTERS = (
     Parameter(
@@ -115,7 +115,9 @@ def _sort(given: str) -> tuple[tuple[str, bool], ...]:
 
 
 async def _group_number(services: Services, options: Mapping[str, str]) -> int | None:
-    """Return the number of the device group to search. Raises an error for an unknown group or environment."""
+    """Return the number of the device group to search; None: all groups. Raises an error for an unknown group or
+    environment.
+    """
     environment, number = options.get("environment"), options.get("group_number")
     if not environment:
         if number:

@@ -31,13 +31,13 @@ class TrafficView(Value):
 
 
 class PointView(TrafficView):
-    """One point of a series: the traffic of the interval that ended then."""
+    """One point of a series: the traffic of the interval that ended at ``at``."""
 
     at: str
 
 
 class ListenerPointView(Value):
-    """The traffic of one listener in the interval that ended then. Rates are averages per second."""
+    """The traffic of one listener in the interval that ended at ``at``. Rates are averages per second."""
 
     at: str
     connections: float
@@ -64,7 +64,9 @@ class SeriesView(Value):
     reason: str
     """Reason why there are no points; else empty."""
     listeners: list[ListenerSeriesView]
-    """Series of each listener if there are several; the only listener has that of the load balancer."""
+    """Series of each listener, if the load balancer has several; a single listener's series is that of the load
+    balancer.
+    """
 
 
 async def traffic(services: Services, call: Call) -> Answer:
@@ -95,7 +97,7 @@ def _listener_view(point: TrafficPoint) -> ListenerPointView:
 
 
 def traffic_figures(sample: TrafficSample) -> dict[str, Any]:
-    """The attributes of a :class:`TrafficView`."""
+    """Return ``{attribute: value}`` of a :class:`TrafficView` from a sample."""
     return {
         "connections": round(sample.connections, DECIMALS),
         "active_connections": sample.active_connections,

@@ -52,7 +52,7 @@ def device_ranges(network: Net, devices: Iterable[str], reserved: Iterable[str])
 
 
 def with_device_addresses(subnet: Subnet, devices: Iterable[str]) -> Subnet:
-    """Return the subnet with other addresses for devices. Raises :class:`Invalid`."""
+    """Return the subnet with ``devices`` in place of its addresses for devices. Raises :class:`Invalid`."""
     others = [text for text in subnet.reserved if text not in subnet.device_addresses]
     return replace(subnet, **device_ranges(_network(subnet.cidr), devices, others))
 

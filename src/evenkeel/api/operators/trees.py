@@ -156,7 +156,7 @@ _EMPTY_LISTS = b'"listeners":[],"pools":[]}'
 
 
 def _rate_limits(tree: LoadBalancerTree) -> dict[str, list[RateLimitPolicyNode]]:
-    """Rate limit policies by listener id."""
+    """Return ``{listener id: rate limit policies}``."""
     found: dict[str, list[RateLimitPolicyNode]] = {}
     rules: dict[str, list[RateLimitRuleNode]] = {}
     for rule in tree.rate_limit_rules:

@@ -100,7 +100,7 @@ class HostingView(Value):
     name: str
     """Name of the load balancer."""
     held: bool
-    """True if another system still serves it: see PUT /imports/loadbalancers/{id}/held."""
+    """True if another system still serves the load balancer: see PUT /imports/loadbalancers/{id}/held."""
     revision: int
     applied_revision: int
     provisioning_status: str
@@ -126,9 +126,9 @@ class HostingView(Value):
     retry_seconds_max: int
     """Seconds within which a change that was refused, or could not be attempted, is attempted again."""
     moving: str = ""
-    """Step of its move to another device group; empty: it does not move."""
+    """Step of the load balancer's move to another device group; empty: it is not being moved."""
     explanation: ExplanationView | None = None
-    """Explanation by the first rule that matches this answer."""
+    """Explanation of the load balancer's state, from the first rule that matches."""
 
 
 class UpDown(Value):
@@ -159,7 +159,7 @@ class ReboundView(Value):
     agent_id: AgentId
     to: str
     shards: int
-    """Number of shards with a new home; 0: they had that home already."""
+    """Number of shards with a new home; 0: the agent was their home already."""
 
 
 class DevicesView(Value):
@@ -192,7 +192,7 @@ class UnknownHistoryView(Value):
 
 
 class DatabaseView(Value):
-    """The history of the database."""
+    """The current history of the database: an unbroken line of commits, replaced when commits were lost."""
 
     history_id: str
     begun_at: str | None
@@ -283,7 +283,7 @@ def shard_view(row: Shard, alive: frozenset[str], halted: Mapping[str, str]) -> 
 
 
 def broker_view(problem: str) -> str:
-    """Return ``connected``, or the reason why the broker is not."""
+    """Return ``connected``, or the reason why the broker is not connected."""
     return problem or "connected"
 
 

@@ -13,7 +13,7 @@ FIELDS = ("vip_networks_allowed", "vip_networks_denied")
 
 
 def list_changes(changes: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Return the changed lists without duplicates."""
+    """Return ``{attribute: ids without duplicates}`` of the lists of networks that a request changes."""
     return {name: each_once(changes[name]) for name in FIELDS if name in changes}
 
 

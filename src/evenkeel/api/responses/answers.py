@@ -50,7 +50,7 @@ class Unauthorized(Value):
 
 
 class Answer:
-    """An ASGI answer. ``body`` None: no content."""
+    """An ASGI response. ``body`` None: no content."""
 
     __slots__ = ("body", "headers", "status")
 
@@ -128,13 +128,13 @@ NO_CONTENT = Answer(204)
 def fault(
     status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = (), debuginfo: str | None = None
 ) -> Answer:
-    """A fault; ``faultcode`` is Server from status 500 on."""
+    """Build the response with a fault; ``faultcode`` is ``Server`` from status 500 on, else ``Client``."""
     code: Literal["Client", "Server"] = "Server" if status >= 500 else "Client"
     return Answer(status, encode(Fault(faultcode=code, faultstring=text, debuginfo=debuginfo)), headers)
 
 
 def problem(status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
-    """An error of routing, method, Accept header or list parameters."""
+    """Build the response with an error of routing, method, Accept header or list parameters."""
     return Answer(status, encode(Problem(code=status, title=reason_phrase(status), description=text)), headers)
 
 

@@ -34,7 +34,9 @@ _ARGUMENTS = {
     "flavorprofile": "flavor_profile_",
     "quota": "quotas",
 }
-"""Octavia's names of whole bodies by the attribute in them; for other bodies it is that attribute's name with ``_``."""
+"""Octavia's names of whole bodies, by the attribute that wraps the object; for other bodies the name is that
+attribute's name with ``_``.
+"""
 
 
 def argument_root(kind: type[Any]) -> str:
@@ -201,8 +203,8 @@ def _description(node: inspect.Type) -> str:
 
 
 def _describe_allowed(node: inspect.Type, value: Any) -> str:
-    """Describe the allowed values at the place of ``value``: first the rule that it breaks, in Octavia's words if it
-    has any.
+    """Describe the allowed values at the place of ``value``: first the rule that the value breaks, in Octavia's words
+    if there are any.
     """
     if description := _description(node):
         words = _broken_text(node, value) or _refusal(node)

@@ -41,7 +41,7 @@ def _collect(node: Any, names: set[str], seen: set[type]) -> None:
 
 
 def _choices(node: Any) -> tuple[Any, ...]:
-    """Types that a value may have, without their bounds; for a list, the types of its items."""
+    """Return the types that a value may have, without their bounds; for a list, the types of its items."""
     if isinstance(node, inspect.Metadata):
         return _choices(node.type)
     if isinstance(node, inspect.UnionType):

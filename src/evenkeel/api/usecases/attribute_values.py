@@ -18,7 +18,7 @@ from evenkeel.core.tls.certificate_references import REFERENCES
 R = TypeVar("R", bound=msgspec.Struct)
 Attributes = dict[str, Any]
 _CLEARED = (L7Policy, L7Rule)
-"""Kinds whose tags null clears, like in Octavia; for other kinds null leaves the tags unchanged."""
+"""Kinds of objects whose tags a null clears, like in Octavia; for other kinds null leaves the tags unchanged."""
 
 
 def changes_of(new: type[Any], kind: type[Any], **instead: Any) -> Callable[[type[R]], type[R]]:
@@ -42,8 +42,8 @@ def changes_of(new: type[Any], kind: type[Any], **instead: Any) -> Callable[[typ
 
 
 def create_values(body: Any, kind: type[Any], *besides: str) -> Attributes:
-    """Return the attributes in a create request, without those left to the value class's defaults, and without
-    ``besides``, which the caller converts.
+    """Return ``{attribute: value}`` of a create request, without attributes left to the value class's defaults, and
+    without ``besides``, which the caller converts.
     """
     return {
         name: attribute.convert(value)
@@ -53,7 +53,7 @@ def create_values(body: Any, kind: type[Any], *besides: str) -> Attributes:
 
 
 def change_values(body: Any, kind: type[Any]) -> Attributes:
-    """Return the attributes in a change request, null replaced by the default."""
+    """Return ``{attribute: value}`` of a change request, with null replaced by the default."""
     changes: Attributes = {}
     for name, attribute in _common_attributes(type(body), kind).items():
         value = getattr(body, name)
@@ -63,7 +63,7 @@ def change_values(body: Any, kind: type[Any]) -> Attributes:
 
 
 def _is_null(name: str, value: Any) -> bool:
-    """Whether a value means null; an empty reference does, because clients clear references with it."""
+    """Whether a value means null: also an empty reference does, because clients clear references with it."""
     return value is None or (value == "" and name in REFERENCES)
 
 
@@ -74,7 +74,7 @@ class _Attribute(NamedTuple):
 
 
 _known: dict[tuple[type[Any], type[Any]], dict[str, _Attribute]] = {}
-"""Cache by request and value class."""
+"""Cache: ``{(request type, value class): {attribute: conversion}}``."""
 
 
 def _common_attributes(request: type[Any], kind: type[Any]) -> dict[str, _Attribute]:

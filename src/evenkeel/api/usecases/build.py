@@ -75,8 +75,8 @@ def listener_row(
     vip_address: str | None,
     idle: Idle = NOTHING_IDLE,
 ) -> Listener:
-    """Convert a requested listener of a load balancer with this VIP, or with another address of the same family. Raises
-    :class:`Invalid`.
+    """Convert a requested listener of a load balancer with this VIP, or with another address of the same family.
+    ``idle``: TLS attributes that the listener may have although they have no effect. Raises :class:`Invalid`.
     """
     check_project(body, place)
     wanted = Listener(
@@ -98,7 +98,7 @@ def listener_row(
 
 
 def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: NewId, monitored: bool) -> Member:
-    """Convert a create request to a member. Raises :class:`Invalid`."""
+    """Convert a create request to a member. ``monitored``: the pool has a health monitor. Raises :class:`Invalid`."""
     check_project(body, place)
     address = member_address("address", body.address, place.addresses)
     monitored_at = None
@@ -148,7 +148,7 @@ def pool_row(
     pool_id: str,
     any_cookies: bool = False,
 ) -> Pool:
-    """Convert a requested pool without what is below it. Raises :class:`Invalid`. ``any_cookies``: see
+    """Convert a requested pool without its members and monitor. Raises :class:`Invalid`. ``any_cookies``: see
     :func:`check_pool`.
     """
     check_project(body, place)
@@ -200,7 +200,9 @@ def _given_vips(body: requests.LoadBalancerNew) -> dict[str, str]:
 
 
 def planned_family(vip: VipPlan) -> str | None:
-    """Return an address of the family of all planned VIPs; None if they are of both."""
+    """Return one of the planned VIP addresses, as a sample of the address family of all; None if there are both
+    families.
+    """
     # An address that the store still has to allocate is of the family of its subnet's range.
     near, *more = (each.address or each.allocation_start for each in (vip, *vip.additional))
     return one_family(near, more)

@@ -1,4 +1,4 @@
-"""Refuse load balancers whose members would be VIPs of the same devices, where these cannot send to themselves."""
+"""Refuse load balancers whose members would be VIPs of the same devices, where devices cannot send to their own VIPs."""
 
 from collections.abc import Iterable, Sequence
 
@@ -34,10 +34,11 @@ async def check_chaining(
     members: Sequence[Member] = (),
     vips: Iterable[Vip | VipPlan] = (),
 ) -> ChainQuery | None:
-    """Check what a load balancer is to get. ``load_balancer_id`` empty: it is new.
+    """Check that no member is a VIP of the same devices, and that no VIP is a member's address there. ``members``,
+    ``vips``: those that the load balancer gets; ``load_balancer_id`` empty: it is new.
 
-    Raises :class:`Unsupported` naming the address. Returns what the transaction of the write has to check again, as
-    another request may come in between; None: nothing.
+    Raises :class:`Unsupported` naming the address. Returns what the transaction of the write has to check again,
+    because another request may come in between; None: nothing.
     """
     placed = tuple(
         PlacedAddress(address=each.address, subnet_id=each.subnet_id)
@@ -61,6 +62,6 @@ async def check_chaining(
 
 
 def new_members(tree: LoadBalancerTree, before: LoadBalancerTree | None) -> list[Member]:
-    """Return the members with addresses that the load balancer did not send to before."""
+    """Return the members whose addresses the load balancer did not send to in ``before``; None: all members are new."""
     there = () if before is None else {member.address for member in before.members if not member.deleted}
     return [member for member in tree.members if member.address not in there]

@@ -46,7 +46,9 @@ class OfferedServices:
     def __init__(
         self, provider: str, table: Capabilities, offered: Mapping[str, EnhancedService] = NONE, *, bare: bool = False
     ) -> None:
-        """``offered``: services by name. ``bare``: whether listeners' tags without prefix choose enhanced services."""
+        """Initialize the checks. ``offered``: services by name. ``bare``: whether listeners' tags without prefix choose
+        enhanced services.
+        """
         self._bare = bare
         self._offered = offered
         self.provider = provider
@@ -54,8 +56,9 @@ class OfferedServices:
         self.names = frozenset(offered)
 
     def check_tags(self, after: Iterable[str], before: Iterable[str] = ()) -> None:
-        """Check new tags that name an enhanced service, and parameters of it. Raises :class:`Unsupported` where the
-        device type has none, :class:`Invalid` for an unknown name or parameter, and a number beyond its bounds.
+        """Check tags that ``before`` lacks and that name an enhanced service or set its parameters. Raises
+        :class:`Unsupported` where the device type has none, :class:`Invalid` for an unknown name or parameter, and for
+        a number beyond its bounds.
         """
         after, stored = tuple(after), frozenset(before)
         known = set(services_in_tags(stored))
@@ -69,7 +72,9 @@ class OfferedServices:
                 raise _wrong_parameter(f"'{other}' and '{one.tag}': both set {one.parameter}. Allowed: one of them.")
 
     def log_bare_tags(self, listener_id: str, tags: Iterable[str]) -> None:
-        """Log a listener's tags that would choose an enhanced service with the prefix, and have no effect without."""
+        """Log a listener's tags that would choose an enhanced service if they had the prefix; without it they have no
+        effect.
+        """
         if self._bare:
             return
         for tag in bare_tags(tags):
@@ -157,8 +162,8 @@ def flavor_names(text: str) -> tuple[str, ...]:
 
 
 def check_rename(policy: L7Policy, changes: Mapping[str, Any], offered: Collection[str]) -> None:
-    """Check that a change of name does not change whether an L7 policy stands for an enhanced service, which is decided
-    when it is created. Raises :class:`Invalid`.
+    """Check that a rename does not turn an L7 policy into one that stands for an enhanced service, or back: that is
+    decided when it is created. Raises :class:`Invalid`.
     """
     name = changes.get("name", policy.name)
     if name == policy.name or policy.enhanced_service == (name in offered):
@@ -175,7 +180,7 @@ def check_rename(policy: L7Policy, changes: Mapping[str, Any], offered: Collecti
 
 
 def refuse_rules(policy_name: str) -> Invalid:
-    """Build the error for rules of an L7 policy that stands for an enhanced service."""
+    """Build the error for L7 rules in a policy that stands for an enhanced service, and so can have none."""
     return Invalid(
         f"Validation failure: rules: an L7 policy named {policy_name} stands for the enhanced service of that name."
         " Allowed: none."

@@ -40,12 +40,12 @@ class ImportResult(NamedTuple):
 
     outcome: Outcome
     differences: tuple[str, ...] = ()
-    """Attributes and objects that differ from those that exist here."""
+    """Attributes and objects in which the given load balancer differs from the stored one."""
 
 
 async def import_load_balancer(services: Services, load_balancer_id: LoadBalancerId, body: ImportPut) -> ImportResult:
-    """Create the given load balancer unless it exists; one that exists is compared, and made equal to the given one if
-    it is held. Idempotent.
+    """Create the given load balancer unless it exists; compare an existing one, and make it equal to the given one if
+    it is held (not yet switched over to our devices). Idempotent.
 
     Raises :class:`Invalid`, :class:`Unsupported` or :class:`Conflict` if it cannot be created; nothing is stored then.
     """
@@ -107,8 +107,8 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
 
 
 async def set_held(services: Services, load_balancer_id: LoadBalancerId, held: bool) -> None:
-    """Release a held load balancer to its devices, or take it from them. Idempotent. Raises :class:`NotFound` or
-    :class:`Conflict`.
+    """Release a held load balancer to its devices (``held`` False), or take it from them. Idempotent. Raises
+    :class:`NotFound` or :class:`Conflict`.
     """
     change = await services.imports.set_held(load_balancer_id, held)
     if change is None:
@@ -134,7 +134,9 @@ async def _record(services: Services, change: Change, kind: str, done: str) -> N
 async def _updated(
     services: Services, tree: LoadBalancerTree, table: Capabilities, result: ImportResult
 ) -> ImportResult:
-    """Make a held load balancer equal to the tree."""
+    """Store the given tree in place of a held load balancer's, and return the result: ``updated``, or ``present`` if
+    another request did so first.
+    """
     certificates = await services.references.read(
         new_users(tree), tree.load_balancer.project_id, table, requesting=False
     )
@@ -147,14 +149,14 @@ async def _updated(
 
 
 def _check_changeable(root: LoadBalancer, result: ImportResult) -> None:
-    """Check that no difference is in what is decided at creation. Raises :class:`Conflict`."""
+    """Check that no difference is in an attribute that cannot change after creation. Raises :class:`Conflict`."""
     for name in ("flavor_id", "availability_zone"):
         if name in result.differences:
             raise Conflict(f"{name}: load balancer {root.id} is held with another one: discard it and import it again.")
 
 
 def _on_known_port(wanted: ImportedLoadBalancer, there: StoredLoadBalancer) -> ImportedLoadBalancer:
-    """Return the load balancer with the stored network and port of its VIP where it gives none."""
+    """Return the given load balancer; where it names no VIP network or port, with those of the stored load balancer."""
     vip = there.tree.load_balancer.vip
     if vip is None:
         return wanted
@@ -183,7 +185,7 @@ def _compared(there: StoredLoadBalancer, given: LoadBalancerTree) -> ImportResul
 async def _plan(
     services: Services, wanted: ImportedLoadBalancer, load_balancer_id: LoadBalancerId, project_id: ProjectId
 ) -> VipPlan:
-    """Return the plan of a VIP that exists. Raises :class:`Invalid` naming the attribute."""
+    """Return the allocation plan of a VIP that exists already. Raises :class:`Invalid` naming the attribute."""
     if services.network.has_ports:
         return await checked_plan(services, await _on_port(services, wanted, load_balancer_id), "vip_address")
     additional = [
@@ -211,7 +213,9 @@ async def _plan(
 
 
 async def _on_port(services: Services, wanted: ImportedLoadBalancer, load_balancer_id: LoadBalancerId) -> VipPlan:
-    """Return the plan of a VIP on its port at the network service. Raises :class:`Invalid`."""
+    """Return the plan of a VIP on the existing port that the import names at the network service. Raises
+    :class:`Invalid`.
+    """
     port_id = wanted.vip_port_id
     if port_id is None:
         raise Invalid("vip_port_id: the id of the VIP's port at the network service is required.")
@@ -234,7 +238,7 @@ async def _on_port(services: Services, wanted: ImportedLoadBalancer, load_balanc
 
 
 def _check_addresses(port: Mapping[str, Any], vips: Sequence[tuple[str, str]]) -> None:
-    """Check that the port has the VIPs. Raises :class:`Invalid`."""
+    """Check that the port has the addresses of all VIPs, given as (subnet id, address). Raises :class:`Invalid`."""
     has = {(str(each.get("subnet_id")), str(each.get("ip_address"))) for each in port.get("fixed_ips") or ()}
     for subnet_id, address in vips:
         if (subnet_id, address) not in has:
@@ -243,8 +247,8 @@ def _check_addresses(port: Mapping[str, Any], vips: Sequence[tuple[str, str]]) -
 
 
 def _claim(port: Mapping[str, Any], load_balancer_id: LoadBalancerId) -> PortClaim:
-    """Return the claim on the VIP's port: one that was made for this load balancer is deleted with it; any other one is
-    the tenant's.
+    """Return the claim on the VIP's port: a port made for this load balancer is deleted with it; any other port belongs
+    to the tenant and stays.
     """
     owner, device_id = str(port.get("device_owner", "")), str(port.get("device_id", ""))
     marks = {

@@ -13,7 +13,7 @@ from evenkeel.api.usecases.parents import NewId, Place, check_project
 from evenkeel.core.resources.model import L7Policy, L7Rule
 
 Settle = Callable[[L7Policy], L7Policy]
-"""Function from a requested L7 policy to the policy to store."""
+"""Function that converts a requested L7 policy to the policy to store, for example without targets of other actions."""
 
 
 class PolicyRows(NamedTuple):

@@ -45,7 +45,9 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 async def make_listener(
     services: Services, call: Call, wanted: requests.ListenerNew, *, idle: Idle = NOTHING_IDLE
 ) -> Listener:
-    """Create a listener; returns the stored listener. ``idle``: see :mod:`.tls_rules`."""
+    """Create a listener; returns the stored listener. ``idle``: TLS attributes that it may have although they have no
+    effect.
+    """
     scope = call.caller.scope
     served = await services.providers.provider_of(LoadBalancer, wanted.loadbalancer_id, scope)
     offered = await offered_services(services, served.by.provider, served.table)
@@ -154,7 +156,9 @@ async def check_policy_possible(
 
 
 def _targets(served: ServedObject, rows: PolicyRows, protocol: str, new_pool: NewPool | None) -> list[str]:
-    """Return the existing pools that still have to be checked, after all other checks of the policy."""
+    """Check the policy except for existing target pools; return the ids of these, which the caller checks afterwards in
+    one query.
+    """
     if not rows.policy.enhanced_service:
         served.refuse(l7policy_problems(served.table, asdict(rows.policy)))
         for rule in rows.rules:
@@ -192,7 +196,9 @@ async def change_listener(
     *,
     idle: Idle = NOTHING_IDLE,
 ) -> Listener:
-    """Change a listener; returns the stored listener."""
+    """Change a listener; returns the stored listener. ``idle``: TLS attributes that it may have although they have no
+    effect.
+    """
     changes = listener_changes(body)
     certificates: Sequence[CheckedCertificate] = ()
     if changes.get("tags"):
@@ -216,8 +222,8 @@ async def _check_changes(
     changes: Changes,
     idle: Idle,
 ) -> Sequence[CheckedCertificate]:
-    """Check changes, some of which need the current listener, also against the provider. Normalizes CIDRs; TLS
-    attributes are changed as a whole.
+    """Check changes against the current listener, where needed, and against the provider; normalize CIDRs, and complete
+    TLS attributes, which are written together. Return the certificates that were read.
     """
     about_tls = changes.keys() & LISTENER_TLS.keys()
     users: list[ChangedUser] = []

@@ -33,8 +33,9 @@ async def make_load_balancer(
     *,
     any_subnet: bool = False,
 ) -> LoadBalancerTree:
-    """Create a load balancer with its children; returns the stored tree. ``mark``: makes the marks of the VIP's port
-    from the load balancer's id. ``any_subnet``: the VIP's subnet may be another project's that is not shared.
+    """Create a load balancer with its children; returns the stored tree. ``mark``: makes the name and owner of the
+    VIP's port from the load balancer's id. ``any_subnet``: also a subnet of another project that is not shared may be
+    used.
     """
     project_id = checked_project(project_of(wanted, call.caller.project_id), "project_id")
     if call.caller.scope not in (None, project_id):
@@ -107,8 +108,8 @@ async def change_load_balancer(
 async def resize_load_balancer(
     services: Services, call: Call, load_balancer_id: LoadBalancerId, flavor_id: str
 ) -> None:
-    """Give a load balancer another flavor of its provider, or the same one again. Raises :class:`Invalid` for a flavor
-    that it cannot have; then nothing has changed.
+    """Give a load balancer another flavor of its provider, or the same flavor again. Raises :class:`Invalid` for a
+    flavor that it cannot have; then nothing has changed.
     """
     scope = call.caller.scope
     current: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=scope)

@@ -46,7 +46,7 @@ Pools = Mapping[str, Pool]
 Part = (
     MirroredListener | MirroredPool | MirroredMember | CheckedMembers | MirroredMonitor | MirroredPolicy | MirroredRule
 )
-"""A request of one object below a load balancer, or of members."""
+"""One object below a load balancer in a request, or members, to be checked alone."""
 
 
 def mirrored_tree(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place) -> LoadBalancerTree:
@@ -69,8 +69,8 @@ def mirrored_tree(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place
 
 
 def partial_tree(body: Part, place: Place, listener_protocol: ListenerProtocol | None) -> LoadBalancerTree:
-    """Convert one object, with what is below it, to a tree without anything around it. ``listener_protocol``: that of
-    an L7 policy's listener; None: not known. Raises :class:`Invalid`.
+    """Convert one object with its children to a tree that contains nothing else. ``listener_protocol``: protocol of an
+    L7 policy's listener; None: not known. Raises :class:`Invalid`.
     """
     tree = LoadBalancerTree(
         load_balancer=LoadBalancer(id=place.load_balancer_id, project_id=place.project_id, vip=None, provider="")
@@ -101,7 +101,7 @@ def partial_tree(body: Part, place: Place, listener_protocol: ListenerProtocol |
 
 
 def _vip(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place) -> Vip | None:
-    """Convert the VIP; None if it has no address yet."""
+    """Convert the VIP; None if the VIP has no address yet."""
     if body.vip_address is None:
         return None
     return Vip(
@@ -188,7 +188,7 @@ def _policy(
 
 
 def _check_target(field: str, pool_id: str | None, protocol: ListenerProtocol, pools: Pools | None) -> None:
-    """Check that a listener of this protocol may send to the pool. ``pools``: by id; None: not known."""
+    """Check that a listener of this protocol may send to the pool. ``pools``: ``{id: pool}``; None: not known."""
     if pool_id is None or pools is None:
         return
     if pool_id not in pools:

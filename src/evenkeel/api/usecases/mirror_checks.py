@@ -1,5 +1,5 @@
-"""Check objects of another system before that stores them: by the rules between attributes, and by what the provider's
-device type can do. References to key managers are not read, and nothing of the database but environments is.
+"""Check objects of another system before it stores them: by the rules between attributes, and by the capabilities of
+the provider's device type. References to key managers are not read, and of the database only environments are.
 """
 
 from collections.abc import Iterator
@@ -78,7 +78,7 @@ async def check_operation(services: Services, check: MirrorCheck) -> None:
 
 
 def _check_networks(permitted: VipNetworks, body: CheckedLoadBalancer) -> None:
-    """Check where the VIPs are. Raises :class:`Invalid`."""
+    """Check that the VIPs are on permitted networks. Raises :class:`Invalid`."""
     subnet_ids = [("vip_subnet_id", body.vip_subnet_id or "")]
     subnet_ids += [(ADDITIONAL_SUBNET, each.subnet_id) for each in body.additional_vips or ()]
     for field, subnet_id in subnet_ids:
@@ -97,7 +97,9 @@ def _tree(services: Services, check: MirrorCheck, body: Any, names: frozenset[st
 
 
 def _check_pairs(check: MirrorCheck, tree: LoadBalancerTree) -> None:
-    """Check an object against the protocols around it, as far as they are given. Raises :class:`Invalid`."""
+    """Check that an object's protocol fits those of the listener and pool given with it, and a health monitor's type
+    its pool. Raises :class:`Invalid`.
+    """
     for listener_protocol, pool_protocol in _pairs(check, tree):
         check_pair(listener_protocol, pool_protocol)
     if check.kind == "healthmonitor" and check.pool_protocol is not None:

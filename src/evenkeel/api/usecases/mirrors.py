@@ -26,7 +26,7 @@ from evenkeel.core.resources.statuses import ProvisioningStatus
 
 
 class PutResult(NamedTuple):
-    """State of a mirrored load balancer after a PUT of it."""
+    """State of a mirrored load balancer after a PUT."""
 
     revision: int
     provisioning_status: ProvisioningStatus
@@ -83,7 +83,8 @@ async def remove_mirrored(services: Services, load_balancer_id: LoadBalancerId, 
 @contextmanager
 def _refusals() -> Iterator[None]:
     """Turn contradictions inside the request into :class:`Invalid`, and a VIP address in use into
-    :class:`MirrorConflict`: the caller has to distinguish them from conflicts with the stored state.
+    :class:`MirrorConflict`, so that the caller can distinguish both from conflicts with the stored state. Context
+    manager.
     """
     try:
         yield
@@ -103,7 +104,7 @@ def _put_result(change: Change) -> PutResult:
 
 
 def _plan(services: Services, root: LoadBalancer) -> VipPlan:
-    """Return the plan of the VIP, which the other system has allocated; its port is not ours."""
+    """Return the plan of the VIP, which the other system has allocated; the port is not ours, so it is never deleted."""
     if root.vip is None:
         raise Invalid("vip_address: a mirrored load balancer needs a VIP")
 
@@ -116,7 +117,9 @@ def _vip_plan(vip: Vip) -> VipPlan:
 
 
 def _users(tree: LoadBalancerTree, was: Mirrored | None) -> list[ChangedUser]:
-    """Return listeners and pools with their stored state, so that only new references are read."""
+    """Return listeners and pools, each with its stored state in ``was`` (None: nothing is stored), so that only new
+    references are read.
+    """
     listeners = {row.id: row for row in was.tree.listeners if not row.deleted} if was is not None else {}
     pools = {row.id: row for row in was.tree.pools if not row.deleted} if was is not None else {}
     return [
@@ -126,13 +129,13 @@ def _users(tree: LoadBalancerTree, was: Mirrored | None) -> list[ChangedUser]:
 
 
 def _chosen_services(was: Mirrored | None) -> frozenset[str]:
-    """Return the names of L7 policies that stand for enhanced services: they keep doing so."""
+    """Return the names of stored L7 policies that stand for enhanced services, which they keep doing."""
     policies = () if was is None else was.tree.l7policies
     return frozenset(row.name for row in policies if row.enhanced_service and not row.deleted)
 
 
 def _check_services(offered: OfferedServices, tree: LoadBalancerTree, was: Mirrored | None) -> None:
-    """Check names of enhanced services that are new. Raises :class:`Invalid` or :class:`Unsupported`."""
+    """Check the names of enhanced services that ``was`` does not have. Raises :class:`Invalid` or :class:`Unsupported`."""
     root = tree.load_balancer
     if was is None:
         offered.check_tree(tree)

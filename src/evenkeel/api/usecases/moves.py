@@ -22,11 +22,11 @@ class PlannedMove(Value):
     load_balancer: MovableLoadBalancer
     steps: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
-    """Why it cannot be moved; empty if it can."""
+    """Why the load balancer cannot be moved; empty if it can."""
     listens: bool = False
     """True: its present devices answer only what is routed to them."""
     by_operator: bool = False
-    """True: the operator routes its VIP's traffic."""
+    """True: the operator routes the VIP's traffic to the new devices."""
 
 
 class MovePlan(Value):
@@ -37,7 +37,7 @@ class MovePlan(Value):
     project_id: ProjectId
     home_agent_id: AgentId | None
     problems: tuple[str, ...]
-    """Why nothing can be moved there."""
+    """Why no load balancer can be moved to the target device group."""
 
 
 async def plan_moves(
@@ -49,7 +49,7 @@ async def plan_moves(
     to_environment: str | None,
     to_group: int | None,
 ) -> MovePlan:
-    """Plan to move one load balancer, or all of a project in ``environment``.
+    """Plan to move one load balancer, or all load balancers of a project in ``environment``, to a device group.
 
     Raises :class:`Invalid` for arguments that do not fit, :class:`NotFound`, :class:`Conflict` if there is nothing to
     move.
@@ -110,7 +110,9 @@ async def _target(
 
 
 async def _least_loaded_agent(services: Services, target: DeviceGroupPlace) -> AgentId | None:
-    """The agent that is home to the fewest, of those that are up."""
+    """Return, of the target group's agents that are up, the one that is home to the fewest shards; None if no agent is
+    up.
+    """
     agents = [
         (agent.home_shards, agent.id)
         for agent in await services.operators.agents(environment=target.environment)
@@ -120,7 +122,9 @@ async def _least_loaded_agent(services: Services, target: DeviceGroupPlace) -> A
 
 
 async def _version_problems(services: Services) -> tuple[str, ...]:
-    """Reasons against a move: a controller without support for moves would let both sides answer for the VIP."""
+    """Return reasons against a move: an older controller does not know moves, and would let both sides answer for the
+    VIP.
+    """
     problem = await version_problem(services)
     return (problem,) if problem else ()
 
@@ -200,7 +204,7 @@ def _steps(one: MovableLoadBalancer, target: DeviceGroupPlace, *, listens: bool,
 
 
 async def begin_moves(services: Services, plan: MovePlan, *, whole_project: bool) -> None:
-    """Begin what was planned. Raises :class:`Conflict` naming the first problem."""
+    """Begin the planned moves. Raises :class:`Conflict` naming the first problem."""
     for problem in plan.problems:
         raise Conflict(f"Nothing was moved: {problem}.")
     for move in plan.moves:
@@ -223,6 +227,8 @@ async def begin_moves(services: Services, plan: MovePlan, *, whole_project: bool
 
 
 async def end_move(services: Services, load_balancer_id: LoadBalancerId, *, back: bool) -> None:
-    """Finish a move, or let it go back. Raises :class:`NotFound`, :class:`Conflict`."""
+    """Finish a move, or with ``back`` let the old device group serve the load balancer again. Raises :class:`NotFound`,
+    :class:`Conflict`.
+    """
     for change in await services.operators.end_move(load_balancer_id, back=back):
         await services.accepted(change, waits=False)

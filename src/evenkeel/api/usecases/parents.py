@@ -23,7 +23,7 @@ class Place(NamedTuple):
     addresses: AddressRules
     tls: TlsRules
     enhanced_services: frozenset[str] = frozenset()
-    """Names of enhanced services that an L7 policy of this name stands for."""
+    """Names of enhanced services: an L7 policy with such a name stands for the service."""
 
 
 class HasProject(Protocol):

@@ -62,7 +62,7 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *,
 
 
 async def _place_of(services: Services, call: Call, wanted: requests.PoolNew) -> tuple[ServedObject, Listener | None]:
-    """Return the provider of the new pool, and its listener if it has one."""
+    """Return what serves the new pool (its load balancer's provider), and its listener if it has one."""
     scope = call.caller.scope
     if wanted.listener_id is not None:
         listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
@@ -127,7 +127,9 @@ async def _check_changes(
     changes: Changes,
     any_cookies: bool,
 ) -> list[ChangedUser]:
-    """Check changes, some of which need the current pool. TLS attributes are changed as a whole."""
+    """Check changes against the current pool, where needed, and against the provider; complete TLS attributes, which
+    are written together. Return the changed pool if it may have new references.
+    """
     about_tls = changes.keys() & POOL_TLS.keys()
     algorithm = changes.get("lb_algorithm") if served.table.pool_algorithms else None
     if not about_tls and not changes.get("session_persistence") and algorithm is None:
@@ -149,7 +151,7 @@ async def _check_changes(
 
 
 async def _check_monitor(services: Services, call: Call, served: ServedObject, pool: Pool) -> None:
-    """Check that the pool may still have its monitor."""
+    """Check that the changed pool may keep its health monitor."""
     if pool.health_monitor_id is None or pool.protocol not in served.table.pool_monitors:
         return
     monitor: HealthMonitor = await services.tenants.get(
@@ -161,7 +163,7 @@ async def _check_monitor(services: Services, call: Call, served: ServedObject, p
 async def _check_persistence(
     services: Services, served: ServedObject, pool: Pool, persistence: SessionPersistence
 ) -> None:
-    """Check that the persistence works in such a pool, and behind the listeners that send to it."""
+    """Check that the session persistence is possible in the pool, and behind the listeners that send to the pool."""
     served.refuse(persistence_problems(served.table, pool.protocol, persistence))
     behind = served.table.session_persistence.get(persistence.type, ())
     # The listeners need not be read if the type works behind every protocol.

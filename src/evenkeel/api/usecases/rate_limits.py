@@ -107,8 +107,8 @@ def _check_urls(rule: RateLimitRule) -> None:
 async def _check_possible(
     services: Services, call: Call, policy: RateLimitPolicy, rule: RateLimitRule | None = None
 ) -> None:
-    """Check the policy as it will be, even if it is disabled, and all rate limits of its listener together, against the
-    provider. ``rule``: the new or changed rule. Raises :class:`Unsupported`.
+    """Check the policy after the change, even if it is disabled, together with all rate limits of its listener, against
+    the provider's capabilities. ``rule``: the new or changed rule. Raises :class:`Unsupported`.
     """
     served = await services.providers.provider_of(LoadBalancer, policy.load_balancer_id, call.caller.scope)
     of_listener = ListQuery(filters={"listener_id": (policy.listener_id,)})

@@ -49,8 +49,8 @@ def member_address(field: str, value: str, addresses: AddressRules) -> str:
 
 
 def given_form(value: str | None, normal: str | None) -> str | None:
-    """Return the spelling of an address in the request, if it differs from the stored one: clients compare it with what
-    they sent.
+    """Return ``value``, an address as the request spells it, if it differs from its stored form ``normal``; else None.
+    Clients compare it with what they sent.
     """
     return None if value == normal else value
 
@@ -71,8 +71,8 @@ _CIDR_RULE = "Value should be IPv4 or IPv6 CIDR format."
 
 
 def checked_cidrs(cidrs: Iterable[str], vip_address: str | None) -> tuple[str, ...]:
-    """Return the networks in canonical form, without duplicates. All must be of the VIP's family, else no client could
-    connect; ``vip_address`` None: the family is not fixed. Raises :class:`Invalid`.
+    """Return the networks in canonical form, without duplicates. All must be of the VIP's address family, else no
+    client could connect; ``vip_address`` None: either family. Raises :class:`Invalid`.
     """
     found: dict[str, None] = {}
     for value in cidrs:

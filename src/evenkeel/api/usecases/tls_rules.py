@@ -22,7 +22,7 @@ def _with_defaults(kind: type[Any], *names: str) -> dict[str, Any]:
 
 
 SETTINGS = _with_defaults(Listener, "tls_ciphers", "tls_versions", "alpn_protocols")
-"""Attributes of the TLS protocol, with their values for objects without TLS."""
+"""``{attribute: value without TLS}`` of the attributes of the TLS protocol."""
 LISTENER_TLS = _with_defaults(
     Listener,
     "default_tls_container_ref",
@@ -42,10 +42,10 @@ POOL_TLS = _with_defaults(
 changes one is stored completely.
 """
 Idle = frozenset[str]
-"""Names of a listener's attributes that it may have without any effect, because its protocol has no TLS."""
+"""Names of TLS attributes that a listener may have without any effect, because its protocol has no TLS."""
 NOTHING_IDLE: Idle = frozenset()
 IDLE_REFERENCES: Idle = frozenset({"default_tls_container_ref", "sni_container_refs"})
-"""References that may have no effect in LBaaS v2: they are neither read nor sent to devices."""
+"""References to key managers that may have no effect in LBaaS v2: they are neither read nor sent to devices."""
 DEFAULT_ALPN: tuple[AlpnProtocol, ...] = ("h2", "http/1.1", "http/1.0")
 
 _LISTS = {"tls_versions": "TLS version", "alpn_protocols": "ALPN protocol"}
@@ -57,7 +57,7 @@ def speaks_tls(row: Listener | Pool) -> bool:
 
 
 def settled_tls(row: Speaker, rules: TlsRules) -> Speaker:
-    """Return the object with Octavia's defaults of the TLS protocol, if it uses TLS."""
+    """Return the listener or pool with Octavia's defaults in unset TLS attributes; unchanged if it does not use TLS."""
     if not speaks_tls(row):
         return row
     return replace(
@@ -79,8 +79,9 @@ def refuse_empty_lists(body: Any, row: Listener | Pool) -> None:
 
 
 def check_allowed(body: Any, rules: TlsRules, after: Speaker, before: Speaker | None = None) -> None:
-    """Check that a request uses no version or cipher that the operator forbids; existing ones may stay. ``after``: the
-    object with defaults; ``before``: None if it is new. Raises :class:`Invalid`, in Octavia's words.
+    """Check that a request uses no TLS version or cipher that the operator forbids; those in ``before`` may stay.
+    ``after``: the object with defaults; ``before``: None if the object is new. Raises :class:`Invalid`, in Octavia's
+    words.
     """
     if versions := rules.forbidden_versions(body.tls_versions or ()):
         raise Invalid(
@@ -116,7 +117,7 @@ def _check_unnamed(row: Listener | Pool, rules: TlsRules) -> None:
 
 
 def idle_in(before: Listener, after: Listener) -> Idle:
-    """Return the references that a listener already has without effect, and keeps."""
+    """Return the references without effect that the listener has before the change and keeps."""
     return frozenset(name for name in IDLE_REFERENCES if getattr(before, name) == getattr(after, name))
 
 

@@ -28,9 +28,10 @@ async def plan_vip(
     any_subnet: bool,
     permitted: VipNetworks,
 ) -> VipPlan:
-    """Return the allocation plan of the VIPs; ``any_address``: also outside a subnet's allocation range;
-    ``any_subnet``: of every project; ``permitted``: networks that the provider's VIPs may be on. Raises
-    :class:`Invalid`, also for missing objects, because the body names them, not the path; and the errors of
+    """Return the allocation plan of the VIPs. ``any_address``: an address may be outside its subnet's allocation range;
+    ``any_subnet``: subnets of every project may be used; ``permitted``: networks that the provider's VIPs may be on.
+
+    Raises :class:`Invalid`, also for missing objects, because the body names them, not the path; and the errors of
     :meth:`evenkeel.core.ports.Network.plan_vip`.
     """
     address = wanted.vip_address

@@ -56,9 +56,9 @@ class ImportConfig(ListCommand):
         return list_table(COLUMNS, [finding._asdict() for finding in result.findings])
 
     def refusals(self, folder: Path, problems: Sequence[str]) -> Sequence[str]:
-        """Reasons for which the processes would refuse the written files, except for those in ``problems``.
+        """Return reasons for which the processes would refuse the written files, except those in ``problems``.
 
-        None here: the command line has no processes' libraries.
+        Always empty here, because the command line lacks the processes' libraries; a subclass checks.
         """
         return ()
 

@@ -19,7 +19,7 @@ class F5Option(NamedTuple):
     fate: Fate
     remark: str
     harmless: tuple[str, ...] | None = None
-    """Values, in lower case, at which dropping the option loses nothing; None: at any value."""
+    """Values of the option, in lower case, that can be dropped without losing anything; None: any value can."""
 
 
 _NO_NETWORKS = "devices are attached to Neutron's networks without it"
@@ -186,5 +186,5 @@ _NEUTRONS = re.compile(
 
 
 def is_neutrons(option: str) -> bool:
-    """Whether Neutron and its libraries, which F5's agent is started with, declare the option in ``[DEFAULT]``."""
+    """Whether the option, in ``[DEFAULT]``, is one of Neutron or its libraries, which F5's agent reads too."""
     return _NEUTRONS.fullmatch(option) is not None

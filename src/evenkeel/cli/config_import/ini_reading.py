@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 Sections = Mapping[str, Mapping[str, list[str]]]
-"""Values of options, by section and option, one for each time the option is given."""
+"""``{section: {option: values}}``, with one value for each time that the option is given."""
 
 DEFAULT = "DEFAULT"
 # possessive: a file is foreign, and a long line must not cost more than its length
@@ -20,7 +20,7 @@ _COMMENT = (b"#", b";")
 
 
 class BadIni(ValueError):
-    """A line is no section, option or continuation. The text names its number, never its content."""
+    """A line of an ini file is no section, option or continuation. The text names the line's number, never its content."""
 
 
 def decode_ini(content: bytes) -> str:

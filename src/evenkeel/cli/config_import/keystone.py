@@ -56,17 +56,19 @@ TYPES = (*_PASSWORD, _APPLICATION)
 
 
 class Login(NamedTuple):
-    """``options`` empty: there is none, or ``problems`` give the reason why it is not carried over."""
+    """The login that was found. ``options`` empty: there is none, or ``problems`` give the reason why it is not carried
+    over.
+    """
 
     options: Mapping[str, str]
-    """Login and session, valid for any section that keystoneauth reads."""
+    """Options of the login and of its session, valid in any section that keystoneauth reads."""
     tokens: Mapping[str, str]
-    """Further options of ``[keystone_authtoken]``."""
+    """Further options of ``[keystone_authtoken]``, which checks tokens."""
     problems: tuple[str, ...] = ()
 
 
 def login_of(settings: Settings) -> Login:
-    """The login of Neutron's configuration."""
+    """Return the login at Keystone in Neutron's configuration."""
     if not settings.names(SECTION):
         return Login({}, {})
     place = settings.value(SECTION, "auth_section") or SECTION
@@ -91,7 +93,7 @@ def login_of(settings: Settings) -> Login:
 
 
 def without_version_2(url: str) -> str:
-    """The URL of Keystone without the path of its version 2, which has no successor below it."""
+    """Return the URL of Keystone without the path of API version 2, because version 3 is not below it."""
     short = url.rstrip("/")
     return short.removesuffix("/v2.0") if short.endswith("/v2.0") else url
 
@@ -111,7 +113,7 @@ def _from_legacy(legacy: Mapping[str, str]) -> dict[str, str]:
 
 
 def _url(legacy: Mapping[str, str]) -> str:
-    """The URL in parts, with the defaults that its options had; empty without a host."""
+    """Return Keystone's URL from the old options for its parts, with their defaults; empty if no host is set."""
     host, prefix = legacy.get("auth_host", ""), legacy.get("auth_admin_prefix", "").strip("/")
     if not host:
         return ""
@@ -121,7 +123,7 @@ def _url(legacy: Mapping[str, str]) -> str:
 
 
 def _lacking(kind: str, found: Mapping[str, str], legacy: Mapping[str, str]) -> str:
-    """Reason for which the login cannot be used; empty if it can."""
+    """Return the reason why the login cannot be carried over, such as missing options; empty if it can."""
     if kind not in TYPES:
         return f"{SECTION}.auth_type: {', '.join(TYPES[:2])} or {_APPLICATION} can be carried over: write a login"
     if kind == _APPLICATION:
@@ -139,7 +141,7 @@ def _lacking(kind: str, found: Mapping[str, str], legacy: Mapping[str, str]) -> 
 
 
 def _domains(found: Mapping[str, str]) -> dict[str, str]:
-    """Domains for a user and a project that name none, as those of Keystone v2 do."""
+    """Return domain options for a user and a project whose domain is not set: the default domain, as in Keystone v2."""
     if any(name in found for name in ("default_domain_id", "default_domain_name")):
         return {}
     domains = {}

@@ -20,14 +20,16 @@ TLS_FILES = {
     "ssl_cert_file": ("kombu_ssl_certfile", "ssl_cert_file"),
     "ssl_key_file": ("kombu_ssl_keyfile", "ssl_key_file"),
 }
-"""Options of ``transport_url``'s query, with the names that oslo.messaging had for them."""
+"""Options of ``transport_url``'s query, each with the names that oslo.messaging had for it."""
 _SCHEMES = ("rabbit", "amqp")
 _TLS_SCHEMES = ("rabbits", "amqps")
 OWN_PLACE = "a virtual host of its own (…/evenkeel) is better"
 
 
 class Broker(NamedTuple):
-    """``url`` empty: none was found. ``problems``: what the operator has to decide, without passwords."""
+    """The message broker that was found. ``url`` empty: there is none. ``problems``: what the operator has to decide,
+    without passwords.
+    """
 
     url: str
     remark: str
@@ -35,7 +37,7 @@ class Broker(NamedTuple):
 
 
 def broker_of(settings: Settings) -> Broker:
-    """The broker of Neutron's configuration."""
+    """Return the message broker in Neutron's configuration."""
     backend = _first_set(settings, "rpc_backend")
     tls = {name: settings.value(_RABBIT, name) or settings.value(DEFAULT, name) for name in TLS_FLAGS}
     is_tls = any(value.lower() in ("true", "1", "yes", "on") for value in tls.values())
@@ -84,6 +86,6 @@ def _nodes(given: dict[str, str]) -> Iterator[str]:
 
 
 def _first_set(settings: Settings, *names: str) -> str:
-    """The first of the options that is set, in the newer section first."""
+    """Return the value of the first of these options that is set; ``[oslo_messaging_rabbit]`` takes precedence."""
     found = [settings.value(section, name) for name in names for section in _SECTIONS]
     return next((value for value in found if value), "")

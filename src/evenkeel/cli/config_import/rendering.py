@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class Line(NamedTuple):
-    """An option in one of our files. ``value`` None: commented out."""
+    """An option to write to one of our ini files. ``value`` None: the option is commented out."""
 
     section: str
     option: str
@@ -14,7 +14,7 @@ class Line(NamedTuple):
 
 
 def render_ini_file(lines: Sequence[Line], heading: str) -> str:
-    """Text of an ini file. A remark stands above its option."""
+    """Return the text of an ini file that begins with ``heading``; a line's remark stands above its option."""
     sections: dict[str, list[Line]] = {}
     for line in lines:
         sections.setdefault(line.section, []).append(line)
@@ -29,7 +29,7 @@ def render_ini_file(lines: Sequence[Line], heading: str) -> str:
 
 
 def _written(value: str) -> str:
-    """The value as oslo.config reads it back."""
+    """Return the value escaped so that oslo.config reads it back unchanged."""
     text = value.replace("$", "$$")
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":  # oslo.config removes one pair of quotes
         other = "'" if text[0] == '"' else '"'

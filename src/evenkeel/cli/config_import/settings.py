@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from evenkeel.cli.config_import.ini_reading import DEFAULT, Sections
 
 UNSET = ("", "none", "<none>")
-"""Values, in lower case, that F5's and Neutron's examples write for an option without a value."""
+"""Values, in lower case, that mean an unset option in F5's and Neutron's example files."""
 TRUE = ("true", "1", "yes", "on")
 FALSE = ("false", "0", "no", "off")
 _REFERENCE = re.compile(r"\$(?:(\$)|\{([A-Za-z_][\w.]*)\}|([A-Za-z_][\w.]*))")
@@ -29,11 +29,11 @@ class Settings:
         self.problems: dict[str, str] = {}
 
     def value(self, section: str, option: str) -> str:
-        """The option's last value; empty if it is unset."""
+        """Return the option's last value; empty if it is unset."""
         return next(iter(self.values(section, option)[-1:]), "")
 
     def values(self, section: str, option: str) -> list[str]:
-        """All values of the option that are set."""
+        """Return all values of an option that may be given several times, without unset ones."""
         raw = self._values.get(section.lower(), {}).get(option, [])
         found = [value for one in raw if one.lower() not in UNSET and (value := self._resolved(section, option, one))]
         if raw:
@@ -45,17 +45,19 @@ class Settings:
         return self.value(section, option).lower() in TRUE
 
     def names(self, section: str) -> tuple[str, ...]:
-        """Names of the section's options."""
+        """Return the names of the section's options."""
         return tuple(self._values.get(section.lower(), {}))
 
     def options(self) -> Iterator[tuple[str, str]]:
-        """Section, in lower case, and name of every option."""
+        """Yield section, in lower case, and name of every option."""
         for section, options in self._values.items():
             for name in options:
                 yield section, name
 
     def _resolved(self, section: str, option: str, text: str, depth: int = 0) -> str:
-        """The text with ``$option`` and ``${section.option}`` replaced; empty, with a problem, if one has no value."""
+        """Return the text with ``$option`` and ``${section.option}`` replaced by values; empty, with a problem
+        recorded, if a referenced option has no value.
+        """
         failed = False
 
         def replacement(match: re.Match[str]) -> str:

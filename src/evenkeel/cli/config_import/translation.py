@@ -70,7 +70,7 @@ class Imported(NamedTuple):
 
 
 class Importer:
-    """Translates one agent's configuration, and that of its Neutron. ``folder``: where our files will be.
+    """Translates the configuration of one agent of F5, and of its Neutron. ``folder``: where our files will be.
 
     F5's agent reads Neutron's files first and then its own, so an option of Neutron may be in either.
     """
@@ -114,7 +114,9 @@ class Importer:
         return self._settings.value(section, option)
 
     def _secret(self, name: str) -> str:
-        """The password, decoded if the agent's file has it in base64; empty with a problem if it is encrypted."""
+        """Return a password, decoded if the agent's file has it in base64; empty, with a problem recorded, if it is
+        encrypted.
+        """
         value = self._f5(name)
         if "\n" in value:
             self._problems.append(f"{name}: has several lines: write the password")
@@ -131,7 +133,7 @@ class Importer:
         return decoded
 
     def _number(self, name: str, value: str, least: float, *, whole: bool = False) -> str | None:
-        """The value if it is a number of at least ``least``; else None, with a problem."""
+        """Return the value if it is a number of at least ``least``; else None, with a problem recorded."""
         try:
             found = int(value) if whole else float(value)
         except ValueError:
@@ -150,13 +152,13 @@ class Importer:
         return _ENVIRONMENT.fullmatch(self._environment) is not None
 
     def _f5_providers(self) -> list[str]:
-        """Names of the providers that F5's driver served."""
+        """Return the names of the providers in ``service_provider`` whose driver is F5's."""
         values = self._settings.values("service_providers", "service_provider")
         fields = [value.split(":") for value in values]
         return [one[1] for one in fields if len(one) > 2 and "f5" in f"{one[1]}{one[2]}".lower()]
 
     def _list(self, name: str) -> list[str]:
-        """Elements of a list, each once."""
+        """Return the elements of the list in an option, without duplicates."""
         elements = (one.strip() for one in self._f5(name).replace("\n", ",").split(","))
         return list(dict.fromkeys(one for one in elements if one.lower() not in UNSET))
 
@@ -308,7 +310,7 @@ class Importer:
         return str(value in TRUE)
 
     def _tunnels(self) -> list[str]:
-        """Tunnel types to write: the option's, or F5's default if there is a self IP for tunnels."""
+        """Return the tunnel types to write: the option's, or F5's default if there is a self IP for tunnels."""
         has_end = bool(self._f5("f5_vtep_selfip_name"))
         if "advertised_tunnel_types" not in self._agent_names:
             return [*reversed(_TUNNELS)] if has_end and self._v1 else ["vxlan"] if has_end else []
@@ -384,11 +386,13 @@ class Importer:
 
 
 _HA_TYPES = {"standalone": (1, 1), "pair": (2, 2), "scalen": (2, 4)}
-"""Least and greatest number of named devices that need no decision, by type."""
+"""Least and greatest number of named devices that fit without an operator's decision, by ``f5_ha_type``."""
 
 
 def _ha_problem(kind: str, hosts: int) -> str:
-    """The decision about a device group of this type with so many named devices; empty: there is none."""
+    """Return why ``f5_ha_type`` and the number of named devices do not fit, so that the operator must decide; empty:
+    they do.
+    """
     if kind not in _HA_TYPES:
         return f"f5_ha_type: {', '.join(_HA_TYPES)} are allowed"
     least, most = _HA_TYPES[kind]

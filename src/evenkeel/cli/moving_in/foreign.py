@@ -18,7 +18,7 @@ class Lost(NamedTuple):
     attribute: str
     value: Any
     reason: str = ""
-    """Why, and what helps; empty: there is nothing like it here."""
+    """Why the attribute cannot be carried over, and what helps; empty: there is nothing like it here."""
 
     def __str__(self) -> str:
         reason = f" ({self.reason})" if self.reason else ""
@@ -26,7 +26,7 @@ class Lost(NamedTuple):
 
 
 class ForeignLoadBalancer(NamedTuple):
-    """A load balancer of another system with everything below it."""
+    """A load balancer of another system with all its children, and what of it cannot be carried over."""
 
     id: str
     name: str
@@ -39,13 +39,15 @@ class ForeignLoadBalancer(NamedTuple):
     remarks: tuple[str, ...] = ()
     """Notes for operators about the object's state at the source."""
     unfit: str = ""
-    """Why it cannot be imported now, by its own system's word; empty: it can."""
+    """Why the load balancer cannot be imported now, such as a change under way in its own system; empty: it can."""
 
 
 class BadSource(Exception):
-    """The source cannot be read as load balancers; the text names the place."""
+    """The data of the other system cannot be read as load balancers; the text names the place."""
 
 
 def has_effect(value: Any) -> bool:
-    """Whether an attribute without an equivalent here has an effect with this value, as far as values show."""
+    """Whether an attribute that has no equivalent here makes a difference with this value, as far as values show (null,
+    False and empty values do not).
+    """
     return not any(value == each and type(value) is type(each) for each in _WITHOUT_EFFECT)

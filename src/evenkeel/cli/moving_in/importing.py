@@ -1,4 +1,6 @@
-"""Imports load balancers of any source: each is checked, and with ``apply`` created. Repeating it goes on."""
+"""Imports load balancers of any source: each is checked, and with ``apply`` created. An interrupted import can be
+repeated and continues.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +13,7 @@ from evenkeel.core.kit.words import counted
 REFUSED = "refused"
 """Outcome of a load balancer that cannot be imported."""
 SKIPPED = "skipped"
-"""Outcome of a load balancer that its own system is changing."""
+"""Outcome of a load balancer that is not imported now, because its own system is changing it."""
 DIFFERS = "differs"
 """Outcome of a load balancer that exists here with other attributes, and is never changed."""
 OUTDATED = "outdated"
@@ -21,19 +23,19 @@ AT_ONCE = 4
 
 
 class ImportRow(NamedTuple):
-    """The outcome of one load balancer."""
+    """The outcome of the import of one load balancer."""
 
     load_balancer: ForeignLoadBalancer
     outcome: str
-    """``new``, ``imported``, ``present``, :data:`OUTDATED` or ``updated`` (one that is held), :data:`DIFFERS`,
+    """``new``, ``imported``, ``present``, :data:`OUTDATED` or ``updated`` (of a held load balancer), :data:`DIFFERS`,
     :data:`REFUSED` or :data:`SKIPPED`.
     """
     remarks: tuple[str, ...] = ()
-    """Differences, or the reason of a refusal."""
+    """Differences from the stored load balancer, or the reason of a refusal."""
 
     @property
     def carried_over(self) -> bool:
-        """Whether it is here, or would be with ``apply``."""
+        """Whether the load balancer exists here, or would with ``apply``."""
         return self.outcome not in (REFUSED, SKIPPED)
 
 
@@ -41,9 +43,9 @@ def run_import(
     client: Client, found: Iterable[ForeignLoadBalancer], *, environment: str, apply: bool, held: bool = False
 ) -> Iterator[ImportRow]:
     """Check each load balancer, and create it with ``apply``; a refused one does not stop the others. ``held``: no
-    device gets it before its switch-over.
+    device gets the load balancer before its switch-over.
 
-    Raises :class:`evenkeel.cli.client.Unreachable`: repeating the import goes on where it ended.
+    Raises :class:`evenkeel.cli.client.Unreachable`: repeating the import continues where it ended.
     """
 
     def imported(each: ForeignLoadBalancer) -> ImportRow:
@@ -68,7 +70,7 @@ _WORDS = {DIFFERS: "differs", OUTDATED: "would be updated", "updated": "was diff
 
 
 def lines_of(one: ImportRow) -> Iterator[str]:
-    """Lines that show the outcome of one load balancer."""
+    """Yield lines that show the outcome of one load balancer."""
     name = f" {one.load_balancer.name}" if one.load_balancer.name else ""
     yield f"{one.outcome:<9}{one.load_balancer.id}{name}"
     yield from (f"  {_WORDS.get(one.outcome, 'because')}: {remark}" for remark in one.remarks)
@@ -78,13 +80,13 @@ def lines_of(one: ImportRow) -> Iterator[str]:
 
 
 def summary(outcomes: Mapping[str, int]) -> str:
-    """One line that counts the outcomes."""
+    """Return one line with the number of load balancers by outcome."""
     outcome_counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items())) or "none"
     return f"{counted(sum(outcomes.values()), 'load balancer')}: {outcome_counts}"
 
 
 def as_json(one: ImportRow) -> dict[str, Any]:
-    """The outcome of one load balancer for programs."""
+    """Return the outcome of one load balancer for the command's JSON output."""
     return {
         "id": one.load_balancer.id,
         "name": one.load_balancer.name,

@@ -22,7 +22,7 @@ _KINDS: Mapping[str, str] = {
     **{f"lbaas_{name}": name for name in (LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, MONITORS, POLICIES, RULES)},
     **{name: name for name in (_PERSISTENCES, _SNI, _PROVIDERS)},
 }
-"""Kind of the objects in a list, by the list's name in an API's answer or by the table."""
+"""Kind of the objects in a list, by the list's name: in an API response, or the table in the database."""
 _SINGLE = {
     "loadbalancer": LOAD_BALANCERS,
     "listener": LISTENERS,
@@ -51,7 +51,7 @@ _LACKING: Mapping[str, frozenset[str]] = {
     MONITORS: frozenset({"description"}),
     RULES: frozenset({"name", "description"}),
 }
-"""Attributes in :data:`_COMMON` that a kind does not have in Octavia's API."""
+"""Attributes in :data:`_COMMON` that objects of a kind do not have in Octavia's API."""
 _OF_HTTP = ("http_method", "url_path", "expected_codes")
 _HTTP = ("HTTP", "HTTPS")
 _HANDLED: Mapping[str, tuple[str, ...]] = {
@@ -147,8 +147,8 @@ class Documents:
 def load_balancers(documents: Documents, *, persistence_seconds: int | None = None) -> list[ForeignLoadBalancer]:
     """Return all load balancers, ordered by id.
 
-    ``persistence_seconds``: time-out of source address persistence without one of its own; None: ours. Raises
-    :class:`BadSource` for an object to which another one refers and that no document has.
+    ``persistence_seconds``: time-out of source address persistence where a pool has none of its own; None: our default.
+    Raises :class:`BadSource` for an object to which another object refers and that no document has.
     """
     made = _Maker(documents, persistence_seconds)
     return [made.load_balancer(row) for row in documents.all(LOAD_BALANCERS)]
@@ -160,7 +160,9 @@ class _Child(NamedTuple):
 
 
 class _Maker:
-    """Makes the trees. Each child's remarks go with it."""
+    """Makes the trees of load balancers for our import API from the documents, and collects what cannot be carried
+    over.
+    """
 
     def __init__(self, documents: Documents, persistence_seconds: int | None) -> None:
         self._documents = documents
@@ -190,14 +192,18 @@ class _Maker:
         return str(row.get("provider") or association.get("provider_name") or "")
 
     def _children(self, parent: Row, kind: str, *names: str) -> list[Row]:
-        """Objects that the parent lists, or that name it in one of these attributes. Raises :class:`BadSource`."""
+        """Return the objects of ``kind`` that the parent lists, or that name the parent in one of the attributes
+        ``names``. Raises :class:`BadSource`.
+        """
         listed = [_id_of(each) for each in parent.get(_LISTED.get(kind, kind)) or ()]
         found = {row["id"]: row for row in self._documents.all(kind) if _names(row, names, parent["id"])}
         found |= {id_: self._required(kind, id_, parent["id"]) for id_ in listed}
         return [found[id_] for id_ in sorted(found)]
 
     def _pools(self, root: Row) -> list[Row]:
-        """Pools of the load balancer: of its own list, and of its listeners and their policies."""
+        """Return the pools of the load balancer: those in its own list, and those that its listeners and their policies
+        name.
+        """
         found = {row["id"]: row for row in self._children(root, POOLS, "loadbalancer_id", "loadbalancers")}
         for listener in self._children(root, LISTENERS, "loadbalancer_id", "loadbalancers"):
             wanted = [listener.get("default_pool_id")]
@@ -253,7 +259,7 @@ class _Maker:
 
 
 _LISTED = {RULES: "rules"}
-"""Attribute with the ids of objects of a kind, where it has another name."""
+"""Name of a parent's attribute with the ids of its children, by kind, where it is not the kind's name."""
 
 
 def _id_of(reference: Any) -> str:
@@ -269,7 +275,9 @@ def _names(row: Row, names: Iterable[str], id_: str) -> bool:
 
 
 def _copied(kind: str, row: Row) -> dict[str, Any]:
-    """Return the attributes that Octavia has too, without nulls; booleans of a database are numbers."""
+    """Return the attributes that have the same meaning in Octavia, without nulls; numbers that stand for booleans in a
+    database are converted.
+    """
     body: dict[str, Any] = {"id": row["id"]}
     common = [name for name in _COMMON if name not in _LACKING.get(kind, ())]
     for name in (*common, *_COPIED[kind]):
@@ -286,7 +294,7 @@ def _monitor(row: Row) -> dict[str, Any]:
 
 
 def _tls(row: Row, documents: Documents) -> dict[str, Any]:
-    """Return what Octavia has for a listener's TLS attributes."""
+    """Return the TLS attributes of a listener under Octavia's names."""
     body: dict[str, Any] = {}
     if reference := row.get("default_tls_container_ref") or row.get("default_tls_container_id"):
         body["default_tls_container_ref"] = reference
@@ -317,7 +325,7 @@ def _number(value: Any) -> int | None:
 
 
 def _lost(kind: str, row: Row) -> Iterator[Lost]:
-    """Attributes with an effect that Octavia does not have."""
+    """Yield the attributes with an effect that Octavia does not have, so that they are not carried over."""
     known = {*_COMMON, *_COPIED[kind], *_HANDLED[kind], *_IGNORED}
     names = [name for name in sorted(row.keys() - known) if has_effect(row[name])]
     if kind == LISTENERS and row.get("http2") and row.get("protocol") != "TERMINATED_HTTPS":

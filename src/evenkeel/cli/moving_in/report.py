@@ -16,20 +16,20 @@ _BELOW: Mapping[str, Mapping[str, str]] = {
     POLICY: {"rules": RULE},
     POOL: {"members": MEMBER, "healthmonitor": MONITOR},
 }
-"""Kind of the objects in an attribute, by the parent's kind."""
+"""Kind of the objects below an object, by its kind and the attribute that contains them."""
 _PLURALS = {POLICY: "L7 policies"}
 _REFERENCES = ("_container_ref", "_container_refs")
 """Ends of the names of attributes that refer to certificates."""
 
 
 class Count(NamedTuple):
-    """Numbers of one kind or attribute."""
+    """How many objects of one kind, or with one attribute, were found, and how many of these are carried over."""
 
     found: int
     carried_over: int
 
     def as_json(self) -> dict[str, int]:
-        """Return the result as programs get it with ``--json``."""
+        """Return the numbers for the command's JSON output."""
         return {
             "found": self.found,
             "carried_over": self.carried_over,
@@ -38,7 +38,7 @@ class Count(NamedTuple):
 
 
 class Tally:
-    """Counts outcomes one by one. Nothing counts as carried over of what is refused or skipped."""
+    """Counts outcomes of an import one by one. Of a refused or skipped load balancer nothing counts as carried over."""
 
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
@@ -49,7 +49,7 @@ class Tally:
         self._certificates: dict[str, bool] = {}
 
     def add(self, row: ImportRow) -> None:
-        """Count one load balancer with everything below it."""
+        """Count one load balancer with all its children."""
         self.outcomes[row.outcome] += 1
         carried = row.carried_over
         for kind, body in _objects(LOAD_BALANCER, row.load_balancer.body):
@@ -69,7 +69,7 @@ class Tally:
 
     @property
     def kinds(self) -> dict[str, Count]:
-        """Numbers by kind, in plural; certificates are counted once, however many listeners have them."""
+        """``{kind, in plural: count}``; a certificate counts once, however many listeners use it."""
         certificates = Count(len(self._certificates), sum(self._certificates.values()))
         others = [kind for kind in self._found if kind not in KINDS]
         counts = {kind: Count(self._found[kind], self._carried[kind]) for kind in (*KINDS, *others)}
@@ -77,7 +77,9 @@ class Tally:
 
     @property
     def attributes(self) -> dict[str, dict[str, Count]]:
-        """Objects in which an attribute has a value, by kind and attribute, of load balancers that are carried over."""
+        """``{kind: {attribute: count}}`` of objects with a value in the attribute, for load balancers that are carried
+        over.
+        """
         return {
             kind: {
                 name: Count(self._attributes[kind][name] + self._lost[kind][name], self._attributes[kind][name])
@@ -88,7 +90,7 @@ class Tally:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as programs get it with ``--json``."""
+        """Return the report for the command's JSON output."""
         return {
             "outcomes": dict(self.outcomes),
             "kinds": {kind: count.as_json() for kind, count in self.kinds.items()},
@@ -99,7 +101,7 @@ class Tally:
         }
 
     def lines(self, *, attributes: bool = False) -> Iterator[str]:
-        """A table of the kinds, and with ``attributes`` one of these."""
+        """Yield a table with the numbers by kind; with ``attributes`` also a table by attribute for each kind."""
         yield from _table("", self.kinds)
         for kind, counts in self.attributes.items() if attributes else ():
             yield ""
@@ -107,7 +109,7 @@ class Tally:
 
 
 def plural(kind: str) -> str:
-    """The plural of a kind's name."""
+    """Return the plural of a kind's name."""
     return _PLURALS.get(kind, f"{kind}s")
 
 
@@ -119,7 +121,7 @@ def _table(title: str, counts: Mapping[str, Count]) -> Iterator[str]:
 
 
 def _objects(kind: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """An object with everything below it."""
+    """Yield the object and all objects below it, each with its kind."""
     yield kind, body
     for attribute, below in _BELOW.get(kind, {}).items():
         value = body.get(attribute) or ()

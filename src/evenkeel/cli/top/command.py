@@ -53,14 +53,14 @@ class ShowTop(ApiCommand):
 
 
 class Looked(NamedTuple):
-    """The result of a look: a snapshot, or why there is none."""
+    """The result of one attempt to read the state: a snapshot, or why there is none."""
 
     snapshot: TopSnapshot | None
     problem: str = ""
 
 
 def look_again(looker: Looker) -> Looked:
-    """A snapshot, or the client's error in words."""
+    """Read the state; returns the snapshot, or the client's error as text."""
     try:
         return Looked(looker.read_snapshot())
     except ClientError as error:

@@ -15,10 +15,10 @@ Row = Mapping[str, Any]
 
 
 class TopSnapshot(NamedTuple):
-    """The system at one moment."""
+    """The state of the system at one moment."""
 
     at: str
-    """Time of this host at which it was read, with its zone."""
+    """Time of this host, with its zone, at which the snapshot was read."""
     status: Row
     agents: Sequence[Row]
     pending: Sequence[Row]

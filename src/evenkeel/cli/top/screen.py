@@ -30,7 +30,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def pressed_key(seconds: float) -> str:
-    """The next key; empty if none is pressed within this time. At the end of the input: ``q``."""
+    """Return the next key; empty if none is pressed within ``seconds``; ``q`` at the end of the input."""
     if not select.select([sys.stdin], [], [], seconds)[0]:
         return ""
     return sys.stdin.read(1) or "q"

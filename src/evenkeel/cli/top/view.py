@@ -17,13 +17,15 @@ BAD = "bold red"
 NOTABLE = "yellow"
 GOOD = "green"
 NOTABLE_EVENTS = ("takeover", "taken_over", "handover", "shard_", "vanished", "halted", "unreachable", "overdue")
-"""Parts of the kinds of events that are highlighted."""
+"""Words in the kinds of events that are highlighted."""
 
 Cells = Sequence[str]
 
 
 class Section(NamedTuple):
-    """A part of the view. ``rows``: the most important first; ``last``: the end of the rows is shown, not the start."""
+    """A part of the view with a title. ``rows``: its lines, the most important first; ``last``: if not all fit, the
+    last rows are shown instead of the first.
+    """
 
     title: str
     rows: Sequence[Text]
@@ -33,8 +35,8 @@ class Section(NamedTuple):
 def view_lines(
     snapshot: TopSnapshot, *, lost: str = "", width: int | None = None, height: int | None = None
 ) -> list[Text]:
-    """The lines of a view. ``lost``: why no controller answers now; ``width``, ``height``: limits; None: no line is
-    cut, and each section has at most 10 rows.
+    """Return the lines of a view. ``lost``: why no controller answers now, empty if one does; ``width``, ``height``:
+    limits; None: no line is cut, and each section has at most 10 rows.
     """
     lines = list(_head(snapshot, lost))
     sections = [section for section in _sections(snapshot) if section.rows]
@@ -49,7 +51,7 @@ def view_lines(
 
 
 def _part(section: Section, count: int) -> list[Text]:
-    """``count`` rows of a section; the last line has the number of further ones."""
+    """Return ``count`` lines of a section; if rows are left out at the end, the last line has their number."""
     more = len(section.rows) - count
     if not more:
         return list(section.rows)
@@ -61,7 +63,7 @@ def _part(section: Section, count: int) -> list[Text]:
 
 
 def _shares(sections: Sequence[Section], height: int | None) -> list[int]:
-    """Number of rows for each section, beside its title: one each in turn until the height is used up."""
+    """Return the number of rows for each section, besides its title: one row each in turn until the height is used up."""
     if height is None:
         return [min(len(section.rows), PLAIN_ROWS_MAX) for section in sections]
     shares = [0] * len(sections)
@@ -116,7 +118,7 @@ def _sections(snapshot: TopSnapshot) -> Iterator[Section]:
 
 
 def _agent_sort_key(agent: Mapping[str, Any]) -> tuple[bool, bool, int, str]:
-    """Order of agents: silent ones first, then others that are not up, then those with the most load balancers."""
+    """Return the sort key of an agent: silent ones first, then others that are not up, then by the most load balancers."""
     return agent["alive"], agent["state"] == "up", -agent["load_balancers"], agent["host"]
 
 
@@ -156,7 +158,7 @@ def _event(row: Mapping[str, Any]) -> Text:
 
 
 def _columns(rows: Sequence[Cells], styles: Sequence[str] = ()) -> list[Text]:
-    """Rows whose cells begin below each other."""
+    """Return the rows as lines whose cells are aligned in columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         _safe_line(GAP + GAP.join(map(str.ljust, row, widths)).rstrip(), styles[at] if styles else "")
@@ -169,5 +171,5 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def _safe_line(text: str, style: str = "") -> Text:
-    """A line; no text of a tenant or a device controls the terminal."""
+    """Return the text as one line with control characters escaped, because tenants and devices choose parts of it."""
     return Text(escape_controls(text), style=style, no_wrap=True, end="")

@@ -9,14 +9,16 @@ from evenkeel.core.resources.enhanced_services import EnhancedService, ServicePa
 
 
 class Definition(Value):
-    """An enhanced service: objects in /Common by tag, and parts. ``problem``: why it cannot be used."""
+    """An enhanced service definition: objects in /Common by tag, and parts. ``problem``: why it cannot be used; empty:
+    it can.
+    """
 
     name: str
     file: str
     tags: Mapping[str, tuple[str, ...]] = {}
     """Full paths of the tag's objects, in order; for a tag without ``many`` at most one."""
     types: Mapping[str, str] = {}
-    """Type on the devices of the object of each tag that takes one object, by tag."""
+    """Type on the devices of the tag's object, by tag, for tags that take one object."""
     parts: Parts = NO_PARTS
     parameters: Mapping[str, ServiceParameter] = {}
     """Numbers of the parts that tenants may set, by name."""
@@ -25,11 +27,11 @@ class Definition(Value):
     """Discarded tags, each with its reason."""
 
     def path(self, tag: str) -> str:
-        """Path of the single object of the tag; empty if there is none."""
+        """Return the path of the tag's single object; empty if the definition has none."""
         return next(iter(self.tags.get(tag, ())), "")
 
     def to_report(self) -> EnhancedService:
-        """The definition in the form that the agent reports to controllers."""
+        """Return the definition in the form in which the agent reports it to controllers."""
         return EnhancedService(
             name=self.name,
             file=self.file,
@@ -42,7 +44,7 @@ class Definition(Value):
 
 
 def types_of(definitions: Iterable[Definition]) -> tuple[str, ...]:
-    """The types of all objects that the definitions may name."""
+    """Return the device types of all objects to which the definitions may refer."""
     return tuple(
         sorted({type_ for one in definitions for tag, paths in one.tags.items() if paths for type_ in TAGS[tag].types})
     )

@@ -24,9 +24,10 @@ class Snapshot(Value):
 
 
 def read_directory(path: Path, known: Fingerprint | None) -> Snapshot | None:
-    """Read all files; None if nothing changed since ``known``.
+    """Read all files; None if nothing changed since the fingerprint ``known``.
 
-    A file that changes while it is read is read again with the next call, because its metadata are taken before.
+    A file that changes while it is read is read again with the next call, because its metadata are taken before its
+    content.
     """
     try:
         files = sorted(each for each in path.iterdir() if each.suffix == ".json" and not each.name.startswith("."))

@@ -1,7 +1,7 @@
-"""Where access logs of enhanced services may go: only to networks that the operator names. Pure.
+"""Allowed targets of enhanced services' access logs: only networks that the operator names. Pure.
 
-A device sends lines from inside the operator's network, about requests that a tenant makes as it likes; so nothing is
-reachable unless it is allowed, and what no member may be is refused as well.
+A device sends log lines from inside the operator's network, with content that a tenant influences; so no address is
+reachable unless it is allowed, and addresses that no member may have are refused as well.
 """
 
 from collections.abc import Iterable
@@ -19,13 +19,15 @@ OPTION_NAME = "access_log_networks"
 
 
 class LogTargets(Value):
-    """Rules for the targets of access logs. ``rules``: those for members; None: the device applies its own."""
+    """Rules for the targets of access logs. ``rules``: rules for members' addresses, which apply, too; None: the device
+    applies its own.
+    """
 
     networks: tuple[Network, ...] = ()
     rules: AddressRules | None = None
 
     def problem(self, address: str) -> str:
-        """Reason why no access log may go to an address; empty if one may."""
+        """Return the reason why no access log may go to the address; empty if one may."""
         if not any(ip_address(address) in network for network in self.networks):
             allowed = ", ".join(map(str, self.networks)) or "none"
             return f"it is in no network of the agent's {OPTION_NAME}; allowed: {allowed}"
@@ -36,7 +38,9 @@ NO_TARGETS = LogTargets()
 
 
 def targets_in(networks: Iterable[str], rules: AddressRules | None = None) -> LogTargets:
-    """The rules with these networks. Raises :class:`ValueError` naming the option."""
+    """Return the rules that allow targets in ``networks``, which are texts. Raises :class:`ValueError` naming the
+    option.
+    """
     try:
         return LogTargets(networks=parsed_networks(networks), rules=rules)
     except ValueError as error:
@@ -44,7 +48,7 @@ def targets_in(networks: Iterable[str], rules: AddressRules | None = None) -> Lo
 
 
 def without_refused_targets(definition: Definition, targets: LogTargets) -> Definition:
-    """The definition, with a problem if its access log goes where none may."""
+    """Return the definition; if its access log's target is not allowed, without content and with that problem."""
     log = definition.parts.access_log
     if definition.problem or log is None or not (reason := targets.problem(log.address)):
         return definition

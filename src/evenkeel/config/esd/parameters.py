@@ -15,14 +15,15 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.enhanced_services import PARAMETER_WORDS, ServiceParameter, is_parameter_name
 
 PARAMETERS = "parameters"
-"""Name in a definition, beside tags and parts."""
+"""Name of the parameters' field in a definition, beside tags and parts."""
 PARAMETERS_MAX = 16
 
 _Bound = Annotated[int, Meta(ge=0, le=2_147_483_647)]
 
 
 class _Declared(Value):
-    """A parameter as a definition declares it. ``sets``: a field of a part, as in ``rate_limit.requests``."""
+    """A parameter in a definition's file. ``sets``: the field of a part that it sets, such as ``rate_limit.requests``.
+    """
 
     sets: Annotated[str, Meta(max_length=80)]
     minimum: _Bound
@@ -82,7 +83,9 @@ def _parameter(name: str, content: Any, parts: Parts) -> ServiceParameter:
 
 
 def _value_at(parts: Parts, path: str) -> int | None:
-    """The definition's number at a path; None if there is none that every value between its bounds may replace."""
+    """Return the number in the field ``path`` of the parts; None if the field is missing or may not hold any whole
+    number.
+    """
     match = re.fullmatch(r"([a-z_]+)(?:\.([a-z_]+))?", path)
     if match is None or match[1] not in parts.names:
         return None
@@ -98,7 +101,7 @@ def _value_at(parts: Parts, path: str) -> int | None:
 
 
 def _is_number(node: inspect.Type) -> bool:
-    """Whether a field holds any whole number of a range: not one of some words or numbers."""
+    """Whether a field may hold every whole number of a range, not only certain words or numbers."""
     types = node.types if isinstance(node, inspect.UnionType) else (node,)
     return any(isinstance(each, inspect.IntType) for each in types) and all(
         isinstance(each, inspect.IntType | inspect.NoneType) for each in types

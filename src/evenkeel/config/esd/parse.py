@@ -30,11 +30,11 @@ from evenkeel.core.resources.enhanced_services import NAME_WORDS, ServiceParamet
 
 FILE_BYTES_MAX = 64 * 1024
 DEFINITIONS_MAX = 200
-"""Limit for all files together."""
+"""Most definitions in all files together."""
 LIST_MAX = 32
 """Maximum number of objects that one tag names."""
 DISCARDED_MAX = len(TAGS)
-"""Maximum number of unusable tags of a definition that are named."""
+"""Most unusable tags of one definition that are named."""
 SHOWN_CHARACTERS_MAX = 80
 
 _FOLDER = "/Common/"
@@ -46,14 +46,14 @@ _NO_TAGS = frozenset((*PARTS, PARAMETERS))
 
 
 class Parsed(Value):
-    """Definitions by name, and problems of whole files by file."""
+    """``definitions`` by name, and ``problems`` of whole files by file name."""
 
     definitions: Mapping[str, Definition] = {}
     problems: Mapping[str, str] = {}
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """A JSON object as its pairs, so that a repeated name is detected."""
+    """A JSON object as a list of (name, value), so that a repeated name is detected."""
 
 
 class _Wrong(Exception):
@@ -101,7 +101,7 @@ def _duplicate_text(name: str, files: list[str]) -> str:
 
 
 def _definitions(file: str, content: bytes | str, strict: bool) -> list[Definition]:
-    """Definitions of one file. Raises :class:`_Wrong` for a file whose names cannot be read."""
+    """Return the definitions in one file. Raises :class:`_Wrong` for a file whose names cannot be read."""
     document = _document(content)
     if not isinstance(document, _Pairs):
         raise _Wrong("an object of enhanced services by name is allowed")
@@ -144,7 +144,7 @@ def _definition(file: str, name: str, value: Any, strict: bool) -> Definition:
 
 
 def _parts(pairs: list[tuple[str, Any]]) -> Parts:
-    """The typed parts of a definition. Raises :class:`_Wrong` naming field, value and what is allowed."""
+    """Return the typed parts of a definition. Raises :class:`_Wrong` naming field, value and what is allowed."""
     if not pairs:
         return NO_PARTS
     found: dict[str, Any] = {}
@@ -157,7 +157,7 @@ def _parts(pairs: list[tuple[str, Any]]) -> Parts:
 
 
 def _parameters(contents: list[Any], parts: Parts) -> dict[str, ServiceParameter]:
-    """The parameters of a definition. Raises :class:`_Wrong` naming field, value and what is allowed."""
+    """Return ``{name: parameter}`` of a definition. Raises :class:`_Wrong` naming field, value and what is allowed."""
     if not contents:
         return {}
     if len(contents) > 1:
@@ -170,7 +170,9 @@ def _parameters(contents: list[Any], parts: Parts) -> dict[str, ServiceParameter
 
 
 def _plain(value: Any) -> Any:
-    """Pairs as dictionaries, at all depths. Raises :class:`_Wrong` for a repeated name."""
+    """Convert JSON objects that were parsed as pairs to dictionaries, at all depths. Raises :class:`_Wrong` for a
+    repeated name.
+    """
     if isinstance(value, _Pairs):
         repeated = [name for name, times in Counter(name for name, _ in value).items() if times > 1]
         if repeated:
@@ -180,7 +182,8 @@ def _plain(value: Any) -> Any:
 
 
 def _tags(pairs: list[tuple[str, Any]]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Return the BIG-IP objects' paths by tag of a definition, for each usable tag, and a reason for each other one."""
+    """Return ``{tag: paths of its BIG-IP objects}`` of the usable tags, and a text with the reason for each unusable
+    tag."""
     found: dict[str, tuple[str, ...]] = {}
     discarded: list[str] = []
     for given, content in pairs:
@@ -198,7 +201,7 @@ def _tags(pairs: list[tuple[str, Any]]) -> tuple[dict[str, tuple[str, ...]], lis
 
 
 def _paths(given: str, tag: str, content: Any) -> tuple[str, ...]:
-    """Full paths that a tag's value names. Raises :class:`_Wrong`."""
+    """Return the full paths of the objects that a tag's value names. Raises :class:`_Wrong`."""
     known = TAGS[tag]
     if known.many:
         # _Pairs, the form of a JSON object, is a list, too.
@@ -225,7 +228,7 @@ def _path(given: str, content: Any) -> str:
 
 
 def _json_excerpt(value: Any) -> str:
-    """A value for messages, as JSON, shortened."""
+    """Return a value as JSON, cut to a length that fits in a message."""
     plain = dict(value) if isinstance(value, _Pairs) else value
     text = repr(plain) if isinstance(plain, str) else json.dumps(plain, default=dict)
     return text if len(text) <= SHOWN_CHARACTERS_MAX else f"{text[:SHOWN_CHARACTERS_MAX]}…"

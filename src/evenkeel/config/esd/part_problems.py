@@ -1,4 +1,4 @@
-"""Words for a part that cannot be read: msgspec names the field, this adds the allowed values or fields."""
+"""Texts about parts that cannot be read: msgspec names the field, and this module adds the allowed values or fields."""
 
 import re
 import typing
@@ -14,7 +14,7 @@ _PLACE = re.compile(r"`\$\.([a-z_.]+)(?:\[\.{3}\])*`")
 
 
 def part_problem(error: msgspec.ValidationError) -> str:
-    """The error's text, with what is allowed where msgspec does not say it."""
+    """Return the text of msgspec's error, with the allowed values or fields added where msgspec omits them."""
     text = str(error)
     found = _PLACE.search(text)
     types = list(_types_at(found[1].split(".") if found else []))
@@ -28,7 +28,7 @@ def part_problem(error: msgspec.ValidationError) -> str:
 
 
 def _types_at(path: list[str]) -> Iterator[Any]:
-    """The types that a field of :class:`Parts` may have, and those of its keys and values."""
+    """Yield the types that the field ``path`` of :class:`Parts` may have, with the types of its keys and values."""
     kinds: list[Any] = [Parts]
     for name in path:
         structs = [kind for kind in kinds if _is_struct(kind)]

@@ -78,7 +78,7 @@ SECURITY_HEADERS: Mapping[SecurityHeaders, Mapping[str, str]] = MappingProxyType
 
 
 class HttpsRedirect(Value):
-    """Requests without TLS are redirected to the same host and path with https."""
+    """Redirects requests without TLS to the same host and path with https."""
 
     code: Literal[301, 302, 307, 308] = 301
     port: Annotated[int, Meta(ge=1, le=65_535)] = 443
@@ -122,7 +122,7 @@ class RequestRate(Value):
     status: Literal[429, 503] = 429
 
     def __post_init__(self) -> None:
-        """Raises :class:`ValueError` if both a header and a cookie are given."""
+        """Raise :class:`ValueError` if both a header and a cookie are given as the key."""
         if self.header is not None and self.cookie is not None:
             raise ValueError("header and cookie: one of both is allowed")
 
@@ -134,7 +134,7 @@ class ResponsePage(Value):
     content_type: ContentType = "text/html; charset=utf-8"
 
     def __post_init__(self) -> None:
-        """Raises :class:`ValueError` for a body that is too large or holds a zero byte."""
+        """Raise :class:`ValueError` for a body that is too large or holds a zero byte."""
         if len(self.body.encode()) > BODY_BYTES_MAX:
             raise ValueError(f"body: {len(self.body.encode())} bytes; at most {BODY_BYTES_MAX} are allowed")
         if "\0" in self.body:
@@ -142,13 +142,13 @@ class ResponsePage(Value):
 
 
 class Maintenance(ResponsePage):
-    """Every request is answered with 503, this page and ``Retry-After`` in seconds; no member gets any."""
+    """Answers every request with 503, this page and ``Retry-After`` in seconds; no request reaches a member."""
 
     retry_after: Seconds = 300
 
 
 class Compression(Value):
-    """Responses of these content types are compressed with gzip for clients that accept it."""
+    """Compresses responses of these content types with gzip for clients that accept it."""
 
     types: Annotated[tuple[ContentType, ...], Meta(min_length=1, max_length=32)] = (
         "text/html",
@@ -163,9 +163,9 @@ class Compression(Value):
 
 
 class MemberConnectionLimit(Value):
-    """At most ``connections`` at once to each member; requests (connections, with TCP) beyond it wait.
+    """Limits each member to ``connections`` at the same time; further requests (with TCP: connections) wait.
 
-    At most ``queue`` of a pool wait, each at most ``wait`` seconds; others are answered with 503 (refused, with TCP).
+    At most ``queue`` of a pool wait, each at most ``wait`` seconds; others are answered with 503 (with TCP: refused).
     """
 
     connections: Count
@@ -174,8 +174,8 @@ class MemberConnectionLimit(Value):
 
 
 class Timeouts(Value):
-    """Seconds: until a request's headers are complete, between requests of a connection, and without data in either
-    direction after an upgrade (WebSocket) or, with TCP, at all.
+    """Time-outs in seconds: until a request's headers are complete, between requests of a connection, and without data
+    in either direction after an upgrade (WebSocket) or, with TCP, at any time.
     """
 
     request: Seconds | None = None
@@ -188,10 +188,11 @@ LOGGED_PATH_BYTES_MAX, LOGGED_VALUE_BYTES_MAX = 1024, 256
 
 
 class AccessLog(Value):
-    """Each request is logged as one line of JSON to a syslog server (RFC 5424), at most ``lines_per_second``.
+    """Logs each request as one line of JSON to a syslog server (RFC 5424), at most ``lines_per_second``.
 
-    ``target``: ``address:port``, an IPv6 address in brackets; a name would be resolved on the devices' hosts, at a
-    time and by servers that nobody has checked. ``query``: whether the path has its query, which often holds secrets.
+    ``target``: ``address:port``, an IPv6 address in brackets; no name, because the devices' hosts would resolve it
+    later, by servers that nobody has checked. ``query``: whether the path includes its query, which often holds
+    secrets.
     """
 
     target: Annotated[str, Meta(max_length=64)]
@@ -200,7 +201,7 @@ class AccessLog(Value):
     query: bool = False
 
     def __post_init__(self) -> None:
-        """Raises :class:`ValueError` for a target that is no address and port."""
+        """Raise :class:`ValueError` for a target that is no address and port."""
         _ = self.address, self.port
 
     @property
@@ -231,8 +232,9 @@ class AccessLog(Value):
 class Parts(Value):
     """The parts of one definition; None or empty: the definition does not have this part.
 
-    ``allow``: connections from other addresses than these networks are refused; ``deny``: those from these are.
-    ``drain``: seconds after which the open connections of a member that was removed or disabled end.
+    ``allow``: networks from which connections are accepted, all others are refused; ``deny``: networks from which they
+    are refused. ``drain``: seconds after which the open connections of a member that was removed or disabled are
+    closed.
     """
 
     allow: Networks | None = None
@@ -252,14 +254,14 @@ class Parts(Value):
     drain: Seconds | None = None
 
     def __post_init__(self) -> None:
-        """Raises :class:`ValueError` for an invalid network."""
+        """Raise :class:`ValueError` for an invalid network."""
         for field, networks in (("allow", self.allow), ("deny", self.deny)):
             for text in networks or ():
                 _check_network(field, text)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the parts that are there."""
+        """Names of the parts that the definition has."""
         return tuple(name for name in PARTS if getattr(self, name) is not None)
 
     @property
@@ -280,7 +282,8 @@ NO_PARTS = Parts()
 
 
 def parts_report(parts: Parts) -> dict[str, str]:
-    """The settings as JSON by part; of a page's body its size and digest, as bodies may be large."""
+    """Return ``{part: its settings as JSON}``; for the body of a page its size and digest, because bodies may be large.
+    """
     return {name: json.encode(_without_bodies(to_builtins(getattr(parts, name)))).decode() for name in parts.names}
 
 
@@ -296,7 +299,7 @@ def _summary(body: str) -> str:
 
 
 def template_words(text: str) -> list[tuple[str, str]]:
-    """A header value as pairs of literal text and the variable that follows it, empty at the end.
+    """Split a header value into pairs of literal text and the variable that follows it (empty at the end).
 
     Raises :class:`ValueError` for an unknown variable or a single brace.
     """

@@ -20,7 +20,7 @@ PERSISTENCE_TYPES = (
 ADDRESS_PERSISTENCE = frozenset({"ltm/persistence/source-addr", "ltm/persistence/dest-addr"})
 
 TAG_PREFIX = "lbaas_"
-"""Beginning of the names of all tags, of those too that a fork of F5's agent may have and others do not."""
+"""Beginning of all tags' names, also of unknown ones that another fork of F5's agent may have."""
 CLIENT_TCP, SERVER_TCP, UDP, FAST_L4 = "lbaas_ctcp", "lbaas_stcp", "lbaas_cudp", "lbaas_fastl4"
 CLIENT_TLS, SERVER_TLS = "lbaas_cssl_profile", "lbaas_sssl_profile"
 HTTP, ONE_CONNECT, COMPRESSION = "lbaas_http_profile", "lbaas_oneconnect_profile", "lbaas_http_compression"
@@ -36,7 +36,7 @@ class Tag(NamedTuple):
     many: bool = False
     """True if the value is a list of names."""
     removable: bool = False
-    """True if an empty text removes the profile of this kind."""
+    """True if an empty text as the value removes the profile that the tag would set."""
 
 
 TAGS: Mapping[str, Tag] = {
@@ -55,4 +55,4 @@ TAGS: Mapping[str, Tag] = {
     FALLBACK: Tag(PERSISTENCE_TYPES),
 }
 OTHER_NAMES: Mapping[str, str] = {"lbaas_http": HTTP, "lbaas_one_connect": ONE_CONNECT}
-"""Names of tags in other forks."""
+"""Names that other forks have for a tag, each with the tag's name here."""

@@ -14,14 +14,14 @@ INTERMEDIATES, PASSPHRASE = "intermediates", "private_key_passphrase"
 
 
 class BarbicanKeyManager:
-    """Reads in a thread pool, each read within ``timeout_seconds``."""
+    """Reads certificates from Barbican in a thread pool, each read within ``timeout_seconds``."""
 
     def __init__(self, reader: SecretReader, *, timeout_seconds: float) -> None:
         self._reader = reader
         self._calls = BlockingCalls("Barbican", unavailable=KeyManagerUnavailable, timeout_seconds=timeout_seconds)
 
     async def certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:
-        """Reads a PKCS#12 or PEM secret, or a container of type ``certificate``."""
+        """Read a certificate with its key from a PKCS#12 or PEM secret, or from a container of type ``certificate``."""
         return await self._calls.run(lambda: self._certificate(reference, project_id))
 
     async def authority(
@@ -39,13 +39,13 @@ class BarbicanKeyManager:
         return await self._calls.run(work)
 
     async def revocation_list(self, reference: str, project_id: ProjectId) -> RevocationList:
-        """Reads a secret in PEM."""
+        """Read a revocation list from a secret in PEM, without a check of its signature."""
         return await self._calls.run(
             lambda: read_revocation_list(reference, self._reader.secret(reference, project_id))
         )
 
     def close(self) -> None:
-        """Refuse reads that start from now on; running ones end."""
+        """Refuse reads that start from now on; reads that are running finish."""
         self._calls.close()
 
     def _certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:

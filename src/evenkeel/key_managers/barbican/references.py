@@ -10,8 +10,9 @@ _REFERENCE = re.compile(
 
 
 class BarbicanReference(NamedTuple):
-    """The object that a reference names. The reference's host is ignored: a tenant wrote it, and our credentials must
-    go only to the configured Barbican."""
+    """The secret or container that a reference names. The reference's host is ignored: a tenant wrote it, and our
+    credentials must be sent only to the configured Barbican.
+    """
 
     kind: Literal["secrets", "containers"]
     id: str
@@ -23,7 +24,7 @@ class BarbicanReference(NamedTuple):
 
 
 def parsed_reference(reference: str) -> BarbicanReference | None:
-    """The parsed reference; None if it is not one of Barbican's."""
+    """Parse a reference; None if it is no reference to Barbican."""
     found = _REFERENCE.fullmatch(reference)
     if found is None:
         return None

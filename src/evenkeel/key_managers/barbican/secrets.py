@@ -21,10 +21,12 @@ SECRET_BYTES_MAX = REVOCATION_LIST_BYTES_MAX + 1
 """The largest secret that is read; one byte over the limit, so that a larger one is reported as too large."""
 PARTS_MAX = 20
 _NOT_READABLE = frozenset({403, 404, 406, 410})
-"""Absent, or not readable for this project. 406: the secret has no payload of its declared content type."""
+"""Statuses of a secret that is absent, or not readable for the project. 406: it has no payload of its declared content
+type.
+"""
 
 AdapterOf = Callable[[ProjectId], Adapter]
-"""A keystoneauth adapter of Barbican's endpoint, authenticated for that project."""
+"""Function that returns a keystoneauth adapter of Barbican's endpoint, authenticated for a project."""
 
 
 class SecretReader:
@@ -37,8 +39,9 @@ class SecretReader:
         self._adapter_of = adapter_of
 
     def secret(self, reference: str, project_id: ProjectId, *, shown_as: str = "") -> bytes:
-        """The payload of a secret. ``shown_as``: the reference to name in errors, if the secret is a part of a
-        container."""
+        """Return the payload of a secret. ``shown_as``: reference to name in errors in place of ``reference``, if the
+        secret is a part of a container.
+        """
         shown = shown_as or reference
         place = _parse_reference(reference, "secrets", shown)
         # Barbican answers 406 unless the request accepts the payload's own content type, so that is read first.
@@ -49,7 +52,7 @@ class SecretReader:
         return self._get(f"{place.path}/payload", kind, project_id, shown)
 
     def parts(self, reference: str, project_id: ProjectId) -> Mapping[str, str]:
-        """Names and references of the secrets in a container of type ``certificate``."""
+        """Return ``{name: reference}`` of the secrets in a container of type ``certificate``."""
         place = _parse_reference(reference, "containers", reference)
         container = self._json(place.path, project_id, reference)
         listed = container.get("secret_refs")
@@ -84,7 +87,9 @@ class SecretReader:
 
 
 def _check_status(status: int, shown: str) -> None:
-    """Raises for an unsuccessful status; 0: no response. Response texts are dropped."""
+    """Raise the error for an unsuccessful HTTP status; 0: no response. ``shown``: the reference to name. Response texts
+    are dropped, because they may contain secrets.
+    """
     if status in _NOT_READABLE:
         raise CertificateNotFound(shown)
     if status == 401:

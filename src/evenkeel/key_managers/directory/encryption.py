@@ -22,20 +22,23 @@ class Undecryptable(Exception):
 
 
 class Encryption:
-    """Encrypts with the first key, decrypts with any."""
+    """Encrypts with the first key, decrypts with any key."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         self._ciphers = tuple(AESGCM(key) for key in keys)
 
     def encrypt(self, content: bytes, place: str) -> bytes:
-        """``place``, where the content is stored, is authenticated data: content moved elsewhere cannot be
-        decrypted."""
+        """Encrypt a file's content. ``place``: where it is stored, as authenticated data, so that content moved
+        elsewhere cannot be decrypted.
+        """
         # Random nonces are safe for 2**32 contents of one key (NIST SP 800-38D, 8.3).
         nonce = os.urandom(_NONCE_BYTES)
         return _VERSION + nonce + self._ciphers[0].encrypt(nonce, content, place.encode())
 
     def decrypt(self, content: bytes, place: str) -> bytes:
-        """Decrypt a file's content. Raises :class:`Undecryptable`."""
+        """Decrypt a file's content, which must have been encrypted for the same ``place``. Raises
+        :class:`Undecryptable`.
+        """
         sealed = content.removeprefix(_VERSION)
         if sealed != content and len(sealed) > _NONCE_BYTES:
             for cipher in self._ciphers:
@@ -47,8 +50,9 @@ class Encryption:
 
 
 def read_key_file(path: Path) -> Encryption:
-    """Reads one key per line, 32 bytes in base64 (``openssl rand -base64 32``); the first one encrypts, the others are
-    former keys. Raises :class:`ValueError` naming the file, without its contents."""
+    """Read a key file: one key per line, 32 bytes in base64 (``openssl rand -base64 32``); the first key encrypts, the
+    others are former keys. Raises :class:`ValueError` naming the file, without its contents.
+    """
     try:
         mode, text = path.stat().st_mode, path.read_bytes()[:_FILE_BYTES_MAX]
     except OSError as error:

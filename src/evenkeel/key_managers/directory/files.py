@@ -18,7 +18,7 @@ _SUFFIX = ".sealed"
 
 
 class SealedFiles:
-    """Blocking. Raises :class:`OSError` and :class:`Undecryptable`."""
+    """Reads and writes encrypted files. Methods block, and raise :class:`OSError` and :class:`Undecryptable`."""
 
     def __init__(self, root: Path, encryption: Encryption) -> None:
         self._root = root
@@ -35,7 +35,7 @@ class SealedFiles:
         return self._encryption.decrypt(content, place.reference)
 
     def changed_at(self, place: CertificatePlace) -> float:
-        """The time of the last write, seconds since 1970."""
+        """Return the time at which the file was last written, in seconds since 1970."""
         return self._path(place).stat().st_mtime
 
     def write(self, place: CertificatePlace, content: bytes, *, replace: bool) -> None:
@@ -73,7 +73,7 @@ class SealedFiles:
         return True
 
     def places(self, project_id: str | None) -> Iterator[CertificatePlace]:
-        """All places, sorted by project and name."""
+        """Yield the places of all files, sorted by project and name; ``project_id`` None: of all projects."""
         with contextlib.suppress(FileNotFoundError):
             folders = sorted(self._root.iterdir()) if project_id is None else [self._root / project_id]
             for folder in folders:
@@ -102,7 +102,7 @@ def _places_in(folder: Path) -> Iterator[CertificatePlace]:
 
 
 def _flush_directory(path: Path) -> None:
-    """Makes renames and removals durable across a power failure."""
+    """Make renames and removals durable across a power failure."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

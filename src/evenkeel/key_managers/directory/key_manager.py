@@ -31,7 +31,7 @@ from evenkeel.key_managers.places import CertificatePlace, checked_place, place_
 T = TypeVar("T")
 
 TIMEOUT_SECONDS = 20.0
-"""Parsing a PKCS#12 file may take half of it."""
+"""Time-out of one read: parsing a PKCS#12 file may take half of it."""
 LISTED_MAX = 1000
 
 
@@ -41,7 +41,7 @@ class SealedContent(Wire):
     kind: CertificateKind
     sha256: str
     certificates: tuple[str, ...] = ()
-    """PEM, as are the other texts: a certificate and its intermediates, or CA certificates."""
+    """A certificate and its intermediates, or CA certificates; in PEM, like the other texts."""
     private_key: str = ""
     revocation_list: str = ""
     facts: CertificateFacts | None = None
@@ -90,7 +90,7 @@ class DirectoryKeyManager:
         return await self._calls.run(lambda: read_revocation_list(reference, content.revocation_list.encode()))
 
     def reference(self, project_id: str, name: str) -> str:
-        """Reference of a certificate of the project."""
+        """Return the reference to the project's certificate of this name."""
         return checked_place(SCHEME, project_id, name).reference
 
     async def add(self, new: NewCertificate, *, replace: bool) -> KeptCertificate:
@@ -105,8 +105,8 @@ class DirectoryKeyManager:
         return await self._run(place, work)
 
     async def kept(self, project_id: str | None) -> tuple[KeptCertificate, ...]:
-        """List the certificates of the project, or of all. Raises :class:`Invalid` for more than one list may
-        contain.
+        """List the certificates of the project (None: of all projects). Raises :class:`Invalid` if there are more than
+        one list may contain.
         """
         if project_id is not None:
             # Only the project id is checked here: it becomes a part of a path.
@@ -138,12 +138,13 @@ class DirectoryKeyManager:
             raise NotFound("Certificate", place.reference)
 
     def close(self) -> None:
-        """Refuse calls that start from now on; running ones end."""
+        """Refuse calls that start from now on; calls that are running finish."""
         self._calls.close()
 
     async def _read(self, reference: str, project_id: str, kind: CertificateKind) -> SealedContent:
-        """The content of a file. Raises :class:`CertificateNotFound`, also for another project's and for one of another
-        kind."""
+        """Return the content of the file that a reference names. Raises :class:`CertificateNotFound`, also if the
+        reference is of another project, or the file of another kind.
+        """
         place = place_of(SCHEME, reference)
         if place is None or place.project_id != project_id:
             raise CertificateNotFound(reference)
@@ -182,7 +183,8 @@ class DirectoryKeyManager:
 
 
 def _checked(new: NewCertificate, reference: str) -> tuple[SealedContent, tuple[str, ...]]:
-    """The validated content, and oddities of the files. Raises :class:`CertificateError`."""
+    """Return the validated content to store, and texts about oddities of the files. Raises :class:`CertificateError`.
+    """
     if new.kind is CertificateKind.REVOCATION_LIST:
         found = read_revocation_list(reference, new.content.reveal())
         return SealedContent(kind=new.kind, revocation_list=found.content, sha256=found.sha256), ()

@@ -30,8 +30,9 @@ digest as the same certificate with its key. No DER begins like this."""
 def authority_bundle(
     reference: str, authority: bytes, revocation_list: tuple[str, bytes] | None = None
 ) -> AuthorityBundle:
-    """The CA bundle in PEM files; ``revocation_list``: its reference and content. As in Octavia, the first certificate
-    must have signed it. Raises :class:`CertificateError` naming the reference at fault."""
+    """Parse and check CA certificates in PEM. ``revocation_list``: its reference and content; as in Octavia, the first
+    certificate must have signed it. Raises :class:`CertificateError` naming the reference at fault.
+    """
     check_size(authority, AUTHORITY_BYTES_MAX, reference)
     blocks = split_pem(authority).certificates
     if not blocks:
@@ -53,7 +54,9 @@ def authority_bundle(
 
 
 def _authority(block: bytes, reference: str, number: int) -> x509.Certificate:
-    """One certificate that may issue others, or a self-signed server certificate, which verifies itself."""
+    """Parse a certificate that may issue others, or a self-signed server certificate, which verifies itself.
+    ``number``: its position in the file, for errors.
+    """
     try:
         certificate = load_certificate(block)
         public_key_of(certificate)
@@ -65,7 +68,7 @@ def _authority(block: bytes, reference: str, number: int) -> x509.Certificate:
 
 
 def read_revocation_list(reference: str, content: bytes) -> RevocationList:
-    """The revocation list in a PEM file, which must contain exactly one. Raises :class:`CertificateError`."""
+    """Parse the revocation list in a PEM file, which must contain exactly one. Raises :class:`CertificateError`."""
     found = _read_list(reference, content)
     return RevocationList(
         content=found.public_bytes(Encoding.PEM).decode("ascii"),

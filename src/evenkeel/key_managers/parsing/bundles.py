@@ -53,8 +53,10 @@ def certificate_bundle(
     intermediates: bytes = b"",
     passphrase: Secret | None = None,
 ) -> CertificateBundle:
-    """The bundle in PEM files; certificates may also be in PKCS#7 or DER. ``certificate`` may also contain the
-    intermediates, and the key if there is no ``private_key``. Raises :class:`CertificateError` naming ``reference``."""
+    """Parse and check a certificate with its chain and key, in PEM; certificates may also be in PKCS#7 or DER.
+    ``certificate`` may contain the intermediates, too, and the key if ``private_key`` is None. Raises
+    :class:`CertificateError` naming ``reference``.
+    """
     key_file = private_key.reveal() if private_key else b""
     for content in (certificate, key_file, intermediates):
         check_size(content, CERTIFICATE_BYTES_MAX, reference)
@@ -70,7 +72,9 @@ def certificate_bundle(
 
 
 def _certificates_in(reference: str, content: bytes) -> list[bytes]:
-    """The certificates of one file as PEM blocks: PEM, also of PKCS#7, or one value in DER, as Windows exports them."""
+    """Return the certificates of one file as PEM blocks; the file is in PEM (also of PKCS#7), or one value in DER, as
+    Windows exports it.
+    """
     file = split_pem(content)
     found = list(file.certificates)
     try:
@@ -135,7 +139,9 @@ def _checked(
 def _leaf_and_key(
     reference: str, given: Sequence[x509.Certificate], keys: Sequence[LoadedKey]
 ) -> tuple[x509.Certificate, LoadedKey]:
-    """The certificate of one of the keys: the first in the files, else of several the one that is valid longest."""
+    """Return the certificate that belongs to one of the keys, and the key: the first certificate in the files if it
+    does, else of several the one that is valid longest.
+    """
     found = [(certificate, key) for certificate in given for key in keys if _is_of(key, certificate)]
     if not found:
         # The first certificate's own problem is the more useful one.
@@ -163,7 +169,9 @@ def _check_leaf(reference: str, leaf: x509.Certificate) -> CertificateFacts:
 
 
 def digest_of(contents: Iterable[bytes]) -> str:
-    """SHA-256 of concatenated DER values. DER encodes its length, so different sequences have different bytes."""
+    """Return the SHA-256 of concatenated DER values. DER encodes its length, so different sequences have different
+    bytes.
+    """
     digest = hashlib.sha256()
     for content in contents:
         digest.update(content)

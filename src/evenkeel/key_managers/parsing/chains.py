@@ -17,18 +17,19 @@ DIGEST_BYTES_MIN = 28
 
 
 class SortedChain(NamedTuple):
-    """Certificates as they are served: the leaf first, then the issuer of the one before."""
+    """Certificates in the order in which they are served: the leaf first, then each certificate's issuer."""
 
     certificates: tuple[x509.Certificate, ...]
     warnings: tuple[str, ...]
-    """Oddities of the given certificates, by their numbers there, beginning with 1."""
+    """Oddities of the given certificates, which are named by their position there, beginning with 1."""
 
 
 def sorted_chain(reference: str, given: Sequence[x509.Certificate], leaf: x509.Certificate) -> SortedChain:
-    """Find the leaf's chain among ``given``, in any order; the others are left out. ``leaf`` must be usable.
+    """Find the leaf's chain among ``given``, in any order; certificates outside the chain are left out. ``leaf`` must
+    be usable.
 
-    Raises :class:`CertificateUnreadable` for an issuer that devices cannot serve, and :class:`ChainOutOfOrder` for one
-    that is no authority, because clients do not follow either.
+    Raises :class:`CertificateUnreadable` for an issuer that devices cannot serve, and :class:`ChainOutOfOrder` for an
+    issuer that is no authority, because clients refuse both.
     """
     numbers: dict[x509.Certificate, int] = {}
     warnings = []
@@ -54,7 +55,9 @@ def sorted_chain(reference: str, given: Sequence[x509.Certificate], leaf: x509.C
 def _issuer_of(
     reference: str, chain: Sequence[x509.Certificate], candidates: Iterable[x509.Certificate]
 ) -> x509.Certificate | None:
-    """The issuer of the chain's last certificate; of several (renewed or cross-signed) the one valid longest."""
+    """Return the issuer of the chain's last certificate, None if no candidate is; of several (renewed or cross-signed)
+    the one that is valid longest.
+    """
     last = chain[-1]
     named = [candidate for candidate in candidates if _is_named(candidate, last)]
     if not named or is_self_signed(last):
@@ -93,8 +96,9 @@ def check_served(certificate: x509.Certificate) -> None:
 
 
 def check_signature(certificate: x509.Certificate) -> None:
-    """Raises :class:`Unusable` for digests that devices refuse; signatures of self-signed certificates are not
-    verified."""
+    """Raise :class:`Unusable` if the certificate is signed with a digest that devices refuse. Signatures of self-signed
+    certificates are not verified by anyone, so any digest will do.
+    """
     try:
         digest = certificate.signature_hash_algorithm
     except FOREIGN as error:

@@ -15,14 +15,16 @@ from collections.abc import Callable
 from evenkeel.key_managers.parsing.foreign import FOREIGN
 
 READ_SECONDS = 10.0
-"""Usual files take 0.2 s, most of it the start of the process."""
+"""Time-out of a child process. Usual files take 0.2 s, most of it the start of the process."""
 ADDRESS_SPACE_BYTES = 1 << 30
-"""The process itself uses a third of it; a file can request any amount of memory."""
+"""Limit of the child's address space, because a file can request any amount of memory; the process itself uses a third
+of it.
+"""
 CPU_SECONDS = 2
 """CPU time limit. The process needs 0.2 s to start, and a million rounds of key derivation take 0.5 s. Kept low because
 one tenant can refer to a thousand files, which are all read again regularly."""
 NICENESS = 5
-"""The controllers' other work has priority."""
+"""Niceness of the child process, so that the controllers' other work has priority."""
 _OUT_OF_TIME = (signal.SIGXCPU, signal.SIGKILL)
 """Signals that end a process over its CPU time limit."""
 
@@ -60,8 +62,8 @@ def parsed_apart(module: str, content: bytes, passphrase: bytes, *, timeout_seco
 
 
 def serve(parse: Callable[[bytes, bytes], bytes]) -> int:
-    """Main function of a module that :func:`parsed_apart` runs. Returns the exit code, 1 if the content cannot be
-    parsed.
+    """Run ``parse`` as the main function of a module that :func:`parsed_apart` starts; return the exit code, 1 if the
+    content cannot be parsed.
 
     ``parse`` gets a content and a passphrase, and raises one of :data:`FOREIGN`. Standard input: the passphrase in
     base64, a line break and the content; standard output: the result.

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 ROUNDS_MAX = 1_000_000
-"""PBKDF2 iterations; NIST and OWASP recommend 600,000. About half a second."""
+"""Most PBKDF2 iterations, which take about half a second; NIST and OWASP recommend 600,000."""
 SCRYPT_COST_MAX = 1 << 20
-"""Product of scrypt's cost, block size and parallelization; OpenSSL's default is an eighth of it. 128 MiB and half a
-second."""
+"""Greatest product of scrypt's cost, block size and parallelization: 128 MiB and half a second. OpenSSL's default is an
+eighth of it.
+"""
 _SEQUENCE, _INTEGER, _OCTETS, _OBJECT = 0x30, 0x02, 0x04, 0x06
 _DEPTH_MAX = 8
 # Possessive quantifiers (Python 3.11): malformed input must not cause backtracking.
@@ -24,7 +25,9 @@ _EC = bytes.fromhex("2a8648ce3d0201")
 
 
 def der_of_pem(pem: bytes) -> bytes:
-    """The content of one PEM block, wherever its lines break; empty if it is not in base64. Headers are left out."""
+    """Return the decoded content of one PEM block, wherever its lines break, without headers; empty if it is not in
+    base64.
+    """
     found = _BODY.search(pem)
     body = b"".join(line for line in found[1].splitlines() if b":" not in line) if found else b""
     try:
@@ -62,7 +65,9 @@ def _costs_too_much(numbers: Sequence[int]) -> bool:
 
 
 def _parameters(der: bytes, depth: int) -> Iterator[list[int]]:
-    """The integers of each sequence; octet strings (salts, ciphertext) are skipped."""
+    """Yield the list of integers in each sequence, to ``depth`` nested levels; octet strings (salts, ciphertext) are
+    skipped.
+    """
     numbers = []
     for tag, content in _elements(der):
         if tag == _INTEGER:
@@ -74,7 +79,7 @@ def _parameters(der: bytes, depth: int) -> Iterator[list[int]]:
 
 
 def _elements(der: bytes) -> Iterator[tuple[int, bytes]]:
-    """Tags and contents of one level, up to the first truncated element."""
+    """Yield tag and content of each element of one level, up to the first truncated element."""
     at = 0
     while at + 2 <= len(der):
         tag, length = der[at], der[at + 1]

@@ -1,4 +1,4 @@
-"""The process that decrypts one private key, a PEM block: its result is the key as unencrypted PKCS#8 in DER."""
+"""The child process that decrypts one private key, a PEM block; its output is the key as unencrypted PKCS#8 in DER."""
 
 import sys
 

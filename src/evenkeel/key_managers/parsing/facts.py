@@ -25,11 +25,11 @@ NAME_CHARACTERS_MAX = 253
 
 
 class Unusable(Exception):
-    """Why a certificate that can be parsed cannot be used."""
+    """A certificate can be parsed but not used; the text gives the reason."""
 
 
 def load_certificate(pem: bytes) -> x509.Certificate:
-    """The certificate in one PEM block. Raises :class:`Unusable`."""
+    """Parse the certificate in one PEM block. Raises :class:`Unusable`."""
     try:
         return x509.load_pem_x509_certificate(pem)
     except FOREIGN as error:
@@ -37,7 +37,9 @@ def load_certificate(pem: bytes) -> x509.Certificate:
 
 
 def facts_of(certificate: x509.Certificate) -> CertificateFacts:
-    """The certificate's facts. Raises :class:`Unusable`, also for key types and sizes that no device supports."""
+    """Return what users are shown of the certificate. Raises :class:`Unusable`, also for key types and sizes that no
+    device supports.
+    """
     try:
         key = public_key_of(certificate)
         dns_names, addresses = _alternative_names(certificate)
@@ -59,7 +61,7 @@ def facts_of(certificate: x509.Certificate) -> CertificateFacts:
 
 
 def public_key_of(certificate: x509.Certificate) -> PublicKey:
-    """The certificate's public key. Raises :class:`Unusable`."""
+    """Return the certificate's public key. Raises :class:`Unusable`."""
     try:
         key = certificate.public_key()
     except FOREIGN as error:
@@ -79,7 +81,7 @@ def public_key_of(certificate: x509.Certificate) -> PublicKey:
 
 
 def end_of(certificate: x509.Certificate) -> datetime:
-    """End of the certificate's validity; the beginning of time if it cannot be read."""
+    """Return the end of the certificate's validity; the earliest possible time if it cannot be read."""
     try:
         return certificate.not_valid_after_utc
     except FOREIGN:
@@ -87,12 +89,12 @@ def end_of(certificate: x509.Certificate) -> datetime:
 
 
 def pem_of(certificate: x509.Certificate) -> str:
-    """The certificate as PEM, without text around the block."""
+    """Return the certificate as PEM, without text around the block."""
     return certificate.public_bytes(Encoding.PEM).decode("ascii")
 
 
 def der_of(certificate: x509.Certificate) -> bytes:
-    """The DER encoding of a certificate."""
+    """Return the DER encoding of a certificate."""
     return certificate.public_bytes(Encoding.DER)
 
 

@@ -27,7 +27,7 @@ from evenkeel.key_managers.parsing.facts import PublicKey
 from evenkeel.key_managers.parsing.foreign import FOREIGN
 
 KEY_BYTES_MAX = 8 * 1024
-"""An encrypted RSA key of 8192 bits has 6.6 KiB."""
+"""Largest key file; an encrypted RSA key of 8192 bits has 6.6 KiB."""
 PASSPHRASE_BYTES_MAX = 1024
 CHILD = "evenkeel.key_managers.parsing.encrypted_key_child"
 _PKCS8_ENCRYPTED = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
@@ -36,7 +36,7 @@ LoadedKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
 
 def read_private_key(pem: bytes, passphrase: Secret | None, reference: str) -> LoadedKey:
-    """The key in a PEM block; a passphrase is ignored if the key is not encrypted.
+    """Parse the key in a PEM block, decrypted with the passphrase if it is encrypted; else the passphrase is ignored.
 
     Blocks for at most :data:`evenkeel.key_managers.parsing.child_process.READ_SECONDS`. Raises
     :class:`CertificateError`.
@@ -63,18 +63,20 @@ def is_encrypted(pem: bytes) -> bool:
 
 
 def is_key_of(key: LoadedKey, public: PublicKey) -> bool:
-    """Whether the key belongs to the public key."""
+    """Whether the private key belongs to the public key."""
     form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
     return key.public_key().public_bytes(*form) == public.public_bytes(*form)
 
 
 def written_out(key: LoadedKey) -> PrivateKey:
-    """The key as unencrypted PKCS#8 in PEM."""
+    """Return the key as unencrypted PKCS#8 in PEM."""
     return PrivateKey(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
 
 
 def _fits_together(numbers: rsa.RSAPrivateNumbers) -> bool:
-    """Whether these are two factors of the modulus, and exponents and coefficient of theirs (RFC 8017, 3.2)."""
+    """Whether the numbers of an RSA key are consistent: factors of the modulus, exponents and coefficient (RFC 8017,
+    3.2).
+    """
     p, q, d = numbers.p, numbers.q, numbers.d
     return (
         min(p, q) > 1
@@ -86,7 +88,7 @@ def _fits_together(numbers: rsa.RSAPrivateNumbers) -> bool:
 
 
 def _decrypted(pem: bytes, passphrase: Secret | None, reference: str) -> bytes:
-    """The key as unencrypted PKCS#8 in DER."""
+    """Decrypt the key in a PEM block, and return it as unencrypted PKCS#8 in DER."""
     word = passphrase.reveal() if passphrase else b""
     if not word:
         raise PassphraseNeeded(reference)

@@ -8,7 +8,7 @@ from evenkeel.core.kit.errors import CertificateTooLarge
 from evenkeel.core.kit.values import Value
 
 _BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]{1,40})-----(?:[^-]|-(?!----))*-----END \1-----")
-"""A block's body ends at the next five dashes, so malformed input is scanned only once."""
+"""Matches one PEM block, whose body ends at the next five dashes, so that malformed input is scanned only once."""
 
 
 class PemFile(Value):
@@ -18,11 +18,13 @@ class PemFile(Value):
     private_keys: tuple[bytes, ...] = ()
     revocation_lists: tuple[bytes, ...] = ()
     pkcs7: tuple[bytes, ...] = ()
-    """PKCS#7 (RFC 2315), in which Windows exports chains."""
+    """Blocks of PKCS#7 (RFC 2315), in which Windows exports chains."""
 
 
 def split_pem(content: bytes) -> PemFile:
-    """The relevant blocks; text between blocks and other blocks (such as EC PARAMETERS) are ignored."""
+    """Split a file into its blocks of certificates, keys and lists; text between blocks and other blocks (such as EC
+    PARAMETERS) are ignored.
+    """
     blocks = list(_blocks(_plain(content)))
     return PemFile(
         certificates=_blocks_labelled(blocks, b"CERTIFICATE", b"X509 CERTIFICATE"),
@@ -33,14 +35,16 @@ def split_pem(content: bytes) -> PemFile:
 
 
 def _plain(content: bytes) -> bytes:
-    """The text in ASCII, from UTF-16 if it has a byte order mark: PowerShell redirects output in UTF-16."""
+    """Return the content in ASCII, converted from UTF-16 if it has a byte order mark: PowerShell redirects output in
+    UTF-16.
+    """
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return content.decode("utf-16", errors="replace").encode("ascii", errors="replace")
     return content
 
 
 def check_size(content: bytes, limit_bytes: int, reference: str) -> None:
-    """Raises :class:`CertificateTooLarge` for content over the limit."""
+    """Raise :class:`CertificateTooLarge` for content over the limit."""
     if len(content) > limit_bytes:
         raise CertificateTooLarge(reference, f"There may be {limit_bytes} bytes, and there are {len(content)}.")
 

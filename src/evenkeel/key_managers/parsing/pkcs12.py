@@ -1,5 +1,5 @@
-"""PKCS#12 files (RFC 7292) converted to PEM, in a process of their own: what they request is partly encrypted, so it
-cannot be checked before.
+"""PKCS#12 files (RFC 7292) converted to PEM in a child process: the work that a file requests is partly encrypted, so
+it cannot be checked before.
 """
 
 import codecs
@@ -18,7 +18,7 @@ CHILD = "evenkeel.key_managers.parsing.pkcs12_child"
 
 
 class Pkcs12Parts(Value):
-    """The child process's output, in PEM."""
+    """The contents of a PKCS#12 file in PEM, as the child process outputs them."""
 
     certificate: bytes
     private_key: bytes
@@ -32,8 +32,9 @@ class Pkcs12Parts(Value):
 def pkcs12_bundle(
     reference: str, content: bytes, passphrase: Secret | None = None, *, timeout_seconds: float = READ_SECONDS
 ) -> CertificateBundle:
-    """The bundle in a PKCS#12 file. Blocks for at most ``timeout_seconds``. Raises :class:`CertificateError` naming
-    ``reference``."""
+    """Parse and check a certificate with its chain and key in a PKCS#12 file. Blocks for at most ``timeout_seconds``.
+    Raises :class:`CertificateError` naming ``reference``.
+    """
     check_size(content, CERTIFICATE_BYTES_MAX, reference)
     word = passphrase.reveal() if passphrase else b""
     if len(word) > PASSPHRASE_BYTES_MAX:
@@ -51,7 +52,9 @@ def pkcs12_bundle(
 
 
 def any_bundle(reference: str, content: Secret, passphrase: Secret | None = None) -> CertificateBundle:
-    """The bundle in one file, PEM or PKCS#12. Raises :class:`CertificateError` naming ``reference``."""
+    """Parse and check a certificate with its chain and key in one file, PEM or PKCS#12. Raises
+    :class:`CertificateError` naming ``reference``.
+    """
     file = content.reveal()
     # Anywhere in the file: text may stand before the first PEM block (RFC 7468).
     if b"-----BEGIN " in file or file.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

@@ -1,4 +1,4 @@
-"""The process that parses one PKCS#12 file: its result are the parts."""
+"""The child process that parses one PKCS#12 file; its output is an encoded :class:`Pkcs12Parts`."""
 
 import sys
 import warnings
@@ -15,12 +15,14 @@ from evenkeel.key_managers.parsing.pkcs12 import Pkcs12Parts
 
 
 def parse_pkcs12(content: bytes, passphrase: bytes) -> bytes:
-    """:class:`Pkcs12Parts`, encoded. Raises one of :data:`evenkeel.key_managers.parsing.foreign.FOREIGN`."""
+    """Parse a PKCS#12 file; return :class:`Pkcs12Parts`, encoded. Raises one of
+    :data:`evenkeel.key_managers.parsing.foreign.FOREIGN`.
+    """
     return msgspec.msgpack.encode(parts_of(content, passphrase))
 
 
 def parts_of(content: bytes, passphrase: bytes) -> Pkcs12Parts:
-    """The parts of a file. Raises as :func:`parse_pkcs12`."""
+    """Return certificate, key and intermediates of a PKCS#12 file. Raises the same errors as :func:`parse_pkcs12`."""
     with warnings.catch_warnings(action="ignore"):  # BER, which older tools write, causes warnings
         try:
             bundle = load_pkcs12(content, passphrase or None)
@@ -39,7 +41,7 @@ def parts_of(content: bytes, passphrase: bytes) -> Pkcs12Parts:
 
 
 def in_order(leaf: x509.Certificate, others: Iterable[x509.Certificate]) -> Iterator[x509.Certificate]:
-    """Sort the intermediates into the chain, because a file's bags are unordered.
+    """Yield the intermediates in the order of the chain, because a file's bags are unordered.
 
     Certificates outside the chain come last, so that the later check of the chain finds them.
     """

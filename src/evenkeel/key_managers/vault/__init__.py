@@ -1,7 +1,7 @@
 """The key manager ``vault``: HashiCorp Vault or OpenBao, read over the KV secrets engine, version 2, with hvac.
 
-Vault has no projects: each has a folder, ``KV_PATH/PROJECT/``. A reference is only ever read in the folder of the
-project in whose name it is read. Vault's policies decide who may write there. Needs the extra ``vault``.
+Vault has no projects, so each project has a folder, ``KV_PATH/PROJECT/``. A reference is only read in the folder of the
+project on whose behalf it is read; Vault's policies decide who may write there. Needs the extra ``vault``.
 """
 
 from evenkeel.key_managers.vault.client import VaultAddress, vault_client

@@ -12,7 +12,7 @@ from evenkeel.core.tls.certificates import REVOCATION_LIST_BYTES_MAX
 from evenkeel.key_managers.responses import read_at_most
 
 ANSWER_BYTES_MAX = 3 * REVOCATION_LIST_BYTES_MAX
-"""The largest content in hexadecimal, as castellan stores it, with the JSON around it."""
+"""Most bytes of a response: the largest content in hexadecimal, as castellan stores it, with the JSON around it."""
 
 
 class VaultAddress(Value):
@@ -27,13 +27,13 @@ class VaultAddress(Value):
 
 
 class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
-    """Adapter of hvac with limits of the size and time of responses, whose requests return decoded JSON.
+    """hvac's HTTP adapter with limits on the size of responses; its requests return decoded JSON.
 
     They raise :class:`hvac.exceptions.VaultError` and :class:`requests.RequestException`.
     """
 
     def get_login_token(self, response: dict[str, Any]) -> str:
-        """The token in a login response. Raises :class:`exceptions.UnexpectedError`."""
+        """Return the token in the response to a login. Raises :class:`exceptions.UnexpectedError`."""
         token = (response.get("auth") or {}).get("client_token")
         if not isinstance(token, str):
             raise exceptions.UnexpectedError("an answer that is not understood")
@@ -63,7 +63,7 @@ class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
 
 
 def vault_client(address: VaultAddress) -> hvac.Client:
-    """An unauthenticated client, which sends nothing yet. Thread-safe."""
+    """Return a client that is not logged in and has sent nothing yet. Thread-safe."""
     return hvac.Client(
         url=address.url,
         token="",
@@ -76,7 +76,7 @@ def vault_client(address: VaultAddress) -> hvac.Client:
 
 
 def _is_explained(content: bytes) -> bool:
-    """Whether a 404 contains errors; for a secret that does not exist, Vault returns none."""
+    """Whether a response 404 contains errors; Vault sends none if only the secret does not exist."""
     try:
         return bool(msgspec.json.decode(content, type=dict[str, Any]).get("errors"))
     except msgspec.DecodeError:

@@ -65,11 +65,13 @@ class VaultKeyManager:
         return await self._calls.run(work)
 
     def close(self) -> None:
-        """Refuse reads that start from now on; running ones end."""
+        """Refuse reads that start from now on; reads that are running finish."""
         self._calls.close()
 
     def _file(self, reference: str, project_id: ProjectId, name: str, unreadable: type[CertificateError]) -> bytes:
-        """Content of the secret's field of this name, or of castellan's single field. Raises ``unreadable``."""
+        """Return the file in the secret's field ``name``, or in castellan's single field. Raises ``unreadable`` if it
+        cannot be decoded.
+        """
         fields = self._folders.fields(reference, project_id)
         if name in fields:
             return fields[name].encode()

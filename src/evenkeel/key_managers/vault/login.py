@@ -50,7 +50,7 @@ class LoginRefused(Exception):
 
 
 class LoggedIn:
-    """An authenticated client: all threads' calls go through :meth:`call`."""
+    """A client that logs in when necessary; all threads' calls go through :meth:`call`."""
 
     def __init__(self, client: hvac.Client, login: VaultLogin, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
@@ -61,8 +61,9 @@ class LoggedIn:
         self._renew_at = float("-inf")
 
     def call(self, work: Callable[[hvac.Client], T]) -> T:
-        """The result or exception of ``work``, run with a valid token; so :class:`exceptions.Forbidden` means that the
-        token's policy forbids it. Raises :class:`LoginRefused`."""
+        """Return the result of ``work``, run with a valid token, or raise its exception; so
+        :class:`exceptions.Forbidden` means that the token's policy forbids the request. Raises :class:`LoginRefused`.
+        """
         # the number identifies the login that this call used, if another thread logs in meanwhile
         number = self._log_in_after(self._logins if self._clock() >= self._renew_at else -1)
         try:
@@ -76,7 +77,8 @@ class LoggedIn:
 
     def _log_in_after(self, number: int) -> int:
         """Log in, unless another thread has done so since login ``number``; returns the number of the current login.
-        -1: no login needed."""
+        ``number`` -1: no login is needed.
+        """
         with self._lock:
             if number == self._logins:
                 lifetime_seconds = self._log_in()
@@ -86,12 +88,12 @@ class LoggedIn:
             return self._logins
 
     def _current_login(self) -> int:
-        """Number of the current login, after waiting for one that is in progress."""
+        """Return number of the current login, after waiting for one that is in progress."""
         with self._lock:
             return self._logins
 
     def _is_accepted(self) -> bool:
-        """Whether Vault accepts the token at all."""
+        """Whether Vault still accepts the current token, whatever its policy allows."""
         try:
             self._client.auth.token.lookup_self()
         except exceptions.Forbidden:

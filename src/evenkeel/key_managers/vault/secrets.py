@@ -15,7 +15,7 @@ SCHEME = "vault"
 
 
 class SecretFolders:
-    """The projects' folders, below ``folder`` of the secrets engine mounted at ``mount_point``."""
+    """Reads secrets from the projects' folders below ``folder``, in the secrets engine mounted at ``mount_point``."""
 
     def __init__(self, session: LoggedIn, *, mount_point: str, folder: str) -> None:
         self._session = session
@@ -23,8 +23,9 @@ class SecretFolders:
         self._folder = folder
 
     def fields(self, reference: str, project_id: ProjectId) -> Mapping[str, str]:
-        """The fields of a secret's newest version. Raises :class:`CertificateNotFound`, also for another project's
-        secret, and :class:`KeyManagerUnavailable`."""
+        """Return ``{field: text}`` of a secret's newest version. Raises :class:`CertificateNotFound`, also for another
+        project's secret, and :class:`KeyManagerUnavailable`.
+        """
         place = place_in_project(reference, project_id)
         if place is None:
             raise CertificateNotFound(reference)
@@ -48,8 +49,8 @@ class SecretFolders:
 
 
 def place_in_project(reference: str, project_id: ProjectId) -> CertificatePlace | None:
-    """The place that ``vault://PROJECT/NAME`` or a name alone (such as castellan's ids) refers to; None if it is no
-    reference to Vault, or one of another project."""
+    """Return the place that ``vault://PROJECT/NAME``, or a name alone (such as castellan's ids), refers to; None if it
+    is no reference to Vault, or a reference to another project's secret."""
     place = place_of(SCHEME, f"{SCHEME}://{project_id}/{reference}" if is_valid_name(reference) else reference)
     return place if place is not None and place.project_id == project_id else None
 

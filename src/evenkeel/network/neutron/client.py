@@ -19,24 +19,24 @@ from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import Subnet
 
 SUBNETS_MAX = 200
-"""Limit of subnets read of one network."""
+"""Most subnets of one network that are read."""
 ITEMS_MAX = 1000
-"""Limit of items read of any other list."""
+"""Most items of any other list that are read."""
 
 
 class NeutronPort(Value):
-    """The attributes of a port that VIPs need."""
+    """The attributes of a Neutron port that VIPs need."""
 
     id: str
     project_id: ProjectId
     network_id: str
     device_id: str
     addresses: tuple[tuple[str, str], ...]
-    """Pairs of subnet id and address."""
+    """The port's addresses, each as (subnet id, address)."""
 
 
 class PortState(Value):
-    """The mutable attributes of a port at one revision."""
+    """The mutable attributes of a port, and the revision at which they were read."""
 
     id: str
     project_id: ProjectId
@@ -58,7 +58,7 @@ class NeutronNetworkInfo(Value):
 
 
 class NeutronClient:
-    """Neutron's API. Methods block and raise the SDK's errors; None: the object does not exist."""
+    """Neutron's API. Methods block and raise the SDK's errors; a method that returns None did not find the object."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class NeutronClient:
         return None if row is None else _subnet(row)
 
     def subnets_of(self, network_id: str) -> list[Subnet]:
-        """The subnets of the network, at most :data:`SUBNETS_MAX`."""
+        """List the subnets of the network, at most :data:`SUBNETS_MAX`."""
         # The SDK returns a generator that requests page after page; islice ends it.
         found = islice(self._sdk.subnets(network_id=network_id), SUBNETS_MAX)
         return [_subnet(row) for row in found]
@@ -110,9 +110,9 @@ class NeutronClient:
         )
 
     def shared_networks(self, project_id: ProjectId, *, network_id: str | None = None) -> set[str]:
-        """Ids of other projects' networks that the project may use: shared with it or with all, and external ones.
+        """Return the ids of other projects' networks that the project may use: shared with it or with all, or external.
 
-        With ``network_id``, only that network is considered.
+        ``network_id``: only this network is considered.
         """
         # Neutron writes "all projects" as *. External networks have an RBAC policy, too, with another action.
         filters: dict[str, Any] = {"object_type": "network", "target_project_id": [project_id, "*"]}
@@ -154,12 +154,12 @@ class NeutronClient:
         )
 
     def port_ids(self, device_owner: str, device_id: str) -> list[str]:
-        """Ids of ports with this device owner and device id."""
+        """Return the ids of all ports with this device owner and device id."""
         rows = self._sdk.ports(device_owner=device_owner, device_id=device_id, fields=["id"])
         return [row.id for row in islice(rows, ITEMS_MAX)]
 
     def ports_there(self, port_ids: Sequence[str]) -> set[str]:
-        """The given port ids without the ids of ports that do not exist."""
+        """Return those of the port ids whose ports exist."""
         rows = self.documents("/ports", "ports", {"id": list(port_ids), "fields": ["id"]}, limit=ITEMS_MAX)
         return {row["id"] for row in rows}
 
@@ -182,7 +182,7 @@ class NeutronClient:
         )
 
     def update_port(self, port: PortState, options: PortOptions) -> bool:
-        """Set the port's options. False: the port was changed since it was read."""
+        """Set the port's options; returns False if the port was changed since it was read, and nothing was set."""
         changes: dict[str, Any] = {}
         if options.qos_policy_id != port.qos_policy_id:
             changes["qos_policy_id"] = options.qos_policy_id
@@ -202,14 +202,15 @@ class NeutronClient:
     def mark_port(self, port: PortState, mark: VipPort, binding_host: str) -> bool:
         """Set the port's name, owner and device id and, unless ``binding_host`` is empty, the host that it is bound to.
 
-        False: the port was changed since it was read.
+        Returns False if the port was changed since it was read, and nothing was set.
         """
         changes = {"name": mark.name, "device_owner": mark.device_owner, "device_id": mark.device_id}
         bound = {"binding:host_id": binding_host} if binding_host not in ("", port.binding_host) else {}
         return self._change_port(port, changes | bound)
 
     def unbind_port(self, port: PortState) -> bool:
-        """Unbind the port from its host. False: the port was changed since it was read."""
+        """Unbind the port from its host; returns False if the port was changed since it was read, and is still bound.
+        """
         return self._change_port(port, {"binding:host_id": ""})
 
     def _change_port(self, port: PortState, changes: Mapping[str, Any]) -> bool:
@@ -221,18 +222,18 @@ class NeutronClient:
         return True
 
     def _default_groups(self, project_id: ProjectId) -> tuple[str, ...]:
-        """The default security groups of the project."""
+        """Return the ids of the project's default security groups."""
         # Neutron has exactly one group of this name in each project.
         filters = {"project_id": project_id, "name": "default"}
         return tuple(row["id"] for row in self.documents("/security-groups", "security_groups", filters, limit=1))
 
     def usable_groups(self, project_id: ProjectId, group_ids: Sequence[str]) -> set[str]:
-        """Ids of the given security groups that the project owns or that are shared."""
+        """Return those of the security group ids that the project owns or that are shared with it."""
         rows = self.documents("/security-groups", "security_groups", {"id": list(group_ids)}, limit=ITEMS_MAX)
         return {row["id"] for row in rows if row["project_id"] == project_id or row.get("shared")}
 
     def delete_port(self, port_id: str) -> bool:
-        """Delete the port. False: it did not exist."""
+        """Delete the port; returns False if it did not exist."""
         try:
             # By default the SDK ignores a missing port, but callers need to know whether there was one.
             self._sdk.delete_port(port_id, ignore_missing=False)
@@ -256,11 +257,11 @@ class NeutronClient:
         )
 
     def subnets(self, subnet_ids: Sequence[str]) -> list[Subnet]:
-        """The subnets with the given ids, without missing ones."""
+        """List the subnets with these ids; missing ones are left out."""
         return [_subnet(row) for row in self._sdk.subnets(id=list(subnet_ids))]
 
     def ports_of(self, network_id: str, addresses: Sequence[str]) -> list[dict[str, Any]]:
-        """Neutron's documents of the network's ports that have one of these addresses."""
+        """List Neutron's JSON of the network's ports that have one of these addresses."""
         filters = {
             "network_id": network_id,
             "fixed_ips": [f"ip_address={address}" for address in addresses],
@@ -269,11 +270,12 @@ class NeutronClient:
         return self.documents("/ports", "ports", filters, limit=ITEMS_MAX)
 
     def agents_on(self, hosts: Sequence[str]) -> list[dict[str, Any]]:
-        """Neutron's documents of the agents on these hosts."""
+        """List Neutron's JSON of the agents on these hosts."""
         return self.documents("/agents", "agents", {"host": list(hosts)}, limit=ITEMS_MAX)
 
     def documents(self, path: str, key: str, query: Mapping[str, Any], *, limit: int) -> list[dict[str, Any]]:
-        """The first ``limit`` items of a list, as Neutron's JSON. ``key`` names the list in the response."""
+        """List the first ``limit`` items of a collection, as Neutron's JSON. ``key``: name of the list in the response.
+        """
         answer = self._sdk.get(path, params={**query, "limit": limit})
         sdk_errors.raise_from_response(answer)
         items: list[dict[str, Any]] = answer.json()[key]
@@ -281,7 +283,7 @@ class NeutronClient:
 
 
 def _get_or_none(get: Callable[[str], Any], object_id: str) -> Any:
-    """The object, or None if it does not exist.
+    """Get an object by id, or return None if it does not exist.
 
     Ids come from tenants and become part of a path, so ``.`` and ``..`` are refused.
     """

@@ -57,14 +57,18 @@ SET_ATTEMPTS = 5
 ADDRESS_TAKEN = ("IpAddressAlreadyAllocated", "IpAddressInUse")
 """Types of Neutron's errors for an address that another port has."""
 GRACE_SECONDS = 120.0
-"""A claim older than this, plus the calls' time-outs, that no stored load balancer holds belongs to a failed create."""
+"""Age (plus the calls' time-outs) from which a claim that no stored load balancer holds belongs to a failed create, so
+that its port is deleted.
+"""
 
 
 class Claims(Protocol):
-    """The part of the store that records claims on ports before the ports are created."""
+    """The part of the store that records claims: intents to create a port, stored before the port, so that a port of a
+    failed create can be found and deleted.
+    """
 
     async def claim_vip(self, claim: PortClaim, *, grace_seconds: float) -> None:
-        """Store a claim, which is due after ``grace_seconds`` unless a load balancer holds it."""
+        """Store a claim; after ``grace_seconds`` its port is deleted unless a load balancer holds the claim."""
         ...
 
     async def abandon_vip(self, claim: PortClaim) -> None:
@@ -77,7 +81,7 @@ class Claims(Protocol):
 
 
 class NeutronNetwork:
-    """VIP ports in Neutron. ``timeout_seconds`` bounds each operation on it."""
+    """The ``Network`` port over Neutron: each VIP is on a port. ``timeout_seconds`` bounds each operation."""
 
     def __init__(
         self,
@@ -88,7 +92,9 @@ class NeutronNetwork:
         timeout_seconds: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``claims`` records claims on ports of VIPs, ``device_ports`` claims on ports for addresses of devices."""
+        """Initialize the adapter. ``claims``: records claims on ports of VIPs; ``device_ports``: claims on ports for
+        addresses of devices.
+        """
         self._client = client
         self._claims = claims
         self._device_ports = device_ports
@@ -153,7 +159,7 @@ class NeutronNetwork:
 
     @property
     def has_ports(self) -> bool:
-        """True: ports are Neutron's."""
+        """True: VIPs are on ports of Neutron."""
         return True
 
     async def check_options(self, project_id: ProjectId, options: PortOptions) -> None:
@@ -200,7 +206,9 @@ class NeutronNetwork:
     async def find_vip(
         self, claim: PortClaim, *, project_id: ProjectId, subnet_id: str | None, additional: Collection[str] = ()
     ) -> VipPlan | None:
-        """Find the port by its marks. Raises :class:`NetworkUnavailable`."""
+        """Find the VIP's port by the name and owner that it was marked with; None if there is none. Raises
+        :class:`NetworkUnavailable`.
+        """
 
         def find() -> NeutronPort | None:
             found = (self._client.port(id_) for id_ in self._client.port_ids(claim.device_owner, claim.device_id))
@@ -211,7 +219,7 @@ class NeutronNetwork:
         return None if plan is None else replace(plan, claim=claim)
 
     async def release_vip(self, claim: PortClaim) -> bool:
-        """Delete the port of a claim, or unbind a tenant's own port. Returns whether there was one.
+        """Delete the port of a claim, or unbind the port if a tenant owns it. Returns whether there was a port.
 
         Raises :class:`NetworkUnavailable`, :class:`Conflict`.
         """
@@ -231,7 +239,7 @@ class NeutronNetwork:
             raise Conflict(f"Neutron refuses to delete the VIP's port: {error}") from error
 
     async def ports_there(self, port_ids: Collection[str]) -> frozenset[str]:
-        """Ids of the given ports that exist. Raises :class:`NetworkUnavailable`."""
+        """Return those of the port ids whose ports exist. Raises :class:`NetworkUnavailable`."""
         return frozenset(await self._read(lambda: find_ports(self._client, port_ids)))
 
     async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
@@ -265,7 +273,8 @@ class NeutronNetwork:
         return await self._read(lambda: read_facts(self._client, subnet_ids))
 
     async def find_hosts(self, network_id: str, addresses: Collection[str]) -> Mapping[str, MemberHost]:
-        """MAC address and tunnel end point of the host of each member. Raises :class:`NetworkUnavailable`."""
+        """Return ``{member address: MAC address and its host's tunnel end point}``. Raises :class:`NetworkUnavailable`.
+        """
         return await self._read(lambda: find_hosts(self._client, network_id, addresses))
 
     async def take_address(self, wanted: DevicePort) -> TakenAddress:
@@ -295,8 +304,8 @@ class NeutronNetwork:
     async def find_adoptable(
         self, network_id: str, wanted: Collection[FoundAddress]
     ) -> Mapping[FoundAddress, PortClaim]:
-        """Find ports of F5's agent to adopt: of its owner, named like the object on the devices, with that address
-        only.
+        """Find ports of F5's agent to adopt: those with its owner, named like the object on the devices, and with that
+        address only.
         """
         found = await self._read(lambda: former_ports(self._client, network_id, [each.address for each in wanted]))
         claims = {}
@@ -340,11 +349,11 @@ class NeutronNetwork:
             raise Invalid(str(error)) from error
 
     def close(self) -> None:
-        """Start no more calls."""
+        """Refuse calls that start from now on."""
         self._calls.close()
 
     async def _read(self, work: Callable[[], T]) -> T:
-        """The result of ``work``, whose requests only a misconfigured Neutron refuses.
+        """Return the result of ``work``, which only reads: Neutron refuses that only if it is misconfigured.
 
         Raises :class:`NetworkUnavailable`.
         """
@@ -369,7 +378,9 @@ class NeutronNetwork:
         wanted: Address | None,
         permitted: VipNetworks,
     ) -> list[Subnet]:
-        """The named subnet, or the network's subnets in the order in which they are tried. Raises :class:`NotFound`."""
+        """Return the named subnet, or the network's subnets in the order in which they are tried. ``permitted``:
+        networks and subnets that a VIP may be on. Raises :class:`NotFound`.
+        """
         if subnet_id:
             subnet = self._client.subnet(subnet_id)
             if subnet is None or not self._may_use_network(project_id, subnet.network_id, subnet.project_id):
@@ -384,14 +395,17 @@ class NeutronNetwork:
         return subnets_of_network(network, self._client.subnets_of(network_id), wanted, permitted)
 
     def _may_use_network(self, project_id: ProjectId | None, network_id: str, owner_id: str | None) -> bool:
-        """Whether the project may use the network: it owns the network or subnet, or the network is shared with it.
+        """Whether the project may use the network: the project is the owner (``owner_id``, of the network or subnet),
+        or the network is shared with it.
 
         ``project_id`` None: any project.
         """
         return project_id in (None, owner_id) or bool(self._client.shared_networks(project_id, network_id=network_id))
 
     def _unbind(self, port_id: str) -> bool:
-        """Unbind the tenant's port, unless the tenant uses it for something else already. False: it does not exist."""
+        """Unbind the tenant's port, unless the tenant already uses it for something else. Returns False if the port
+        does not exist.
+        """
 
         def unbind_it(port: PortState) -> bool:
             return bool(port.device_id) or not port.binding_host or self._client.unbind_port(port)
@@ -399,7 +413,8 @@ class NeutronNetwork:
         return self._change_port(port_id, unbind_it, what="the VIP's port")
 
     def _change_port(self, port_id: str, change: Callable[[PortState], bool], *, what: str) -> bool:
-        """Repeat ``change`` with the port's current state until it returns True. False: there is no such port.
+        """Repeat ``change`` with the port's current state until it returns True. Returns False if there is no such
+        port. ``what``: the change, for errors.
 
         Raises :class:`NetworkUnavailable` after :data:`SET_ATTEMPTS`.
         """
@@ -435,9 +450,9 @@ class NeutronNetwork:
     async def _create_claimed_port(
         self, claims: Claims, claim: PortClaim, make: Callable[[], NeutronPort]
     ) -> NeutronPort:
-        """Create a port by ``make`` after its claim was stored.
+        """Store the claim, then create its port by ``make``.
 
-        Raises :class:`NeutronRefused`, :class:`NetworkUnavailable`; a port that was created nevertheless is deleted
+        Raises :class:`NeutronRefused`, :class:`NetworkUnavailable`; if the port was created nevertheless, it is deleted
         later.
         """
         until_seconds = self._monotonic() + self._grace_seconds  # from before the claim is stored
@@ -467,7 +482,7 @@ class NeutronNetwork:
 
 
 def _refuse(error: NeutronRefused, plan: VipPlan) -> NoReturn:
-    """Raise the tenant's error for a port that Neutron refused."""
+    """Raise the error that the tenant gets for a port that Neutron refused to create."""
     if error.kind in ADDRESS_TAKEN:
         wanted = ", ".join(each.address for each in (plan, *plan.additional) if each.address is not None)
         taken = f"VIP address {wanted} is in use on network {plan.network_id}."

@@ -10,7 +10,7 @@ from evenkeel.core.kit.errors import EvenKeelError, NetworkUnavailable
 
 MAX_MESSAGE_CHARACTERS = 300
 _NOT_FOR_CALLERS = frozenset({401, 403, 408, 429})
-"""Caused by the controller's credentials or Neutron's state, not by the tenant."""
+"""Statuses caused by the controller's credentials or Neutron's state, not by the tenant's request."""
 
 FOREIGN = (sdk_errors.SDKException, auth_errors.ClientException, requests.RequestException)
 """All errors that the SDK raises."""
@@ -38,7 +38,7 @@ def translate(error: Exception) -> NoReturn:
 
 
 def _reason(error: sdk_errors.HttpException) -> tuple[str, str]:
-    """Neutron's name of the error, and its text."""
+    """Return Neutron's stable name of the error, and the error's text."""
     try:
         body = error.response.json()["NeutronError"]  # type: ignore[union-attr]
         return str(body["type"]), str(body["message"])[:MAX_MESSAGE_CHARACTERS]

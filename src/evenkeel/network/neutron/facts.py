@@ -19,7 +19,7 @@ TYPES = frozenset(each.value for each in NetworkType)
 
 
 def read_facts(client: NeutronClient, subnet_ids: Collection[str]) -> NetworkFacts:
-    """Subnets, their networks, and the reasons for networks that devices cannot be attached to.
+    """Read the subnets and their networks, and the reasons why devices cannot be attached to some of these.
 
     Sends two list requests for each 100 subnets.
     """
@@ -70,7 +70,8 @@ def _network(row: Mapping[str, Any]) -> DeclaredNetwork:
 
 
 def find_hosts(client: NeutronClient, network_id: str, addresses: Collection[str]) -> dict[str, MemberHost]:
-    """MAC address and tunnel end point of each member, by address; empty where Neutron has no port or agent.
+    """Return ``{member address: MAC address and its host's tunnel end point}``; empty values where Neutron has no port
+    or agent.
 
     Sends one list request for each 100 members, and one for each 100 hosts.
     """
@@ -89,7 +90,8 @@ def find_hosts(client: NeutronClient, network_id: str, addresses: Collection[str
 
 
 def former_ports(client: NeutronClient, network_id: str, addresses: Collection[str]) -> dict[tuple[str, str, str], str]:
-    """Ids of ports that F5's agent created for itself, with one address each, by (name, subnet id, address).
+    """Return ``{(name, subnet id, address): port id}`` of ports that F5's agent created for itself, with one address
+    each.
 
     Sends one list request for each 100 addresses.
     """
@@ -103,7 +105,7 @@ def former_ports(client: NeutronClient, network_id: str, addresses: Collection[s
 
 
 def find_ports(client: NeutronClient, port_ids: Collection[str]) -> set[str]:
-    """Ids of the given ports that exist; one list request for each 100.
+    """Return those of the port ids whose ports exist; sends one list request for each 100.
 
     Missing ports are requested a second time, because a node of Neutron's database may lag behind.
     """
@@ -119,7 +121,7 @@ def _canonical_text(address: str) -> str:
 
 
 def _vteps(client: NeutronClient, hosts: Iterable[str]) -> dict[str, str]:
-    """Tunnel end points of hosts, as their agents report them."""
+    """Return ``{host: tunnel end point}``, as the hosts' Neutron agents report it."""
     found = {}
     for some in _batches(hosts):
         for row in client.agents_on(some):

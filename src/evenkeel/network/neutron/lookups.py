@@ -41,7 +41,7 @@ Document = dict[str, Any]
 def look_up(
     client: NeutronClient, kind: LookUp, filters: Mapping[str, Sequence[str]], project_id: ProjectId | None
 ) -> tuple[Document, ...]:
-    """The matching objects, at most :data:`SHOWN_MAX`. ``project_id`` None: of every project. Blocks."""
+    """Return the matching objects, at most :data:`SHOWN_MAX`. ``project_id`` None: objects of every project. Blocks."""
     queries = _queries(client, kind, project_id)
     # By id: an object of the project may also be shared with it, and would be listed twice.
     found = {row["id"]: row for query in queries for row in _call(client, kind, filters, query)}
@@ -66,7 +66,7 @@ def _call(
 
 
 def _queries(client: NeutronClient, kind: LookUp, project_id: ProjectId | None) -> list[Document]:
-    """Filters of the requests to Neutron: one for the project's own objects, and one for objects shared with it."""
+    """Return the filters of the requests to Neutron: for the project's own objects, and for objects shared with it."""
     if project_id is None:
         return [{}]
     own: Document = {"project_id": [project_id]}

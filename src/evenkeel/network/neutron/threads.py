@@ -23,8 +23,9 @@ class NeutronCalls(BlockingCalls):
         )
 
     async def run(self, work: Callable[[], T]) -> T:
-        """The result of ``work``. Raises :class:`NetworkUnavailable` (also if the queue is full, or no answer came in
-        time; then it may still be carried out) and :class:`NeutronRefused`.
+        """Run ``work`` in a thread and return its result. Raises :class:`NeutronRefused`, and
+        :class:`NetworkUnavailable`, also if the queue is full, or no answer came in time: then the work may still be
+        carried out.
         """
         try:
             return await super().run(work)

@@ -19,10 +19,11 @@ from evenkeel.network.neutron.client import NeutronNetworkInfo, NeutronPort
 def subnets_of_network(
     network: NeutronNetworkInfo, subnets: Sequence[Subnet], wanted: Address | None, permitted: VipNetworks
 ) -> list[Subnet]:
-    """The network's subnets that the VIP can be allocated in, in the order in which they are tried; at least one.
+    """Return the network's subnets in which the VIP can be allocated, in the order in which they are tried; at least
+    one.
 
-    The subnet that contains ``wanted``; without it, IPv4 subnets first. ``permitted``: those that a VIP may
-    be on. Raises :class:`Invalid`.
+    With ``wanted`` it is the subnet that contains this address; without, IPv4 subnets come first. ``permitted``:
+    networks and subnets that a VIP may be on. Raises :class:`Invalid`.
     """
     # Subnets that the network does not list were added after it was read, and come last.
     order = {subnet_id: place for place, subnet_id in enumerate(network.subnet_ids)}
@@ -65,7 +66,9 @@ def plan_more(subnet: Subnet, wanted: Address | None) -> VipPlan:
 
 
 def more_on_port(port: NeutronPort, plan: VipPlan, additional: Sequence[WantedVip]) -> tuple[VipPlan, ...]:
-    """Plan additional VIPs on addresses of the tenant's port. Raises :class:`Invalid` for an address that it lacks."""
+    """Plan additional VIPs on addresses of the tenant's port. Raises :class:`Invalid` for an address that the port
+    lacks.
+    """
     chosen: list[VipPlan] = []
     for each in additional:
         if each.subnet_id in {plan.subnet_id, *(other.subnet_id for other in chosen)}:
@@ -86,8 +89,8 @@ def more_on_port(port: NeutronPort, plan: VipPlan, additional: Sequence[WantedVi
 
 
 def plan_on_made_port(port: NeutronPort, subnet_id: str | None, additional: Collection[str]) -> VipPlan | None:
-    """Plan a VIP on a port that was created for it, with the subnets that were requested. None: it lacks an address in
-    one of them.
+    """Plan a VIP on the port that was created for it earlier, on the requested subnets. None: the port has no address
+    on one of them.
     """
     addresses = dict(port.addresses)
     first = subnet_id or next((each for each in addresses if each not in additional), "")
@@ -116,7 +119,7 @@ def plan_on_port(
 
 
 def check_port(port: NeutronPort, plans: Sequence[VipPlan], permitted: VipNetworks) -> None:
-    """Raises :class:`Invalid` if no VIP may be on a subnet of the tenant's port."""
+    """Raise :class:`Invalid` if no VIP may be on a subnet of the tenant's port."""
     for plan in plans:
         permitted.check(network_id=plan.network_id, subnet_id=plan.subnet_id, field="vip_port_id", value=port.id)
 

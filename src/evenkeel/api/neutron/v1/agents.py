@@ -12,7 +12,7 @@ from evenkeel.core.resources.model import Pool
 
 
 async def hosting(services: Services, call: Call) -> Answer:
-    """Handle the request for a pool's agent: the one that serves it, else its home; null if there is none."""
+    """Handle GET of a pool's agent: the agent that serves the pool, else its home agent; null if there is none."""
     pool: Pool = await services.tenants.get(Pool, object_id(call, POOLS.title), project_id=call.caller.scope)
     found = await acting_agent(services, pool.load_balancer_id)
     return json_answer(None if found is None else {"agent": agent_view(found, V1_TYPE)})

@@ -30,7 +30,9 @@ async def shareable_monitor(services: Services, call: Call, monitor_id: str) -> 
 
 
 async def check_fit(services: Services, call: Call, pool: Pool, monitor: SharedMonitor) -> None:
-    """Check that the pool's provider supports the monitor, and in such a pool. Raises :class:`Unsupported`."""
+    """Check that the pool's provider supports this type of monitor for a pool of this protocol. Raises
+    :class:`Unsupported`.
+    """
     check_monitored(pool.protocol, monitor.type)
     served = await services.providers.provider_of(Pool, pool.id, call.caller.scope)
     served.refuse(monitor_problems(served.table, asdict(monitor)))

@@ -54,7 +54,7 @@ def _row(wanted: V1HealthMonitorNew, project_id: ProjectId, monitor_id: str) -> 
 
 
 def _defaults_of(monitor_type: str) -> dict[str, Any]:
-    """Return the values that null stands for, by attribute."""
+    """Return ``{attribute: value}`` of a monitor type: the value that replaces null in a request."""
     return {**http_defaults(monitor_type), "admin_state_up": True}
 
 

@@ -36,7 +36,7 @@ class Collection(TenantResource, kw_only=True):
     """One kind of LBaaS v1's objects, with Octavia's name for it in policy rules."""
 
     read: Read
-    """Function that lists the objects, and that one is read by, too."""
+    """Function that reads a page of the objects; a single object is read as a page filtered by its id."""
 
 
 VIPS = Collection(

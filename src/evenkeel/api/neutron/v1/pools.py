@@ -78,7 +78,7 @@ def _tree(wanted: V1PoolNew, project_id: ProjectId, provider: str, root_id: str,
 
 
 def _in_pool(monitor: SharedMonitor, pool: Pool, new_id: str) -> HealthMonitor:
-    """Convert a shared monitor to the health monitor that represents it in a pool."""
+    """Return a health monitor of the pool with the attributes of the shared monitor; ``new_id``: id of the copy."""
     return HealthMonitor(
         id=new_id,
         pool_id=pool.id,

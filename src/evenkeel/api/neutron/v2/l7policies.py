@@ -92,8 +92,8 @@ async def modify_rule(
 
 
 def checked_rule(wanted: Rule, kind: str, value: str) -> Rule:
-    """Return the rule, an empty key being none. Raises :class:`NeutronRefusal`, of the types that
-    LBaaS v2 has for it.
+    """Return the rule with an empty key replaced by None. Raises :class:`NeutronRefusal`, with LBaaS v2's error type
+    for each defect.
     """
     if value == "":
         refused = "L7RuleInvalidCookieValue" if kind == "COOKIE" else "L7RuleInvalidHeaderValue"

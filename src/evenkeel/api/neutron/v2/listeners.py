@@ -39,7 +39,7 @@ _PAIRS = {"HTTP": "HTTP", "TCP": "TCP", "HTTPS": "HTTPS", TLS_PROTOCOL: "HTTP"}
 
 
 def check_pair(listener_protocol: str, pool_protocol: str) -> None:
-    """Check that a listener and its pool have two protocols that fit in LBaaS v2. Raises
+    """Check that LBaaS v2 allows a pool of this protocol behind a listener of that protocol. Raises
     :class:`NeutronRefusal` (409).
     """
     wanted = _PAIRS.get(listener_protocol)
@@ -53,7 +53,7 @@ def check_pair(listener_protocol: str, pool_protocol: str) -> None:
 
 
 async def _pool_on(services: Services, call: Call, pool_id: str, named: str | None) -> Pool:
-    """Return the pool, which must be of the load balancer ``named`` if one is."""
+    """Return the pool. ``named``: load balancer that the request names, which must be the pool's; None: any."""
     pool: Pool = await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
     if named not in (None, pool.load_balancer_id):
         raise different_load_balancers()

@@ -41,8 +41,8 @@ L7RULES = _with_view(octavia.L7RULES, showing.l7rule_view)
 
 
 def body_as(kind: Callable[..., T], body: Any, **others: Any) -> T:
-    """Convert the request to Octavia's form: attributes with the same name mean the same in both; ``others`` are
-    passed.
+    """Convert an LBaaS v2 request to Octavia's ``kind`` by copying attributes of the same name; ``others``: values of
+    further attributes.
     """
     names: tuple[str, ...] = kind.__struct_fields__  # type: ignore[attr-defined]
     values = {name: getattr(body, name) for name in body.__struct_fields__ if name in names}

@@ -163,7 +163,9 @@ def l7policy_attributes(row: L7Policy) -> dict[str, Any]:
 
 
 def l7policy_made(row: L7Policy) -> views.V2L7PolicyView:
-    """Show an L7 policy as the response to its create request does."""
+    """Show an L7 policy as the response to its create request does: with ``redirect_url`` even if it redirects to a
+    pool.
+    """
     return views.V2L7PolicyView(**l7policy_attributes(row), rules=refs(row.rule_ids))
 
 

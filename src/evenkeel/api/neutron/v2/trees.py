@@ -113,7 +113,7 @@ class V2StatusTree(View, kw_only=True):
 
 
 class _Shown(NamedTuple):
-    """The view of an object, and whether the object works."""
+    """The view of an object, and whether the object works (``good``), which decides on its parents' statuses."""
 
     view: Any
     good: bool
@@ -209,7 +209,9 @@ def _is_provisioned(row: Any) -> bool:
 def _statuses(
     row: LoadBalancer | Listener | Pool | Member, disabled: bool, parts: Iterable[bool]
 ) -> tuple[dict[str, str], bool]:
-    """Return the statuses of an object, and whether it works; a disabled object counts as working."""
+    """Return ``({attribute: status}, whether the object works)``; ``parts``: whether each of its children works. A
+    disabled object counts as working.
+    """
     status = operating_status(row)
     if disabled:
         status = DISABLED

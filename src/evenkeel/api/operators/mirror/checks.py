@@ -25,14 +25,14 @@ class MetadataList(Value):
 
 
 async def check(services: Services, call: Call, body: MirrorCheck) -> Answer:
-    """Handle POST /mirror/check."""
+    """Handle POST /mirror/check: check that an object can be served, before the other system stores it."""
     options_of(call, ())
     await check_operation(services, body)
     return NO_CONTENT
 
 
 async def check_flavor(services: Services, call: Call, body: MetadataCheck) -> Answer:
-    """Handle POST /mirror/check-flavor."""
+    """Handle POST /mirror/check-flavor: check the metadata of a flavor."""
     options_of(call, ())
     data = msgspec.json.encode(body.metadata).decode()
     await check_profile(services, FlavorProfile(id="", name="", provider_name=body.provider, flavor_data=data))
@@ -40,7 +40,7 @@ async def check_flavor(services: Services, call: Call, body: MetadataCheck) -> A
 
 
 async def check_zone(services: Services, call: Call, body: MetadataCheck) -> Answer:
-    """Handle POST /mirror/check-availability-zone."""
+    """Handle POST /mirror/check-availability-zone: check the metadata of an availability zone."""
     options_of(call, ())
     data = msgspec.json.encode(body.metadata).decode()
     row = AvailabilityZoneProfile(id="", name="", provider_name=body.provider, availability_zone_data=data)
@@ -49,14 +49,16 @@ async def check_zone(services: Services, call: Call, body: MetadataCheck) -> Ans
 
 
 async def flavor_metadata(services: Services, call: Call) -> Answer:
-    """Handle GET /mirror/flavor-metadata; empty if anything is allowed."""
+    """Handle GET /mirror/flavor-metadata: list the settings that flavors may contain; empty if anything is allowed."""
     provider = provider_of(options_of(call, ("provider",)))
     table = services.providers.capabilities_of(await services.providers.device_driver_of(provider))
     return _settings(table.flavor_metadata or {})
 
 
 async def zone_metadata(services: Services, call: Call) -> Answer:
-    """Handle GET /mirror/availability-zone-metadata."""
+    """Handle GET /mirror/availability-zone-metadata: list the settings that zones may contain; empty if anything is
+    allowed.
+    """
     provider = provider_of(options_of(call, ("provider",)))
     table = services.providers.capabilities_of(await services.providers.device_driver_of(provider))
     return _settings(zone_settings(table))

@@ -18,7 +18,7 @@ from evenkeel.core.kit.values import Value
 
 
 class PutView(Value):
-    """A load balancer as it is after a write."""
+    """The state of a mirrored load balancer after a write."""
 
     id: str
     revision: int
@@ -38,7 +38,7 @@ class StatusList(Value):
 
 
 class StatisticsList(Value):
-    """Totals of listeners that have any."""
+    """Traffic totals of the listeners for which there are any."""
 
     listeners: tuple[ListenerTotals, ...]
 

@@ -27,11 +27,11 @@ class VipPortView(Value):
     subnet_id: str
     ip_address: str
     additional_vips: tuple[AllocatedVip, ...]
-    """In the order of the request."""
+    """Additional VIPs, in the order of the request."""
 
 
 class UnusedPorts(Value):
-    """Load balancers with ports that are not used yet, longest first; at most 500."""
+    """Load balancers whose port is not used yet, the longest unused first; at most 500."""
 
     ids: tuple[LoadBalancerId, ...]
 

@@ -1,4 +1,4 @@
-"""Flavors and availability zones: what stands here for those of a source."""
+"""Flavors and availability zones of a source, each replaced by one of ours."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -12,11 +12,11 @@ _NOT_SHOWN = (403, 404)
 
 
 class EntryKind(NamedTuple):
-    """A kind of catalogue entry, with the names that Octavia's API gives it, here and at the source."""
+    """Flavors or availability zones: the names that Octavia's API has for this kind, both here and at the source."""
 
     title: str
     option: str
-    """The command's option that maps entries."""
+    """The command's option by which operators map entries of the source to ours."""
     path: str
     key: str
     profiles_path: str
@@ -25,7 +25,7 @@ class EntryKind(NamedTuple):
     data: str
     """Attribute of a profile with the settings."""
     identity: str
-    """Attribute by which load balancers name an entry."""
+    """Attribute by which load balancers refer to an entry: a flavor's id, a zone's name."""
 
 
 FLAVORS = EntryKind(
@@ -58,20 +58,20 @@ class OfferedEntry(NamedTuple):
     identity: str
     name: str
     provider: str = ""
-    """Id of the entry at the source; empty: unknown."""
+    """Provider of the entry; empty: unknown."""
     data: str = ""
     enabled: bool = True
 
 
 class ChosenEntry(NamedTuple):
-    """An entry of the source that load balancers use, with what stands here for it."""
+    """A flavor or availability zone of the source that load balancers use, with ours that replaces it."""
 
     kind: EntryKind
     entry: OfferedEntry
     choice: Choice
 
     def as_json(self) -> dict[str, Any]:
-        """Return the entry as programs get it with ``--json``."""
+        """Return the entry and its replacement for the command's JSON output."""
         return {
             "kind": self.kind.title,
             "id": self.entry.identity,
@@ -91,7 +91,9 @@ class ChosenEntry(NamedTuple):
 
 
 class EntryChooser:
-    """Chooses for entries of one kind; :attr:`used` has those that were requested."""
+    """Chooses which of our entries replaces an entry of the source, for one kind; :attr:`used` has those that were
+    requested.
+    """
 
     def __init__(
         self,
@@ -102,8 +104,9 @@ class EntryChooser:
         given: Mapping[str, str],
         provider: str,
     ) -> None:
-        """Initialize. ``source``, ``ours``: all entries; ``given``: names or ids here by names or ids there;
-        ``provider``: our environment. Raises :class:`UsageError` for a name in ``given`` that does not exist.
+        """Initialize the chooser. ``source``, ``ours``: all entries by identity; ``given``: the operator's mapping,
+        from names or ids at the source to ours; ``provider``: our environment. Raises :class:`UsageError` for a name in
+        ``given`` that does not exist.
         """
         self._kind = kind
         self._source = source
@@ -113,7 +116,7 @@ class EntryChooser:
         self.used: dict[str, ChosenEntry] = {}
 
     def choose(self, identity: str) -> Choice:
-        """Return what stands here for the entry: what the operator gave, else ours with its name."""
+        """Return our replacement for the source's entry: the one that the operator gave, else ours with the same name."""
         if identity not in self.used:
             entry = self._source.get(identity) or OfferedEntry(identity, "" if self._kind is FLAVORS else identity)
             self.used[identity] = ChosenEntry(self._kind, entry, self._choice(entry))
@@ -142,7 +145,9 @@ class EntryChooser:
 
 
 def _only_identity(entries: Iterable[OfferedEntry], name: str, place: str) -> str:
-    """The identity of the only entry with this identity or name. Raises :class:`UsageError`."""
+    """Return the identity of the only entry with this identity or name. Raises :class:`UsageError` if none or several
+    match.
+    """
     entries = tuple(entries)
     found = [each for each in entries if each.identity == name] or [each for each in entries if each.name == name]
     if len(found) != 1:
@@ -163,10 +168,11 @@ def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
 
 
 def entries(api: OctaviaApi, kind: EntryKind) -> dict[str, OfferedEntry]:
-    """Read all entries by identity; settings and providers only where the administrator asks.
+    """Read all entries of a kind, ``{identity: entry}``; settings and providers only where an administrator is logged
+    in.
 
-    An API that has none of the kind, as older releases, or does not show them has no entries. Raises
-    :class:`BadSource`, and the client's errors.
+    An API that lacks the kind, like older releases, or does not show it has no entries. Raises :class:`BadSource`, and
+    the client's errors.
     """
     profiles = {row["id"]: row for row in _shown(api, kind.profiles_path, kind.profiles_key)}
     found: dict[str, OfferedEntry] = {}

@@ -79,7 +79,9 @@ class ImportOctavia(ApiCommand):
             raise ApiRefused(0, str(error)) from None
 
     def _import(self, parsed_args: Namespace) -> None:
-        """Read, import and show. Raises :class:`BadSource` and the client's errors."""
+        """Read the source, import its load balancers and show the outcome. Raises :class:`BadSource` and the client's
+        errors.
+        """
         _check(parsed_args)
         client = source_client(
             parsed_args.source_url,
@@ -125,8 +127,8 @@ class ImportOctavia(ApiCommand):
 
 
 class _Shown:
-    """Results of a run. ``tell``: function that prints lines immediately, because an import of many takes minutes and
-    may be interrupted; None: nothing is printed before the end.
+    """Collected results of one import. ``tell``: prints lines at once, because an import of many load balancers takes
+    minutes and may be interrupted; None: nothing is printed before the end.
     """
 
     def __init__(self, tell: Callable[[Iterable[str]], None] | None) -> None:
@@ -158,11 +160,13 @@ class _Shown:
 
     @property
     def has_problems(self) -> bool:
-        """Whether the operator has to look at something."""
+        """Whether something was refused or differs, so that the operator has to look."""
         return went_wrong(self._tally.outcomes) or any(row.outcome == REFUSED for row in self._quotas)
 
     def last_lines(self, *, attributes: bool) -> Iterator[str]:
-        """The tables and the summary."""
+        """Yield the lines after all load balancers: tables of counts, with ``attributes`` also by attribute, and the
+        summary.
+        """
         yield ""
         yield from self._tally.lines(attributes=attributes)
         yield ""
@@ -173,7 +177,7 @@ class _Shown:
             yield "held ones are as they were: --yes brings them up to date"
 
     def as_json(self) -> dict[str, Any]:
-        """All of it for programs."""
+        """Return all results for the command's JSON output."""
         return {
             "loadbalancers": self._load_balancers,
             "catalogue": [each.as_json() for each in self._catalogue],
@@ -184,7 +188,7 @@ class _Shown:
 
 
 def _check(parsed_args: Namespace) -> None:
-    """Check options together. Raises :class:`UsageError`."""
+    """Check that the options fit together. Raises :class:`UsageError`."""
     if parsed_args.source_url and parsed_args.os_cloud:
         raise UsageError("--source-url and --os-cloud name two sources: give one")
     if parsed_args.source_timeout <= 0:

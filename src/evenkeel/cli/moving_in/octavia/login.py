@@ -1,4 +1,4 @@
-"""Where the API of a source is, and who asks it: a URL without login, or a catalogue as ``openstack`` finds it.
+"""Address of a source's API and login there: a URL without login, or a cloud that is found like ``openstack`` finds it.
 
 Clouds come from ``OS_*``, ``OS_CLOUD`` and ``clouds.yaml`` through openstacksdk, which is needed for them alone.
 """
@@ -13,7 +13,7 @@ _VERSIONS = ("/v2.0", "/v2")
 
 
 class SourceEndpoint(NamedTuple):
-    """The root URL of an Octavia and the headers by which it knows who asks."""
+    """The root URL of an Octavia, and the authentication headers for it."""
 
     url: str
     headers: dict[str, str]
@@ -23,9 +23,10 @@ class SourceEndpoint(NamedTuple):
 def source_client(
     url: str | None, cloud: str | None, *, ca_file: str | None, timeout_seconds: float, service_type: str = SERVICE_TYPE
 ) -> Client:
-    """Return a client of the source: ``url`` without a login, else the cloud of this name, or of ``OS_*`` if None.
+    """Return a client of the source: at ``url`` without a login, else with the login of the cloud ``cloud``; None: the
+    cloud in ``OS_*``.
 
-    ``ca_file``: CA certificates that verify it where the cloud names none. Raises
+    ``ca_file``: CA certificates that verify the source where the cloud names none. Raises
     :class:`evenkeel.cli.client.ClientError`.
     """
     place = SourceEndpoint(url, {}) if url else place_of(cloud, service_type)
@@ -38,8 +39,8 @@ def source_client(
 
 
 def place_of(cloud: str | None, service_type: str = SERVICE_TYPE) -> SourceEndpoint:
-    """Log in to the cloud of this name, or to that of ``OS_*`` if None. Raises :class:`ApiRefused`,
-    :class:`UsageError`.
+    """Log in to the cloud of this name (None: the one in ``OS_*``), and return the endpoint of its service. Raises
+    :class:`ApiRefused`, :class:`UsageError`.
     """
     region_of = _openstack()
     try:
@@ -69,6 +70,6 @@ def _openstack() -> Callable[[str | None], Any]:
 
 
 def _without_version(url: str) -> str:
-    """The root: catalogues may hold URLs that end in a version."""
+    """Return the root URL: catalogues may hold URLs that end in an API version."""
     url = url.rstrip("/")
     return next((url.removesuffix(version) for version in _VERSIONS if url.endswith(version)), url)

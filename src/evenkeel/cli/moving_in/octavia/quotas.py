@@ -1,4 +1,4 @@
-"""Quotas of projects: those of a source become ours where they differ."""
+"""Import of projects' quotas: where a source's limits differ, ours are set to them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -12,17 +12,17 @@ LIMIT_MAX = 2_000_000_000
 
 
 class QuotaRow(NamedTuple):
-    """The outcome for one project."""
+    """The outcome of the import of one project's quotas."""
 
     project_id: str
     outcome: str
     """``new``, ``imported``, ``present`` or ``refused``."""
     changes: Mapping[str, tuple[int, int]] = {}
-    """Our limit before and after, by kind of object, where they differ."""
+    """``{kind of object: (our limit before, our limit after)}`` of limits that differ."""
     remarks: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Return the quota as programs get it with ``--json``."""
+        """Return the outcome for the command's JSON output."""
         changes = {kind: {"from": before, "to": after} for kind, (before, after) in self.changes.items()}
         return {
             "project_id": self.project_id,
@@ -32,14 +32,14 @@ class QuotaRow(NamedTuple):
         }
 
     def lines(self) -> Iterator[str]:
-        """Lines that show it."""
+        """Yield the lines that show the outcome."""
         told = ", ".join(f"{kind} {_word(old)} -> {_word(new)}" for kind, (old, new) in self.changes.items())
         yield f"{self.outcome:<9}quotas of project {self.project_id}" + (f": {told}" if told else "")
         yield from (f"  {remark}" for remark in self.remarks)
 
 
 class DefaultQuota(NamedTuple):
-    """A default quota that is not the same at the source and here."""
+    """A default quota with different limits at the source and here."""
 
     kind: str
     there: int
@@ -50,7 +50,9 @@ class DefaultQuota(NamedTuple):
 
 
 def different_defaults(source: OctaviaApi, ours: OctaviaApi) -> list[DefaultQuota]:
-    """Compare the quotas of projects without their own. Raises :class:`BadSource`, and the client's errors."""
+    """Return the default quotas, for projects without their own, that differ at the source and here. Raises
+    :class:`BadSource`, and the client's errors.
+    """
     (there, _), (here, _) = (_limits(api.one("/quotas/defaults", "quota")) for api in (source, ours))
     return [
         DefaultQuota(kind, there[kind], here[kind])
@@ -62,7 +64,8 @@ def different_defaults(source: OctaviaApi, ours: OctaviaApi) -> list[DefaultQuot
 def import_quotas(
     source: OctaviaApi, ours: OctaviaApi, client: Client, *, project_id: str | None, apply: bool
 ) -> Iterator[QuotaRow]:
-    """Compare the quotas of each project that has its own, or of one project, with ours; with ``apply`` set ours.
+    """Compare the quotas of each project that has its own at the source (or of one project) with ours, and yield the
+    outcomes; with ``apply`` set our limits.
 
     Raises :class:`BadSource`, and the client's errors for what cannot be read.
     """
@@ -92,7 +95,7 @@ def _imported(row: Row, ours: OctaviaApi, client: Client, *, apply: bool) -> Quo
 
 
 def _limits(row: Row) -> tuple[dict[str, int], tuple[str, ...]]:
-    """The limits that ours can be, and remarks on others."""
+    """Return the source's limits that are valid here, by kind of object, and remarks on the others."""
     limits: dict[str, int] = {}
     remarks = []
     for kind in KINDS:

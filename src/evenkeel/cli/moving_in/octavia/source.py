@@ -18,22 +18,22 @@ LBAAS = "/v2.0/lbaas"
 PAGE_ROWS = 1000
 PAGES_MAX = 1000
 _IDENTITIES = {"quotas": "project_id", "availability_zones": "name"}
-"""Attribute after which the next page of a list continues, by the list's name; ``id`` of others."""
+"""Attribute by which a list's next page is requested, by the list's name; ``id`` for other lists."""
 _ALIASES = {"amphora": ("octavia",)}
-"""Other names of a provider: Octavia shows its first load balancers, which have none, as those of ``octavia``."""
+"""Other names of a provider: Octavia shows its oldest load balancers, stored without a provider, under ``octavia``."""
 PROJECTS_ASKED_ONE_BY_ONE_MAX = 20
-"""With more projects than these, lists of all projects are read."""
+"""Most projects for which lists are read project by project; for more projects the lists of all projects are read."""
 
 
 class Wanted(NamedTuple):
     """Filter of the load balancers that are read."""
 
     provider: str | None = None
-    """The source's provider that serves them; None: any."""
+    """The source's provider that serves the load balancers; None: any."""
     project_id: str | None = None
-    """The project that owns them; None: all projects that the source shows."""
+    """The project that owns the load balancers; None: all projects that the source shows."""
     ids: tuple[str, ...] = ()
-    """Only these, whatever serves them; empty: all."""
+    """Ids of the only load balancers to read, whatever serves them; empty: all."""
 
     def takes(self, provider: object) -> bool:
         """Whether load balancers of the provider are wanted."""
@@ -45,21 +45,21 @@ class Found(NamedTuple):
 
     load_balancers: tuple[Row, ...]
     listeners: Mapping[str, Row] = {}
-    """By id, like pools, health monitors and L7 policies."""
+    """Listeners by id; pools, health monitors and L7 policies are by id, too."""
     pools: Mapping[str, Row] = {}
     health_monitors: Mapping[str, Row] = {}
     l7policies: Mapping[str, Row] = {}
     members: Mapping[str, Sequence[Row]] = {}
-    """By the pool's id."""
+    """Members by the pool's id."""
     rules: Mapping[str, Sequence[Row]] = {}
-    """By the L7 policy's id."""
+    """L7 rules by the L7 policy's id."""
     moving: frozenset[str] = frozenset()
     """Ids of load balancers that changed while they were read."""
 
 
 class OctaviaApi:
     """An Octavia, or another server of its API. ``title``: its name in errors; ``at_once``: most concurrent requests to
-    it.
+    the server.
     """
 
     def __init__(self, client: Client, title: str, *, at_once: int = 1) -> None:
@@ -68,7 +68,7 @@ class OctaviaApi:
         self._at_once = at_once
 
     def read(self, wanted: Wanted) -> Found:
-        """Read load balancers with everything below them.
+        """Read the wanted load balancers with all their children.
 
         Raises :class:`BadSource`, and :class:`evenkeel.cli.client.ClientError` for what the source refuses.
         """
@@ -157,7 +157,7 @@ class OctaviaApi:
 
 
 def _scopes(wanted: Wanted, load_balancers: Iterable[Row]) -> list[dict[str, str]]:
-    """Filters of the lists that together hold everything below the load balancers."""
+    """Return the query filters of the list requests that together return all children of the load balancers."""
     if not wanted.ids and not wanted.project_id:
         return [{}]
     projects = sorted({str(row.get("project_id") or "") for row in load_balancers})
@@ -183,7 +183,7 @@ def _is_below(row: Row, load_balancer_ids: Iterable[str]) -> bool:
 
 
 def ids_of(references: Any) -> list[str]:
-    """Ids in a list of references, as the API shows them."""
+    """Return the ids in a list of references, which the API shows as objects with an ``id``."""
     if not isinstance(references, list):
         return []
     return [str(each["id"]) for each in references if isinstance(each, Mapping) and each.get("id")]

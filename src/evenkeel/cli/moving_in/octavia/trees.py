@@ -71,16 +71,16 @@ class Choice(NamedTuple):
     """Our replacement of a flavor or an availability zone of the source."""
 
     ours: str | None = None
-    """Id of our flavor, name of our zone; None: there is none."""
+    """Id of our flavor, or name of our zone, in place of the source's; None: there is no replacement."""
     reason: str = ""
-    """Why there is none."""
+    """Why there is no replacement."""
 
 
 Choose = Callable[[str], Choice]
 
 
 class Choices(NamedTuple):
-    """How flavors, by id, and availability zones, by name, of the source are replaced by ours."""
+    """Our replacements for the source's flavors, by id, and availability zones, by name."""
 
     flavor: Choose
     availability_zone: Choose
@@ -102,11 +102,11 @@ class _Part(NamedTuple):
 
 
 class _Unfit(Exception):
-    """Why a load balancer cannot be imported now."""
+    """Raised with the reason why a load balancer cannot be imported now."""
 
 
 class _Maker:
-    """Makes the trees. Each part's losses go with it."""
+    """Makes the trees of load balancers for our import API from what the source shows, and collects what is lost."""
 
     def __init__(self, found: Found, choices: Choices) -> None:
         self._found = found
@@ -148,7 +148,7 @@ class _Maker:
         return _Part(part.body, [*part.lost, *(lost for each in (*listeners, *pools) for lost in each.lost)])
 
     def _choose(self, row: Row, part: _Part) -> None:
-        """Replace the flavor and the availability zone by ours."""
+        """Set our flavor and availability zone in place of the source's in ``part``."""
         for name, choose in (
             ("flavor_id", self._choices.flavor),
             ("availability_zone", self._choices.availability_zone),
@@ -164,7 +164,9 @@ class _Maker:
             part.lost.append(Lost(LOAD_BALANCER, str(row["id"]), "vip_vnic_type", _DIRECT, reason))
 
     def _named(self, parent: Row, attribute: str, kind: str, rows: Mapping[str, Row]) -> Iterator[Row]:
-        """The objects that a parent names. Raises :class:`_Unfit`."""
+        """Yield the objects of ``rows`` whose ids the parent lists in ``attribute``. Raises :class:`_Unfit` if one is
+        missing.
+        """
         for id_ in ids_of(parent.get(attribute)):
             yield _required(kind, id_, rows)
 
@@ -208,7 +210,9 @@ def _required(kind: str, id_: str, rows: Mapping[str, Row]) -> Row:
 
 
 def _children(kind: str, parent: Row, attribute: str, rows: Mapping[str, Iterable[Row]]) -> list[Row]:
-    """The objects of a parent's own list. Raises :class:`_Unfit` if they are others than the parent names."""
+    """Return the objects that the parent's own list returned. Raises :class:`_Unfit` if they are not those that the
+    parent names in ``attribute``.
+    """
     found = list(rows.get(str(parent["id"]), ()))
     if sorted(str(each["id"]) for each in found) != sorted(ids_of(parent.get(attribute))):
         raise _Unfit(f"{attribute} of {kind} {parent['id']} were changed while it was read: repeat the import")
@@ -237,14 +241,18 @@ def _member(row: Row) -> _Part:
 
 
 def _chosen(value: Any, names: Iterable[str]) -> Any:
-    """These attributes of a nested object, without nulls; what is no object is left to our API to refuse."""
+    """Return the attributes ``names`` of a nested object, without nulls; any other value unchanged, for our API to
+    refuse.
+    """
     if not isinstance(value, Mapping):
         return value
     return {name: value[name] for name in names if value.get(name) is not None}
 
 
 def _copied(kind: str, row: Row) -> _Part:
-    """Copy what has the same meaning here, without nulls; other attributes with an effect are lost."""
+    """Return the attributes that have the same meaning here, without nulls, and as lost the other attributes that have
+    an effect.
+    """
     body = {name: row[name] for name in ("id", *_COPIED[kind]) if row.get(name) is not None}
     known = {*_COPIED[kind], *_HANDLED[kind], *_OF_THE_SOURCE}
     unknown = [name for name in sorted(row.keys() - known) if has_effect(row[name])]

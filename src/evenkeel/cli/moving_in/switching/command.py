@@ -23,7 +23,7 @@ PLANNED = "nothing was changed: give --yes to switch them, one after the other"
 
 
 class Outcome(NamedTuple):
-    """Outcome of one load balancer."""
+    """Outcome of the switch-over of one load balancer."""
 
     id: str
     outcome: str
@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
     gap: Gap | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result as programs get it with ``--json``."""
+        """Return the outcome for the command's JSON output."""
         gap = None if self.gap is None else self.gap._asdict()
         return {"id": self.id, "outcome": self.outcome, "text": self.text, "gap": gap}
 
@@ -135,7 +135,7 @@ class _Work:
         self._source = Source(octavia, neutron)
 
     def one(self, load_balancer_id: str) -> Outcome:
-        """Plan or switch one; no failure is raised, but that no server answers."""
+        """Plan or switch one load balancer. A failure becomes its outcome; only that no server answers is raised."""
         try:
             return self._switch_one(load_balancer_id)
         except (Failed, SourceProblem, BadSource, ApiRefused) as error:
@@ -170,8 +170,8 @@ class _Work:
         return f"{balancer.title}: {state}; amphorae {ports} {act} for {', '.join(balancer.addresses)}{probed}"
 
     def _import_again(self, load_balancer_id: str, *, apply: bool = True) -> str:
-        """Import the source's state; returns the outcome with ``apply``, else what differs. Raises
-        :class:`SourceProblem` if it cannot be imported as it is.
+        """Import the source's latest state; return the outcome with ``apply``, else the differences. Raises
+        :class:`SourceProblem` if the load balancer cannot be imported as it is.
         """
         environment = self._ours.hosting(load_balancer_id).environment
         found = self._octavia.read(Wanted(ids=(load_balancer_id,)))
@@ -202,7 +202,7 @@ class _Work:
 
 
 def _check(parsed_args: Namespace) -> None:
-    """Check options together. Raises :class:`UsageError`."""
+    """Check that the options fit together. Raises :class:`UsageError`."""
     if bool(parsed_args.source_url) != bool(parsed_args.neutron_url):
         raise UsageError("--source-url and --neutron-url are given together, or neither of them")
     if parsed_args.source_url and parsed_args.os_cloud:

@@ -15,20 +15,20 @@ class Balancer(NamedTuple):
     id: str
     name: str
     addresses: tuple[str, ...]
-    """VIP, then additional VIPs."""
+    """Addresses of the VIP, then of additional VIPs."""
     port_id: str
-    """Port of the VIP."""
+    """Id of the VIP's port at Neutron."""
     tcp_port: int | None
-    """Port of a listener to which TCP clients connect; None: it has none."""
+    """TCP port of a listener, to probe; None: no listener accepts TCP connections."""
 
     @property
     def title(self) -> str:
-        """Name and id for people."""
+        """Name and id of the load balancer for output."""
         return f"{self.name} ({self.id})" if self.name else self.id
 
 
 class Hosting(NamedTuple):
-    """Whether it is held, and what its devices have confirmed."""
+    """Whether a load balancer is held (``held``: no device gets it), and whether its devices have confirmed that."""
 
     held: bool
     status: str
@@ -37,12 +37,12 @@ class Hosting(NamedTuple):
 
     @property
     def settled(self) -> bool:
-        """Whether the devices have confirmed that state."""
+        """Whether the devices have confirmed the present state, held or released."""
         return self.status == "ACTIVE"
 
 
 class Ours:
-    """Imported load balancers by our API."""
+    """Access to imported load balancers over our API."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -67,12 +67,14 @@ class Ours:
         )
 
     def hosting(self, load_balancer_id: str) -> Hosting:
-        """Return whether it is held, and what its devices have. Raises the client's errors."""
+        """Return whether the load balancer is held, and its status at the devices. Raises the client's errors."""
         row = self._client.get(f"{API}/loadbalancers/{segment(load_balancer_id)}/agent")["hosting"]
         return Hosting(row["held"], row["provisioning_status"], row["status_reason"], row["environment"])
 
     def set_held(self, load_balancer_id: str, held: bool) -> None:
-        """Release it to its devices, or take it from them. Idempotent. Raises the client's errors."""
+        """Release the load balancer to its devices (False), or take it from them (True). Idempotent. Raises the
+        client's errors.
+        """
         self._client.put(f"{API}/imports/loadbalancers/{segment(load_balancer_id)}/held", {"held": held})
 
 

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 EVERY_SECONDS = 0.02
 CONNECT_SECONDS = 1.0
-"""Time-out of an attempt; its first retransmission would come then."""
+"""Time-out of a connection attempt: TCP would send its first retransmission after that time."""
 SILENT_SECONDS = 0.2
-"""Seconds without an answer to an attempt after which no host has the address."""
+"""Seconds without any answer to an attempt after which the address counts as silent: no host has it."""
 LOOK_SECONDS = 0.02
 
 
 class Gap(NamedTuple):
-    """Result of a measurement."""
+    """Result of a measurement: for how long the VIP did not answer."""
 
     attempts: int
     failed: int
@@ -32,7 +32,7 @@ class Gap(NamedTuple):
 
 
 class Prober:
-    """Connects to ``address`` and ``port`` from :meth:`start` to :meth:`stop`."""
+    """Connects to ``address`` and ``port`` repeatedly from :meth:`start` to :meth:`stop`, to measure gaps."""
 
     def __init__(self, address: str, port: int) -> None:
         self._target = (address, port)
@@ -40,7 +40,7 @@ class Prober:
         self._ending = threading.Event()
         self._lock = threading.Lock()
         self._open: dict[int, float] = {}
-        """Times at which attempts without an answer began."""
+        """Start times of the attempts that have no answer yet."""
         self._succeeded: list[tuple[float, float]] = []
         """Begin and end of successful attempts."""
         self._failed = 0
@@ -52,7 +52,7 @@ class Prober:
         self._thread.start()
 
     def stop(self) -> Gap:
-        """End, and return what was measured from the first success on."""
+        """End the measurement, and return the gap measured from the first success on."""
         self._ending.set()
         self._thread.join()
         with self._lock:

@@ -17,7 +17,7 @@ _BINDING = "binding:host_id"
 
 
 class SourceProblem(Exception):
-    """The source does not let the load balancer be switched; the text gives the reason."""
+    """The state of the source does not allow the load balancer to be switched; the text gives the reason."""
 
 
 class Amphora(NamedTuple):
@@ -30,7 +30,7 @@ class Amphora(NamedTuple):
     """Allowed address pairs of the port."""
 
     def speaks_for(self, addresses: Iterable[str]) -> bool:
-        """Whether the port may send from one of the addresses."""
+        """Whether the amphora's port may send from one of the addresses, by its allowed address pairs."""
         return bool(_canonical(addresses) & {_address(pair) for pair in self.pairs})
 
 
@@ -80,13 +80,15 @@ class Source:
         return Amphora(str(row["id"]), str(row.get("role") or ""), str(port["id"]), tuple(port.get(PAIRS) or ()))
 
     def silence(self, amphora: Amphora, addresses: Iterable[str]) -> None:
-        """Take the addresses from the pairs of the amphora's port. Idempotent. Raises the client's errors."""
+        """Remove the addresses from the allowed address pairs of the amphora's port, so that Neutron drops what it
+        sends from them. Idempotent. Raises the client's errors.
+        """
         gone = _canonical(addresses)
         self._set_pairs(amphora, [pair for pair in amphora.pairs if _address(pair) not in gone])
 
     def let_speak(self, amphora: Amphora, addresses: Iterable[str]) -> None:
-        """Add the addresses to the pairs of the amphora's port, as Octavia does. Idempotent. Raises the client's
-        errors.
+        """Add the addresses to the allowed address pairs of the amphora's port, as Octavia does. Idempotent. Raises the
+        client's errors.
         """
         there = {_address(pair) for pair in amphora.pairs}
         more = [{"ip_address": address} for address in addresses if str(ip_address(address)) not in there]
@@ -119,7 +121,7 @@ class Source:
 
 
 def _address(pair: Mapping[str, Any]) -> str:
-    """The pair's address in canonical form; a network as it is given."""
+    """Return the address of an allowed address pair in canonical form; a network unchanged."""
     text = str(pair.get("ip_address"))
     try:
         return str(ip_address(text))

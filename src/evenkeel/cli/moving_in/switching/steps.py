@@ -1,4 +1,4 @@
-"""The steps of a switch-over and of the way back. Each is idempotent, so that a repeated command goes on."""
+"""The steps of a switch-over and of the way back. Each is idempotent, so that a repeated command continues."""
 
 import subprocess
 import time
@@ -13,7 +13,7 @@ from evenkeel.cli.moving_in.switching.source import MOVING_OWNER, OCTAVIA_OWNER,
 ANSWER_SECONDS = 5.0
 """Time for the VIP's first answer before anything is changed, and for an amphora's silence."""
 AFTERWARDS_SECONDS = 1.0
-"""Time for which the VIP is probed after the first answer of the other side."""
+"""Time for which the VIP is still probed after the new side's first answer."""
 LOOK_SECONDS = 0.1
 HOOK_SECONDS = 60.0
 TO_OURS, TO_SOURCE = "to-ours", "to-source"
@@ -27,13 +27,15 @@ class Failed(Exception):
 
 
 class SwitchSettings(NamedTuple):
-    """How load balancers are switched."""
+    """Settings of switch-overs."""
 
     timeout_seconds: float
-    """Time for our devices and for the first answer, after which it goes back by itself."""
+    """Time for our devices to confirm and for the VIP's first answer, after which the load balancer goes back to the
+    amphora.
+    """
     probes: bool
     hook: str = ""
-    """Command that makes the operator's network send to the other side; empty: none is needed."""
+    """Command that makes the operator's network route the VIP to the other side; empty: none is needed."""
 
 
 class Switch:
@@ -55,8 +57,8 @@ class Switch:
     def over(self) -> Gap | None:
         """Switch over to our devices; returns the measured gap, None without a prober.
 
-        Raises :class:`Failed` after it went back by itself, :class:`SourceProblem` or the client's errors if nothing
-        was changed.
+        Raises :class:`Failed` after the load balancer went back by itself, :class:`SourceProblem` or the client's
+        errors if nothing was changed.
         """
         id_ = self._balancer.id
         amphorae = self._source.amphorae(id_)
@@ -90,7 +92,7 @@ class Switch:
 
     def back(self) -> Gap | None:
         """Go back to the amphora; returns the measured gap. Raises :class:`Failed`, :class:`SourceProblem` and the
-        client's errors: repeating it goes on.
+        client's errors; a repeated call continues.
         """
         self._source.amphorae(self._balancer.id)  # raises if there is none to go back to
         self._start_prober(must_answer=False)
@@ -118,7 +120,9 @@ class Switch:
         return any(each.speaks_for(self._balancer.addresses) for each in amphorae)
 
     def _start_prober(self, *, must_answer: bool) -> None:
-        """Raises :class:`SourceProblem` if the VIP does not answer before anything is changed."""
+        """Start to probe the VIP. Raises :class:`SourceProblem` if ``must_answer`` and the VIP does not answer, before
+        anything is changed.
+        """
         if not self._settings.probes:
             return
         if self._balancer.tcp_port is None:
@@ -140,7 +144,9 @@ class Switch:
         return self._prober.stop()
 
     def _await_devices(self, *, held: bool) -> None:
-        """Wait until the devices have confirmed. Raises :class:`Failed` with their reason."""
+        """Wait until the devices have confirmed that the load balancer is held, or released. Raises :class:`Failed`
+        with their reason.
+        """
         state = "without it" if held else "with it"
 
         def confirmed(now: Hosting) -> bool:
@@ -179,8 +185,8 @@ class Switch:
 
 
 def finish(ours: Ours, source: Source, balancer: Balancer, *, timeout_seconds: float, say: Say) -> None:
-    """Delete a switched load balancer in Octavia without its VIP's port. Raises :class:`Failed`, and the client's
-    errors: repeating it goes on.
+    """Delete a switched load balancer in Octavia, but keep its VIP's port. Raises :class:`Failed`, and the client's
+    errors; a repeated call continues.
     """
     now = ours.hosting(balancer.id)
     if now.held or not now.settled:
