@@ -83,7 +83,9 @@ class Application:
     endpoint made. All applications of a process share their routing, see :func:`_router`."""
 
     def __init__(self, served: "_Paths", end_streams: Callable[[], None]) -> None:
-        """Initialize the application. ``end_streams``: called when the process stops, ends responses that still stream."""
+        """Initialize the application. ``end_streams``: called when the process stops, ends responses that
+        still stream.
+        """
         self._served = served
         self._router = _router(tuple(served.operations), served.styles)
         self.end_streams = end_streams

@@ -53,7 +53,9 @@ class ShowActivity(ListCommand):
 
 
 def summary(known: Mapping[str, Any]) -> Iterator[str]:
-    """Yield lines about the controller's requests and changes since it started, and the reason if there are no points."""
+    """Yield lines about the controller's requests and changes since it started, and the reason if there are
+    no points.
+    """
     requests, times = known["requests"], known["time_to_active"]
     yield f"since {known['since']} UTC: {counted(requests['count'], 'request')}, {requests['failed']} failed"
     if times["count"]:

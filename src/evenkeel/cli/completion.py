@@ -173,7 +173,9 @@ def fish_script(name: str, words: tuple[Words, ...]) -> str:
 
 
 def _fish_option(name: str, words: Words, option: str) -> str:
-    """Return the arguments of fish's ``complete`` that offer an option with its values, or a word that is an argument."""
+    """Return the arguments of fish's ``complete`` that offer an option with its values, or a word that is an
+    argument.
+    """
     if not option.startswith("--"):
         return f"-a {option}"
     long = f"-l {option.removeprefix('--')}"

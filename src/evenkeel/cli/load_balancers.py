@@ -129,7 +129,9 @@ def load_balancer_path(client: Client, name: str) -> str:
 
 
 def load_balancer_id(client: Client, name: str) -> str:
-    """Return the id of the load balancer with this id or name. Raises :class:`ApiRefused` unless exactly one matches."""
+    """Return the id of the load balancer with this id or name. Raises :class:`ApiRefused` unless exactly one
+    matches.
+    """
     if is_id(name):
         # An id that does not exist is reported by the request that uses it.
         return name

@@ -141,7 +141,8 @@ class BoundedHandler(web.RequestHandler):
             self._expect_header()
 
     def eof_received(self) -> None:
-        """Drop the requests that were received but not begun: the client has disconnected, or will send nothing more.
+        """Drop the requests that were received but not begun: the client has disconnected, or will send
+        nothing more.
         """
         self.close()
 

@@ -87,7 +87,9 @@ async def capabilities(services: Services, call: Call) -> Answer:
 
 
 async def flavor_capabilities(services: Services, call: Call) -> Answer:
-    """Handle the request for the settings that flavor profiles may contain; the list is empty if anything is allowed."""
+    """Handle the request for the settings that flavor profiles may contain; the list is empty if anything is
+    allowed.
+    """
     device_driver = await services.providers.device_driver_of(call.params["id"])
     known = services.providers.capabilities_of(device_driver).flavor_metadata
     return _capabilities_answer(call, "flavor_capabilities", known or {})

@@ -180,7 +180,9 @@ def reference_problems(
 def _reference_problem(
     rows: Sequence[ReferencedCertificate], *, text: str, command: str, condition: str, about: ProblemObject
 ) -> SystemProblem:
-    """Build a problem about references. ``command``: lists the references; ``condition``: when each may be read again."""
+    """Build a problem about references. ``command``: lists the references; ``condition``: when each may be
+    read again.
+    """
     again = (ProblemCommand(_refresh(row), condition=condition) for row in rows[:NAMED_MAX])
     return SystemProblem(
         kind="certificates",

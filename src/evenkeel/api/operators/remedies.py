@@ -31,7 +31,8 @@ def start_commands(silent: Sequence[AgentLiveness]) -> tuple[ProblemCommand, ...
 
 def replace_agents(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> str:
     """Return commands that make live agents of the same groups the homes of lost agents' shards; empty if there is no
-    live agent."""
+    live agent.
+    """
     return "; ".join(each.command for each in replace_commands(silent, agents))
 
 

@@ -298,7 +298,9 @@ class CertificateNewBody(Request):
 
 
 class Adoption(Request):
-    """Whether to adopt a tenant's partition, which another program made on the devices, or only to plan the adoption."""
+    """Whether to adopt a tenant's partition, which another program made on the devices, or only to plan the
+    adoption.
+    """
 
     apply: bool = False
     give_back: bool = False

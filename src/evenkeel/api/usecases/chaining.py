@@ -1,4 +1,6 @@
-"""Refuse load balancers whose members would be VIPs of the same devices, where devices cannot send to their own VIPs."""
+"""Refuse load balancers whose members would be VIPs of the same devices, where devices cannot send to their
+own VIPs.
+"""
 
 from collections.abc import Iterable, Sequence
 

@@ -104,7 +104,9 @@ def _put_result(change: Change) -> PutResult:
 
 
 def _plan(services: Services, root: LoadBalancer) -> VipPlan:
-    """Return the plan of the VIP, which the other system has allocated; the port is not ours, so it is never deleted."""
+    """Return the plan of the VIP, which the other system has allocated; the port is not ours, so it is never
+    deleted.
+    """
     if root.vip is None:
         raise Invalid("vip_address: a mirrored load balancer needs a VIP")
 
@@ -135,7 +137,9 @@ def _chosen_services(was: Mirrored | None) -> frozenset[str]:
 
 
 def _check_services(offered: OfferedServices, tree: LoadBalancerTree, was: Mirrored | None) -> None:
-    """Check the names of enhanced services that ``was`` does not have. Raises :class:`Invalid` or :class:`Unsupported`."""
+    """Check the names of enhanced services that ``was`` does not have. Raises :class:`Invalid` or
+    :class:`Unsupported`.
+    """
     root = tree.load_balancer
     if was is None:
         offered.check_tree(tree)

@@ -20,7 +20,9 @@ _COMMENT = (b"#", b";")
 
 
 class BadIni(ValueError):
-    """A line of an ini file is no section, option or continuation. The text names the line's number, never its content."""
+    """A line of an ini file is no section, option or continuation. The text names the line's number, never
+    its content.
+    """
 
 
 def decode_ini(content: bytes) -> str:

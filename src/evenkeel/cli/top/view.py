@@ -63,7 +63,9 @@ def _part(section: Section, count: int) -> list[Text]:
 
 
 def _shares(sections: Sequence[Section], height: int | None) -> list[int]:
-    """Return the number of rows for each section, besides its title: one row each in turn until the height is used up."""
+    """Return the number of rows for each section, besides its title: one row each in turn until the height is
+    used up.
+    """
     if height is None:
         return [min(len(section.rows), PLAIN_ROWS_MAX) for section in sections]
     shares = [0] * len(sections)
@@ -118,7 +120,9 @@ def _sections(snapshot: TopSnapshot) -> Iterator[Section]:
 
 
 def _agent_sort_key(agent: Mapping[str, Any]) -> tuple[bool, bool, int, str]:
-    """Return the sort key of an agent: silent ones first, then others that are not up, then by the most load balancers."""
+    """Return the sort key of an agent: silent ones first, then others that are not up, then by the most load
+    balancers.
+    """
     return agent["alive"], agent["state"] == "up", -agent["load_balancers"], agent["host"]
 
 

@@ -22,7 +22,8 @@ _Bound = Annotated[int, Meta(ge=0, le=2_147_483_647)]
 
 
 class _Declared(Value):
-    """A parameter in a definition's file. ``sets``: the field of a part that it sets, such as ``rate_limit.requests``.
+    """A parameter in a definition's file. ``sets``: the field of a part that it sets, such as
+    ``rate_limit.requests``.
     """
 
     sets: Annotated[str, Meta(max_length=80)]

@@ -183,7 +183,8 @@ def _plain(value: Any) -> Any:
 
 def _tags(pairs: list[tuple[str, Any]]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     """Return ``{tag: paths of its BIG-IP objects}`` of the usable tags, and a text with the reason for each unusable
-    tag."""
+    tag.
+    """
     found: dict[str, tuple[str, ...]] = {}
     discarded: list[str] = []
     for given, content in pairs:

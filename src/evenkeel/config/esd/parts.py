@@ -282,7 +282,8 @@ NO_PARTS = Parts()
 
 
 def parts_report(parts: Parts) -> dict[str, str]:
-    """Return ``{part: its settings as JSON}``; for the body of a page its size and digest, because bodies may be large.
+    """Return ``{part: its settings as JSON}``; for the body of a page its size and digest, because bodies may
+    be large.
     """
     return {name: json.encode(_without_bodies(to_builtins(getattr(parts, name)))).decode() for name in parts.names}
 

@@ -183,7 +183,8 @@ class DirectoryKeyManager:
 
 
 def _checked(new: NewCertificate, reference: str) -> tuple[SealedContent, tuple[str, ...]]:
-    """Return the validated content to store, and texts about oddities of the files. Raises :class:`CertificateError`.
+    """Return the validated content to store, and texts about oddities of the files. Raises
+    :class:`CertificateError`.
     """
     if new.kind is CertificateKind.REVOCATION_LIST:
         found = read_revocation_list(reference, new.content.reveal())

@@ -50,7 +50,8 @@ class SecretFolders:
 
 def place_in_project(reference: str, project_id: ProjectId) -> CertificatePlace | None:
     """Return the place that ``vault://PROJECT/NAME``, or a name alone (such as castellan's ids), refers to; None if it
-    is no reference to Vault, or a reference to another project's secret."""
+    is no reference to Vault, or a reference to another project's secret.
+    """
     place = place_of(SCHEME, f"{SCHEME}://{project_id}/{reference}" if is_valid_name(reference) else reference)
     return place if place is not None and place.project_id == project_id else None
 

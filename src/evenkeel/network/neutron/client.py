@@ -209,7 +209,8 @@ class NeutronClient:
         return self._change_port(port, changes | bound)
 
     def unbind_port(self, port: PortState) -> bool:
-        """Unbind the port from its host; returns False if the port was changed since it was read, and is still bound.
+        """Unbind the port from its host; returns False if the port was changed since it was read, and is
+        still bound.
         """
         return self._change_port(port, {"binding:host_id": ""})
 
@@ -274,7 +275,8 @@ class NeutronClient:
         return self.documents("/agents", "agents", {"host": list(hosts)}, limit=ITEMS_MAX)
 
     def documents(self, path: str, key: str, query: Mapping[str, Any], *, limit: int) -> list[dict[str, Any]]:
-        """List the first ``limit`` items of a collection, as Neutron's JSON. ``key``: name of the list in the response.
+        """List the first ``limit`` items of a collection, as Neutron's JSON. ``key``: name of the list in the
+        response.
         """
         answer = self._sdk.get(path, params={**query, "limit": limit})
         sdk_errors.raise_from_response(answer)

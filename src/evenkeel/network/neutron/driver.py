@@ -273,7 +273,8 @@ class NeutronNetwork:
         return await self._read(lambda: read_facts(self._client, subnet_ids))
 
     async def find_hosts(self, network_id: str, addresses: Collection[str]) -> Mapping[str, MemberHost]:
-        """Return ``{member address: MAC address and its host's tunnel end point}``. Raises :class:`NetworkUnavailable`.
+        """Return ``{member address: MAC address and its host's tunnel end point}``. Raises
+        :class:`NetworkUnavailable`.
         """
         return await self._read(lambda: find_hosts(self._client, network_id, addresses))
 

@@ -116,7 +116,9 @@ class EntryChooser:
         self.used: dict[str, ChosenEntry] = {}
 
     def choose(self, identity: str) -> Choice:
-        """Return our replacement for the source's entry: the one that the operator gave, else ours with the same name."""
+        """Return our replacement for the source's entry: the one that the operator gave, else ours with the
+        same name.
+        """
         if identity not in self.used:
             entry = self._source.get(identity) or OfferedEntry(identity, "" if self._kind is FLAVORS else identity)
             self.used[identity] = ChosenEntry(self._kind, entry, self._choice(entry))
