@@ -55,7 +55,7 @@ class Unfinished(ClientError):
     exit_code = 4
 
 
-class _Down(Exception):
+class _EndpointDown(Exception):
     """An endpoint did not answer. ``executed``: whether the request may have been executed."""
 
     def __init__(self, reason: str, *, executed: bool) -> None:
@@ -88,7 +88,7 @@ class Client:
         self._timeout_seconds = timeout_seconds
         self._login = dict(login or {})
         self._login_help = login_help
-        self._tls = _tls(ca_file) if ca_file else None
+        self._tls_context = _tls_context(ca_file) if ca_file else None
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
         """Send a GET request. Raises the errors of :meth:`request`."""
@@ -124,7 +124,7 @@ class Client:
                 answer = self._send_once(
                     endpoint, method, path, query, body, max(timeout_seconds, self._timeout_seconds)
                 )
-            except _Down as error:
+            except _EndpointDown as error:
                 problems.append(f"{endpoint}: {error}")
                 if error.executed and method not in REPEATABLE:
                     raise Unreachable(f"{endpoint}: {error}; the request may have been carried out") from error
@@ -150,16 +150,16 @@ class Client:
             request.data = json.dumps(body).encode()
             request.add_header("Content-Type", "application/json")
         try:
-            with _opener(endpoint, self._tls).open(request, timeout=timeout_seconds) as answer:
+            with _opener(endpoint, self._tls_context).open(request, timeout=timeout_seconds) as answer:
                 # One byte more than allowed shows that the answer is too large.
                 content = answer.read(MAX_ANSWER_BYTES + 1)
         except urllib.error.HTTPError as error:
             # Before URLError, of which it is a subclass.
             raise _refusal(error, self._login_help) from error
         except urllib.error.URLError as error:  # raised before waiting for an answer
-            raise _Down(_words(error.reason, endpoint), executed=False) from error
+            raise _EndpointDown(_words(error.reason, endpoint), executed=False) from error
         except (OSError, http.client.HTTPException) as error:
-            raise _Down(_words(error, endpoint), executed=True) from error
+            raise _EndpointDown(_words(error, endpoint), executed=True) from error
         return _decoded(content)
 
 
@@ -177,7 +177,7 @@ def segment(text: str) -> str:
     return quote(text, safe="")
 
 
-def _tls(ca_file: str) -> ssl.SSLContext:
+def _tls_context(ca_file: str) -> ssl.SSLContext:
     """Return a TLS context that verifies servers with these CA certificates. Raises :class:`UsageError`."""
     try:
         return ssl.create_default_context(cafile=ca_file)
@@ -212,16 +212,16 @@ def _refusal(error: urllib.error.HTTPError, login_help: str) -> Exception:
     have been executed), else a refusal.
     """
     with error:
-        reason = _reason(error.read(MAX_REASON_CHARACTERS * 8)) or error.reason
+        reason = _error_text(error.read(MAX_REASON_CHARACTERS * 8)) or error.reason
     if error.code == 503:
         # controllers also answer so after a commit or a question to an agent without an answer
-        return _Down(f"503 {reason}", executed=True)
+        return _EndpointDown(f"503 {reason}", executed=True)
     if error.code == 401 and login_help:
         reason = f"{reason.rstrip('.')}; {login_help}"
     return ApiRefused(error.code, reason)
 
 
-def _reason(content: bytes) -> str:
+def _error_text(content: bytes) -> str:
     """Return the error text in a response, whichever of the API's error bodies it is."""
     try:
         body = json.loads(content)

@@ -64,7 +64,7 @@ def rows(tree: Node) -> Iterator[dict[str, str]]:
             yield _row(2, "health monitor", pool["health_monitor"])
 
 
-def _limit(node: Node) -> str:
+def _rate_limit_text(node: Node) -> str:
     """Return the amount that a rate limit rule allows, and its interval, as text; empty for other objects."""
     return f"{node['threshold']} {node['metric']} in {node['interval']} s" if "metric" in node else ""
 
@@ -73,7 +73,7 @@ def _row(depth: int, kind: str, node: Node) -> dict[str, str]:
     address = f"{node['address']}:{node['protocol_port']}" if "address" in node else ""
     return {
         "object": INDENT * depth + kind,
-        "name": " ".join(filter(None, (node.get("name") or node.get("type", ""), address, _limit(node)))),
+        "name": " ".join(filter(None, (node.get("name") or node.get("type", ""), address, _rate_limit_text(node)))),
         "id": node["id"],
         "provisioning_status": node["provisioning_status"],
         "operating_status": node["operating_status"],

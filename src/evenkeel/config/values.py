@@ -15,7 +15,7 @@ from evenkeel.config.problems import Problems
 
 PASSWORD_FILE = "_password_file"  # noqa: S105  # part of an option's name
 """Suffix of options that name a password file: the password in its first line takes precedence over the option without
-the suffix.
+``_file``.
 """
 
 

@@ -141,9 +141,7 @@ class BoundedHandler(web.RequestHandler):
             self._expect_header()
 
     def eof_received(self) -> None:
-        """Drop the requests that were received but not begun: the client has disconnected, or will send
-        nothing more.
-        """
+        """Begin no further request of the connection, because the client has disconnected or will send nothing more."""
         self.close()
 
     def pause_writing(self) -> None:

@@ -103,9 +103,9 @@ class Connections:
         return len(self._held) < limits.connections_max or self.close_one(expected=host in self._hosts, address=address)
 
     def close_one(self, *, expected: bool = True, address: str = "") -> bool:
-        """Close the oldest unauthenticated connection; returns whether there was one. ``expected`` False: spare
-        connections of addresses that authenticated before; ``address``: only connections of this address, empty: of
-        any.
+        """Close the oldest unauthenticated connection; returns whether there was one. ``expected`` False: leave open
+        connections of addresses that authenticated before; ``address``: client that is refused if there was none, for
+        the log.
         """
         queues = (
             (self._unauthenticated[False], self._unauthenticated[True]) if expected else (self._unauthenticated[False],)

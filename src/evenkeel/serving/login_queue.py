@@ -57,7 +57,7 @@ class LoginAttempt(Value):
     right: "asyncio.Future[bool]"
 
 
-class _Lane:
+class _PeerQueue:
     """One queue of waiting password checks, by address; addresses take turns."""
 
     def __init__(self) -> None:
@@ -100,12 +100,13 @@ class LoginQueue:
 
     def __init__(self, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._suspects = RecentFailures(monotonic)
-        self._lanes = {suspect: _Lane() for suspect in (False, True)}
+        self._lanes = {suspect: _PeerQueue() for suspect in (False, True)}
         self._attempts: dict[bytes, LoginAttempt] = {}
 
     async def is_right(self, digest: bytes, address: str, check: Callable[[], bool]) -> bool:
-        """Queue ``check``, which runs in a thread and must not raise, and return its result. ``digest``: identifies
-        user and password, so that the same check runs once; ``address``: the client's. Raises :class:`TooManyAttempts`.
+        """Queue ``check``, which runs in a thread and must not raise, and return its result. ``digest``: identifies the
+        checked password, so that callers with the same one share a check; ``address``: the client's. Raises
+        :class:`TooManyAttempts`.
         """
         known = self._attempts.get(digest) or self._begin_login(digest, host_of(address[:PEER_CHARACTERS_MAX]), check)
         # cancelling one caller does not cancel the check, which others may share
@@ -130,7 +131,7 @@ class LoginQueue:
 
         return ended
 
-    async def _run(self, lane: _Lane) -> None:
+    async def _run(self, lane: _PeerQueue) -> None:
         try:
             # There is no await between an empty queue and the reset of `running`, so no attempt is left behind
             # without a task.

@@ -48,7 +48,7 @@ class WebServer:
         self._acceptors: list[Acceptor] = []
 
     async def start(self, listening: Sequence[socket.socket]) -> None:
-        """Accept connections on these sockets, which the server closes when it stops."""
+        """Accept connections on these sockets, which belong to the server from now on."""
         await self._runner.setup()
         for each in listening:
             acceptor = Acceptor(

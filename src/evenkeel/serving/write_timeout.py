@@ -11,7 +11,7 @@ class WriteTimeout:
 
     def __init__(self, transport: asyncio.Transport, seconds: float, on_stalled: Callable[[], object]) -> None:
         """Initialize the time-out. ``seconds``: how long the peer may read nothing before the connection is closed;
-        ``on_stalled``: called then.
+        ``on_stalled``: called just before that.
         """
         self._transport = transport
         self._seconds = seconds

@@ -168,7 +168,7 @@ TENANT_RESOURCES = (
     RATE_LIMIT_POLICIES,
     RATE_LIMIT_RULES,
 )
-"""All resources of tenants."""
+"""All kinds of objects that tenants own, with their names, filters and views."""
 
 
 async def remove_child(resource: TenantResource, services: Services, call: Call, id_: str) -> None:

@@ -107,7 +107,7 @@ def problems_of(found: SystemState) -> list[SystemProblem]:
     from :func:`evenkeel.api.operators.problems.outages`.
     """
     # during an outage agents are silent because of it: their silence is no cause of its own
-    causes = [] if found.outage else [*_halt_causes(found), *_silence(found)]
+    causes = [] if found.outage else [*_halt_causes(found), *_silent_agents(found)]
     explained = {group for cause in causes for group in cause.groups}
     causes += list(_unreached_groups(found, explained))
     # each consequence counts for the first cause that explains it, and for the rest if none does
@@ -127,7 +127,7 @@ def problems_of(found: SystemState) -> list[SystemProblem]:
             examples += [stuck.example] if stuck.waiting else []
     return [
         *(cause.to_problem() for cause in causes),
-        *_standby_devices(found),
+        *_partly_unreached_groups(found),
         *_unexplained_problems(rest, examples, pending_seconds, outage=bool(found.outage)),
     ]
 
@@ -147,7 +147,7 @@ def _halt_causes(found: SystemState) -> Iterator[_Cause]:
         yield _Cause(problem, **_places_without_agents(silent, found.agents), unserved=frozenset({row.name}))
 
 
-def _silence(found: SystemState) -> Iterator[_Cause]:
+def _silent_agents(found: SystemState) -> Iterator[_Cause]:
     """Yield a cause for each silent agent, except in environments whose circuit breaker is open (halted). Stopped and
     drained agents are no problem.
     """
@@ -186,7 +186,7 @@ def _unreached_groups(found: SystemState, explained: set[Place]) -> Iterator[_Ca
         yield _Cause(problem, groups=frozenset({place}), unserved=unserved)
 
 
-def _standby_devices(found: SystemState) -> Iterator[SystemProblem]:
+def _partly_unreached_groups(found: SystemState) -> Iterator[SystemProblem]:
     """Yield a problem for devices that are out of reach while other devices of the group are reached, or while no
     tenant uses the group.
     """
@@ -241,16 +241,16 @@ def _unexplained(kind: str, text: str, command: str, about: ProblemObject) -> Sy
     return SystemProblem(kind, text, command, objects=(about,), commands=(ProblemCommand(command),))
 
 
-class _Dead(TypedDict):
+class _PlacesWithoutAgents(TypedDict):
     groups: frozenset[Place]
     unplaced: frozenset[str]
 
 
-def _places_without_agents(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> _Dead:
+def _places_without_agents(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> _PlacesWithoutAgents:
     """Return the device groups, and the environments, in which all agents are silent."""
     alive = {(row.environment, row.group_number) for row in agents if row.alive}
     environments = {row.environment for row in silent} - {environment for environment, _ in alive}
-    return _Dead(
+    return _PlacesWithoutAgents(
         groups=frozenset((row.environment, row.group_number) for row in silent) - alive,
         unplaced=frozenset(environments),
     )

@@ -98,7 +98,7 @@ async def plan(services: Services, call: Call) -> Answer:
     load_balancer_id = LoadBalancerId(object_id(call, "Load Balancer"))
     shard = await services.operators.hosting(load_balancer_id)
     inquiry = Inquiry(inquiry_id=services.new_id(), load_balancer_id=load_balancer_id)
-    return json_answer({"plan": await _plan(services, shard, inquiry)})
+    return json_answer({"plan": await _request_plan(services, shard, inquiry)})
 
 
 async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer:
@@ -115,16 +115,16 @@ async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer
         raise Invalid("keep_irules: not together with give_back, which changes no virtual server", code="keep_irules")
     requested, done = _GIVEN_BACK if back else _ADOPTED
     if body.adoption.apply:
-        await _record(services, shard, *requested)
+        await _record_event(services, shard, *requested)
     inquiry = Inquiry(
         inquiry_id=services.new_id(),
         apply=body.adoption.apply,
         give_back=back,
         keep_irules=body.adoption.keep_irules,
     )
-    shown = await _plan(services, shard, inquiry)
+    shown = await _request_plan(services, shard, inquiry)
     if body.adoption.apply:
-        await _record(services, shard, *done)
+        await _record_event(services, shard, *done)
     return json_answer({"adoption": shown}, 200)
 
 
@@ -133,7 +133,7 @@ async def orphans(services: Services, call: Call) -> Answer:
     shard = await services.operators.shard(ShardId(object_id(call, "Shard")))
     if shard.project_id != COMMON_PROJECT:
         raise Conflict(f"Shard {shard.id} is a tenant's: orphans are found by the common shard of a device group.")
-    shown = await _plan(services, shard, Inquiry(inquiry_id=services.new_id()))
+    shown = await _request_plan(services, shard, Inquiry(inquiry_id=services.new_id()))
     found = [(one.device, step) for one in shown.devices for step in one.operations if step.type == ORPHAN]
     known = await services.operators.known_load_balancers([LoadBalancerId(step.name) for _, step in found])
     place = shard.environment, shard.group_number
@@ -184,7 +184,7 @@ _GIVEN_BACK = (
 """Kinds and texts of the two events of giving a partition back: that it was requested, and that it is done."""
 
 
-async def _record(services: Services, shard: Shard, kind: str, done: str) -> None:
+async def _record_event(services: Services, shard: Shard, kind: str, done: str) -> None:
     """Record in the events what an operator did with a tenant's partition. ``kind``: kind of the event; ``done``: its
     text, with ``{}`` for the project's id.
     """
@@ -197,7 +197,7 @@ async def _record(services: Services, shard: Shard, kind: str, done: str) -> Non
     )
 
 
-async def _plan(
+async def _request_plan(
     services: Services,
     shard: Shard | None,
     inquiry: Inquiry,

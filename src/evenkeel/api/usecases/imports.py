@@ -58,7 +58,7 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
     there = await services.imports.find(load_balancer_id)
     place = Place(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
     if there is not None:
-        tree = choice.apply_to(mirrored_tree(_on_known_port(wanted, there), place))
+        tree = choice.apply_to(mirrored_tree(_with_stored_port(wanted, there), place))
         result = _compared(there, tree)
         if not (there.tree.load_balancer.held and result.differences):
             return result
@@ -73,7 +73,7 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
             load_balancer_id=load_balancer_id,
             members=new_members(tree, there.tree),
         )
-        return await _updated(services, tree, table, result) if body.apply else result._replace(outcome="outdated")
+        return await _update_held(services, tree, table, result) if body.apply else result._replace(outcome="outdated")
     # An older controller does not know held load balancers, and would give them to devices.
     if body.held and (problem := await version_problem(services)):
         raise Conflict(f"held: {problem}.")
@@ -131,7 +131,7 @@ async def _record(services: Services, change: Change, kind: str, done: str) -> N
     )
 
 
-async def _updated(
+async def _update_held(
     services: Services, tree: LoadBalancerTree, table: Capabilities, result: ImportResult
 ) -> ImportResult:
     """Store the given tree in place of a held load balancer's, and return the result: ``updated``, or ``present`` if
@@ -155,7 +155,7 @@ def _check_changeable(root: LoadBalancer, result: ImportResult) -> None:
             raise Conflict(f"{name}: load balancer {root.id} is held with another one: discard it and import it again.")
 
 
-def _on_known_port(wanted: ImportedLoadBalancer, there: StoredLoadBalancer) -> ImportedLoadBalancer:
+def _with_stored_port(wanted: ImportedLoadBalancer, there: StoredLoadBalancer) -> ImportedLoadBalancer:
     """Return the given load balancer; where it names no VIP network or port, with those of the stored load balancer."""
     vip = there.tree.load_balancer.vip
     if vip is None:
@@ -187,7 +187,7 @@ async def _plan(
 ) -> VipPlan:
     """Return the allocation plan of a VIP that exists already. Raises :class:`Invalid` naming the attribute."""
     if services.network.has_ports:
-        return await checked_plan(services, await _on_port(services, wanted, load_balancer_id), "vip_address")
+        return await checked_plan(services, await _plan_on_port(services, wanted, load_balancer_id), "vip_address")
     additional = [
         WantedVip(subnet_id=each.subnet_id, address=wanted_vip(ADDITIONAL_ADDRESS, each.ip_address, services.addresses))
         for each in wanted.additional_vips or ()
@@ -212,7 +212,7 @@ async def _plan(
     return replace(plan, port_id=port_id, additional=more)
 
 
-async def _on_port(services: Services, wanted: ImportedLoadBalancer, load_balancer_id: LoadBalancerId) -> VipPlan:
+async def _plan_on_port(services: Services, wanted: ImportedLoadBalancer, load_balancer_id: LoadBalancerId) -> VipPlan:
     """Return the plan of a VIP on the existing port that the import names at the network service. Raises
     :class:`Invalid`.
     """

@@ -114,7 +114,7 @@ async def _policies(
     targets: list[str] = []
     for body in wanted.l7policies or ():
         rows, new_pool = new_policy(body, place, listener_id=listener_id, new_id=services.new_id)
-        targets += _targets(served, rows, wanted.protocol, new_pool)
+        targets += _unchecked_target_pools(served, rows, wanted.protocol, new_pool)
         new_pools += [] if new_pool is None else [new_pool]
         made.append(rows)
     await check_target_pools(services, served, targets, wanted.protocol)
@@ -152,10 +152,12 @@ async def check_policy_possible(
     """Check that the provider supports the policy, with its new pool, on a listener of that protocol. Raises
     :class:`Unsupported`, :class:`Invalid` or :class:`NotFound`.
     """
-    await check_target_pools(services, served, _targets(served, rows, protocol, new_pool), protocol)
+    await check_target_pools(services, served, _unchecked_target_pools(served, rows, protocol, new_pool), protocol)
 
 
-def _targets(served: ServedObject, rows: PolicyRows, protocol: str, new_pool: NewPool | None) -> list[str]:
+def _unchecked_target_pools(
+    served: ServedObject, rows: PolicyRows, protocol: str, new_pool: NewPool | None
+) -> list[str]:
     """Check the policy except for existing target pools; return the ids of these, which the caller checks afterwards in
     one query.
     """

@@ -59,7 +59,7 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
             members=new_members(tree, None if was is None else was.tree),
             vips=() if was is not None or root.vip is None else (root.vip, *root.additional_vips),
         )
-        certificates = await services.references.read(_users(tree, was), project_id, table, requesting=False)
+        certificates = await services.references.read(_changed_users(tree, was), project_id, table, requesting=False)
         plan = _plan(services, tree.load_balancer)
         change = await services.mirrors.put(tree, plan, mark, certificates, unchained=unchained)
     if change is not None:
@@ -118,7 +118,7 @@ def _vip_plan(vip: Vip) -> VipPlan:
     return VipPlan(subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id, address=vip.address)
 
 
-def _users(tree: LoadBalancerTree, was: Mirrored | None) -> list[ChangedUser]:
+def _changed_users(tree: LoadBalancerTree, was: Mirrored | None) -> list[ChangedUser]:
     """Return listeners and pools, each with its stored state in ``was`` (None: nothing is stored), so that only new
     references are read.
     """

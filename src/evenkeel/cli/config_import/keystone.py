@@ -78,11 +78,11 @@ def login_of(settings: Settings) -> Login:
     if not kind and "auth_url" not in found:
         found = {**_from_legacy(legacy), **found}
     kind = kind or "password"
-    if problem := _lacking(kind, found, legacy):
+    if problem := _login_problem(kind, found, legacy):
         return Login({}, {}, (problem,))
     if kind in _PASSWORD:
         kind = "password"
-        found = {**_domains(found), **found}
+        found = {**_default_domains(found), **found}
     found["auth_url"] = without_version_2(found["auth_url"])
     problems: tuple[str, ...] = ()
     if found.get("insecure", "").lower() not in (*TRUE, *FALSE, ""):
@@ -107,12 +107,12 @@ def _from_legacy(legacy: Mapping[str, str]) -> dict[str, str]:
     """Return a login from options of old releases under their present names."""
     names = {"admin_user": "username", "admin_password": "password", "admin_tenant_name": "project_name"}
     found = {ours: legacy[theirs] for theirs, ours in names.items() if theirs in legacy}
-    if url := legacy.get("identity_uri") or _url(legacy):
+    if url := legacy.get("identity_uri") or _legacy_url(legacy):
         found["auth_url"] = url
     return found
 
 
-def _url(legacy: Mapping[str, str]) -> str:
+def _legacy_url(legacy: Mapping[str, str]) -> str:
     """Return Keystone's URL from the old options for its parts, with their defaults; empty if no host is set."""
     host, prefix = legacy.get("auth_host", ""), legacy.get("auth_admin_prefix", "").strip("/")
     if not host:
@@ -122,7 +122,7 @@ def _url(legacy: Mapping[str, str]) -> str:
     return f"{place}/{prefix}" if prefix else place
 
 
-def _lacking(kind: str, found: Mapping[str, str], legacy: Mapping[str, str]) -> str:
+def _login_problem(kind: str, found: Mapping[str, str], legacy: Mapping[str, str]) -> str:
     """Return the reason why the login cannot be carried over, such as missing options; empty if it can."""
     if kind not in TYPES:
         return f"{SECTION}.auth_type: {', '.join(TYPES[:2])} or {_APPLICATION} can be carried over: write a login"
@@ -140,7 +140,7 @@ def _lacking(kind: str, found: Mapping[str, str], legacy: Mapping[str, str]) -> 
     return f"{SECTION}: {', '.join(missing)} not set{token}: write a login in [{SECTION}] and [neutron]"
 
 
-def _domains(found: Mapping[str, str]) -> dict[str, str]:
+def _default_domains(found: Mapping[str, str]) -> dict[str, str]:
     """Return domain options for a user and a project whose domain is not set: the default domain, as in Keystone v2."""
     if any(name in found for name in ("default_domain_id", "default_domain_name")):
         return {}

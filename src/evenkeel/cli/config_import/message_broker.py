@@ -86,6 +86,6 @@ def _nodes(given: dict[str, str]) -> Iterator[str]:
 
 
 def _first_set(settings: Settings, *names: str) -> str:
-    """Return the value of the first of these options that is set; ``[oslo_messaging_rabbit]`` takes precedence."""
+    """Return the value of the first of these options that is set; each is looked up in the newer section first."""
     found = [settings.value(section, name) for name in names for section in _SECTIONS]
     return next((value for value in found if value), "")

@@ -24,11 +24,11 @@ def render_ini_file(lines: Sequence[Line], heading: str) -> str:
         for one in options:
             if one.remark:
                 text.append(f"# {one.remark}")
-            text.append(f"# {one.option} =" if one.value is None else f"{one.option} = {_written(one.value)}")
+            text.append(f"# {one.option} =" if one.value is None else f"{one.option} = {_ini_value(one.value)}")
     return "\n".join(text) + "\n"
 
 
-def _written(value: str) -> str:
+def _ini_value(value: str) -> str:
     """Return the value escaped so that oslo.config reads it back unchanged."""
     text = value.replace("$", "$$")
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":  # oslo.config removes one pair of quotes

@@ -150,7 +150,7 @@ def load_balancers(documents: Documents, *, persistence_seconds: int | None = No
     ``persistence_seconds``: time-out of source address persistence where a pool has none of its own; None: our default.
     Raises :class:`BadSource` for an object to which another object refers and that no document has.
     """
-    made = _Maker(documents, persistence_seconds)
+    made = _TreeMaker(documents, persistence_seconds)
     return [made.load_balancer(row) for row in documents.all(LOAD_BALANCERS)]
 
 
@@ -159,7 +159,7 @@ class _Child(NamedTuple):
     lost: list[Lost]
 
 
-class _Maker:
+class _TreeMaker:
     """Makes the trees of load balancers for our import API from the documents, and collects what cannot be carried
     over.
     """
@@ -178,12 +178,12 @@ class _Maker:
         if not project_id:
             raise BadSource(f"load balancer {id_}: has no project_id")
         body = {
-            **_copied(LOAD_BALANCERS, row),
+            **_copied_attributes(LOAD_BALANCERS, row),
             "project_id": project_id,
             "listeners": [each.body for each in listeners],
             "pools": [each.body for each in pools],
         }
-        lost = [*_lost(LOAD_BALANCERS, row), *(lost for each in (*listeners, *pools) for lost in each.lost)]
+        lost = [*_lost_attributes(LOAD_BALANCERS, row), *(lost for each in (*listeners, *pools) for lost in each.lost)]
         del body["id"]
         return ForeignLoadBalancer(id_, str(row.get("name") or ""), project_id, self._provider(row), body, tuple(lost))
 
@@ -223,29 +223,33 @@ class _Maker:
 
     def _listener(self, row: Row) -> _Child:
         policies = [self._policy(each) for each in self._policies(row)]
-        body = {**_copied(LISTENERS, row), **_tls(row, self._documents), "l7policies": [each.body for each in policies]}
-        lost = [*_lost(LISTENERS, row), *(lost for each in policies for lost in each.lost)]
+        body = {
+            **_copied_attributes(LISTENERS, row),
+            **_tls_attributes(row, self._documents),
+            "l7policies": [each.body for each in policies],
+        }
+        lost = [*_lost_attributes(LISTENERS, row), *(lost for each in policies for lost in each.lost)]
         return _Child(body, lost)
 
     def _policy(self, row: Row) -> _Child:
         rules = [
-            _Child(_copied(RULES, each), list(_lost(RULES, each)))
+            _Child(_copied_attributes(RULES, each), list(_lost_attributes(RULES, each)))
             for each in self._children(row, RULES, "l7policy_id", "policy_id", "policies")
         ]
-        body = {**_copied(POLICIES, row), "rules": [each.body for each in rules]}
-        return _Child(body, [*_lost(POLICIES, row), *(lost for each in rules for lost in each.lost)])
+        body = {**_copied_attributes(POLICIES, row), "rules": [each.body for each in rules]}
+        return _Child(body, [*_lost_attributes(POLICIES, row), *(lost for each in rules for lost in each.lost)])
 
     def _pool(self, row: Row) -> _Child:
         members = self._children(row, MEMBERS, "pool_id")
-        body = {**_copied(POOLS, row), "members": [_copied(MEMBERS, each) for each in members]}
-        lost = [*_lost(POOLS, row), *(lost for each in members for lost in _lost(MEMBERS, each))]
+        body = {**_copied_attributes(POOLS, row), "members": [_copied_attributes(MEMBERS, each) for each in members]}
+        lost = [*_lost_attributes(POOLS, row), *(lost for each in members for lost in _lost_attributes(MEMBERS, each))]
         persistence = row.get("session_persistence") or self._documents.get(_PERSISTENCES, row["id"])
         if persistence:
             body["session_persistence"] = self._persistence(persistence)
         if monitor_id := row.get("healthmonitor_id") or _id_of(row.get("healthmonitor") or ""):
             monitor = self._required(MONITORS, monitor_id, row["id"])
             body["healthmonitor"] = _monitor(monitor)
-            lost += _lost(MONITORS, monitor)
+            lost += _lost_attributes(MONITORS, monitor)
         return _Child(body, lost)
 
     def _persistence(self, row: Row) -> dict[str, Any]:
@@ -274,7 +278,7 @@ def _names(row: Row, names: Iterable[str], id_: str) -> bool:
     return False
 
 
-def _copied(kind: str, row: Row) -> dict[str, Any]:
+def _copied_attributes(kind: str, row: Row) -> dict[str, Any]:
     """Return the attributes that have the same meaning in Octavia, without nulls; numbers that stand for booleans in a
     database are converted.
     """
@@ -287,13 +291,13 @@ def _copied(kind: str, row: Row) -> dict[str, Any]:
 
 
 def _monitor(row: Row) -> dict[str, Any]:
-    body = _copied(MONITORS, row)
+    body = _copied_attributes(MONITORS, row)
     if row.get("type") in _HTTP:
         body |= {name: row[name] for name in _OF_HTTP if row.get(name)}
     return body
 
 
-def _tls(row: Row, documents: Documents) -> dict[str, Any]:
+def _tls_attributes(row: Row, documents: Documents) -> dict[str, Any]:
     """Return the TLS attributes of a listener under Octavia's names."""
     body: dict[str, Any] = {}
     if reference := row.get("default_tls_container_ref") or row.get("default_tls_container_id"):
@@ -324,7 +328,7 @@ def _number(value: Any) -> int | None:
         return None
 
 
-def _lost(kind: str, row: Row) -> Iterator[Lost]:
+def _lost_attributes(kind: str, row: Row) -> Iterator[Lost]:
     """Yield the attributes with an effect that Octavia does not have, so that they are not carried over."""
     known = {*_COMMON, *_COPIED[kind], *_HANDLED[kind], *_IGNORED}
     names = [name for name in sorted(row.keys() - known) if has_effect(row[name])]

@@ -52,7 +52,7 @@ class Tally:
         """Count one load balancer with all its children."""
         self.outcomes[row.outcome] += 1
         carried = row.carried_over
-        for kind, body in _objects(LOAD_BALANCER, row.load_balancer.body):
+        for kind, body in _object_and_children(LOAD_BALANCER, row.load_balancer.body):
             self.count(kind, carried=carried)
             if carried:
                 self._attributes[kind].update(name for name, value in body.items() if _is_carried(kind, name, value))
@@ -120,13 +120,13 @@ def _table(title: str, counts: Mapping[str, Count]) -> Iterator[str]:
         yield f"{name:<{width}}  {count.found:>8}  {count.carried_over:>12}  {count.found - count.carried_over:>6}"
 
 
-def _objects(kind: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _object_and_children(kind: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the object and all objects below it, each with its kind."""
     yield kind, body
     for attribute, below in _BELOW.get(kind, {}).items():
         value = body.get(attribute) or ()
         for each in [value] if isinstance(value, Mapping) else value:
-            yield from _objects(below, each)
+            yield from _object_and_children(below, each)
 
 
 def _is_carried(kind: str, name: str, value: Any) -> bool:

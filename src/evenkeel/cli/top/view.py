@@ -40,17 +40,17 @@ def view_lines(
     """
     lines = list(_head(snapshot, lost))
     sections = [section for section in _sections(snapshot) if section.rows]
-    counts = _shares(sections, None if height is None else height - len(lines))
+    counts = _row_counts(sections, None if height is None else height - len(lines))
     for section, count in zip(sections, counts, strict=True):
         if count:
-            lines += [Text(section.title, style="bold"), *_part(section, count)]
+            lines += [Text(section.title, style="bold"), *_visible_rows(section, count)]
     if width is not None:
         for line in lines:
             line.truncate(width, overflow="ellipsis")
     return lines if height is None else lines[:height]
 
 
-def _part(section: Section, count: int) -> list[Text]:
+def _visible_rows(section: Section, count: int) -> list[Text]:
     """Return ``count`` lines of a section; if rows are left out at the end, the last line has their number."""
     more = len(section.rows) - count
     if not more:
@@ -62,7 +62,7 @@ def _part(section: Section, count: int) -> list[Text]:
     return [*section.rows[: count - 1], Text(f"{GAP}… {more + 1} more", style="dim")]
 
 
-def _shares(sections: Sequence[Section], height: int | None) -> list[int]:
+def _row_counts(sections: Sequence[Section], height: int | None) -> list[int]:
     """Return the number of rows for each section, besides its title: one row each in turn until the height is
     used up.
     """
@@ -109,13 +109,13 @@ def _sections(snapshot: TopSnapshot) -> Iterator[Section]:
     agents = sorted(snapshot.agents, key=_agent_sort_key)
     yield Section(
         "Agents",
-        _columns(
+        _aligned_rows(
             [_agent(row) for row in agents],
             ["" if row["state"] == "up" else BAD if not row["alive"] else NOTABLE for row in agents],
         ),
     )
-    yield Section("Waiting for their devices (PENDING)", _columns([_waiting(row) for row in snapshot.pending]))
-    yield Section("Busiest load balancers", _columns([_busy(row) for row in snapshot.busiest]))
+    yield Section("Waiting for their devices (PENDING)", _aligned_rows([_waiting(row) for row in snapshot.pending]))
+    yield Section("Busiest load balancers", _aligned_rows([_busy(row) for row in snapshot.busiest]))
     yield Section("Events", [_event(row) for row in snapshot.events], last=True)
 
 
@@ -161,7 +161,7 @@ def _event(row: Mapping[str, Any]) -> Text:
     return _safe_line(f"{GAP}{row['at'].rpartition('T')[2]}Z  {text}", NOTABLE if notable else "")
 
 
-def _columns(rows: Sequence[Cells], styles: Sequence[str] = ()) -> list[Text]:
+def _aligned_rows(rows: Sequence[Cells], styles: Sequence[str] = ()) -> list[Text]:
     """Return the rows as lines whose cells are aligned in columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [

@@ -44,7 +44,7 @@ class Definition(Value):
 
 
 def types_of(definitions: Iterable[Definition]) -> tuple[str, ...]:
-    """Return the device types of all objects to which the definitions may refer."""
+    """Return the types, on the device, of all objects to which the definitions refer."""
     return tuple(
         sorted({type_ for one in definitions for tag, paths in one.tags.items() if paths for type_ in TAGS[tag].types})
     )

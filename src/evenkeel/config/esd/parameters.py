@@ -21,7 +21,7 @@ PARAMETERS_MAX = 16
 _Bound = Annotated[int, Meta(ge=0, le=2_147_483_647)]
 
 
-class _Declared(Value):
+class _DeclaredParameter(Value):
     """A parameter in a definition's file. ``sets``: the field of a part that it sets, such as
     ``rate_limit.requests``.
     """
@@ -60,10 +60,10 @@ def _parameter(name: str, content: Any, parts: Parts) -> ServiceParameter:
     if not is_parameter_name(name):
         raise ValueError(f"{name!r}: a name of {PARAMETER_WORDS} is allowed")
     try:
-        declared = msgspec.convert(content, _Declared)
+        declared = msgspec.convert(content, _DeclaredParameter)
     except msgspec.ValidationError as error:
         raise ValueError(f"{name}: {error}; sets, minimum and maximum are needed") from error
-    default = _value_at(parts, declared.sets)
+    default = _number_at(parts, declared.sets)
     if default is None:
         raise ValueError(
             f"{name}: sets: {declared.sets!r}: a number that the definition gives, as in"
@@ -83,7 +83,7 @@ def _parameter(name: str, content: Any, parts: Parts) -> ServiceParameter:
     return found
 
 
-def _value_at(parts: Parts, path: str) -> int | None:
+def _number_at(parts: Parts, path: str) -> int | None:
     """Return the number in the field ``path`` of the parts; None if the field is missing or may not hold any whole
     number.
     """

@@ -52,11 +52,11 @@ class Parsed(Value):
     problems: Mapping[str, str] = {}
 
 
-class _Pairs(list[tuple[str, Any]]):
+class _JsonPairs(list[tuple[str, Any]]):
     """A JSON object as a list of (name, value), so that a repeated name is detected."""
 
 
-class _Wrong(Exception):
+class _InvalidPart(Exception):
     """A part of a file is invalid; the text states the error and the allowed values."""
 
 
@@ -70,8 +70,8 @@ def parse_all(contents: Mapping[str, bytes | str], *, strict: bool = False) -> P
     problems: dict[str, str] = {}
     for file, content in sorted(contents.items()):
         try:
-            found.extend(_definitions(file, content, strict))
-        except _Wrong as wrong:
+            found.extend(_parsed_definitions(file, content, strict))
+        except _InvalidPart as wrong:
             problems[file] = f"{file}: {wrong}"
     if len(found) > DEFINITIONS_MAX:
         dropped = found[DEFINITIONS_MAX]
@@ -100,88 +100,90 @@ def _duplicate_text(name: str, files: list[str]) -> str:
     return f"{places}: enhanced service {name!r} is defined more than once; once is allowed"
 
 
-def _definitions(file: str, content: bytes | str, strict: bool) -> list[Definition]:
-    """Return the definitions in one file. Raises :class:`_Wrong` for a file whose names cannot be read."""
+def _parsed_definitions(file: str, content: bytes | str, strict: bool) -> list[Definition]:
+    """Return the definitions in one file. Raises :class:`_InvalidPart` for a file whose names cannot be read."""
     document = _document(content)
-    if not isinstance(document, _Pairs):
-        raise _Wrong("an object of enhanced services by name is allowed")
+    if not isinstance(document, _JsonPairs):
+        raise _InvalidPart("an object of enhanced services by name is allowed")
     return [_definition(file, name, value, strict) for name, value in document]
 
 
 def _document(content: bytes | str) -> Any:
     if isinstance(content, str):
-        raise _Wrong(content)
+        raise _InvalidPart(content)
     if len(content) > FILE_BYTES_MAX:
-        raise _Wrong(f"larger than {FILE_BYTES_MAX} bytes, the most that is allowed")
+        raise _InvalidPart(f"larger than {FILE_BYTES_MAX} bytes, the most that is allowed")
     try:
-        return json.loads(content.decode(), object_pairs_hook=_Pairs)
+        return json.loads(content.decode(), object_pairs_hook=_JsonPairs)
     except UnicodeDecodeError as error:
-        raise _Wrong("not UTF-8") from error
+        raise _InvalidPart("not UTF-8") from error
     except json.JSONDecodeError as error:
-        raise _Wrong(f"line {error.lineno}, column {error.colno}: not JSON ({error.msg})") from error
+        raise _InvalidPart(f"line {error.lineno}, column {error.colno}: not JSON ({error.msg})") from error
     except (RecursionError, ValueError) as error:
-        raise _Wrong("not JSON that can be read: nested too deeply, or a number too long") from error
+        raise _InvalidPart("not JSON that can be read: nested too deeply, or a number too long") from error
 
 
 def _definition(file: str, name: str, value: Any, strict: bool) -> Definition:
     where = f"{file}: enhanced service {_json_excerpt(name)}"
     try:
         if not is_valid_name(name):
-            raise _Wrong(f"a name of {NAME_WORDS} is allowed")
-        if not isinstance(value, _Pairs):
-            raise _Wrong(f"{_json_excerpt(value)}: an object of tags and parts is allowed")
+            raise _InvalidPart(f"a name of {NAME_WORDS} is allowed")
+        if not isinstance(value, _JsonPairs):
+            raise _InvalidPart(f"{_json_excerpt(value)}: an object of tags and parts is allowed")
         if unknown := [name for name, _ in value if name not in _NO_TAGS and not name.startswith(TAG_PREFIX)]:
-            raise _Wrong(f"{_json_excerpt(unknown[0])}: no such tag or part; allowed are {_ALL_NAMES}")
-        parts = _parts([(given, content) for given, content in value if given in PARTS])
-        parameters = _parameters([content for given, content in value if given == PARAMETERS], parts)
-        tags, discarded = _tags([(given, content) for given, content in value if given not in _NO_TAGS])
+            raise _InvalidPart(f"{_json_excerpt(unknown[0])}: no such tag or part; allowed are {_ALL_NAMES}")
+        parts = _parsed_parts([(given, content) for given, content in value if given in PARTS])
+        parameters = _parsed_parameters([content for given, content in value if given == PARAMETERS], parts)
+        tags, discarded = _parsed_tags([(given, content) for given, content in value if given not in _NO_TAGS])
         if discarded and (strict or not (tags or parts.names)):
-            raise _Wrong("; ".join(discarded))
+            raise _InvalidPart("; ".join(discarded))
         warnings = tuple(f"{where}: {reason}; the tag is discarded" for reason in discarded)
         return Definition(name=name, file=file, tags=tags, parts=parts, parameters=parameters, warnings=warnings)
-    except _Wrong as wrong:
+    except _InvalidPart as wrong:
         return Definition(name=name[:SHOWN_CHARACTERS_MAX], file=file, problem=f"{where}: {wrong}")
 
 
-def _parts(pairs: list[tuple[str, Any]]) -> Parts:
-    """Return the typed parts of a definition. Raises :class:`_Wrong` naming field, value and what is allowed."""
+def _parsed_parts(pairs: list[tuple[str, Any]]) -> Parts:
+    """Return the typed parts of a definition. Raises :class:`_InvalidPart` naming field, value and what is allowed."""
     if not pairs:
         return NO_PARTS
     found: dict[str, Any] = {}
-    for name, content in _plain(_Pairs(pairs)).items():
+    for name, content in _pairs_as_dicts(_JsonPairs(pairs)).items():
         try:
             found[name] = getattr(msgspec.convert({name: content}, Parts), name)
         except msgspec.ValidationError as error:
-            raise _Wrong(f"{name}: {_json_excerpt(content)}: {part_problem(error)}") from error
+            raise _InvalidPart(f"{name}: {_json_excerpt(content)}: {part_problem(error)}") from error
     return Parts(**found)
 
 
-def _parameters(contents: list[Any], parts: Parts) -> dict[str, ServiceParameter]:
-    """Return ``{name: parameter}`` of a definition. Raises :class:`_Wrong` naming field, value and what is allowed."""
+def _parsed_parameters(contents: list[Any], parts: Parts) -> dict[str, ServiceParameter]:
+    """Return ``{name: parameter}`` of a definition. Raises :class:`_InvalidPart` naming field, value and what is
+    allowed.
+    """
     if not contents:
         return {}
     if len(contents) > 1:
-        raise _Wrong(f"{PARAMETERS}: given twice; once is allowed")
-    content = _plain(contents[0])
+        raise _InvalidPart(f"{PARAMETERS}: given twice; once is allowed")
+    content = _pairs_as_dicts(contents[0])
     try:
         return declared_parameters(content, parts)
     except ValueError as error:
-        raise _Wrong(f"{PARAMETERS}: {error}") from error
+        raise _InvalidPart(f"{PARAMETERS}: {error}") from error
 
 
-def _plain(value: Any) -> Any:
-    """Convert JSON objects that were parsed as pairs to dictionaries, at all depths. Raises :class:`_Wrong` for a
+def _pairs_as_dicts(value: Any) -> Any:
+    """Convert JSON objects that were parsed as pairs to dictionaries, at all depths. Raises :class:`_InvalidPart` for a
     repeated name.
     """
-    if isinstance(value, _Pairs):
+    if isinstance(value, _JsonPairs):
         repeated = [name for name, times in Counter(name for name, _ in value).items() if times > 1]
         if repeated:
-            raise _Wrong(f"{repeated[0]}: given twice; once is allowed")
-        return {name: _plain(content) for name, content in value}
-    return [_plain(one) for one in value] if isinstance(value, list) else value
+            raise _InvalidPart(f"{repeated[0]}: given twice; once is allowed")
+        return {name: _pairs_as_dicts(content) for name, content in value}
+    return [_pairs_as_dicts(one) for one in value] if isinstance(value, list) else value
 
 
-def _tags(pairs: list[tuple[str, Any]]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+def _parsed_tags(pairs: list[tuple[str, Any]]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     """Return ``{tag: paths of its BIG-IP objects}`` of the usable tags, and a text with the reason for each unusable
     tag.
     """
@@ -191,28 +193,28 @@ def _tags(pairs: list[tuple[str, Any]]) -> tuple[dict[str, tuple[str, ...]], lis
         tag = OTHER_NAMES.get(given, given)
         try:
             if tag not in TAGS:
-                raise _Wrong(f"{_json_excerpt(given)}: no such tag; allowed are {_ALL_NAMES}")
+                raise _InvalidPart(f"{_json_excerpt(given)}: no such tag; allowed are {_ALL_NAMES}")
             if tag in found:
-                raise _Wrong(f"{given}: given twice; once is allowed")
-            found[tag] = _paths(given, tag, content)
-        except _Wrong as wrong:
+                raise _InvalidPart(f"{given}: given twice; once is allowed")
+            found[tag] = _object_paths(given, tag, content)
+        except _InvalidPart as wrong:
             if len(discarded) < DISCARDED_MAX:
                 discarded.append(str(wrong))
     return found, discarded
 
 
-def _paths(given: str, tag: str, content: Any) -> tuple[str, ...]:
-    """Return the full paths of the objects that a tag's value names. Raises :class:`_Wrong`."""
+def _object_paths(given: str, tag: str, content: Any) -> tuple[str, ...]:
+    """Return the full paths of the objects that a tag's value names. Raises :class:`_InvalidPart`."""
     known = TAGS[tag]
     if known.many:
-        # _Pairs, the form of a JSON object, is a list, too.
-        if not isinstance(content, list) or isinstance(content, _Pairs):
-            raise _Wrong(f"{given}: {_json_excerpt(content)}: a list of names is allowed")
+        # _JsonPairs, the form of a JSON object, is a list, too.
+        if not isinstance(content, list) or isinstance(content, _JsonPairs):
+            raise _InvalidPart(f"{given}: {_json_excerpt(content)}: a list of names is allowed")
         if len(content) > LIST_MAX:
-            raise _Wrong(f"{given}: {len(content)} names; at most {LIST_MAX} are allowed")
+            raise _InvalidPart(f"{given}: {len(content)} names; at most {LIST_MAX} are allowed")
         paths = tuple(_path(given, one) for one in content)
         if len(set(paths)) != len(paths):
-            raise _Wrong(f"{given}: {_json_excerpt(content)}: an object is named twice; once is allowed")
+            raise _InvalidPart(f"{given}: {_json_excerpt(content)}: an object is named twice; once is allowed")
         return paths
     if content == "" and known.removable:
         return ()
@@ -221,15 +223,15 @@ def _paths(given: str, tag: str, content: Any) -> tuple[str, ...]:
 
 def _path(given: str, content: Any) -> str:
     if not isinstance(content, str):
-        raise _Wrong(f"{given}: {_json_excerpt(content)}: {_PATH_WORDS}")
+        raise _InvalidPart(f"{given}: {_json_excerpt(content)}: {_PATH_WORDS}")
     path = content if content.startswith("/") else f"{_FOLDER}{content}"
     if not _PATH.fullmatch(path) or any(part in (".", "..") for part in path.split("/")):
-        raise _Wrong(f"{given}: {_json_excerpt(content)}: {_PATH_WORDS}")
+        raise _InvalidPart(f"{given}: {_json_excerpt(content)}: {_PATH_WORDS}")
     return path
 
 
 def _json_excerpt(value: Any) -> str:
     """Return a value as JSON, cut to a length that fits in a message."""
-    plain = dict(value) if isinstance(value, _Pairs) else value
+    plain = dict(value) if isinstance(value, _JsonPairs) else value
     text = repr(plain) if isinstance(plain, str) else json.dumps(plain, default=dict)
     return text if len(text) <= SHOWN_CHARACTERS_MAX else f"{text[:SHOWN_CHARACTERS_MAX]}…"

@@ -98,7 +98,7 @@ class DirectoryKeyManager:
         place = checked_place(SCHEME, new.project_id, new.name)
 
         def work() -> KeptCertificate:
-            content, warnings = _checked(new, place.reference)
+            content, warnings = _validated_content(new, place.reference)
             self._files.write(place, msgspec.json.encode(content), replace=replace)
             return structs.replace(self._kept_certificate(place, content), warnings=warnings)
 
@@ -182,7 +182,7 @@ class DirectoryKeyManager:
             raise KeyManagerUnavailable(f"{what}: cannot be decrypted with the key file") from None
 
 
-def _checked(new: NewCertificate, reference: str) -> tuple[SealedContent, tuple[str, ...]]:
+def _validated_content(new: NewCertificate, reference: str) -> tuple[SealedContent, tuple[str, ...]]:
     """Return the validated content to store, and texts about oddities of the files. Raises
     :class:`CertificateError`.
     """

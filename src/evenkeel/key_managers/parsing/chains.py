@@ -55,8 +55,8 @@ def sorted_chain(reference: str, given: Sequence[x509.Certificate], leaf: x509.C
 def _issuer_of(
     reference: str, chain: Sequence[x509.Certificate], candidates: Iterable[x509.Certificate]
 ) -> x509.Certificate | None:
-    """Return the issuer of the chain's last certificate, None if no candidate is; of several (renewed or cross-signed)
-    the one that is valid longest.
+    """Return the issuer of the chain's last certificate; of several (renewed or cross-signed) the one that is valid
+    longest. None: no candidate is, or the certificate is self-signed.
     """
     last = chain[-1]
     named = [candidate for candidate in candidates if _is_named(candidate, last)]
@@ -96,8 +96,8 @@ def check_served(certificate: x509.Certificate) -> None:
 
 
 def check_signature(certificate: x509.Certificate) -> None:
-    """Raise :class:`Unusable` if the certificate is signed with a digest that devices refuse. Signatures of self-signed
-    certificates are not verified by anyone, so any digest will do.
+    """Raise :class:`Unusable` if the certificate is signed with a digest that devices refuse. Self-signed certificates
+    may use any, because nobody verifies their signatures.
     """
     try:
         digest = certificate.signature_hash_algorithm

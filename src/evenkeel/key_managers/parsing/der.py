@@ -38,7 +38,7 @@ def der_of_pem(pem: bytes) -> bytes:
 
 def work_factor_exceeded(der: bytes) -> bool:
     """Whether the parameters of an encrypted PKCS#8 key (RFC 5958) exceed the limits, or there are none."""
-    found = list(_parameters(der, _DEPTH_MAX))
+    found = list(_integers_of_sequences(der, _DEPTH_MAX))
     return not found or any(_costs_too_much(numbers) for numbers in found)
 
 
@@ -64,7 +64,7 @@ def _costs_too_much(numbers: Sequence[int]) -> bool:
     return max(numbers) > ROUNDS_MAX or (len(numbers) >= 3 and prod(numbers[:3]) > SCRYPT_COST_MAX)
 
 
-def _parameters(der: bytes, depth: int) -> Iterator[list[int]]:
+def _integers_of_sequences(der: bytes, depth: int) -> Iterator[list[int]]:
     """Yield the list of integers in each sequence, to ``depth`` nested levels; octet strings (salts, ciphertext) are
     skipped.
     """
@@ -73,7 +73,7 @@ def _parameters(der: bytes, depth: int) -> Iterator[list[int]]:
         if tag == _INTEGER:
             numbers.append(int.from_bytes(content, "big"))
         elif tag == _SEQUENCE and depth:
-            yield from _parameters(content, depth - 1)
+            yield from _integers_of_sequences(content, depth - 1)
     if numbers:
         yield numbers
 

@@ -52,7 +52,7 @@ def read_private_key(pem: bytes, passphrase: Secret | None, reference: str) -> L
         raise PrivateKeyUnreadable(reference) from None
     if isinstance(key, ec.EllipticCurvePrivateKey):
         return key
-    if isinstance(key, rsa.RSAPrivateKey) and _fits_together(key.private_numbers()):
+    if isinstance(key, rsa.RSAPrivateKey) and _numbers_are_consistent(key.private_numbers()):
         return key
     raise PrivateKeyUnreadable(reference)
 
@@ -73,7 +73,7 @@ def written_out(key: LoadedKey) -> PrivateKey:
     return PrivateKey(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
 
 
-def _fits_together(numbers: rsa.RSAPrivateNumbers) -> bool:
+def _numbers_are_consistent(numbers: rsa.RSAPrivateNumbers) -> bool:
     """Whether the numbers of an RSA key are consistent: factors of the modulus, exponents and coefficient (RFC 8017,
     3.2).
     """

@@ -25,7 +25,7 @@ def split_pem(content: bytes) -> PemFile:
     """Split a file into its blocks of certificates, keys and lists; text between blocks and other blocks (such as EC
     PARAMETERS) are ignored.
     """
-    blocks = list(_blocks(_plain(content)))
+    blocks = list(_blocks(_as_ascii(content)))
     return PemFile(
         certificates=_blocks_labelled(blocks, b"CERTIFICATE", b"X509 CERTIFICATE"),
         private_keys=tuple(block for label, block in blocks if label.endswith(b"PRIVATE KEY")),
@@ -34,7 +34,7 @@ def split_pem(content: bytes) -> PemFile:
     )
 
 
-def _plain(content: bytes) -> bytes:
+def _as_ascii(content: bytes) -> bytes:
     """Return the content in ASCII, converted from UTF-16 if it has a byte order mark: PowerShell redirects output in
     UTF-16.
     """

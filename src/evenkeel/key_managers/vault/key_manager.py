@@ -69,8 +69,8 @@ class VaultKeyManager:
         self._calls.close()
 
     def _file(self, reference: str, project_id: ProjectId, name: str, unreadable: type[CertificateError]) -> bytes:
-        """Return the file in the secret's field ``name``, or in castellan's single field. Raises ``unreadable`` if it
-        cannot be decoded.
+        """Return the file in the secret's field ``name``, or else in castellan's single field. Raises ``unreadable`` if
+        there is neither field, or the file cannot be decoded.
         """
         fields = self._folders.fields(reference, project_id)
         if name in fields:

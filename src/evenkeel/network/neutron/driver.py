@@ -350,7 +350,7 @@ class NeutronNetwork:
             raise Invalid(str(error)) from error
 
     def close(self) -> None:
-        """Refuse calls that start from now on."""
+        """Start no more calls; calls that are running finish."""
         self._calls.close()
 
     async def _read(self, work: Callable[[], T]) -> T:

@@ -30,14 +30,14 @@ def translate(error: Exception) -> NoReturn:
     # openstacksdk's errors have `status_code`, keystoneauth's have `http_status`.
     status: int = getattr(error, "status_code", None) or getattr(error, "http_status", None) or 0
     if isinstance(error, sdk_errors.HttpException) and status in range(400, 500) and status not in _NOT_FOR_CALLERS:
-        raise NeutronRefused(status, *_reason(error)) from error
+        raise NeutronRefused(status, *_kind_and_text(error)) from error
     if status in (401, 403):
         raise NetworkUnavailable(f"this controller's credentials are refused by Neutron (HTTP {status})") from error
     shown = f"HTTP {status}" if status else type(error).__name__
     raise NetworkUnavailable(f"Neutron is out of reach or failing ({shown})") from error
 
 
-def _reason(error: sdk_errors.HttpException) -> tuple[str, str]:
+def _kind_and_text(error: sdk_errors.HttpException) -> tuple[str, str]:
     """Return Neutron's stable name of the error, and the error's text."""
     try:
         body = error.response.json()["NeutronError"]  # type: ignore[union-attr]

@@ -81,7 +81,7 @@ def find_hosts(client: NeutronClient, network_id: str, addresses: Collection[str
             place = str(row["mac_address"]), str(row.get("binding:host_id") or "")
             # Tenants may write an IPv6 address in another form than Neutron.
             ports |= {_canonical_text(fixed["ip_address"]): place for fixed in row["fixed_ips"]}
-    vteps = _vteps(client, {host for _, host in ports.values() if host})
+    vteps = _tunnel_end_points(client, {host for _, host in ports.values() if host})
     found = {}
     for address in addresses:
         mac_address, host = ports.get(_canonical_text(address), ("", ""))
@@ -120,7 +120,7 @@ def _canonical_text(address: str) -> str:
     return str(parsed_address(address))
 
 
-def _vteps(client: NeutronClient, hosts: Iterable[str]) -> dict[str, str]:
+def _tunnel_end_points(client: NeutronClient, hosts: Iterable[str]) -> dict[str, str]:
     """Return ``{host: tunnel end point}``, as the hosts' Neutron agents report it."""
     found = {}
     for some in _batches(hosts):

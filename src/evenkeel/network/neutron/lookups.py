@@ -42,7 +42,7 @@ def look_up(
     client: NeutronClient, kind: LookUp, filters: Mapping[str, Sequence[str]], project_id: ProjectId | None
 ) -> tuple[Document, ...]:
     """Return the matching objects, at most :data:`SHOWN_MAX`. ``project_id`` None: objects of every project. Blocks."""
-    queries = _queries(client, kind, project_id)
+    queries = _request_filters(client, kind, project_id)
     # By id: an object of the project may also be shared with it, and would be listed twice.
     found = {row["id"]: row for query in queries for row in _call(client, kind, filters, query)}
     shown = _SHOWN[kind]
@@ -65,7 +65,7 @@ def _call(
     return client.documents(_PATHS[kind], kind, {**query, **merged}, limit=SHOWN_MAX)
 
 
-def _queries(client: NeutronClient, kind: LookUp, project_id: ProjectId | None) -> list[Document]:
+def _request_filters(client: NeutronClient, kind: LookUp, project_id: ProjectId | None) -> list[Document]:
     """Return the filters of the requests to Neutron: for the project's own objects, and for objects shared with it."""
     if project_id is None:
         return [{}]

@@ -112,7 +112,7 @@ class V2StatusTree(View, kw_only=True):
     loadbalancer: V2LoadBalancerStatus
 
 
-class _Shown(NamedTuple):
+class _ObjectView(NamedTuple):
     """The view of an object, and whether the object works (``good``), which decides on its parents' statuses."""
 
     view: Any
@@ -130,26 +130,26 @@ class _Tree:
         self.pools = {row.id: row for row in tree.pools}
         self._working: dict[tuple[str, bool], bool] = {}
 
-    def listener(self, row: Listener, disabled: bool) -> _Shown:
+    def listener(self, row: Listener, disabled: bool) -> _ObjectView:
         """Show a listener with its policies, without its pool."""
         disabled = disabled or not row.admin_state_up
         policies = [self._policy(policy) for policy in self.policies.get(row.id, [])]
         pools = (self.works(pool, disabled) for pool in self.pools_of(row))
         statuses, good = _statuses(row, disabled, (*(part.good for part in policies), *pools))
         view = V2ListenerStatus(**statuses, l7policies=[part.view for part in policies], pools=[])
-        return _Shown(view, good)
+        return _ObjectView(view, good)
 
     def pools_of(self, row: Listener) -> list[Pool]:
         """Return the listener's default pool, if it has one."""
         return [self.pools[each] for each in (row.default_pool_id,) if each in self.pools]
 
-    def pool(self, row: Pool, disabled: bool) -> _Shown:
+    def pool(self, row: Pool, disabled: bool) -> _ObjectView:
         """Show a pool without its members."""
         disabled = disabled or not row.admin_state_up
         members = (_member_statuses(member, disabled)[1] for member in self.members.get(row.id, []))
         monitor = _monitor(self.monitors.get(row.id))
         statuses, good = _statuses(row, disabled, itertools.chain(members, (monitor.good,)))
-        return _Shown(V2PoolStatus(**statuses, healthmonitor=monitor.view, members=[]), good)
+        return _ObjectView(V2PoolStatus(**statuses, healthmonitor=monitor.view, members=[]), good)
 
     def works(self, row: Pool, disabled: bool) -> bool:
         """Whether the pool works; ``disabled``: its listener or load balancer is."""
@@ -159,7 +159,7 @@ class _Tree:
             known = self._working[row.id, disabled] = self.pool(row, disabled).good
         return known
 
-    def _policy(self, row: L7Policy) -> _Shown:
+    def _policy(self, row: L7Policy) -> _ObjectView:
         rules = [_rule(rule) for rule in self.rules.get(row.id, [])]
         view = V2L7PolicyStatus(
             id=row.id,
@@ -168,7 +168,7 @@ class _Tree:
             provisioning_status=row.provisioning_status,
             rules=[part.view for part in rules],
         )
-        return _Shown(view, _is_provisioned(row) and all(part.good for part in rules))
+        return _ObjectView(view, _is_provisioned(row) and all(part.good for part in rules))
 
 
 def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
@@ -235,13 +235,13 @@ def _member(row: Member, disabled: bool) -> V2MemberStatus:
     return V2MemberStatus(**statuses, address=shown_address(row), protocol_port=row.protocol_port)
 
 
-def _monitor(row: HealthMonitor | None) -> _Shown:
+def _monitor(row: HealthMonitor | None) -> _ObjectView:
     if row is None:
-        return _Shown(V2MonitorStatus(), True)
+        return _ObjectView(V2MonitorStatus(), True)
     view = V2MonitorStatus(id=row.id, name=row.name, type=row.type, provisioning_status=row.provisioning_status)
-    return _Shown(view, _is_provisioned(row))
+    return _ObjectView(view, _is_provisioned(row))
 
 
-def _rule(row: L7Rule) -> _Shown:
+def _rule(row: L7Rule) -> _ObjectView:
     view = V2L7RuleStatus(id=row.id, type=row.type, provisioning_status=row.provisioning_status)
-    return _Shown(view, _is_provisioned(row))
+    return _ObjectView(view, _is_provisioned(row))

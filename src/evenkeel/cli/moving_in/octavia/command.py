@@ -94,7 +94,7 @@ class ImportOctavia(ApiCommand):
         catalogues = [self._catalogue(kind, source, ours, parsed_args) for kind in (FLAVORS, ZONES)]
         wanted = Wanted(parsed_args.provider, parsed_args.project, tuple(dict.fromkeys(parsed_args.loadbalancer)))
         found = load_balancers(source.read(wanted), Choices(*(each.choose for each in catalogues)))
-        shown = _Shown(self._print if not parsed_args.json else None)
+        shown = _Results(self._print if not parsed_args.json else None)
         options = {"environment": parsed_args.environment, "apply": parsed_args.yes, "held": not parsed_args.no_hold}
         for one in run_import(self.client, found, **options):
             shown.load_balancer(one)
@@ -126,7 +126,7 @@ class ImportOctavia(ApiCommand):
         self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in lines)
 
 
-class _Shown:
+class _Results:
     """Collected results of one import. ``tell``: prints lines at once, because an import of many load balancers takes
     minutes and may be interrupted; None: nothing is printed before the end.
     """

@@ -53,7 +53,7 @@ def different_defaults(source: OctaviaApi, ours: OctaviaApi) -> list[DefaultQuot
     """Return the default quotas, for projects without their own, that differ at the source and here. Raises
     :class:`BadSource`, and the client's errors.
     """
-    (there, _), (here, _) = (_limits(api.one("/quotas/defaults", "quota")) for api in (source, ours))
+    (there, _), (here, _) = (_valid_limits(api.one("/quotas/defaults", "quota")) for api in (source, ours))
     return [
         DefaultQuota(kind, there[kind], here[kind])
         for kind in KINDS
@@ -81,7 +81,7 @@ def import_quotas(
 def _imported(row: Row, ours: OctaviaApi, client: Client, *, apply: bool) -> QuotaRow:
     project_id = str(row["project_id"])
     path = f"/quotas/{segment(project_id)}"
-    limits, remarks = _limits(row)
+    limits, remarks = _valid_limits(row)
     try:
         there = ours.one(path, "quota")
         changes = {kind: (int(there[kind]), limit) for kind, limit in limits.items() if there.get(kind) != limit}
@@ -94,7 +94,7 @@ def _imported(row: Row, ours: OctaviaApi, client: Client, *, apply: bool) -> Quo
     return QuotaRow(project_id, "imported" if apply else "new", changes, remarks)
 
 
-def _limits(row: Row) -> tuple[dict[str, int], tuple[str, ...]]:
+def _valid_limits(row: Row) -> tuple[dict[str, int], tuple[str, ...]]:
     """Return the source's limits that are valid here, by kind of object, and remarks on the others."""
     limits: dict[str, int] = {}
     remarks = []

@@ -75,7 +75,7 @@ class OctaviaApi:
         before = self._load_balancers(wanted)
         if not before:
             return Found(())
-        scopes = _scopes(wanted, before)
+        scopes = _list_filters(wanted, before)
         with ThreadPoolExecutor(max_workers=self._at_once) as pool:
             kinds = ("listeners", "pools", "healthmonitors", "l7policies")
             lists = dict(zip(kinds, pool.map(lambda kind: self._rows_by_id(kind, scopes), kinds), strict=True))
@@ -156,7 +156,7 @@ class OctaviaApi:
         return rows
 
 
-def _scopes(wanted: Wanted, load_balancers: Iterable[Row]) -> list[dict[str, str]]:
+def _list_filters(wanted: Wanted, load_balancers: Iterable[Row]) -> list[dict[str, str]]:
     """Return the query filters of the list requests that together return all children of the load balancers."""
     if not wanted.ids and not wanted.project_id:
         return [{}]

@@ -91,7 +91,7 @@ def load_balancers(found: Found, choices: Choices) -> list[ForeignLoadBalancer]:
 
     One that is being changed, or that the source shows incompletely, is :attr:`ForeignLoadBalancer.unfit`.
     """
-    maker = _Maker(found, choices)
+    maker = _TreeMaker(found, choices)
     rows = sorted(found.load_balancers, key=lambda row: (str(row.get("project_id")), str(row["id"])))
     return [maker.load_balancer(row) for row in rows]
 
@@ -105,7 +105,7 @@ class _Unfit(Exception):
     """Raised with the reason why a load balancer cannot be imported now."""
 
 
-class _Maker:
+class _TreeMaker:
     """Makes the trees of load balancers for our import API from what the source shows, and collects what is lost."""
 
     def __init__(self, found: Found, choices: Choices) -> None:
@@ -136,12 +136,14 @@ class _Maker:
                 raise _Unfit(f"the source shows no {name} of it")
         listeners = [self._listener(each) for each in self._named(row, "listeners", LISTENER, self._found.listeners)]
         pools = [self._pool(each) for each in self._named(row, "pools", POOL, self._found.pools)]
-        part = _copied(LOAD_BALANCER, row)
+        part = _copied_attributes(LOAD_BALANCER, row)
         del part.body["id"]
         self._choose(row, part)
         part.body.update(
             project_id=row["project_id"],
-            additional_vips=[_chosen(each, ("subnet_id", "ip_address")) for each in row.get("additional_vips") or ()],
+            additional_vips=[
+                _selected_attributes(each, ("subnet_id", "ip_address")) for each in row.get("additional_vips") or ()
+            ],
             listeners=[each.body for each in listeners],
             pools=[each.body for each in pools],
         )
@@ -172,7 +174,7 @@ class _Maker:
 
     def _listener(self, row: Row) -> _Part:
         _check_settled(LISTENER, row)
-        part = _copied(LISTENER, row)
+        part = _copied_attributes(LISTENER, row)
         policies = sorted(
             self._named(row, "l7policies", POLICY, self._found.l7policies),
             key=lambda each: (each.get("position") or 0, str(each["id"])),
@@ -183,19 +185,19 @@ class _Maker:
 
     def _policy(self, row: Row) -> _Part:
         _check_settled(POLICY, row)
-        part = _copied(POLICY, row)
+        part = _copied_attributes(POLICY, row)
         rules = [_part(RULE, each) for each in _children(POLICY, row, "rules", self._found.rules)]
         part.body["rules"] = [each.body for each in rules]
         return _Part(part.body, [*part.lost, *(lost for each in rules for lost in each.lost)])
 
     def _pool(self, row: Row) -> _Part:
         _check_settled(POOL, row)
-        part = _copied(POOL, row)
+        part = _copied_attributes(POOL, row)
         members = [_member(each) for each in _children(POOL, row, "members", self._found.members)]
         part.body["members"] = [each.body for each in members]
         lost = [*part.lost, *(lost for each in members for lost in each.lost)]
         if persistence := row.get("session_persistence"):
-            part.body["session_persistence"] = _chosen(persistence, persistence)
+            part.body["session_persistence"] = _selected_attributes(persistence, persistence)
         if monitor_id := row.get("healthmonitor_id"):
             monitor = _part(MONITOR, _required(MONITOR, str(monitor_id), self._found.health_monitors))
             part.body["healthmonitor"] = monitor.body
@@ -230,7 +232,7 @@ def _check_settled(kind: str, row: Row) -> None:
 
 def _part(kind: str, row: Row) -> _Part:
     _check_settled(kind, row)
-    return _copied(kind, row)
+    return _copied_attributes(kind, row)
 
 
 def _member(row: Row) -> _Part:
@@ -240,7 +242,7 @@ def _member(row: Row) -> _Part:
     return part
 
 
-def _chosen(value: Any, names: Iterable[str]) -> Any:
+def _selected_attributes(value: Any, names: Iterable[str]) -> Any:
     """Return the attributes ``names`` of a nested object, without nulls; any other value unchanged, for our API to
     refuse.
     """
@@ -249,7 +251,7 @@ def _chosen(value: Any, names: Iterable[str]) -> Any:
     return {name: value[name] for name in names if value.get(name) is not None}
 
 
-def _copied(kind: str, row: Row) -> _Part:
+def _copied_attributes(kind: str, row: Row) -> _Part:
     """Return the attributes that have the same meaning here, without nulls, and as lost the other attributes that have
     an effect.
     """

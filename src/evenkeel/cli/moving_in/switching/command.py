@@ -83,7 +83,7 @@ class SwitchOver(ApiCommand):
 
     def take_action(self, parsed_args: Namespace) -> None:
         _check(parsed_args)
-        work = _Work(self, parsed_args)
+        work = _SwitchOverRun(self, parsed_args)
         outcomes = []
         for id_ in dict.fromkeys(parsed_args.loadbalancers):
             outcomes.append(work.one(id_))
@@ -111,7 +111,7 @@ def _texts(one: Outcome) -> list[str]:
     return [f"  {text}" for text in (one.text, "" if one.gap is None else str(one.gap)) if text]
 
 
-class _Work:
+class _SwitchOverRun:
     """Plans and switches load balancers one after the other."""
 
     def __init__(self, command: SwitchOver, parsed_args: Namespace) -> None:
