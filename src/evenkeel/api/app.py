@@ -281,7 +281,7 @@ class _Path:
         self._allow = ((b"allow", ", ".join(sorted({*endpoints, "OPTIONS"})).encode()),)
 
     async def answer(self, request: Request[Any, Any, Any]) -> ASGIApp:
-        """Answer a request to this path; nothing of it was parsed or converted before."""
+        """Answer a request to this path, of which neither parameters nor body were parsed yet."""
         scope: HTTPScope = request.scope
         endpoint = self._endpoints.get(scope["method"])
         if endpoint is None:

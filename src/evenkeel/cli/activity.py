@@ -53,9 +53,7 @@ class ShowActivity(ListCommand):
 
 
 def summary(known: Mapping[str, Any]) -> Iterator[str]:
-    """Yield lines about the controller's requests and changes since it started, and the reason if there are
-    no points.
-    """
+    """Yield lines about the controller's requests and changes since it started, and why there are no points, if so."""
     requests, times = known["requests"], known["time_to_active"]
     yield f"since {known['since']} UTC: {counted(requests['count'], 'request')}, {requests['failed']} failed"
     if times["count"]:

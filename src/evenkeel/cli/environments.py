@@ -103,7 +103,7 @@ class ShowsEnvironment(ShowCommand):
         _add_name(parser)
 
     def answer(self, parsed_args: Namespace) -> dict[str, Any]:
-        """Send the request; returns the environment."""
+        """Send the command's request; return the environment as the API reports it."""
         raise NotImplementedError
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:

@@ -12,7 +12,9 @@ from evenkeel.core.kit.values import Value
 
 
 class ObjectRoutes(Value):
-    """Routes to objects of one kind. Each method declares one route; ``others`` are attributes of its operation."""
+    """Builder of routes to objects of one kind. Each method declares one route; ``others`` are further attributes of
+    its operation.
+    """
 
     name: str
     """Name of the attribute that wraps one object."""
@@ -45,7 +47,7 @@ class ObjectRoutes(Value):
         return self._route("GET", self.key, "show", handle, summary, known | others)
 
     def create(self, handle: Handler, body: type[Any], summary: str, **others: Any) -> Operation:
-        """Declare POST of a new object; answers 201 with it."""
+        """Declare POST of a new object; the response 201 shows the object."""
         known = {"body": body, "answer": self.answer, "status": 201}
         return self._route("POST", "", "create", handle, summary, known | others)
 

@@ -24,7 +24,7 @@ class RateLimit:
         self._burst = float(max(burst, 1))
         self._monotonic = monotonic
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """Token buckets by project: remaining requests, and the time of that count."""
+        """``{project id: (remaining requests, time at which these were counted)}``."""
 
     def count_request(self, project_id: ProjectId) -> None:
         """Count a request. Raises :class:`Refusal` (429) with a Retry-After header."""

@@ -136,7 +136,7 @@ class PasswordFileIdentity:
 
 
 def credentials(header: bytes) -> tuple[str, str]:
-    """Return user and password of an ``Authorization`` header (RFC 7617). Raises :class:`Unauthenticated`."""
+    """Parse an ``Authorization`` header (RFC 7617); return user and password. Raises :class:`Unauthenticated`."""
     try:
         name, password = basic_credentials(header)
         return name.decode(), password.decode()

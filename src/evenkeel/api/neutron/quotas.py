@@ -96,7 +96,9 @@ def quotas_forbidden() -> Answer:
 
 
 def _project(call: Call) -> ProjectId:
-    """Return the project that the path names. Raises :class:`NeutronRefusal` for another one than the caller's."""
+    """Return the project in the path. Raises :class:`NeutronRefusal` if it is not the caller's, unless the caller may
+    see all projects.
+    """
     try:
         return project_of(call)
     except Forbidden as error:

@@ -128,9 +128,9 @@ def filters_of(
     aliases: Mapping[str, str] = NONE,
     unordered: frozenset[str] = frozenset(),
 ) -> Filters:
-    """Derive the filters and sort keys of a kind: all attributes that tenants see, except ``without``, maps and
-    structures. Lists and ``unordered`` cannot be sort keys. ``given``: parsers by attribute that replace or add to the
-    derived ones. An empty value of a nullable attribute matches null.
+    """Derive the filters and sort keys of a kind of objects: all attributes that tenants see, except ``without``, maps
+    and structures. Lists and ``unordered`` cannot be sort keys. ``given``: parsers by attribute that replace or add to
+    the derived parsers. An empty value of a nullable attribute matches null.
     """
     shapes = {
         name: shape_of(field.type)

@@ -19,8 +19,8 @@ from evenkeel.core.resources.model import LoadBalancer, Member, Pool
 
 
 async def replace(services: Services, call: Call, body: change_requests.MemberBatchBody) -> Answer:
-    """Handle PUT /pools/{id}/members: the pool's members become those of the body; with ``additive_only`` none is
-    removed. Answers 202.
+    """Handle PUT /pools/{id}/members: replace the pool's members by those in the body; with ``additive_only`` other
+    members stay. Answers 202.
     """
     additive_only = call.flag("additive_only")
     pool: Pool = await find_parent(POOLS, services, call)

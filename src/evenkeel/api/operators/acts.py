@@ -15,7 +15,7 @@ class ActView(Value):
     """A request by which operators change something."""
 
     name: str
-    """Kind of the object and what is done to it, such as ``agent_drain``."""
+    """Kind of the object and the action on it, such as ``agent_drain``."""
     method: str
     path: str
     """Path of the request, with ``{id}`` or other names for the object."""

@@ -70,19 +70,21 @@ def set_admin_state(up: bool) -> Callable[[Services, Call], Awaitable[Answer]]:
 
 
 async def failback(services: Services, call: Call) -> Answer:
-    """Handle PUT /agents/{id}/failback: have the agent's shards handed back to it."""
+    """Handle PUT /agents/{id}/failback: request that shards whose home is the agent are handed back to it."""
     options_of(call, ())
     return _agent_answer(await services.operators.request_failback(AgentId(object_id(call, "Agent"))))
 
 
 async def force_down(services: Services, call: Call, body: ForceDownBody) -> Answer:
-    """Handle PUT /agents/{id}/force-down: declare the agent's host dead, or not."""
+    """Handle PUT /agents/{id}/force-down: declare the agent's host dead, so that other agents may take over at once, or
+    revoke that.
+    """
     options_of(call, ())
     return _agent_answer(await services.operators.force_agent_down(AgentId(object_id(call, "Agent")), body.down))
 
 
 async def rebind(services: Services, call: Call, body: RebindBody) -> Answer:
-    """Handle PUT /agents/{id}/rebind: make another agent the home of the agent's shards."""
+    """Handle PUT /agents/{id}/rebind: make another agent the home of all shards whose home is this agent."""
     options_of(call, ())
     agent_id = object_id(call, "Agent")
     count = await services.operators.rebind_agent(AgentId(agent_id), body.to)

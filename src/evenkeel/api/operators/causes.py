@@ -57,8 +57,8 @@ class SystemState(Value):
     """The state of the system from which problems are derived."""
 
     outage: str
-    """``message broker`` or ``database`` while no agent can renew its session because of an outage of it; empty: there
-    is none.
+    """``message broker`` or ``database``, whichever has an outage because of which no agent can renew its session;
+    empty: neither.
     """
     halted: Sequence[Environment]
     agents: Sequence[AgentLiveness]
@@ -79,9 +79,9 @@ class _Cause:
         unplaced: frozenset[str] = frozenset(),
         unserved: frozenset[str] = frozenset(),
     ) -> None:
-        """Initialize the cause. ``groups``: device groups whose load balancers do not change because of it;
-        ``unplaced``: environments whose load balancers get no group because of it; ``unserved``: environments whose
-        unserved shards are due to it.
+        """Initialize the cause. ``groups``: device groups whose load balancers do not change because of the problem;
+        ``unplaced``: environments in which load balancers get no device group because of the problem; ``unserved``:
+        environments in which shards have no agent because of the problem.
         """
         self._problem = problem
         self.groups = groups

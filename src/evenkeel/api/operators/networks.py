@@ -31,8 +31,8 @@ async def create_network(services: Services, call: Call, body: NetworkNewBody) -
 
 
 async def change_network(services: Services, call: Call, body: NetworkChangeBody) -> Answer:
-    """Handle PUT /networks/{id}: change a network; the load balancers on devices that are attached
-    to it are due again.
+    """Handle PUT /networks/{id}: change a network, and have the load balancers on devices attached to it
+    applied again.
     """
     row = apply_network_change(await _network(services, call), body.network)
     for change in await services.operators.update_network(row):

@@ -103,8 +103,9 @@ class TopologyGroup(Value):
     devices: list[TopologyDevice]
     lines: list[TopologyLine]
     shards: list[ShardView]
-    """The group's shards, the common one (``project_id`` empty) first. With more than 40 tenants it is the only one:
-    ``/shards?agent_id=`` lists the shards of an agent."""
+    """The group's shards; first the common shard (``project_id`` empty), which has the objects that projects share.
+    With more than 40 tenants there is no other: ``/shards?agent_id=`` lists the shards of an agent.
+    """
 
 
 class TopologyView(Value):

@@ -266,7 +266,7 @@ class CertificateNew(Request):
 
 
 class Refresh(Request):
-    """The references to read again: one, or all of them."""
+    """The references to read again: a single reference, or all."""
 
     reference: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
 

@@ -29,7 +29,7 @@ from evenkeel.core.resources.model import L7Policy, L7Rule, Listener, LoadBalanc
 
 
 class RuleNode(Value, kw_only=True):
-    """Statuses of an L7 rule."""
+    """Statuses of an L7 rule, as a node of the tree."""
 
     id: str
     type: str

@@ -132,7 +132,7 @@ class HostingView(Value):
 
 
 class UpDown(Value):
-    """Numbers of live agents and of others."""
+    """Number of live agents (``up``), and of all others (``down``)."""
 
     up: int
     down: int

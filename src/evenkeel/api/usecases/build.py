@@ -261,7 +261,7 @@ def _listeners(
     vip_address: str | None,
     new_id: NewId,
 ) -> tuple[ListenerRows, ...]:
-    """Convert the listeners; pools made for them and their policies are appended to ``pools``."""
+    """Convert the listeners; new pools that the listeners or their policies bring along are appended to ``pools``."""
     # A copy, because `pools` grows below: a name refers to a pool of the request's list, not to one that another
     # listener brought along.
     named = list(pools)

@@ -57,7 +57,9 @@ def pool_changes(body: change_requests.PoolChange) -> Changes:
 def changed_persistence(
     change: change_requests.PersistenceChange, now: SessionPersistence | None
 ) -> SessionPersistence:
-    """Return the session persistence of a pool after a change that contains a part of it. Raises :class:`Invalid`."""
+    """Return the session persistence of a pool after a change of some of its attributes. ``now``: before the change,
+    None: there is none. Raises :class:`Invalid`.
+    """
     given_ = {name: value for name in change.__struct_fields__ if (value := getattr(change, name)) is not UNSET}
     if "type" not in given_:
         if now is None:

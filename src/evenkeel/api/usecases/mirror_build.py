@@ -197,7 +197,7 @@ def _check_target(field: str, pool_id: str | None, protocol: ListenerProtocol, p
 
 
 def _check_ids(body: MirroredParts, load_balancer_id: str) -> None:
-    """Check that all ids of the request differ, and that the load balancer's is that of the path."""
+    """Check that all ids in the request differ, and that the load balancer's id equals the id in the path."""
     if body.id not in (None, load_balancer_id):
         raise invalid_input("id", body.id, f"It should be the path's, which is {load_balancer_id}.")
     repeated = [id_ for id_, count in Counter([load_balancer_id, *_ids(body)]).items() if count > 1]

@@ -157,8 +157,8 @@ class ImportedLoadBalancer(CheckedLoadBalancer, kw_only=True):
 class ImportPut(Request):
     """Body of PUT /imports/loadbalancers/{id}. Without ``apply`` everything is checked and nothing is stored.
 
-    ``held``: a new one is stored for a later switch-over, and no device gets it before. Without effect on one that
-    exists.
+    ``held``: a new load balancer is stored for a later switch-over, and no device gets it before. Has no effect on a
+    load balancer that exists.
     """
 
     loadbalancer: ImportedLoadBalancer
@@ -168,7 +168,7 @@ class ImportPut(Request):
 
 class HeldPut(Request):
     """Body of PUT /imports/loadbalancers/{id}/held. False: devices get the load balancer, and tenants may change it;
-    true: its devices lose it, and only the system that it comes from changes it.
+    true: its devices remove it, and only the system from which it was imported changes it.
     """
 
     held: bool
@@ -219,8 +219,9 @@ Kind = Literal["loadbalancer", "listener", "pool", "member", "members", "healthm
 
 
 class MirrorCheck(Request, kw_only=True):
-    """Body of POST /mirror/check. ``object``: in the form that it has in a whole load balancer, as it is after the
-    operation. ``listener_protocol``, ``pool_protocol``: protocols of the listener and pool that it is used with.
+    """Body of POST /mirror/check. ``object``: the object as it will be after the operation, in the form that it has
+    inside a whole load balancer. ``listener_protocol``, ``pool_protocol``: protocols of the listener and pool that it
+    is used with.
     """
 
     provider: Provider
@@ -239,7 +240,7 @@ class MetadataCheck(Request):
 
 
 class MirrorLease(Request):
-    """Body of PUT /mirror/lease. ``seconds``: for so long the holder keeps it; 0 gives it back."""
+    """Body of PUT /mirror/lease. ``seconds``: how long the holder keeps the lease; 0 gives it back."""
 
     provider: Provider
     holder: Annotated[str, Meta(min_length=1, max_length=HOLDER_CHARACTERS_MAX, pattern=NO_NUL)]

@@ -33,7 +33,8 @@ class PutResult(NamedTuple):
 
 
 async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, body: MirrorPut) -> PutResult:
-    """Make a load balancer equal to the given state; creates it if there is none. Nothing is written if it is equal.
+    """Make a mirrored load balancer equal to the given state; create it if there is none. Nothing is written if they
+    are equal already.
 
     Raises :class:`MirrorConflict`, :class:`Invalid` or :class:`Unsupported`; then nothing has changed.
     """

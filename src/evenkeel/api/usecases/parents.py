@@ -16,7 +16,7 @@ T = TypeVar("T", bound=str)
 
 
 class Place(NamedTuple):
-    """The parents of a new object, and the allowed addresses and TLS options."""
+    """Where a new object belongs: its load balancer and project, and the addresses and TLS options that it may use."""
 
     load_balancer_id: LoadBalancerId
     project_id: ProjectId
@@ -47,7 +47,7 @@ def project_of(body: HasProject, default: str) -> str:
 
 
 def check_project(body: HasProject, place: Place) -> None:
-    """Check that a child's project is that of its load balancer. Raises :class:`Invalid`."""
+    """Check that a child names no other project than its load balancer's. Raises :class:`Invalid`."""
     if (given := project_of(body, place.project_id)) != place.project_id:
         raise invalid_input("project_id", given, f"It should be the load balancer's, which is {place.project_id}.")
 

@@ -13,7 +13,7 @@ Fingerprint = tuple[tuple[str, int, int, int], ...]
 
 
 class Snapshot(Value):
-    """Content of the files by name, or the reason why a file could not be read.
+    """Content of the ESD files by name; in place of a content the reason (text) why the file could not be read.
 
     ``problem``: the reason why the directory could not be read.
     """

@@ -229,7 +229,7 @@ class NeutronClient:
         return tuple(row["id"] for row in self.documents("/security-groups", "security_groups", filters, limit=1))
 
     def usable_groups(self, project_id: ProjectId, group_ids: Sequence[str]) -> set[str]:
-        """Return those of the security group ids that the project owns or that are shared with it."""
+        """Return those of the security group ids that the project owns, or that are shared with the project."""
         rows = self.documents("/security-groups", "security_groups", {"id": list(group_ids)}, limit=ITEMS_MAX)
         return {row["id"] for row in rows if row["project_id"] == project_id or row.get("shared")}
 

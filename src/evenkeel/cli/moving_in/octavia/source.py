@@ -58,8 +58,8 @@ class Found(NamedTuple):
 
 
 class OctaviaApi:
-    """An Octavia, or another server of its API. ``title``: its name in errors; ``at_once``: most concurrent requests to
-    the server.
+    """Reads an Octavia, or another server of its API. ``title``: the server's name in errors; ``at_once``: most
+    concurrent requests to the server.
     """
 
     def __init__(self, client: Client, title: str, *, at_once: int = 1) -> None:

@@ -48,7 +48,7 @@ class Ours:
         self._client = client
 
     def balancer(self, load_balancer_id: str) -> Balancer | None:
-        """Return the load balancer; None if there is none. Raises the client's errors."""
+        """Return the load balancer with this id; None if there is none. Raises the client's errors."""
         try:
             row = self._client.get(f"/v2.0/lbaas/loadbalancers/{segment(load_balancer_id)}")["loadbalancer"]
         except ApiRefused as error:
