@@ -9,10 +9,10 @@ from evenkeel.cli.base import (
     ShowCommand,
     agent_path,
     devices_in_reach,
-    devices_missed,
     find_agent,
     find_neighbour,
     print_problems,
+    unreached_devices,
     warn_of_halted,
 )
 from evenkeel.cli.client import API
@@ -65,7 +65,7 @@ class ListAgents(ListCommand):
         query = {name: getattr(parsed_args, name) for name in FILTERS if getattr(parsed_args, name)}
         rows = self.client.get(f"{API}/agents", query)["agents"]
         warn_of_halted(self, rows)
-        print_problems(self, devices_missed(rows))
+        print_problems(self, unreached_devices(rows))
         return list_table(LIST_COLUMNS, [{**row, "devices_in_reach": devices_in_reach(row)} for row in rows])
 
 
@@ -80,7 +80,7 @@ class ShowAgent(ShowCommand):
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         agent = find_agent(self.client, parsed_args.agent)
         warn_of_halted(self, [agent])
-        print_problems(self, devices_missed([agent]))
+        print_problems(self, unreached_devices([agent]))
         return object_table({**agent, "devices_in_reach": devices_in_reach(agent)})
 
 

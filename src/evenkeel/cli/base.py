@@ -162,7 +162,7 @@ def find_agent(client: Client, name: str) -> dict[str, Any]:
     found: list[dict[str, Any]] = client.get(f"{API}/agents", {"host": name})["agents"]
     if not found:  # ids may be configured by operators
         found = client.get(f"{API}/agents", {"id": name})["agents"]
-    if not found and (whole := whole_id(client, "agents", name)):
+    if not found and (whole := complete_id(client, "agents", name)):
         return find_agent(client, whole)
     if not found:
         hosts = sorted({str(row["host"]) for row in client.get(f"{API}/agents")["agents"]})
@@ -222,7 +222,7 @@ def devices_in_reach(agent: Mapping[str, Any]) -> str:
     return f"{sum(known) if known else '?'}/{len(devices)}"
 
 
-def devices_missed(agents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def unreached_devices(agents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a text for each device that a live agent does not reach."""
     for agent in agents:
         devices = [device for device in agent.get("devices") or () if not device["reachable"]]
@@ -231,7 +231,7 @@ def devices_missed(agents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             yield f"agent {agent['host']} does not reach {', '.join(away)}"
 
 
-def whole_id(client: Client, kind: str, short: str) -> str | None:
+def complete_id(client: Client, kind: str, short: str) -> str | None:
     """Return the only id of this kind that begins with ``short``; None if no id does, or if ``short`` cannot be the
     beginning of an id.
 

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evenkeel.cli.base import ListCommand, is_id, whole_id
+from evenkeel.cli.base import ListCommand, complete_id, is_id
 from evenkeel.cli.client import API, Client, Unreachable
 from evenkeel.cli.columns import escape_controls, list_table
 from evenkeel.cli.load_balancers import load_balancer_id
@@ -72,7 +72,7 @@ def object_id(client: Client, name: str) -> str:
         return name
     if agents := client.get(f"{API}/agents", {"host": name})["agents"]:
         return str(agents[0]["id"])
-    return whole_id(client, "shards", name) or whole_id(client, "agents", name) or load_balancer_id(client, name)
+    return complete_id(client, "shards", name) or complete_id(client, "agents", name) or load_balancer_id(client, name)
 
 
 def event_count(text: str) -> int:

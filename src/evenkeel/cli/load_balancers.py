@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from evenkeel.cli.base import PENDING_STATUSES, ListCommand, ShowCommand, all_pages, is_id, whole_id
+from evenkeel.cli.base import PENDING_STATUSES, ListCommand, ShowCommand, all_pages, complete_id, is_id
 from evenkeel.cli.client import API, ApiRefused, Client, segment
 from evenkeel.cli.columns import Columns, list_table, object_table
 from evenkeel.cli.filters import add_choice_filter, add_environment_filter, check_environment, near
@@ -138,7 +138,7 @@ def load_balancer_id(client: Client, name: str) -> str:
     found = client.get(OCTAVIA, {"name": name, "fields": "id"})["loadbalancers"]
     if len(found) == 1:
         return str(found[0]["id"])
-    if not found and (whole := whole_id(client, "loadbalancers", name)):
+    if not found and (whole := complete_id(client, "loadbalancers", name)):
         return whole
     if not found:
         too_short = "; the beginning of an id has 4 characters or more" if TOO_SHORT_ID.fullmatch(name) else ""

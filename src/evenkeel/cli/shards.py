@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from evenkeel.cli.base import ListCommand, ShowCommand, find_agent, find_neighbour, warn_of_halted, whole_id
+from evenkeel.cli.base import ListCommand, ShowCommand, complete_id, find_agent, find_neighbour, warn_of_halted
 from evenkeel.cli.client import API, ApiRefused, segment
 from evenkeel.cli.columns import Columns, list_table, object_table
 from evenkeel.cli.filters import add_environment_filter
@@ -68,7 +68,7 @@ class MoveShard(ShowCommand):
         return object_table(self.client.put(f"{API}/shards/{segment(shard['id'])}/rebind", {"to": home})["shard"])
 
     def _shard(self, name: str) -> Mapping[str, Any]:
-        wanted = whole_id(self.client, "shards", name) or name
+        wanted = complete_id(self.client, "shards", name) or name
         for row in self.client.get(f"{API}/shards")["shards"]:
             if row["id"] == wanted:
                 found: Mapping[str, Any] = row

@@ -83,7 +83,7 @@ def _of_network(visible: list[Subnet], network_id: str, wanted: Address | None, 
     return [next((subnet for subnet in subnets if wanted in ip_network(subnet.cidr)), subnets[0])]
 
 
-def without_others(subnets: Sequence[Subnet], used: Iterable[Subnet]) -> list[Subnet]:
+def without_used_subnets(subnets: Sequence[Subnet], used: Iterable[Subnet]) -> list[Subnet]:
     """Return ``subnets`` without those in ``used``, on which other addresses of the load balancer are; the first
     subnet, the preferred one, always stays.
     """

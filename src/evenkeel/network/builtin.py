@@ -39,7 +39,7 @@ from evenkeel.network.addresses import (
     check_range,
     check_subnets,
     choose_subnets,
-    without_others,
+    without_used_subnets,
 )
 
 PORT_NAMESPACE = uuid.UUID("5c8b6f9e-2d5c-4c39-9a55-1f7b3a4f0c11")
@@ -113,7 +113,7 @@ class BuiltinNetwork:
         additional_plans = tuple(_plan(*each, port) for each in more)
         first, *elsewhere = (
             replace(_plan(each, wanted, port), additional=additional_plans)
-            for each in without_others(subnets, (other for other, _ in more))
+            for each in without_used_subnets(subnets, (other for other, _ in more))
         )
         return replace(first, elsewhere=tuple(elsewhere))
 

@@ -16,7 +16,7 @@ POSTGRESQL_TLS = b"\x00\x00\x00\x08\x04\xd2\x16\x2f"
 """PostgreSQL's SSLRequest, which a server with TLS answers with ``S``."""
 
 
-def end_of_file(path: str | Path) -> float | None:
+def file_certificate_end(path: str | Path) -> float | None:
     """Return the Unix time at which the first certificate of a PEM file expires; None if the file cannot be read."""
     try:
         return x509.load_pem_x509_certificate(Path(path).read_bytes()).not_valid_after_utc.timestamp()
@@ -24,7 +24,7 @@ def end_of_file(path: str | Path) -> float | None:
         return None
 
 
-async def end_of_server(host: str, port: int, *, request: bytes = b"") -> float | None:
+async def server_certificate_end(host: str, port: int, *, request: bytes = b"") -> float | None:
     """Return the Unix time at which the certificate that a server shows expires; None if it shows none. ``request``:
     bytes that ask for TLS in the server's own protocol, such as PostgreSQL's, answered with ``S``.
     """

@@ -26,7 +26,7 @@ _HASH = re.compile(r"\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d)\$([A-Za-z0-9+/]{1
 
 
 class PasswordHash(Value):
-    """A password's salted hash, with the parameters of its function."""
+    """A password's salted hash, with the parameters of scrypt by which it was computed."""
 
     salt: bytes
     key: bytes

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from evenkeel.api.common.object_routes import ObjectRoutes
-from evenkeel.api.common.resources import Resource, find_parent, one_answer, parent_id
+from evenkeel.api.common.resources import Resource, find_parent, object_answer, parent_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.routing import Handler, Operation, Parameter
@@ -139,7 +139,7 @@ class Declared(Value):
 
         async def handle(services: Services, call: Call, body: Any) -> Answer:
             ids = [id_ for id_ in (parent_id(resource, call), resource.id_in(call)) if id_ is not None]
-            return one_answer(resource, await request.run(services, call, *ids, getattr(body, resource.name)))
+            return object_answer(resource, await request.run(services, call, *ids, getattr(body, resource.name)))
 
         summary = request.summary or f"Change a {self._title}"
         return self.routes.change(handle, request.body, summary, errors=WRITE_ERRORS)

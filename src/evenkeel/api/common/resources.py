@@ -76,6 +76,6 @@ async def find(resource: TenantResource, services: Services, call: Call) -> Any:
     )
 
 
-def one_answer(resource: Resource, row: Any, status: int = 200) -> Answer:
+def object_answer(resource: Resource, row: Any, status: int = 200) -> Answer:
     """Build the response with one object, wrapped in an object with its resource name."""
     return json_answer({resource.name: resource.view(row)}, status)

@@ -13,7 +13,9 @@ from evenkeel.api.responses.errors import Refusal
 from evenkeel.core.kit.ids import ProjectId
 
 MAX_PROJECTS = 10_000
-"""Most buckets. The least recently used one is dropped; it starts full when its project returns."""
+"""Most token buckets, one per project. The least recently used bucket is dropped; it is full again when its project
+returns.
+"""
 
 
 class RateLimit:

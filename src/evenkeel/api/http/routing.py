@@ -58,7 +58,7 @@ class Operation(Value):
 
 
 class RouteMap(Value):
-    """Operations under the same prefixes; the first prefix is the one to document."""
+    """Operations below the same prefixes; documents show the first prefix."""
 
     tag: str
     prefixes: tuple[str, ...]

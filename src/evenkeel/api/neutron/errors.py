@@ -60,7 +60,7 @@ class ErrorNames(NamedTuple):
 
     by_code: Mapping[str, NamedError]
     missing: Mapping[str, tuple[str, str]]
-    """Error type and name of the object in its text, by :attr:`NotFound.kind`."""
+    """``{NotFound.kind: (error type, name of the object in the error's text)}``."""
 
 
 def bad_request(text: str, kind: str = "HTTPBadRequest") -> NeutronRefusal:

@@ -29,7 +29,7 @@ NAMES = {
     "vip": "listener",
     "health_monitor": "healthmonitor",
 }
-"""Octavia's name by Neutron's name of a quota; the last two are LBaaS v1's, where a VIP is a listener."""
+"""``{Neutron's name of a quota: Octavia's name}``; the last two are LBaaS v1's, where a VIP is a listener."""
 
 _REFUSED = "User does not have admin privileges: Only admin can view or configure quota."
 FILTERS = Filters(parsers={}, tagged=False)

@@ -16,7 +16,7 @@ from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.resources.quota import TITLES, ProjectQuotas, Quotas
 
 SPELLINGS = {"loadbalancer": "load_balancer", "healthmonitor": "health_monitor"}
-"""Octavia's second name by name of a quota; both names are accepted and shown."""
+"""``{name of a quota: Octavia's second name for it}``; both names are accepted and shown."""
 
 FILTERS = Filters(parsers={}, tagged=False)
 

@@ -54,7 +54,7 @@ class TimeToActiveView(Value):
     count: int
     mean_seconds: float | None
     median_seconds: float | None
-    """Median time in seconds, interpolated in the histogram like ``p95_seconds``."""
+    """Median time in seconds, estimated like ``p95_seconds`` by interpolation in a histogram."""
     p95_seconds: float | None
 
 

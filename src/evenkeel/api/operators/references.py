@@ -100,7 +100,7 @@ class CertificateTrouble(NamedTuple):
     remedy: str = ""
 
 
-def expiry_of(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
+def expiry_trouble(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
     """Describe the certificates of one load balancer that expire, earliest first."""
     first = next(iter(rows), None)
     if first is None or first.ends_at is None:
@@ -113,7 +113,7 @@ def expiry_of(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
     )
 
 
-def unreadable_of(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
+def unreadable_trouble(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
     """Describe the certificates of one load balancer that the controllers cannot read; ``rows`` is not empty."""
     first = rows[0]
     return CertificateTrouble(

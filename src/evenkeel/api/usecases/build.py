@@ -19,11 +19,11 @@ from evenkeel.api.usecases.rules import (
     check_pool,
     checked_address,
     checked_cidrs,
-    given_form,
     http_defaults,
     member_address,
+    spelling_if_different,
 )
-from evenkeel.api.usecases.tls_rules import NOTHING_IDLE, Idle, check_allowed, refuse_empty_lists, settled_tls
+from evenkeel.api.usecases.tls_rules import NOTHING_IDLE, Idle, check_allowed, refuse_empty_lists, with_tls_defaults
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import (
@@ -91,7 +91,7 @@ def listener_row(
         **create_values(body, Listener, "default_pool_id", "insert_headers", "allowed_cidrs"),
     )
     refuse_empty_lists(body, wanted)
-    row = settled_tls(wanted, place.tls)
+    row = with_tls_defaults(wanted, place.tls)
     check_allowed(body, place.tls, row)
     check_listener(row, row.insert_headers, idle=idle)
     return row
@@ -110,10 +110,10 @@ def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: 
         load_balancer_id=place.load_balancer_id,
         project_id=place.project_id,
         address=address,
-        given_address=given_form(body.address, address),
+        given_address=spelling_if_different(body.address, address),
         protocol_port=body.protocol_port,
         monitor_address=monitored_at,
-        given_monitor_address=given_form(body.monitor_address, monitored_at),
+        given_monitor_address=spelling_if_different(body.monitor_address, monitored_at),
         vnic_type=vnic_type_of(body.request_sriov),
         operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,
         **create_values(body, Member, "monitor_address"),
@@ -162,7 +162,7 @@ def pool_row(
         **create_values(body, Pool, "lb_algorithm", "session_persistence"),
     )
     refuse_empty_lists(body, new)
-    pool = settled_tls(new, place.tls)
+    pool = with_tls_defaults(new, place.tls)
     check_allowed(body, place.tls, pool)
     check_pool(pool, any_cookies=any_cookies)
     return pool

@@ -12,8 +12,8 @@ from evenkeel.api.usecases.rules import (
     HTTP_MONITORS,
     check_monitor,
     check_named_once,
-    given_form,
     member_address,
+    spelling_if_different,
 )
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.networking.addresses import AddressRules
@@ -78,7 +78,7 @@ def member_changes(
     if "monitor_address" in changes:
         wanted = changes["monitor_address"]
         normal = None if wanted is None else member_address("monitor_address", wanted, addresses)
-        changes |= {"monitor_address": normal, "given_monitor_address": given_form(wanted, normal)}
+        changes |= {"monitor_address": normal, "given_monitor_address": spelling_if_different(wanted, normal)}
     return changes
 
 
@@ -125,7 +125,7 @@ def batch_rows(
             load_balancer_id=place.load_balancer_id,
             project_id=place.project_id,
             address=address,
-            given_address=given_form(item.address, address),
+            given_address=spelling_if_different(item.address, address),
             protocol_port=item.protocol_port,
             vnic_type=vnic_type_of(item.request_sriov is True),
             operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,

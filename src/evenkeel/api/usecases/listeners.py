@@ -23,9 +23,9 @@ from evenkeel.api.usecases.tls_rules import (
     NOTHING_IDLE,
     Idle,
     check_allowed,
-    idle_in,
+    kept_idle_references,
     refuse_empty_lists,
-    settled_tls,
+    with_tls_defaults,
 )
 from evenkeel.api.usecases.writes import state_after_write, write_changes
 from evenkeel.core.control.lists import ListQuery
@@ -237,10 +237,10 @@ async def _check_changes(
     protocol: dict[str, str] = {}
     if about_tls or fixed or changes.get("insert_headers") or changes.get("default_pool_id"):
         current: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
-        after = settled_tls(replace(current, **changes), services.tls)
+        after = with_tls_defaults(replace(current, **changes), services.tls)
         refuse_empty_lists(body, after)
         check_allowed(body, services.tls, after, current)
-        check_listener(after, changes.get("insert_headers", {}), idle=idle | idle_in(current, after))
+        check_listener(after, changes.get("insert_headers", {}), idle=idle | kept_idle_references(current, after))
         protocol = {"protocol": current.protocol}
         if about_tls:
             changes.update({name: getattr(after, name) for name in LISTENER_TLS})

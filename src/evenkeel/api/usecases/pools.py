@@ -17,7 +17,7 @@ from evenkeel.api.usecases.changes import Changes, changed_persistence, monitor_
 from evenkeel.api.usecases.member_subnets import check_subnets
 from evenkeel.api.usecases.parents import Place
 from evenkeel.api.usecases.rules import check_monitored, check_pair, check_pool
-from evenkeel.api.usecases.tls_rules import POOL_TLS, check_allowed, refuse_empty_lists, settled_tls
+from evenkeel.api.usecases.tls_rules import POOL_TLS, check_allowed, refuse_empty_lists, with_tls_defaults
 from evenkeel.api.usecases.writes import state_after_write, write_changes
 from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.devices.capabilities import (
@@ -138,7 +138,7 @@ async def _check_changes(
     served.refuse(algorithm_problems(served.table, pool.protocol, algorithm))
     if isinstance(change := changes.get("session_persistence"), change_requests.PersistenceChange):
         changes["session_persistence"] = changed_persistence(change, pool.session_persistence)
-    after = settled_tls(structs.replace(pool, **changes), services.tls)
+    after = with_tls_defaults(structs.replace(pool, **changes), services.tls)
     refuse_empty_lists(body, after)
     check_allowed(body, services.tls, after, pool)
     check_pool(after, any_cookies=any_cookies)

@@ -48,7 +48,7 @@ def member_address(field: str, value: str, addresses: AddressRules) -> str:
     return normal
 
 
-def given_form(value: str | None, normal: str | None) -> str | None:
+def spelling_if_different(value: str | None, normal: str | None) -> str | None:
     """Return ``value``, an address as the request spells it, if it differs from its stored form ``normal``; else None.
     Clients compare it with what they sent.
     """

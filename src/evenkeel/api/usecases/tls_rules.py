@@ -56,7 +56,7 @@ def speaks_tls(row: Listener | Pool) -> bool:
     return row.tls_enabled if isinstance(row, Pool) else row.protocol == TLS_PROTOCOL
 
 
-def settled_tls(row: Speaker, rules: TlsRules) -> Speaker:
+def with_tls_defaults(row: Speaker, rules: TlsRules) -> Speaker:
     """Return the listener or pool with Octavia's defaults in unset TLS attributes; unchanged if it does not use TLS."""
     if not speaks_tls(row):
         return row
@@ -116,7 +116,7 @@ def _check_unnamed(row: Listener | Pool, rules: TlsRules) -> None:
         )
 
 
-def idle_in(before: Listener, after: Listener) -> Idle:
+def kept_idle_references(before: Listener, after: Listener) -> Idle:
     """Return the references without effect that the listener has before the change and keeps."""
     return frozenset(name for name in IDLE_REFERENCES if getattr(before, name) == getattr(after, name))
 

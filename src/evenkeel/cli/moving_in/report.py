@@ -139,6 +139,6 @@ def _references(body: Mapping[str, Any]) -> Iterable[str]:
             yield from [value] if isinstance(value, str) else value
 
 
-def went_wrong(outcomes: Mapping[str, int]) -> bool:
-    """Whether an operator has to look at something."""
+def needs_attention(outcomes: Mapping[str, int]) -> bool:
+    """Whether an operator has to look at the import: a load balancer was refused or skipped, or differs."""
     return any(outcomes.get(name) for name in (REFUSED, "differs", "skipped"))

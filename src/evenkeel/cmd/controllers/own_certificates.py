@@ -11,7 +11,7 @@ from yarl import URL
 from evenkeel.bus.amqp.nodes import parse_nodes
 from evenkeel.bus.factory import AMQP
 from evenkeel.core.tls.own_certificates import LOOK_SECONDS, OwnCertificate
-from evenkeel.serving.certificate_ends import POSTGRESQL_TLS, end_of_file, end_of_server
+from evenkeel.serving.certificate_ends import POSTGRESQL_TLS, file_certificate_end, server_certificate_end
 from evenkeel.store.engine.database import server_of_url
 
 FILES = ("api", "metrics")
@@ -29,7 +29,7 @@ SERVERS = {
 
 
 class TlsServer(NamedTuple):
-    """A server that shows a certificate. ``request``: see :func:`end_of_server`."""
+    """A server that shows a certificate. ``request``: see :func:`server_certificate_end`."""
 
     name: str
     host: str
@@ -57,11 +57,14 @@ class ShownCertificates:
         if now >= self._due_at:
             # Set before the connections are made, so that servers that fail are not tried more often.
             self._due_at = now + LOOK_SECONDS
-            looks = (end_of_server(peer.host, peer.port, request=peer.request) for peer in self._peers)
+            looks = (server_certificate_end(peer.host, peer.port, request=peer.request) for peer in self._peers)
             self._of_peers = _with_known_end(
                 zip((peer.name for peer in self._peers), await asyncio.gather(*looks), strict=True)
             )
-        return (*_with_known_end((name, end_of_file(path)) for name, path in self._files if path), *self._of_peers)
+        return (
+            *_with_known_end((name, file_certificate_end(path)) for name, path in self._files if path),
+            *self._of_peers,
+        )
 
 
 def _with_known_end(found: Iterable[tuple[str, float | None]]) -> tuple[OwnCertificate, ...]:

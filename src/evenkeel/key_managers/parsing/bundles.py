@@ -34,7 +34,7 @@ from evenkeel.key_managers.parsing.facts import (
     public_key_of,
 )
 from evenkeel.key_managers.parsing.foreign import FOREIGN
-from evenkeel.key_managers.parsing.keys import LoadedKey, is_encrypted, is_key_of, read_private_key, written_out
+from evenkeel.key_managers.parsing.keys import LoadedKey, as_pkcs8_pem, is_encrypted, is_key_of, read_private_key
 from evenkeel.key_managers.parsing.pem import check_size, split_pem
 
 CERTIFICATES_MAX = 64
@@ -129,7 +129,7 @@ def _checked(
     return CertificateBundle(
         certificate=pem_of(leaf),
         intermediates=tuple(map(pem_of, chain[1:])),
-        private_key=written_out(key),
+        private_key=as_pkcs8_pem(key),
         facts=facts,
         sha256=digest_of(map(der_of, chain)),
         warnings=oddities,

@@ -36,7 +36,9 @@ class Unparsed(Exception):
     """
 
 
-def parsed_apart(module: str, content: bytes, passphrase: bytes, *, timeout_seconds: float = READ_SECONDS) -> bytes:
+def parse_in_child_process(
+    module: str, content: bytes, passphrase: bytes, *, timeout_seconds: float = READ_SECONDS
+) -> bytes:
     """Parse ``content`` in a child process that runs ``module`` (see :func:`serve`), and return its output.
 
     Blocks for at most ``timeout_seconds``. Raises :class:`Unparsed`.
@@ -62,8 +64,8 @@ def parsed_apart(module: str, content: bytes, passphrase: bytes, *, timeout_seco
 
 
 def serve(parse: Callable[[bytes, bytes], bytes]) -> int:
-    """Run ``parse`` as the main function of a module that :func:`parsed_apart` starts; return the exit code, 1 if the
-    content cannot be parsed.
+    """Run ``parse`` as the main function of a module that :func:`parse_in_child_process` starts; return the exit code,
+    1 if the content cannot be parsed.
 
     ``parse`` gets a content and a passphrase, and raises one of :data:`FOREIGN`. Standard input: the passphrase in
     base64, a line break and the content; standard output: the result.

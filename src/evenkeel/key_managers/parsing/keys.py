@@ -21,7 +21,7 @@ from evenkeel.core.kit.errors import (
     PrivateKeyUnreadable,
 )
 from evenkeel.core.tls.certificates import PrivateKey, Secret
-from evenkeel.key_managers.parsing.child_process import Unparsed, parsed_apart
+from evenkeel.key_managers.parsing.child_process import Unparsed, parse_in_child_process
 from evenkeel.key_managers.parsing.der import der_of_pem, is_rsa_or_ec, work_factor_exceeded
 from evenkeel.key_managers.parsing.facts import PublicKey
 from evenkeel.key_managers.parsing.foreign import FOREIGN
@@ -68,7 +68,7 @@ def is_key_of(key: LoadedKey, public: PublicKey) -> bool:
     return key.public_key().public_bytes(*form) == public.public_bytes(*form)
 
 
-def written_out(key: LoadedKey) -> PrivateKey:
+def as_pkcs8_pem(key: LoadedKey) -> PrivateKey:
     """Return the key as unencrypted PKCS#8 in PEM."""
     return PrivateKey(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
 
@@ -98,7 +98,7 @@ def _decrypted(pem: bytes, passphrase: Secret | None, reference: str) -> bytes:
     if _PKCS8_ENCRYPTED in pem and work_factor_exceeded(der_of_pem(pem)):
         raise PrivateKeyUnreadable(reference, "Its encryption takes too much work.")
     try:
-        return parsed_apart(CHILD, pem, word)
+        return parse_in_child_process(CHILD, pem, word)
     except Unparsed as error:
         if str(error):
             raise PrivateKeyUnreadable(reference, str(error)) from None

@@ -10,7 +10,7 @@ from evenkeel.core.kit.errors import CertificateTooLarge, Pkcs12Unreadable
 from evenkeel.core.kit.values import Value
 from evenkeel.core.tls.certificates import CERTIFICATE_BYTES_MAX, CertificateBundle, Secret
 from evenkeel.key_managers.parsing.bundles import certificate_bundle
-from evenkeel.key_managers.parsing.child_process import READ_SECONDS, Unparsed, parsed_apart
+from evenkeel.key_managers.parsing.child_process import READ_SECONDS, Unparsed, parse_in_child_process
 from evenkeel.key_managers.parsing.keys import PASSPHRASE_BYTES_MAX
 from evenkeel.key_managers.parsing.pem import check_size
 
@@ -40,7 +40,7 @@ def pkcs12_bundle(
     if len(word) > PASSPHRASE_BYTES_MAX:
         raise CertificateTooLarge(reference, f"Its passphrase may have {PASSPHRASE_BYTES_MAX} bytes.")
     try:
-        found = parsed_apart(CHILD, content, word, timeout_seconds=timeout_seconds)
+        found = parse_in_child_process(CHILD, content, word, timeout_seconds=timeout_seconds)
         parts = msgspec.msgpack.decode(found, type=Pkcs12Parts)
     except Unparsed as error:
         raise Pkcs12Unreadable(reference, str(error)) from None

@@ -32,7 +32,7 @@ from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.networking.vip_room import first_with_room, no_free_address
 from evenkeel.core.ports import LookUp
 from evenkeel.core.resources.model import Subnet
-from evenkeel.network.addresses import Address, address_given, check_on_network, check_subnets, without_others
+from evenkeel.network.addresses import Address, address_given, check_on_network, check_subnets, without_used_subnets
 from evenkeel.network.neutron.client import NeutronClient, NeutronPort, PortState
 from evenkeel.network.neutron.errors import NeutronRefused
 from evenkeel.network.neutron.facts import find_hosts, find_ports, former_ports, read_facts
@@ -40,8 +40,8 @@ from evenkeel.network.neutron.lookups import look_up
 from evenkeel.network.neutron.threads import NeutronCalls
 from evenkeel.network.neutron.vip_placement import (
     check_port,
-    more_on_port,
-    plan_more,
+    plan_additional_on_port,
+    plan_additional_vip,
     plan_on_made_port,
     plan_on_port,
     plan_on_subnet,
@@ -130,7 +130,7 @@ class NeutronNetwork:
             port = await self._read(lambda: self._port(port_id, project_id))
             found = plan_on_port(port, subnet_id=subnet_id, network_id=network_id, wanted=wanted)
             changed = options.qos_policy_id is not None or bool(options.security_group_ids)
-            more = more_on_port(port, found, additional)
+            more = plan_additional_on_port(port, found, additional)
             check_port(port, (found, *more), permitted)
             return replace(found, tell_network=changed, additional=more, claim=borrowed_port(load_balancer_id, port_id))
         if not (subnet_id or network_id):
@@ -139,10 +139,10 @@ class NeutronNetwork:
         subnets = await self._read(lambda: self._subnets(user, subnet_id, network_id, wanted, permitted))
         others = [await self._additional_subnet(project_id, each, permitted) for each in additional]
         check_subnets([subnets[0], *(other for other, _ in others)])
-        more = tuple(plan_more(*other) for other in others)
+        more = tuple(plan_additional_vip(*other) for other in others)
         plans = [
             replace(plan_on_subnet(subnet, wanted), additional=more)
-            for subnet in without_others(subnets, (other for other, _ in others))
+            for subnet in without_used_subnets(subnets, (other for other, _ in others))
         ]
         mark = marked or octavia_port(load_balancer_id)
         return await first_with_room(

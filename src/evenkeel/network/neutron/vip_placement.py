@@ -57,7 +57,7 @@ def plan_on_subnet(subnet: Subnet, wanted: Address | None) -> VipPlan:
     )
 
 
-def plan_more(subnet: Subnet, wanted: Address | None) -> VipPlan:
+def plan_additional_vip(subnet: Subnet, wanted: Address | None) -> VipPlan:
     """Plan an additional VIP on the port of the VIP. Raises :class:`Invalid` for an address that a VIP cannot have."""
     if wanted is not None:
         check_address(wanted, subnet, ADDITIONAL_ADDRESS)
@@ -65,7 +65,7 @@ def plan_more(subnet: Subnet, wanted: Address | None) -> VipPlan:
     return VipPlan(subnet_id=subnet.id, network_id=subnet.network_id, port_id="", address=address)
 
 
-def more_on_port(port: NeutronPort, plan: VipPlan, additional: Sequence[WantedVip]) -> tuple[VipPlan, ...]:
+def plan_additional_on_port(port: NeutronPort, plan: VipPlan, additional: Sequence[WantedVip]) -> tuple[VipPlan, ...]:
     """Plan additional VIPs on addresses of the tenant's port. Raises :class:`Invalid` for an address that the port
     lacks.
     """

@@ -2,7 +2,7 @@
 
 from msgspec.structs import asdict
 
-from evenkeel.api.common.resources import object_id, one_answer
+from evenkeel.api.common.resources import object_answer, object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.errors import NeutronRefusal
@@ -67,7 +67,7 @@ async def show(services: Services, call: Call) -> Answer:
     pool = await read_object(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
     monitor_id = object_id(call, HEALTH_MONITORS.title)
     _read_monitor(pool, monitor_id)
-    return one_answer(HEALTH_MONITORS, await read_object(services, call, HEALTH_MONITORS, monitor_id))
+    return object_answer(HEALTH_MONITORS, await read_object(services, call, HEALTH_MONITORS, monitor_id))
 
 
 async def delete(services: Services, call: Call) -> Answer:

@@ -35,7 +35,7 @@ def check_container(wanted: requests.V2ListenerParts) -> None:
 
 
 _PAIRS = {"HTTP": "HTTP", "TCP": "TCP", "HTTPS": "HTTPS", TLS_PROTOCOL: "HTTP"}
-"""LBaaS v2's protocols of pools, by protocol of the listeners that send to them."""
+"""``{protocol of a listener: protocol of the pools that it may send to}``, in LBaaS v2."""
 
 
 def check_pair(listener_protocol: str, pool_protocol: str) -> None:

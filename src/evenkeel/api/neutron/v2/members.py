@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import asdict
 
-from evenkeel.api.common.resources import find_parent, one_answer
+from evenkeel.api.common.resources import find_parent, object_answer
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.errors import NeutronRefusal
@@ -28,7 +28,7 @@ async def create(services: Services, call: Call, body: requests.V2MemberNewBody)
     wanted = body.members if body.member is None else [body.member]
     made = await _create_members(services, call, wanted or [])
     if body.member is not None:
-        return one_answer(MEMBERS, made[0], 201)
+        return object_answer(MEMBERS, made[0], 201)
     return json_answer({MEMBERS.plural: [MEMBERS.view(row) for row in made]}, 201)
 
 

@@ -29,7 +29,7 @@ from evenkeel.api.neutron.v2.resources import (
     MEMBERS,
     POOLS,
 )
-from evenkeel.api.neutron.v2.showing import l7policy_made
+from evenkeel.api.neutron.v2.showing import created_l7policy_view
 from evenkeel.api.policy.names import octavia_rule
 
 _LOAD_BALANCERS = Declared(
@@ -71,7 +71,7 @@ _L7POLICIES = Declared(
     api=LBAAS_V2,
     resource=L7POLICIES,
     view=views.V2L7PolicyView,
-    create=Write(requests.V2L7PolicyNewBody, l7policies.make, show=l7policy_made),
+    create=Write(requests.V2L7PolicyNewBody, l7policies.make, show=created_l7policy_view),
     change=Write(change_requests.V2L7PolicyChangeBody, l7policies.modify),
 )
 _L7RULES = Declared(

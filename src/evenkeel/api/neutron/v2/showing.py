@@ -162,7 +162,7 @@ def l7policy_attributes(row: L7Policy) -> dict[str, Any]:
     }
 
 
-def l7policy_made(row: L7Policy) -> views.V2L7PolicyView:
+def created_l7policy_view(row: L7Policy) -> views.V2L7PolicyView:
     """Show an L7 policy as the response to its create request does: with ``redirect_url`` even if it redirects to a
     pool.
     """
@@ -171,7 +171,7 @@ def l7policy_made(row: L7Policy) -> views.V2L7PolicyView:
 
 def l7policy_view(row: L7Policy) -> views.V2L7PolicyView:
     """Show an L7 policy, without ``redirect_url`` if it redirects to a pool, like LBaaS v2."""
-    made = l7policy_made(row)
+    made = created_l7policy_view(row)
     return replace(made, redirect_url=UNSET) if row.action == "REDIRECT_TO_POOL" else made
 
 

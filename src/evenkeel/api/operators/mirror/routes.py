@@ -15,7 +15,7 @@ _READ, _WRITE = own_rule("mirror", "get"), own_rule("mirror", "put")
 _PROVIDER = Parameter(name="provider", description="Of this environment; required")
 
 TREE_BYTES_MAX = 8 << 20
-"""Size of a whole load balancer: one with 10,000 members, the most that it may have by default, has 5 MiB."""
+"""Largest body with a whole load balancer: one with 10,000 members, the default limit, has 5 MiB."""
 
 _LOAD_BALANCERS = (
     Operation(

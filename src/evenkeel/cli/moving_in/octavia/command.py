@@ -24,7 +24,7 @@ from evenkeel.cli.moving_in.octavia.login import source_client
 from evenkeel.cli.moving_in.octavia.quotas import DefaultQuota, QuotaRow, different_defaults, import_quotas
 from evenkeel.cli.moving_in.octavia.source import OctaviaApi, Wanted
 from evenkeel.cli.moving_in.octavia.trees import Choices, load_balancers
-from evenkeel.cli.moving_in.report import Tally, went_wrong
+from evenkeel.cli.moving_in.report import Tally, needs_attention
 
 AT_ONCE_MAX = 32
 
@@ -161,7 +161,7 @@ class _Results:
     @property
     def has_problems(self) -> bool:
         """Whether something was refused or differs, so that the operator has to look."""
-        return went_wrong(self._tally.outcomes) or any(row.outcome == REFUSED for row in self._quotas)
+        return needs_attention(self._tally.outcomes) or any(row.outcome == REFUSED for row in self._quotas)
 
     def last_lines(self, *, attributes: bool) -> Iterator[str]:
         """Yield the lines after all load balancers: tables of counts, with ``attributes`` also by attribute, and the

@@ -9,7 +9,9 @@ from evenkeel.cli.client import ApiRefused, Client, UsageError, segment
 PAIRS = "allowed_address_pairs"
 OCTAVIA_OWNER = "Octavia"
 MOVING_OWNER = "evenkeel:moving"
-"""Owner of a VIP's port while Octavia deletes the load balancer: it deletes only ports that it owns."""
+"""``device_owner`` of a VIP's port while Octavia deletes the load balancer, so that the port stays: Octavia deletes
+only ports that it owns.
+"""
 _AMPHORAE = "/v2.0/octavia/amphorae"
 _SERVING = ("ALLOCATED", "FAILOVER_STOPPED")
 _NOT_FOUND = 404
