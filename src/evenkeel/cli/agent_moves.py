@@ -106,8 +106,8 @@ class ForceDown(Moves):
         sure.add_argument("--undo", action="store_true", help="Mark the agent up again.")
 
     def body(self, parsed_args: Namespace) -> Any:
-        """Return the body of the request. Raises :class:`UsageError` unless the operator confirmed that the host is
-        dead.
+        """Return the body of the request. Raises :class:`UsageError` without ``--yes`` (the host is dead) or
+        ``--undo``.
         """
         if not parsed_args.yes and not parsed_args.undo:
             raise UsageError(

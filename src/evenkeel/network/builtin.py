@@ -78,7 +78,7 @@ class BuiltinNetwork:
 
     @property
     def has_ports(self) -> bool:
-        """False: in the built-in network a port is only an id, which nothing else knows."""
+        """False: in the built-in network a port is only an id, made from the load balancer's."""
         return False
 
     async def plan_vip(

@@ -76,8 +76,8 @@ async def failback(services: Services, call: Call) -> Answer:
 
 
 async def force_down(services: Services, call: Call, body: ForceDownBody) -> Answer:
-    """Handle PUT /agents/{id}/force-down: declare the agent's host dead, so that other agents may take over at once, or
-    revoke that.
+    """Handle PUT /agents/{id}/force-down: declare the agent's host dead, so that its shards move at once, or revoke
+    that.
     """
     options_of(call, ())
     return _agent_answer(await services.operators.force_agent_down(AgentId(object_id(call, "Agent")), body.down))

@@ -47,7 +47,7 @@ class BadSource(Exception):
 
 
 def has_effect(value: Any) -> bool:
-    """Whether an attribute that has no equivalent here makes a difference with this value, as far as values show (null,
-    False and empty values do not).
+    """Whether an attribute that has no equivalent here makes a difference with this value: not if it is null, empty,
+    False, 0 or -1.
     """
     return not any(value == each and type(value) is type(each) for each in _WITHOUT_EFFECT)

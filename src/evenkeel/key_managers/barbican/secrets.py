@@ -88,7 +88,7 @@ class SecretReader:
 
 def _check_status(status: int, shown: str) -> None:
     """Raise the error for an unsuccessful HTTP status; 0: no response. ``shown``: the reference to name. Response texts
-    are dropped, because they may contain secrets.
+    are dropped.
     """
     if status in _NOT_READABLE:
         raise CertificateNotFound(shown)

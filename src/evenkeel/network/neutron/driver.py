@@ -206,8 +206,8 @@ class NeutronNetwork:
     async def find_vip(
         self, claim: PortClaim, *, project_id: ProjectId, subnet_id: str | None, additional: Collection[str] = ()
     ) -> VipPlan | None:
-        """Find the VIP's port by the name and owner that it was marked with; None if there is none. Raises
-        :class:`NetworkUnavailable`.
+        """Find the VIP's port by the device owner and device id that it was created with; None if there is none, or if
+        it lacks an address. Raises :class:`NetworkUnavailable`.
         """
 
         def find() -> NeutronPort | None:
