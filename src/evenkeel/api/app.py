@@ -68,7 +68,9 @@ ROUTES: tuple[RouteMap, ...] = (
 
 METHODS: tuple[HttpMethod, ...] = tuple(HttpMethod)
 METHOD_LABELS = {method.value: method.value for method in METHODS}
-"""Values of the ``method`` label in metrics: clients may send any other word as the method."""
+"""Known HTTP methods, for the ``method`` label in metrics: a client may send any word as the method, which must not
+become a label.
+"""
 Endpoint = Callable[[Request[Any, Any, Any], HTTPScope], Awaitable[Answer]]
 ErrorHandler = Callable[[Request[Any, Any, Any], Exception], Response[bytes]]
 
@@ -256,7 +258,7 @@ class _Paths(dict[str, "_Path"]):
 
 
 def _build_paths(routes: Sequence[RouteMap], services: Services, gatekeeper: Gatekeeper, origins: OriginRule) -> _Paths:
-    """Build all paths over these services."""
+    """Build the paths of an application; their endpoints run handlers with these services."""
     in_error = services.changing_in_error()
 
     def make(route_map: RouteMap, operation: Operation) -> Endpoint:

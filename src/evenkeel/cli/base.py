@@ -37,7 +37,7 @@ class CommandApp(App):
 
 
 class ApiCommand(Command):
-    """A command that uses the operators' API."""
+    """Base of commands that use the operators' API."""
 
     app: CommandApp
     act: ClassVar[str] = ""
@@ -45,7 +45,7 @@ class ApiCommand(Command):
     description; empty: the class's docstring is the description.
     """
     details: ClassVar[str] = ""
-    """Description of what the command line does beyond the act itself."""
+    """What the command line does beyond the act, appended to the command's description."""
 
     def get_description(self) -> str:
         """Return the command's description: the text of its act, which the API's document and the dashboard use, too,
@@ -74,7 +74,7 @@ class ApiCommand(Command):
 
 
 class ListCommand(ApiCommand, Lister):
-    """A command that shows rows."""
+    """Base of commands that print rows."""
 
     narrow: ClassVar[Mapping[str, str]] = {}
     """Columns of a table that fits a terminal of 80 columns, with their titles; empty: all columns."""
@@ -117,7 +117,7 @@ class ListCommand(ApiCommand, Lister):
 
 
 class ShowCommand(ApiCommand, ShowOne):
-    """A command that shows one object."""
+    """Base of commands that print one object."""
 
     may_watch = False
     """True for commands that change nothing, so that ``--watch`` may repeat them."""

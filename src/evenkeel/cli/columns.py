@@ -25,7 +25,7 @@ LINE_CHARACTERS = 54
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?")
 """A time as the API writes it, in UTC without a zone, like Octavia's."""
 TENANTS_TEXTS = frozenset({"name", "description", "text"})
-"""Fields whose texts may look like a time and are none."""
+"""Fields with texts that tenants choose: a value that looks like a time is shown unchanged."""
 
 STRUCTURED = frozenset({"json", "yaml"})
 """Output formats that can represent lists and objects."""
@@ -40,7 +40,7 @@ class Escaped(FormattableColumn):  # type: ignore[type-arg]
 
 
 class Moment(FormattableColumn):  # type: ignore[type-arg]
-    """A time in UTC, which tables show with its zone."""
+    """A column's value that is a time in UTC; tables show it with its zone."""
 
     def human_readable(self) -> str:
         """Return the time followed by ``Z``, the zone of ISO 8601 for UTC."""

@@ -39,7 +39,9 @@ closes its transport immediately, and calls :meth:`Connection.release` when the 
 
 
 def connections_that_fit(connections_max: int, files_max: int) -> int:
-    """Return how many connections a process with a limit of ``files_max`` open files may hold."""
+    """Return how many connections a process may hold that is limited to ``files_max`` open files; at most
+    ``connections_max``, and never less than :data:`CONNECTIONS_MIN`.
+    """
     return max(CONNECTIONS_MIN, min(connections_max, files_max - SPARE_FILES))
 
 
@@ -157,7 +159,7 @@ class Acceptor:
         self._spare = _spare_file()
 
     def close(self) -> None:
-        """Stop accepting; open connections go on."""
+        """Stop accepting connections; open connections stay."""
         if self._resume is not None:
             self._resume.cancel()
         asyncio.get_running_loop().remove_reader(self._listening.fileno())

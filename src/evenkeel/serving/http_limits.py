@@ -17,8 +17,8 @@ class HttpLimits(Value):
     """Seconds from the beginning of a connection, or of a further request on it, to the end of the request's header."""
     unread_bytes_max: int = 1024 * 1024
     unread_seconds: float = 5.0
-    """Seconds for which an unread body is accepted after the response: closing immediately would
-    discard the response.
+    """Seconds for which the rest of a request's body is read after the response, because closing at once would discard
+    the response before the client reads it.
     """
     write_seconds: float = 30.0
     """Seconds for which the client may read nothing of a response."""

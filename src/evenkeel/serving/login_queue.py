@@ -49,7 +49,7 @@ class RecentFailures:
 
 
 class LoginAttempt(Value):
-    """A check of a password that waits or runs."""
+    """A password check that waits in the queue or runs."""
 
     digest: bytes
     peer: str

@@ -19,7 +19,7 @@ class WriteTimeout:
         self._timer: asyncio.TimerHandle | None = None
 
     def watch(self) -> None:
-        """Check the buffer now, and repeatedly as long as data is buffered."""
+        """Start to check, every ``seconds``, that the buffer shrinks, as long as data is buffered."""
         left = self._transport.get_write_buffer_size()
         if left and self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._seconds, self._check, left)

@@ -31,8 +31,8 @@ class AppliedWatch:
         self._reads: Coalesced[frozenset[LoadBalancerId]] = Coalesced()
 
     async def wait(self, load_balancer_id: LoadBalancerId) -> None:
-        """Return when the load balancer is applied, failed or gone, or after the longest time. Does not raise: the
-        write has succeeded.
+        """Return when devices have applied the load balancer's change, when that failed or the load balancer is gone,
+        or after the longest time. Does not raise, because the write has already succeeded.
         """
         if not self._longest_seconds:
             return

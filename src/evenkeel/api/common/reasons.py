@@ -62,5 +62,7 @@ def tenant_reason(root: LoadBalancer) -> str:
 
 
 def _is_of(folder: str, project_id: str) -> bool:
-    """Whether a word is the partition ``<prefix>_<project id>`` of the project, or no partition's name at all."""
+    """Whether a word may be shown to the project: it is the project's partition, ``<prefix>_<project id>``, or no
+    partition's name at all.
+    """
     return folder.endswith(f"_{project_id}") or not ("_" in folder or re.search(_ID, folder))

@@ -64,8 +64,8 @@ class SignedRevocationList(NamedTuple):
 
 
 class ReferenceReader:
-    """Reads the references in requests. Without a key manager, references are refused for devices that carry traffic,
-    and accepted unread for others.
+    """Reads, before a write, the certificates to which a request's references point. Without a key manager configured,
+    references are refused for devices that carry traffic, and accepted unread for devices that carry none.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ class Resource(Value, kw_only=True):
     """Name of the attribute that wraps one object."""
     plural: str
     path: str = ""
-    """Last part of the path of all objects, if different from ``plural``."""
+    """Last part of the path of the collection, if it differs from ``plural``."""
     filters: Filters
     view: Callable[[Any], Any]
     """Function that converts a stored object to the API's view."""

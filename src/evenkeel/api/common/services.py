@@ -125,7 +125,7 @@ class Services:
         await self._notify(self._driver.failed_over, change)
 
     async def send_inquiry(self, owner: ShardOwner, inquiry: Inquiry) -> None:
-        """Send an operator's inquiry to an agent. Raises :class:`BusUnavailable`."""
+        """Send an operator's inquiry (for a plan or an adoption) to an agent. Raises :class:`BusUnavailable`."""
         await self._driver.send_inquiry(owner, inquiry)
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:

@@ -8,7 +8,7 @@ from evenkeel.api.identity.caller import peer_of
 from evenkeel.serving.peers import Network, is_in
 
 STATE = "path_prefix"
-"""Key of the prefix in the state of a request's scope."""
+"""Key, in a request's ``state``, of the path prefix below which the client reaches the API."""
 HEADER = b"x-forwarded-prefix"
 CHARACTERS_MAX = 128
 # "." alone and ".." would be resolved by clients

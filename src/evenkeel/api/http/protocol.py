@@ -62,7 +62,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # -- the connection
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the connection: read the peer, and wait for a request."""
+        """Start the connection: determine the peer, and wait for a request."""
         super().connection_made(transport)
         self._peer = peer_of(transport)
         self._writing = WriteTimeout(transport, self.limits.write_seconds, self._is_stalled)
@@ -232,7 +232,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unread_timer = self.loop.call_later(self.limits.unread_seconds, self.transport.close)
 
     def pause_writing(self) -> None:
-        """Watch the write buffer: the client reads more slowly than data is written."""
+        """Start the write time-out, because data waits in the buffer: the client reads more slowly than the server
+        writes.
+        """
         super().pause_writing()
         self._writing.watch()
 

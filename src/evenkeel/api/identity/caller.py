@@ -76,7 +76,9 @@ class IdentityUnavailable(Unavailable):
 
 
 def peer_of(scope: Mapping[str, Any]) -> Peer:
-    """Return the peer of a request; a server that sets none is in the same process."""
+    """Return the peer that the server stored for the request; if none (the server is in the same process), the address
+    of the ASGI client.
+    """
     peer = scope.get("state", {}).get(PEER)
     if isinstance(peer, Peer):
         return peer

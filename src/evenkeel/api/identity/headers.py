@@ -81,7 +81,9 @@ def _text(headers: Headers, name: bytes) -> str:
 
 
 def _check_once(scope: Mapping[str, Any]) -> None:
-    """Raise :class:`Invalid` for a duplicate header: one may be the client's, which the gateway failed to remove."""
+    """Raise :class:`Invalid` if an identity header occurs twice: one may be the client's own, which the gateway failed
+    to remove.
+    """
     counts = Counter(name for name, _ in scope["headers"])
     for name in _NAMES:
         if counts[name] > 1:

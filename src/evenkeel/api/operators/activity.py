@@ -17,7 +17,7 @@ from evenkeel.core.status.traffic import BusyLoadBalancer
 SECONDS_DECIMALS = 6
 """Decimals of shown seconds: requests may take less than a millisecond."""
 HOURS = 6
-"""Hours that are shown by default."""
+"""Hours that a response covers unless the request names another number."""
 HOURS_MAX = 24
 POINTS_MAX = 360
 """Most points in a response; if there are more intervals, each point is the mean of several."""

@@ -1,4 +1,4 @@
-"""Version document and health check."""
+"""Documents that need no authentication: the list of API versions, and the health check."""
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call

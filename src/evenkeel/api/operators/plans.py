@@ -60,7 +60,7 @@ class DevicePlanView(Value):
 
 
 class PlanView(Value):
-    """The plans of all devices of a group. ``load_balancer_id`` empty: for a tenant's whole partition."""
+    """The plans of all devices of a group. ``load_balancer_id`` empty: the plan is for a tenant's whole partition."""
 
     load_balancer_id: str
     agent_id: str
@@ -90,7 +90,7 @@ class OrphanedPartitionView(Value):
 
 
 class AgentSilent(Unavailable):
-    """The agent has not answered the inquiry in time."""
+    """The agent has not answered the operator's inquiry in time."""
 
 
 async def plan(services: Services, call: Call) -> Answer:

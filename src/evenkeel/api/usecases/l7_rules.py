@@ -72,7 +72,9 @@ _WRONG_COMPARE = {
 
 
 def check_policy(policy: L7Policy) -> None:
-    """Check that the action's target is set, and that URLs are valid."""
+    """Check that the target that an L7 policy's action needs is set, and that URLs are valid. Raises
+    :class:`Invalid`.
+    """
     wanted = L7_TARGETS.get(policy.action)
     if wanted is not None and getattr(policy, wanted) is None:
         named = "redirect_pool_id or redirect_pool" if wanted == "redirect_pool_id" else wanted
@@ -94,7 +96,7 @@ def _check_url(field: str, url: str) -> None:
 
 
 def check_rule(rule: L7Rule) -> None:
-    """Check that key, compare type and value are valid for the type."""
+    """Check that an L7 rule's key, compare type and value are valid for its type. Raises :class:`Invalid`."""
     if rule.type in KEYED and rule.key is None:
         what = "L7 rule type requires a key"
         if rule.type == "SSL_DN_FIELD":

@@ -52,7 +52,7 @@ _READERS: dict[str, BodyReader[Any]] = {
     }.items()
 }
 _UNKNOWN = LoadBalancerId("")
-"""Id in place of the load balancer of an object that is checked alone."""
+"""Placeholder for the load balancer's id of an object that is checked without its load balancer."""
 
 
 async def check_operation(services: Services, check: MirrorCheck) -> None:

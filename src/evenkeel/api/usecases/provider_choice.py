@@ -33,7 +33,7 @@ class ProviderChoice(Value):
     data_path: DataPath = "proxy"
 
     def apply_to(self, tree: LoadBalancerTree) -> LoadBalancerTree:
-        """Return the new load balancer with the choice applied."""
+        """Return the new load balancer with the chosen provider, device group and flavor."""
         if self.flavor_id is None and self.availability_zone is None:
             return tree
         root = replace(

@@ -33,7 +33,7 @@ _SINGLE = {
     "rule": RULES,
 }
 _KEYS = {_PERSISTENCES: "pool_id", _PROVIDERS: "resource_id"}
-"""Attribute that identifies a row; ``id`` for other kinds."""
+"""Attribute that identifies an object, by its kind; ``id`` for kinds that are not listed."""
 
 _COMMON = ("name", "description", "admin_state_up")
 _COPIED: Mapping[str, tuple[str, ...]] = {

@@ -1,4 +1,4 @@
-"""Secrets and containers over Barbican's HTTP API v1. Blocking.
+"""Reads secrets and containers over Barbican's HTTP API v1. Blocking.
 
 https://docs.openstack.org/barbican/latest/api/reference/secrets.html
 """

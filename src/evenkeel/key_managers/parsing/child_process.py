@@ -30,9 +30,8 @@ _OUT_OF_TIME = (signal.SIGXCPU, signal.SIGKILL)
 
 
 class Unparsed(Exception):
-    """The child process gave no result.
-
-    The file cannot be parsed, or, with a text, parsing takes too much work.
+    """The child process gave no result: the file cannot be parsed or, if the exception has a text, parsing takes too
+    much work.
     """
 
 

@@ -1,4 +1,4 @@
-"""The ``Network`` port over Neutron."""
+"""The ``Network`` port, implemented with Neutron: VIPs and addresses of devices are on ports that it creates."""
 
 import contextlib
 import time

@@ -40,7 +40,9 @@ async def check_fit(services: Services, call: Call, pool: Pool, monitor: SharedM
 
 
 def _read_monitor(pool: RootedPool, monitor_id: str) -> HealthMonitor:
-    """Return the pool's monitor, which must have this id. Raises :class:`NeutronRefusal` (404)."""
+    """Return the pool's monitor if it has this id. Raises :class:`NeutronRefusal` (404) for another id, or if the pool
+    has no monitor.
+    """
     if pool.monitor is None or monitor_id != (pool.monitor.shared_monitor_id or pool.monitor.id):
         raise NeutronRefusal(
             404,

@@ -1,4 +1,6 @@
-"""Mirrored load balancers: stored, deleted, listed, with statuses and statistics; and the lease of their writer."""
+"""Mirrored load balancers: store, delete and list them, with statuses and statistics; and the lease that lets only one
+writer store them.
+"""
 
 from typing import Annotated
 

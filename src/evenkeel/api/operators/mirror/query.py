@@ -41,7 +41,9 @@ def snapshot_of(options: Mapping[str, str]) -> float:
 
 
 def older_of(options: Mapping[str, str]) -> float:
-    """Return the query parameter ``older``, an age in seconds; 0 if it is absent. Raises :class:`BadList`."""
+    """Return the query parameter ``older``, an age in seconds that ports must have; 0 if it is absent. Raises
+    :class:`BadList`.
+    """
     given = options.get("older", "0")
     if not _SECONDS.fullmatch(given):
         raise BadList("Invalid input for query parameter older. Value should be an age in seconds.")

@@ -13,7 +13,7 @@ from evenkeel.core.networking.vip_plans import VipPlan
 
 
 class AllocatedVip(Value):
-    """An additional address on the port."""
+    """An additional VIP's subnet and address on the port."""
 
     subnet_id: str
     ip_address: str

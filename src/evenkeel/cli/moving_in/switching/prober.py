@@ -42,7 +42,7 @@ class Prober:
         self._open: dict[int, float] = {}
         """Start times of the attempts that have no answer yet."""
         self._succeeded: list[tuple[float, float]] = []
-        """Begin and end of successful attempts."""
+        """(start, end) of each successful attempt, by the monotonic clock."""
         self._failed = 0
         self._started_at = self._ended_at = 0.0
 

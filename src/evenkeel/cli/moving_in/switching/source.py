@@ -23,7 +23,7 @@ class SourceProblem(Exception):
 
 
 class Amphora(NamedTuple):
-    """An amphora with its port in the VIP's network."""
+    """An amphora, which serves the load balancer in Octavia, with its port in the VIP's network."""
 
     id: str
     role: str
