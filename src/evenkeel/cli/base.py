@@ -45,7 +45,7 @@ class ApiCommand(Command):
     description; empty: the class's docstring is the description.
     """
     details: ClassVar[str] = ""
-    """What the command line does beyond the act, appended to the command's description."""
+    """Additions of the command line to the act, appended to the command's description."""
 
     def get_description(self) -> str:
         """Return the command's description: the text of its act, which the API's document and the dashboard use, too,

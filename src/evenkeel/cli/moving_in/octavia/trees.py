@@ -68,7 +68,7 @@ IN_ERROR = "it is ERROR at the source, whose amphorae may serve something else"
 
 
 class Choice(NamedTuple):
-    """What replaces a flavor or an availability zone of the source here."""
+    """Our replacement for a flavor or an availability zone of the source."""
 
     ours: str | None = None
     """Id of our flavor, or name of our zone, in place of the source's; None: there is no replacement."""
