@@ -9,7 +9,7 @@ from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
-from evenkeel.api.operators.references import CertificateTrouble, expiry_of, unreadable_of
+from evenkeel.api.operators.references import CertificateTrouble, expiry_trouble, unreadable_trouble
 from evenkeel.api.operators.remedies import device_remedy
 from evenkeel.api.operators.unissued import NAMED_OF_ONE_MAX, unissued_certificates
 from evenkeel.api.responses.answers import Answer, json_answer
@@ -82,8 +82,10 @@ async def _certificates(services: Services, root: LoadBalancer) -> CertificateTr
 
     unreadable = await found(ReferenceQuery(load_balancer_id=load_balancer_id, unreadable=True))
     if unreadable:
-        return unreadable_of(unreadable)
+        return unreadable_trouble(unreadable)
     unissued = await unissued_certificates(services, root)
     if unissued.text:
         return unissued
-    return expiry_of(await found(ReferenceQuery(load_balancer_id=load_balancer_id, expiring_days=max(EXPIRY_DAYS))))
+    return expiry_trouble(
+        await found(ReferenceQuery(load_balancer_id=load_balancer_id, expiring_days=max(EXPIRY_DAYS)))
+    )

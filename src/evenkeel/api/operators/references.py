@@ -123,7 +123,7 @@ def unreadable_trouble(rows: Sequence[ReferencedCertificate]) -> CertificateTrou
     )
 
 
-def unissued_of(request: AcmeCertificate, reference: str, *, awaited: bool) -> CertificateTrouble:
+def unissued_trouble(request: AcmeCertificate, reference: str, *, awaited: bool) -> CertificateTrouble:
     """Describe a requested certificate of one load balancer that its authority does not issue or renew. ``awaited``:
     whether listeners wait for it.
     """

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from evenkeel.api.common.services import Services
-from evenkeel.api.operators.references import CertificateTrouble, unissued_of, unrequested_of
+from evenkeel.api.operators.references import CertificateTrouble, unissued_trouble, unrequested_of
 from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree
 from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.core.tls.acme.references import is_acme_reference, spellings
@@ -28,7 +28,7 @@ async def unissued_certificates(services: Services, root: LoadBalancer) -> Certi
     for reference, request in sorted(requests.items(), key=lambda item: item[1].reference not in awaited):
         is_awaited = request.reference in awaited
         if is_awaited or (request.progress.problem and used.keys() & {reference, *spellings(request.reference)}):
-            return unissued_of(request, reference, awaited=is_awaited)
+            return unissued_trouble(request, reference, awaited=is_awaited)
     return unrequested_of(used[min(awaited)]) if awaited else CertificateTrouble()
 
 
