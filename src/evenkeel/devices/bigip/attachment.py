@@ -18,7 +18,7 @@ FOLDER = r"^[A-Za-z0-9_.-]{1,64}$"
 SNAT_ADDRESSES_MAX = 16
 ROUTE_DOMAINS_MAX = 256
 DEFAULT_TRAFFIC_GROUP = "/Common/traffic-group-1"
-"""Traffic group of partitions by a device's default."""
+"""Traffic group of a BIG-IP's partitions unless the device is configured otherwise."""
 _MAPPING = re.compile(
     r"(?P<physical>[A-Za-z0-9_.-]+):(?P<interface>[A-Za-z0-9_.-]+):(?P<tagged>True|False)(:(?P<host>.+))?", re.I
 )
@@ -125,30 +125,34 @@ class AttachmentOptions(Value):
     route_domains_max: int = 1
     strict: bool = False
     translated: bool = True
-    """Whether members see addresses of the devices instead of their clients'."""
+    """Whether members see an address of the BIG-IP (SNAT) as the source, instead of the client's address."""
     snat_addresses: int = 1
     all_common: bool = False
     external_common: bool = True
     external_gateway: bool = False
-    """Whether the default route of route domain 0 is ours."""
+    """Whether EvenKeel sets the default route of route domain 0; if not, the operator does."""
     common_network_ids: tuple[str, ...] = ()
     tunnel_types: tuple[NetworkType, ...] = ()
     vtep_folder: str = "Common"
     vtep_name: str = ""
     binding_host: str = ""
-    """Host to which ports at the network service are bound; empty: that of the home agent."""
+    """Host to which Neutron ports are bound; empty: the host of the agent that is the home of the load balancer."""
 
     def interface(self, physical_network: str, device: str) -> Interface | None:
-        """Interface by which the device is attached to the network; None: it is not attached."""
+        """Return the interface by which the device is attached to the physical network, or None if it is not
+        attached.
+        """
         return self.interfaces.get((physical_network, device)) or self.interfaces.get((physical_network, ""))
 
 
 NOT_ADJACENT = AttachmentOptions()
-"""Attachment options of F5's global routed mode."""
+"""Attachment options in F5's global routed mode: devices are attached to no tenant network."""
 
 
 def parse_attachment(values: Mapping[str, Any], hosts: Sequence[str], *, synchronised: bool) -> AttachmentOptions:
-    """The validated options. Raises :class:`ValueError` naming option, value and what is allowed."""
+    """Validate the options of network attachment. Raises :class:`ValueError` naming option, value and what is
+    allowed.
+    """
     tunnels = tuple(NetworkType(name) for name in dict.fromkeys(values["advertised_tunnel_types"]))
     found = AttachmentOptions(
         adjacent=not values["f5_global_routed_mode"],
@@ -205,7 +209,9 @@ def _interfaces(texts: Sequence[str], hosts: Sequence[str]) -> dict[tuple[str, s
 
 
 def layout_of(options: AttachmentOptions, hosts: Sequence[str], traffic_groups: Sequence[str]) -> NetworkLayout:
-    """The addresses and networks that controllers have to resolve and allocate; none in global routed mode."""
+    """Return what controllers must resolve and allocate for these devices: addresses, networks; nothing in global
+    routed mode.
+    """
     if not options.adjacent:
         return NetworkLayout(binding_host=options.binding_host)
     wired = (NetworkType.FLAT, NetworkType.VLAN) if options.interfaces else ()

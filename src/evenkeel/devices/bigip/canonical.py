@@ -16,7 +16,7 @@ _NOTHING = ("", "none", "None")
 
 
 def has_wanted_value(name: str, wanted: Any, seen: Mapping[str, Any]) -> bool:
-    """Whether the observed attribute has the wanted value."""
+    """Whether the attribute ``name`` has the wanted value among the observed attributes ``seen``, in canonical form."""
     value = seen.get(name)
     if type(value) is type(wanted) and value == wanted:  # cheap, and the usual case after our own writes
         return True
@@ -25,17 +25,19 @@ def has_wanted_value(name: str, wanted: Any, seen: Mapping[str, Any]) -> bool:
 
 
 def canonical_form_of(name: str) -> Callable[[Any], object]:
-    """The function that makes an attribute's canonical form."""
+    """Return the function that converts values of this attribute to their canonical form."""
     return _FORMS.get(name, scalar)
 
 
 def differences(wanted: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes that differ, with their wanted values."""
+    """Return the wanted attributes whose observed value differs, with their wanted values."""
     return {name: value for name, value in wanted.items() if not has_wanted_value(name, value, seen)}
 
 
 def merge(seen: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes as the device will return them after a write, for comparison."""
+    """Predict the attributes that the device returns after ``written`` is written over ``seen``, for later
+    comparisons.
+    """
     merged = {**seen, **written}
     # A device returns only one of the two, so the other one of an earlier reading would be wrong after the write.
     for one, other in (("enabled", "disabled"), ("disabled", "enabled")):
@@ -52,7 +54,7 @@ def merge(seen: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]
 
 
 def scalar(value: Any) -> str:
-    """A value as text, for numbers, words and flags; all forms of "none" are equal."""
+    """Convert a number, word or flag to text; all forms of "none" give the same text."""
     if value is None or value is False:
         return ""
     text = "true" if value is True else str(value).strip()
@@ -60,7 +62,9 @@ def scalar(value: Any) -> str:
 
 
 def _address(value: Any) -> str:
-    """An IP address in its shortest form. A wildcard address may be a word, and may lack its route domain."""
+    """Return an IP address in its shortest form. The device writes wildcard addresses as a word, or without route
+    domain.
+    """
     return _address_of(scalar(value))
 
 
@@ -79,7 +83,9 @@ _WILDCARDS = {"any": "0.0.0.0", "any6": "::"}  # noqa: S104  # compared, not bou
 
 
 def _destination(value: Any) -> tuple[str, str]:
-    """(virtual address, port). IPv6 has ``address.port``, and so may names of IPv6 addresses; else it is a colon."""
+    """Split a destination into virtual address and port. IPv6 uses ``address.port``, and so may names of IPv6
+    addresses; else it is ``address:port``.
+    """
     text = scalar(value)
     at = max(text.rfind("."), text.rfind(":"))
     head, port = text[: max(at, 0)], text[at + 1 :]
@@ -93,14 +99,14 @@ def _translation(value: Any) -> tuple[str, str]:
 
 
 def split_address(text: str) -> tuple[str, int]:
-    """Address and route domain of ``10.0.0.1%7`` or ``10.0.0.1%7/24``."""
+    """Split ``10.0.0.1%7`` or ``10.0.0.1%7/24`` into address and route domain."""
     host, _, rest = text.partition("%")
     number = rest.partition("/")[0]
     return host.partition("/")[0], int(number) if number.isdigit() else 0
 
 
 def full_path(item: Any) -> str:
-    """The full path of an object named in a list, in any notation."""
+    """Return the full path of an object that a list names, whichever notation the list uses."""
     if not isinstance(item, Mapping):
         return scalar(item)
     if "fullPath" in item:
@@ -128,7 +134,7 @@ def _path_list(value: Any) -> tuple[str, ...]:
 
 
 def _words(value: Any) -> frozenset[str]:
-    """Options of a profile: a list in older versions, since 14.0 one text in braces."""
+    """Return the options of a profile as a set: devices send a list, or since 14.0 one text in braces."""
     words = value if isinstance(value, list) else scalar(value).strip("{} ").split()
     return frozenset(map(str, words)) - set(_NOTHING)
 
@@ -139,7 +145,7 @@ def _certificates(value: Any) -> tuple[tuple[str, ...], ...]:
 
 
 def _records(value: Any) -> frozenset[tuple[object, ...]]:
-    """Records of a data group, with networks and addresses in one notation; or records of a forwarding table."""
+    """Return the records of a data group, with all networks and addresses in one notation, or of a forwarding table."""
     entries = [item for item in _items(value) if isinstance(item, Mapping)]
     return frozenset(
         (
@@ -153,12 +159,12 @@ def _records(value: Any) -> frozenset[tuple[object, ...]]:
 
 
 def _end_point(value: Any) -> str:
-    """Address of a tunnel's end point, without the route domain 0 that devices may append."""
+    """Return the address of a tunnel's end point without the route domain 0 that devices may append."""
     return scalar(value).removesuffix("%0")
 
 
 def _interfaces(value: Any) -> frozenset[tuple[str, bool]]:
-    """Interfaces of a VLAN as pairs of name and whether they are tagged."""
+    """Return the interfaces of a VLAN as pairs: name, whether tagged."""
     entries = [item for item in _items(value) if isinstance(item, Mapping)]
     return frozenset((scalar(item.get("name")), item.get("tagged") is True) for item in entries)
 
@@ -184,7 +190,7 @@ def _state(value: Any) -> str:
 
 
 def _rules(value: Any) -> object:
-    """iRules of a virtual server in order; or the rules of an LTM policy in order, with conditions and actions."""
+    """Return a virtual server's iRules in order, or an LTM policy's rules in order with conditions and actions."""
     items = _items(value)
     if not any(isinstance(item, Mapping) and "ordinal" in item for item in items):
         return _path_list(value)
@@ -195,15 +201,13 @@ def _rules(value: Any) -> object:
 
 
 def _statements(value: Any) -> tuple[frozenset[object], ...]:
-    """Conditions or actions of a policy's rule, by number."""
+    """Return the conditions or actions of a policy's rule, sorted by their number."""
     items = sorted(_items(value), key=lambda item: int(item.get("name", 0)))
     return tuple(frozenset(filter(None, map(_statement, item.items()))) for item in items)
 
 
 def _statement(setting: tuple[str, Any]) -> tuple[str, object] | None:
-    """A setting of a condition or action in canonical form; None for settings that a device adds, and for empty
-    ones.
-    """
+    """Return one setting of a condition or action in canonical form; None if it is empty or one that devices add."""
     name, value = setting
     if name in _ADDED or name.endswith("Reference") or (name == "code" and value == _USUAL_CODE):
         return None

@@ -1,4 +1,4 @@
-"""The BIG-IP renderer's support for the API's features; the reasons are in the modules of ``render/``."""
+"""Features of the API that the BIG-IP renderer supports; the modules of ``render/`` give the reasons."""
 
 from evenkeel.core.devices.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
 from evenkeel.core.devices.rate_limits import RateLimitSupport
@@ -6,7 +6,7 @@ from evenkeel.core.resources.enhanced_services import FLAVOR_KEY
 from evenkeel.core.resources.patterns import PatternLimits
 
 PROXY_PROTOCOLS = ("PROXY", "PROXYV2")
-"""Protocols of pools whose members get the client's address by the PROXY protocol."""
+"""Pool protocols with which members receive the client's address in a PROXY protocol header."""
 
 CAPABILITIES = Capabilities(
     # PROMETHEUS is a page of HAProxy's own

@@ -1,4 +1,6 @@
-"""One BIG-IP of a device group: the cached state of its partitions, and its reachability."""
+"""One BIG-IP of a device group: caches the state of the device's partitions, and tracks whether the device is
+reachable.
+"""
 
 import asyncio
 import math
@@ -74,7 +76,9 @@ log = structlog.get_logger(__name__)
 
 
 class BigIpDevice(GroupDevice[observation.BigIpReading]):
-    """One device. Passes over different partitions may run concurrently; passes over one partition are serialised."""
+    """One BIG-IP of a device group. Passes over different partitions run concurrently, passes over one partition one by
+    one.
+    """
 
     def __init__(
         self,
@@ -90,12 +94,14 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._names = names
         self._views: dict[str, PartitionView] = {}
         self._left: dict[str, tuple[Guard, dict[str, Change]]] = {}
-        """By partition: our guard, and the change at which each load balancer was left.
+        """Last change of each load balancer that this agent finished with, and the guard then held, by partition.
 
-        No other agent can have written under that guard, so this outlives the cached state of the partition."""
+        While the guard is the same, no other agent can have written, so this record outlives the partition's cached
+        state.
+        """
         self._missed = MissedTakeovers()
         self._next_sweep_seconds = -math.inf
-        """Monotonic time from which unused nodes are looked for again."""
+        """Monotonic time after which the device is searched for unused nodes again."""
         self._locks: dict[str, asyncio.Lock] = {}
         self._pending: dict[str, set[str]] = {}
         self._uploads: dict[str, set[str]] = {}
@@ -104,17 +110,19 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._claim: claim.Claim | None = None
         self._claim_turn = asyncio.Lock()
         self._claimed = False
-        """Whether the device was ours at the last check, and has been reachable since."""
+        """Whether this device group owned the device at the last check, and the device has been reachable since."""
         self._vtep = ""
-        """Address of the device's tunnel end point, as read last; empty: not known."""
+        """Address of the device's tunnel end point, as last read; empty: not known."""
         self._guest = VcmpGuest(self.icontrol, vcmp_hosts, options.attachment) if vcmp_hosts else None
         self._capacity = BigIpCapacity(self.icontrol)
         self.cluster = ClusterView()
-        """The device's cluster, as read last; empty: not read yet."""
+        """Cluster of the device, as last read; empty: not read yet."""
         self._last_reading: observation.BigIpReading | None = None
         self.journal = SyncJournal(self.icontrol, names, options.agent_host)
         self._folder = LOCAL_FOLDER if options.sync_mode is SyncMode.SYNC else ""
-        """Folder of the claim. In sync mode a local one, because the claim must not be synchronised."""
+        """Folder of the data group that claims the device for its group. In sync mode one that config-sync leaves
+        alone.
+        """
         self._saver = ConfigSaver(
             self.icontrol,
             interval_seconds=options.save_interval_seconds,
@@ -123,7 +131,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         )
 
     async def check(self) -> DeviceState:
-        """The device's state with unmet requirements. A device error is reported in the state, not raised."""
+        """Read the device's state and the requirements it does not meet. A device error is part of the state, not
+        raised.
+        """
         try:
             await self.reach.confirm()
             return self._with_save_problem(await self.run_watched(self._checked()))
@@ -133,7 +143,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return DeviceState(name=self.host, reachable=True, problem=str(error))
 
     async def observe(self) -> observation.BigIpReading:
-        """Read statuses and statistics of all our objects on the device. Raises :class:`DeviceUnavailable`."""
+        """Read statuses and statistics of this device group's objects on the device. Raises
+        :class:`DeviceUnavailable`.
+        """
         async with self.required_reachable():
             # a partition with a pass in progress changes during the read, so its cache cannot be judged by it
             before = {name: view.observed for name, view in self._views.items() if not self._busy(name)}
@@ -145,22 +157,26 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return replace(reading, state=self._with_save_problem(await self._claimed_state(reading.state)))
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
-        """The device's utilization. Raises :class:`DeviceUnavailable`."""
+        """Read the device's utilization: ``{metric: value}`` of these metrics. Raises :class:`DeviceUnavailable`."""
         async with self.required_reachable():
             return await self._capacity.read(metrics)
 
     async def end_point(self) -> str:
-        """Address of the device's tunnel end point; empty: it has none. Raises :class:`DeviceUnavailable`."""
+        """Read the address of the device's tunnel end point; empty if it has none. Raises
+        :class:`DeviceUnavailable`.
+        """
         async with self.required_reachable():
             return (await self._attachment()).vtep
 
     async def common_objects(self, types: Collection[str]) -> Common:
-        """Objects of these types in /Common. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
+        """Read the objects of these types in /Common. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
         async with self.required_reachable():
             return await objects_on(self.icontrol, types)
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
-        """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
+        """Replace the partition's guard on this device by this owner's. Raises as
+        :meth:`evenkeel.core.ports.Device.take_over`.
+        """
         owner = epoch, session_id
         self._missed.begin(self._names.partition(project_id), owner)
         async with self._locked_partition(project_id) as partition:
@@ -184,7 +200,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     ) -> PassOutcome:
         """Apply the batch to this device's partition.
 
-        ``has_peers``: the agent writes the same to other devices of the group. Raises :class:`StaleOwner`,
+        ``has_peers``: the agent writes the same objects to other devices of the group. Raises :class:`StaleOwner`,
         :class:`GuardLost`, :class:`DeviceUnavailable`.
         """
         mine = guard_of(batch.epoch, batch.session_id)
@@ -245,7 +261,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         )
 
     async def plan(self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]) -> DevicePlan:
-        """Changes that the batch would make, from a read of the whole partition.
+        """Plan, without writing, the changes that the batch would make, after reading the whole partition.
 
         Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
@@ -275,7 +291,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def _replaced_in_common(
         self, observed: Observed, guards: Guards, todo: Plan, partition: str
     ) -> Collection[Key]:
-        """Objects of F5's agent in /Common that a complete pass with this plan removes."""
+        """Return the objects of F5's agent in /Common that a complete pass with this plan would remove."""
         async with self.required_reachable():
             recorded = keys_in(guards.replaced, self._names.prefix)
             # A guarded partition without the record is not to be adopted.
@@ -287,18 +303,19 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return (await find_removable(self.icontrol, recorded, but=partition, instead=after))[0]
 
     async def adopt(self, project_id: ProjectId) -> None:
-        """Mark the partition as ours, if it exists.
+        """Mark the partition as EvenKeel's (adoption), if it exists.
 
-        Raises :class:`DeviceRejected` if it belongs to another owner; :class:`DeviceUnavailable`.
+        Raises :class:`DeviceRejected` if another owner has the partition; :class:`DeviceUnavailable`.
         """
         async with self._locked_partition(project_id) as partition:
             adjacent = self._options.attachment.adjacent
             await guard.adopt_partition(self.icontrol, partition, self._names, adjacent=adjacent)
 
     async def give_back(self, batch: PartitionBatch, *, apply: bool) -> DevicePlan:
-        """Move members back to nodes in the partition and remove what shows that it is ours, or only report it.
+        """Undo an adoption: move members back to nodes in the partition and remove mark and guard. Without ``apply``
+        only plan.
 
-        Raises :class:`DeviceRejected` if it is another owner's, or gets another one meanwhile;
+        Raises :class:`DeviceRejected` if the partition is another owner's, or becomes so meanwhile;
         :class:`DeviceUnavailable`.
         """
         mine = guard_of(batch.epoch, batch.session_id)
@@ -326,7 +343,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def _nodes_to_give_back(
         self, project_id: ProjectId, partition: str, signs: Signs
     ) -> tuple[Observed, list[tuple[ConfigOperation, ...]]]:
-        """The partition, and operations by transaction that move its members from our nodes in /Common."""
+        """Read the partition, and plan the moves of its members away from EvenKeel's nodes in /Common: one transaction
+        an item.
+        """
         if not (signs.marked or signs.guarded):
             return {}, []
         await drop_pending(self.icontrol, self._pending_of(partition))  # it would undo what follows from this read
@@ -339,7 +358,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return observed, moves_back(observed, self._names, partition, elsewhere)
 
     async def _give_nodes_back(self, partition: str, mine: Guard, steps: tuple[ConfigOperation, ...]) -> None:
-        """Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`; a repetition completes what was not done."""
+        """Move members by one transaction. If it fails, repeat the call: that completes what was not done.
+
+        Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+        """
         self._views.pop(partition, None)
         commands = [command_of(step, partition) for step in steps]
         await commit(
@@ -353,7 +375,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def found_networks(
         self, project_id: ProjectId, layout: NetworkLayout, services: Sequence[ServiceDefinition]
     ) -> FoundNetworks | None:
-        """Networks to which F5's agent attached this device in the project's partition; None: nothing to adopt.
+        """Find the networks to which F5's agent attached this device in the project's partition; None: nothing to
+        adopt.
 
         Raises :class:`DeviceRejected` if the partition cannot be adopted, :class:`DeviceUnavailable`.
         """
@@ -365,7 +388,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return found
 
     async def found_irules(self, batch: PartitionBatch) -> dict[str, tuple[str, ...]]:
-        """iRules of operators on virtual servers without our mark, by the id of the listener. Raises
+        """Find the operators' iRules on virtual servers without EvenKeel's mark: ``{listener id: paths}``. Raises
         :class:`DeviceUnavailable`.
         """
         async with self.required_reachable():
@@ -378,8 +401,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         }
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
-        """Remove the partition if it is empty, with its guard if that is this owner's. True: the partition does not
-        exist now.
+        """Remove the partition if it is empty, and its guard if this owner made it. True: the partition does not exist
+        now.
 
         Raises :class:`DeviceUnavailable`.
         """
@@ -402,15 +425,18 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return await guard.remove_partition(self.icontrol, partition, self._names)
 
     def _is_empty(self, project_id: ProjectId, view: PartitionView) -> bool:
-        """Whether the device holds no object of the shard; objects of other owners in /Common do not count."""
+        """Whether the partition holds none of the project's objects; objects of other owners in /Common do not
+        count.
+        """
         if view.observed is None or project_id != COMMON_PROJECT:
             return view.observed == {}
         return not any(self._names.is_own_mark(seen.mark) for seen in view.observed.values())
 
     async def raise_minimum_epoch(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
-        """Raise the floor as :meth:`retire` does, before the guard is removed. Raises :class:`DeviceUnavailable`.
+        """Raise the minimum epoch of new guards to this owner's, before its guard is removed. Raises
+        :class:`DeviceUnavailable`.
 
-        False: the partition is not empty, or its guard is not this owner's.
+        False: nothing was done, because the partition is not empty or its guard is not this owner's.
         """
         mine = guard_of(epoch, session_id)
         async with self._locked_partition(project_id) as partition:
@@ -422,7 +448,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             )
 
     async def is_guarded(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
-        """Whether the partition has a guard, or its sentinel. Raises :class:`DeviceUnavailable`."""
+        """Whether the partition has a guard, or the sentinel that goes with guards. Raises
+        :class:`DeviceUnavailable`.
+        """
         async with self._locked_partition(project_id) as partition:
             if self._view_of(partition, guard_of(epoch, session_id)) is not None:
                 return True
@@ -430,7 +458,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return bool(guards.held or guards.sentinel)
 
     async def _remove_guard(self, partition: str, mine: Guard, *, record: bool) -> bool:
-        """``record``: whether the partition has the record of an adoption, which goes with the guard."""
+        """Remove the guard ``mine`` of an empty partition; ``record``: also the partition's record of an adoption."""
         also = [removal_of_record(partition)] if record else []
         # Discarded first: if the outcome of the removal stays unknown, the next pass has to read the device.
         self._views.pop(partition, None)
@@ -459,31 +487,34 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return True
 
     async def check_owner(self, batch: PartitionBatch) -> None:
-        """Check that the device holds no newer guard than the batch's. Raises :class:`StaleOwner`,
-        :class:`DeviceUnavailable`."""
+        """Check that no agent with a newer epoch than the batch's has taken the partition over. Raises
+        :class:`StaleOwner`, :class:`DeviceUnavailable`.
+        """
         partition = self._names.partition(batch.project_id)
         mine = guard_of(batch.epoch, batch.session_id)
         guard.check(await read_guards(self.icontrol, partition), partition, mine, self._names, self.host)
 
     async def tenants(self) -> frozenset[ProjectId]:
-        """The tenants of its partitions with our mark. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
+        """Return the projects whose partitions on the device have this group's mark. Raises :class:`DeviceUnavailable`,
+        :class:`DeviceRejected`.
+        """
         async with self.required_reachable():
             items = await self.icontrol.collection("auth/partition")
         ours = (str(item.get("name")) for item in items if self._names.own_mark(item.get("description")))
         return frozenset(tenant for name in ours if (tenant := self._names.tenant(name)) is not None)
 
     async def ensure_cluster_read(self) -> None:
-        """Read the cluster unless it was read before. Raises :class:`DeviceUnavailable`."""
+        """Read the device's cluster unless it has been read. Raises :class:`DeviceUnavailable`."""
         if not self.cluster.devices:
             async with self.required_reachable():
                 self.cluster = await read_cluster(self.icontrol)
 
     def forget(self, project_id: ProjectId) -> None:
-        """Discard the cached state of the partition."""
+        """Discard the cached state of the project's partition."""
         self._views.pop(self._names.partition(project_id), None)
 
     def lost(self, error: DeviceUnavailable) -> None:
-        """Discard all cached state, because an unreachable device may be changed meanwhile."""
+        """Discard all cached state: others may change a device while this agent cannot reach it."""
         self.forget_everything()
         # The device that answers next may have been restored or replaced, so claim and tunnel end point are read again.
         self._claimed = False
@@ -493,7 +524,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         super().lost(error)
 
     async def close(self) -> None:
-        """Save the configuration if that is pending, and disconnect."""
+        """Save the configuration if a save is pending, and disconnect."""
         await self._saver.close()
         await self.reach.close()
         await self.icontrol.close()
@@ -513,7 +544,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return state
 
     async def _claimed_state(self, state: DeviceState) -> DeviceState:
-        """The state, with problems of the claim. Raises :class:`DeviceUnavailable`."""
+        """Return the state, with problems of the device's claim (its record of the owning group) added. Raises
+        :class:`DeviceUnavailable`.
+        """
         try:
             found = await self._read_claim()
         except DeviceRejected as error:
@@ -525,8 +558,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return replace(state, problem="; ".join(filter(None, problems)))
 
     async def _read_claim(self, *, saved: bool = False) -> claim.Claim:
-        """Read the claim. Raises :class:`DeviceRejected` if another owner claimed the device,
-        :class:`DeviceUnavailable`."""
+        """Read the device's claim, the record of the group that owns it. Raises :class:`DeviceRejected` if another
+        owner has it, :class:`DeviceUnavailable`.
+        """
         async with self._claim_turn:
             # If the read fails, the device does not count as ours.
             self._claimed = False
@@ -545,7 +579,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     # -- networks
 
     async def _with_attachments(self, rendered: tuple[RenderedObjects, ...]) -> tuple[RenderedObjects, ...]:
-        """The load balancers with the objects that attach this device to their networks, or with a problem."""
+        """Add to each load balancer the objects that attach this device to its networks, or the problem why that is
+        impossible.
+        """
         if not any(one.service.networks for one in rendered):
             return rendered
         at = await self._attachment()
@@ -563,8 +599,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return replace(at, vtep=self._vtep, vtep_problem=problem)
 
     async def _with_vlans(self, rendered: tuple[RenderedObjects, ...], folder: str) -> tuple[RenderedObjects, ...]:
-        """The load balancers, after the vCMP host assigned their VLANs to this guest; with a problem where it
-        cannot.
+        """Have the vCMP host assign the load balancers' VLANs to this guest; load balancers get a problem where the
+        host cannot.
         """
         if self._guest is None:
             return rendered
@@ -572,8 +608,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return without_refused(rendered, problems) if problems else rendered
 
     async def _vlans_before(self, view: PartitionView, folder: str) -> frozenset[int]:
-        """Tags of the VLANs in the folder before a pass; only on guests of vCMP hosts, which withdraw the ones that it
-        removes.
+        """Return the tags of the VLANs in the folder before a pass, so that the vCMP host can withdraw removed ones
+        from the guest.
+
+        Empty on devices that are no vCMP guest.
         """
         if self._guest is None or not self._options.attachment.adjacent:
             return frozenset()
@@ -583,7 +621,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     @asynccontextmanager
     async def _locked_partition(self, project_id: ProjectId) -> AsyncIterator[str]:
-        """Context with the partition's name, locked for one pass. Any error during the pass discards its cached
+        """Lock the partition for one pass, as a context that gives its name. An error in the pass discards the cached
         state.
         """
         partition = self._names.partition(project_id)
@@ -597,12 +635,14 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 raise
 
     def _view_of(self, partition: str, mine: Guard) -> PartitionView | None:
-        """The cached state of the partition under this guard."""
+        """Return the cached state of the partition, if it was read under the guard ``mine``; else None."""
         view = self._views.get(partition)
         return view if view is not None and view.guard == mine else None
 
     async def _taken_over(self, partition: str, mine: Guard, *, defers: bool) -> PartitionView:
-        """Move the guard, and return the initial cached state of the partition."""
+        """Make ``mine`` the partition's guard, and return the initial cached state. ``defers``: leave a new partition's
+        guard to its first transaction.
+        """
         await self.journal.record_guard()
         found = await guard.take_over(
             self.icontrol,
@@ -619,7 +659,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return PartitionView(mine, new=found.new, first_guard=found.first_guard)
 
     def _sweeps_nodes(self) -> bool:
-        """Whether a pass that follows a takeover looks for unused nodes now: one of many does."""
+        """Whether a pass after a takeover should look for unused nodes now; only one of many such passes does."""
         now = time.monotonic()
         if now < self._next_sweep_seconds:
             return False
@@ -644,7 +684,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     def _invalidate_views(self, before: dict[str, Observed | None], reading: observation.BigIpReading) -> None:
         """Discard the cached state of partitions in which expected objects are missing.
 
-        ``before``: the cached state when the reading began. Partitions written since are not judged by it.
+        ``before``: the cached state when the reading began; partitions written since then are left alone.
         """
         steady = {
             name: observed

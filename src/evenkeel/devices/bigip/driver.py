@@ -1,7 +1,7 @@
-"""The BIG-IP driver: a device group behind the :class:`evenkeel.core.ports.Device` port.
+"""The BIG-IP driver: implements the :class:`evenkeel.core.ports.Device` port for a group of devices.
 
-:mod:`evenkeel.devices.group` holds what is common to all device groups. A device that was unreachable is read and
-repaired in full when it is back.
+:mod:`evenkeel.devices.group` holds what is common to all device types. A device that was unreachable is read and
+repaired in full when it is reachable again.
 """
 
 import asyncio
@@ -77,9 +77,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         layout = layout_of(options.attachment, options.hosts, options.traffic_groups)
         super().__init__("bigip", options.ha_type, devices, layout)
         self._units: dict[tuple[str, ...], SyncUnit] = {}
-        """Units of synchronised devices by their hosts; only in sync mode."""
+        """Units of devices that config-sync keeps equal, by their hosts; only in sync mode."""
         self._unfit: dict[str, tuple[str, ...]] = {}
-        """Reasons why a device must not be written in its cluster's state, by host."""
+        """Reasons, by host, why a device must not be written while its cluster is in the present state."""
         verifier = DeviceObjects(self._common_objects, options.log_targets)
         self._renderings = KeptRenderings()
         self._enhanced = Catalogue(options.esd_dir, verifier, strict=options.esd_strict)
@@ -94,7 +94,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             await host.close()
 
     def reload(self, options: Mapping[str, Any]) -> None:
-        """Use changed credentials and authorities; see :class:`evenkeel.core.ports.Reloadable`."""
+        """Use changed credentials and certificate authorities; see :class:`evenkeel.core.ports.Reloadable`."""
         mine = self._options
         changed = parse_options(
             options, environment=mine.environment, group_number=mine.group_number, host=mine.agent_host
@@ -109,7 +109,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         self._options, self._tls = access, tls
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
-        """Move the partition's guard on every reachable device."""
+        """Make this owner the partition's guard on every reachable device."""
         await self._on_reachable(lambda device: device.take_over(project_id, epoch, session_id))
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
@@ -123,10 +123,10 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return Retirement(left=tuple(host for host, gone in done.items() if not gone), lagging=tuple(lost))
 
     async def adopt(self, project_id: ProjectId) -> None:
-        """Mark the partition as ours on all devices.
+        """Mark the partition as EvenKeel's (adoption) on all devices.
 
-        Raises :class:`DeviceUnavailable` if one was not reached: on the others the partition is ours then, and a
-        repetition completes the adoption.
+        Raises :class:`DeviceUnavailable` if a device was not reached; the others are adopted then, and a repetition
+        completes the adoption.
         """
         if self._options.sync_mode is SyncMode.SYNC:
             await self._on_reachable(lambda device: device.adopt(project_id))
@@ -139,7 +139,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             raise DeviceUnavailable(host, reason) from error
 
     async def found_irules(self, batch: PartitionBatch) -> tuple[ListenerIrules, ...]:
-        """iRules of operators on virtual servers of the partition that are F5's; the same on all devices."""
+        """Find operators' iRules on the partition's virtual servers made by F5's agent; only rules that all devices
+        have.
+        """
         done, lost = await on_all(self._devices, lambda device: device.found_irules(batch))
         for error in lost.values():
             raise error
@@ -155,9 +157,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return tuple(ListenerIrules(listener_id=id_, irules=irules) for id_, irules in sorted(found.items()))
 
     async def give_back(self, batch: PartitionBatch, *, apply: bool) -> tuple[DevicePlan, ...]:
-        """Make the partition another program's again on all devices; see
-        :class:`evenkeel.core.ports.PartitionReturner`.
-        """
+        """Undo the partition's adoption on all devices; see :class:`evenkeel.core.ports.PartitionReturner`."""
         self._refuse_unfit()
         hosts = ", ".join(self.facts.endpoints)
         if self._options.attachment.adjacent:
@@ -180,7 +180,8 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return tuple(plans[host] for host in sorted(plans))
 
     async def found_networks(self, batch: PartitionBatch) -> FoundNetworks | None:
-        """Networks to which F5's agent attached the devices in the project's partition; None: nothing to adopt.
+        """Find the networks to which F5's agent attached the devices in the project's partition; None: nothing to
+        adopt.
 
         Raises :class:`DeviceUnavailable` if the group attaches devices to networks and not all were reached.
         """
@@ -209,7 +210,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """Apply the batch on every reachable device, or in sync mode on one device of each unit.
 
-        Devices that do not have the result are ``lagging``.
+        The outcome names devices that do not have the result yet as ``lagging``.
         """
         self._refuse_unfit()
         rendered = await self._render(batch)
@@ -232,7 +233,8 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     ) -> tuple[dict[str, PassOutcome], list[str]]:
         """Apply the batch to each device.
 
-        Returns outcomes by host, and the devices that were not reached or that refuse every commit while others do not.
+        Returns ``{host: outcome}``, and the hosts that were not reached, or that refuse every commit while others
+        accept some.
         """
         has_peers = len(self._devices) > 1
         done, lost = await on_all(self._devices, lambda device: device.apply(batch, rendered, has_peers=has_peers))
@@ -253,9 +255,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     # -- the cluster
 
     async def _discover(self) -> None:
-        """Take the second device of a pair from the device trust, if only one is named.
+        """Find the second device of a pair in the device trust, if the options name only one.
 
-        It is reached at its management address, at the port of the named device.
+        The second device is reached at its management address, at the port of the named device.
         """
         if self._options.ha_type is not HaType.PAIR or len(self._devices) > 1:
             return
@@ -282,11 +284,11 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         self._options = replace(self._options, addresses=replace(rules, own_addresses=own))
 
     def _clusters(self) -> dict[str, ClusterView]:
-        """Clusters as read last, by host, of the devices whose cluster was read."""
+        """Return the clusters as last read, by host; devices whose cluster was never read are left out."""
         return {device.host: device.cluster for device in self._devices if device.cluster.devices}
 
     def _with_cluster_problems(self, states: Sequence[DeviceState]) -> tuple[DeviceState, ...]:
-        """The states, with the problems of clusters as they were read last."""
+        """Return the states with the problems of clusters, as last read, added."""
         clusters = self._clusters()
         found = ha_problems(clusters, self._options.ha_type, self._options.sync_mode)
         # Logged once a change, and not at each observation.
@@ -305,7 +307,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return replace(state, problem="; ".join(filter(None, (state.problem, self._undiscovered, *problems))))
 
     def _refuse_unfit(self) -> None:
-        """Raises :class:`DeviceUnavailable` if the cluster must not be written
+        """Raise :class:`DeviceUnavailable` if the cluster must not be written
         (:mod:`evenkeel.devices.bigip.sync.rules`).
         """
         for host, problems in self._unfit.items():
@@ -335,9 +337,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     async def _apply_and_synchronise(
         self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]
     ) -> tuple[dict[str, PassOutcome], list[str]]:
-        """Apply the batch to one device of each unit, and have it synchronised.
+        """Apply the batch to one device of each unit, and have config-sync copy the configuration to the others.
 
-        Returns outcomes by the first host of each unit, and the devices that do not have the configuration yet.
+        Returns ``{first host of a unit: outcome}``, and the devices that do not have the configuration yet.
         """
         found = await self._sync_units()
         results = await asyncio.gather(*(unit.apply(batch, rendered) for unit in found), return_exceptions=True)
@@ -395,7 +397,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return tuple(map(rendered, batch.services))
 
     async def enhanced_services(self) -> EnhancedServices | None:
-        """Enhanced services from the files of the option ``esd_dir``."""
+        """Read the enhanced services from the files in the directory ``esd_dir``; None without this option."""
         await self._enhanced.refresh()
         return self._enhanced.take_changes()
 
@@ -404,12 +406,12 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return done
 
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
-        """Changes that the batch would make on each device."""
+        """Plan, without writing, the changes that the batch would make on each device."""
         rendered = await self._render(batch)
         return await plan_on_each(self._devices, lambda device: device.plan(batch, rendered))
 
     async def attachments(self) -> Attachments:
-        """Attachment of the devices by the options, with the tunnel end points that the devices have.
+        """Return how the devices are attached to networks: the options, and each device's tunnel end point.
 
         Raises :class:`DeviceUnavailable`.
         """
@@ -423,16 +425,16 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return Attachments(adjacent=True, mappings=mappings, tunnel_types=types, end_points=found)
 
     async def tenants(self) -> frozenset[ProjectId]:
-        """The tenants of partitions with our mark."""
+        """Return the projects whose partitions have this device group's mark."""
         done, _ = await on_all(self._devices, lambda device: device.tenants())
         return frozenset[ProjectId]().union(*done.values())
 
     async def changed(self) -> None:
-        """Never returns: a BIG-IP sends no notifications."""
+        """Wait for ever: a BIG-IP sends no notifications of changes."""
         await asyncio.Event().wait()
 
     def forget(self, project_id: ProjectId) -> None:
-        """Discard the cached state of the partition: the next pass reads it."""
+        """Discard the cached state of the project's partition, so that the next pass reads the device."""
         for device in self._devices:
             device.forget(project_id)
 
@@ -451,7 +453,8 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
 
 
 def _networks_left(batch: PartitionBatch, done: Iterable[PassOutcome]) -> set[LoadBalancerId]:
-    """Ids of networks in /Common that a device refused to remove, because tenants may still use them.
+    """Return the ids of networks whose objects in /Common a device refused to remove, because tenants may still use
+    them.
 
     Empty for a tenant's partition: an orphan that was refused there waits for the next regular complete pass.
     """
@@ -459,7 +462,9 @@ def _networks_left(batch: PartitionBatch, done: Iterable[PassOutcome]) -> set[Lo
 
 
 def _raise_unless_done(failures: Sequence[BaseException], count: int) -> None:
-    """Raise the failure with the highest precedence, unless only some devices were unreachable."""
+    """Raise the most important of the failures, unless some of the ``count`` devices succeeded and the rest was
+    unreachable.
+    """
     severe = [failure for failure in failures if not isinstance(failure, DeviceUnavailable)]
     if severe or len(failures) == count:
         raise max(severe or failures, key=error_precedence)

@@ -36,11 +36,11 @@ from evenkeel.devices.bigip.objects import (
 )
 
 COMMON_TYPES = (CLIENT_SSL, CERTIFICATE_FILE, KEY_FILE, CIPHER_GROUP, CIPHER_RULE, DATA_GROUP)
-"""Types of the objects, in the order of their removal: what refers to others comes first."""
+"""Types of F5's agent's objects in /Common in the order of removal: an object is removed before those it refers to."""
 USER_TYPES = (VIRTUAL, RULE, CLIENT_SSL, SERVER_SSL, "ltm/monitor/https", CIPHER_GROUP)
-"""Types of the objects that may refer to them. What else does is known to the device, which refuses the removal."""
+"""Types of objects that may refer to F5's objects in /Common. For other types the device itself refuses the removal."""
 RECORDED_MAX = 2000
-"""Most objects that one partition records."""
+"""Maximum number of F5's objects in /Common that one partition records."""
 _ID = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 _ACL_GROUP = re.compile(rf"(?<![\w.-])(?:/{COMMON}/)?(acl_{_ID})(?![\w.-])")
 
@@ -56,7 +56,7 @@ class ReferringObject(NamedTuple):
 
 
 def is_f5s_in_common(key: Key, prefix: str) -> bool:
-    """Whether F5's agent gives an object of this type in /Common this name."""
+    """Whether the key's type and name are such as F5's agent gives an object in /Common."""
     start = re.escape(prefix)
     patterns = {
         CLIENT_SSL: rf"{start}_{_ID}(?:_.+)?",
@@ -73,7 +73,7 @@ def is_f5s_in_common(key: Key, prefix: str) -> bool:
 def used_by_f5(
     users: Iterable[ReferringObject], common: Mapping[str, Iterable[Attributes]], prefix: str
 ) -> frozenset[Key]:
-    """Objects of F5's agent in /Common that these virtual servers and iRules use, directly or by another of them.
+    """Return F5's objects in /Common that these virtual servers and iRules use, directly or through another object.
 
     ``common``: the objects in /Common by type.
     """
@@ -94,7 +94,7 @@ def used_by_f5(
 
 
 def removable(recorded: Iterable[Key], users: Iterable[ReferringObject]) -> list[Key]:
-    """Recorded objects to which no user refers but one that is itself removed, in the order of their removal.
+    """Return the recorded objects that no user refers to, except users that are removed too, in the order of removal.
 
     ``users``: objects of :data:`USER_TYPES` of all partitions, as they will be.
     """
@@ -111,7 +111,7 @@ def removable(recorded: Iterable[Key], users: Iterable[ReferringObject]) -> list
 
 
 def users_in(observed: Observed, partition: str) -> Iterator[ReferringObject]:
-    """The partition's objects that may refer to objects in /Common."""
+    """Yield the partition's objects that may refer to objects in /Common."""
     for key, seen in observed.items():
         if key.type in USER_TYPES:
             yield ReferringObject(key.type, f"/{partition}/{key.name}", seen.attributes)
@@ -125,7 +125,9 @@ def _refers(user: ReferringObject, key: Key) -> bool:
 
 
 def _has_path(value: Any, path: str, *, own: bool = False) -> bool:
-    """Whether an attribute is the path. ``own``: it is the object's own, which its names contain."""
+    """Whether the attribute's value is or contains the path. ``own``: the attribute is the object's own code, which
+    also contains its own name.
+    """
     if isinstance(value, Mapping):
         if value.get("partition") == COMMON and f"/{COMMON}/{value.get('name')}" == path and not own:
             return True
@@ -147,7 +149,7 @@ def _path(key: Key) -> str:
 
 
 def records_of(keys: Iterable[Key]) -> list[dict[str, str]]:
-    """Records of a data group: the name of each object, with its types."""
+    """Return records for a data group: the name of each object with its types."""
     types: dict[str, list[str]] = {}
     for key in sorted(keys, key=lambda key: (key.name, key.type))[:RECORDED_MAX]:
         types.setdefault(key.name, []).append(key.type)
@@ -155,7 +157,9 @@ def records_of(keys: Iterable[Key]) -> list[dict[str, str]]:
 
 
 def keys_in(records: Iterable[Attributes], prefix: str) -> frozenset[Key]:
-    """Objects that a record names. What F5's agent does not name so is left out: a record may be edited by hand."""
+    """Return the keys of the recorded objects, without names that F5's agent does not give: records may be edited by
+    hand.
+    """
     keys = (
         Key(type=kind, name=str(item.get("name"))) for item in records for kind in str(item.get("data", "")).split()
     )

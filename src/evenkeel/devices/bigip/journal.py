@@ -21,18 +21,20 @@ from evenkeel.devices.bigip.objects import DATA_GROUP
 
 CONTENT = "content"
 GUARD = "guard"
-"""Kinds of changes: of tenants' objects, or of a guard only."""
+"""Two kinds of recorded changes: of tenants' objects, or only of a guard."""
 
 
 class Unsynced(Value):
-    """Content of the journals on a device. ``content``: tenants' objects were changed, not only guards."""
+    """Whether the journals on a device hold unfinished changes. ``content``: of tenants' objects, not only of
+    guards.
+    """
 
     any: bool = False
     content: bool = False
 
 
 async def ensure_folder(device: IControl) -> None:
-    """Create the folder that is not synchronised, if it does not exist.
+    """Create the folder that config-sync leaves alone, if it does not exist.
 
     Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
@@ -45,7 +47,7 @@ async def ensure_folder(device: IControl) -> None:
 
 
 class SyncJournal:
-    """The journal of one agent on one device."""
+    """One agent's journal on one device: records changes that config-sync has not yet copied."""
 
     def __init__(self, device: IControl, names: BigIpNames, agent_host: str) -> None:
         self._device = device
@@ -54,14 +56,15 @@ class SyncJournal:
         self.marking = False
         """Whether changes are recorded.
 
-        False: the device group has another program's changes, which must not look like ours."""
+        False while the device group has another program's changes, which must not look like this agent's.
+        """
 
     def commands(self) -> list[Command]:
-        """Commands that record a change of tenants' objects, for the change's transaction."""
+        """Return commands that record a change of tenants' objects, to be part of the change's transaction."""
         return [self._command(CONTENT)] if self.marking else []
 
     async def record_guard(self) -> None:
-        """Record that a guard is about to be moved. Raises :class:`DeviceUnavailable`."""
+        """Record that the agent is about to write a guard. Raises :class:`DeviceUnavailable`."""
         # A mark that is there explains the change already.
         if not self.marking or (await self.read()).any:
             return
@@ -74,7 +77,7 @@ class SyncJournal:
         return Command(method="PATCH", path=self._path(self._name), body=body)
 
     async def read(self) -> Unsynced:
-        """Read all agents' journals on the device; this agent's is created if it is absent.
+        """Read all agents' journals on the device; creates this agent's journal if it is absent.
 
         Raises :class:`DeviceUnavailable`.
         """
@@ -89,7 +92,7 @@ class SyncJournal:
         return Unsynced(any=bool(kinds), content=CONTENT in kinds)
 
     async def clear(self) -> None:
-        """Empty all journals of the device group's agents that are not empty: the device is in sync."""
+        """Empty the journals of all agents of the device group, because the device was seen in sync."""
         try:
             for name in [name for name, records in (await self._journals()).items() if records]:
                 await self._device.write("PATCH", self._path(name), {"records": []})

@@ -1,8 +1,8 @@
-"""Names of BIG-IP objects, and how to recognise ours. No I/O.
+"""Names of BIG-IP objects, and recognition of this device group's objects. No I/O.
 
 A name identifies the object; the *mark* in ``description`` identifies the device group and environment that own it.
-Ownership is decided by the whole mark, never by a name prefix, so environment ``dev`` cannot touch objects of
-``dev_a``, nor device group 2 of ``dev`` objects of group 1.
+Only the whole mark decides ownership, never a name prefix, so environment ``dev`` cannot touch objects of ``dev_a``,
+nor device group 2 of ``dev`` objects of group 1.
 """
 
 import hashlib
@@ -17,14 +17,17 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.networking.networks import traffic_group_of
 
 GUARD = "evenkeel_guard"
-"""Name of the sentinel; a guard is named ``evenkeel_guard_<epoch>_<digest of the owner's session>``."""
+"""Prefix of guards, which record a partition's owner: ``evenkeel_guard_<epoch>_<digest of the owner's session>``.
+
+Without a suffix it is the name of the sentinel that exists beside any guard.
+"""
 REPLACED = "evenkeel_replaced"
 """Name of the data group in an adopted partition that records objects of another program in /Common."""
 CLAIM = "evenkeel_owner"
 FLOOR = "evenkeel_floor"
 COMMON = "Common"
 LOCAL_FOLDER = "evenkeel_local"
-"""Folder in /Common that is not synchronised with other devices."""
+"""Folder in /Common that config-sync does not copy to other devices."""
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
 _ENVIRONMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _GROUP = re.compile(r"[0-9]{1,9}")
@@ -50,27 +53,28 @@ class Mark(Value):
 
     @property
     def owner(self) -> str:
-        """Environment and device group of the owner, for messages."""
+        """Return the owner's environment and device group, for messages."""
         if self.group is None:
             return f"environment {self.environment}"
         return f"device group {self.environment}/{self.group}"
 
     @property
     def implements(self) -> str:
-        """The kind of LBaaS object that the marked object implements.
+        """Return the kind of LBaaS object that the marked object implements.
 
-        One LBaaS object may have several, such as one at each VIP; a qualifier after ``-`` distinguishes them.
+        Several objects may implement one LBaaS object, such as one at each VIP; a qualifier after ``-`` distinguishes
+        them.
         """
         return self.kind.partition("-")[0]
 
     def text(self) -> str:
-        """The mark as stored in ``description``."""
+        """Return the mark as stored in ``description``."""
         place = self.environment if self.group is None else f"{self.environment}/{self.group}"
         return ":".join(("evenkeel", place, self.kind, self.load_balancer_id, self.object_id)).rstrip(":")
 
 
 def parse_mark(description: object) -> Mark | None:
-    """The mark in a description; None if it has no mark of our form."""
+    """Parse the mark in a description; None if there is none of EvenKeel's form."""
     fields = description.split(":") if isinstance(description, str) else []
     if not 3 <= len(fields) <= 5 or fields[0] != "evenkeel" or not fields[1] or not fields[2]:
         return None
@@ -86,19 +90,23 @@ def parse_mark(description: object) -> Mark | None:
 
 
 def parse_marked_code(code: object) -> Mark | None:
-    """The mark of an iRule, which has no description: a comment on its first line."""
+    """Parse the mark of an iRule: a comment on its first line, because iRules have no description."""
     first = code.strip().partition("\n")[0] if isinstance(code, str) else ""
     return parse_mark(first.removeprefix("# ")) if first.startswith("# ") else None
 
 
 def _environment_and_group(text: str) -> tuple[str, int | None]:
-    """Environment and group. Text of another form is taken as an environment, which matches none of ours."""
+    """Split the text into environment and group number. Other text counts as an environment, which equals none of
+    EvenKeel's.
+    """
     environment, _, group = text.partition("/")
     return (environment, int(group)) if _GROUP.fullmatch(group) else (text, None)
 
 
 class BigIpNames(Value):
-    """Names that one device group uses. Raises :class:`ValueError` if its environment cannot be part of a name."""
+    """Names of the objects of one device group. Raises :class:`ValueError` if the environment cannot be part of a
+    name.
+    """
 
     environment: str
     prefix: str
@@ -111,60 +119,65 @@ class BigIpNames(Value):
                 raise ValueError(f"{what}: {text!r}: letters, digits, '_', '.' and '-' are allowed, at most 64")
 
     def partition(self, project_id: ProjectId) -> str:
-        """The tenant's partition. Different pairs of prefix and project id give different names: see
-        :func:`plain_or_digest`.
+        """Return the name of the tenant's partition. Different prefixes or project ids give different names
+        (:func:`plain_or_digest`).
 
-        That of the common shard holds only its guard; its objects are in :meth:`folder`. Its name is no tenant's:
-        texts that begin with ``-`` have 40 digits after it."""
+        The partition for networks that projects share holds only a guard, its objects are in :meth:`folder`; no
+        tenant's partition has its name, because texts that begin with ``-`` have 40 digits after it.
+        """
         if project_id == COMMON_PROJECT:
             return f"{self.prefix}_-common"
         return f"{self.prefix}_{plain_or_digest(project_id)}"
 
     def folder(self, project_id: ProjectId) -> str:
-        """Name of the partition that has the shard's objects."""
+        """Return the name of the partition with the project's objects: /Common for objects that projects share."""
         return COMMON if project_id == COMMON_PROJECT else self.partition(project_id)
 
     def tenant(self, partition: str) -> ProjectId | None:
-        """The tenant whose partition has this name; None if the name is not ours, or holds a digest of the id."""
+        """Return the project whose partition has this name; None if the name is not EvenKeel's, or has a digest instead
+        of the id.
+        """
         prefix, _, tail = partition.rpartition("_")
         return ProjectId(tail) if prefix == self.prefix and _PLAIN.fullmatch(tail) else None
 
     def traffic_group(self, project_id: ProjectId) -> str:
-        """The traffic group of the tenant's virtual addresses; empty: that of its partition.
+        """Return the traffic group of the tenant's virtual addresses; empty: the traffic group of its partition.
 
-        F5's agent chose it in the same way, among all floating traffic groups of the device. Here the groups are an
-        option, so that a group that is added to a device moves no tenant.
+        The choice is that of F5's agent, which used all floating traffic groups of the device. Here an option lists the
+        groups, so that adding a group to a device moves no tenant.
         """
         return traffic_group_of(project_id, self.traffic_groups)
 
     def object_name(self, object_id: str) -> str:
-        """The name of the object that implements ``object_id``."""
+        """Return the name of the object that implements ``object_id``."""
         return f"{self.prefix}_{plain_or_digest(object_id)}"
 
     def helper(self, kind: str, object_id: str) -> str:
-        """The name of an auxiliary object, such as a listener's profile."""
+        """Return the name of an auxiliary object, such as a listener's profile."""
         return f"{self.prefix}_{kind}_{plain_or_digest(object_id)}"
 
     def node(self, address: str) -> str:
-        """The name, in /Common, of the node of an address in the common route domain.
+        """Return the name, in /Common, of the node for an address in the common route domain.
 
-        It has no colon, with which it would be an address to a device; and it is not the address alone, the name of a
-        node that a device makes for an operator's member.
+        The name has no colon, because a device would take it for an address; and it is not the bare address, which is
+        the name that a device gives the node of an operator's member.
         """
         return f"{self.prefix}_{address.replace(':', '-')}"
 
     def file(self, sha256: str, suffix: str) -> str:
-        """The name of a file, by the sha256 of its content."""
+        """Return the name of a file with this sha256 of its content."""
         return f"{self.prefix}_{sha256}{suffix}"
 
     def is_file(self, name: str) -> bool:
-        """Whether the name has the form of our files' names; in a partition that we guard no other program uses it."""
+        """Whether the name has the form of EvenKeel's files; no other program uses it in a partition with EvenKeel's
+        guard.
+        """
         return name.startswith(f"{self.prefix}_") and bool(_FILE_TAIL.fullmatch(name[len(self.prefix) + 1 :]))
 
     def marked_description(
         self, kind: str, load_balancer_id: LoadBalancerId = LoadBalancerId(""), object_id: str = ""
     ) -> str:
-        """The description of one of our objects, which contains its mark."""
+        """Return the description of an object of this device group, which contains its mark."""
         return Mark(
             environment=self.environment,
             group=self.group,
@@ -175,49 +188,53 @@ class BigIpNames(Value):
 
     @property
     def place(self) -> str:
-        """Environment and number of the device group, as messages name it."""
+        """Return environment and number of the device group, as messages name them."""
         return f"device group {self.environment}/{self.group}"
 
     @property
     def device_claim(self) -> str:
-        """The name of the data group in /Common that records which device group owns the device."""
+        """Return the name of the data group in /Common that records which device group owns the device."""
         return f"{CLAIM}_{self.environment}"
 
     @property
     def floor_sentinel(self) -> str:
-        """The name of the data group in /Common that exists since the first floor."""
+        """Return the name of the data group in /Common that exists since a minimum epoch was first recorded."""
         return f"{FLOOR}_{self.environment}"
 
     def floor_name(self, guard: "Guard") -> str:
-        """The name of the data group in /Common for the newest guard that was removed with its partition."""
+        """Return the name of the data group in /Common for the newest guard that was removed with its partition."""
         return f"{self.floor_sentinel}{guard.name.removeprefix(GUARD)}"
 
     def floor_of(self, name: str) -> "Guard | None":
-        """The guard that the name of a floor encodes; None if it is another name. The epoch may be out of range."""
+        """Parse a name of :meth:`floor_name`; None if it is another name. The guard's epoch may be out of range."""
         start = f"{self.floor_sentinel}_"
         return parse_guard(f"{GUARD}_{name.removeprefix(start)}") if name.startswith(start) else None
 
     def is_own_mark(self, mark: Mark | None) -> bool:
-        """Whether the mark is of this device group."""
+        """Whether the mark is this device group's."""
         return mark is not None and (mark.environment, mark.group) == (self.environment, self.group)
 
     def own_mark(self, description: object) -> Mark | None:
-        """The mark in the description if it is this device group's; else None."""
+        """Return the mark in the description if it is this device group's; else None."""
         mark = parse_mark(description)
         return mark if self.is_own_mark(mark) else None
 
 
 class MarkedSubnet(NamedTuple):
-    """The facts about a subnet in the mark of its self IP, so that every pass can read them."""
+    """Facts about a subnet, written into the mark of its self IP so that every pass can read them from the device."""
 
     id: str
     gateway: str = ""
     """Address of the subnet's gateway; empty: it has none."""
     external: bool = False
-    """Whether the gateway leads out of the cloud: the default route of the common route domain prefers it."""
+    """Whether the gateway leads out of the cloud: the default route of the common route domain prefers such
+    gateways.
+    """
 
     def text(self) -> str:
-        """Notation in the mark, without ``:``: ``<id>``, ``<id>@<gateway>`` or ``<id>@<gateway>@external``."""
+        """Return the notation for the mark, without ``:``: ``<id>``, ``<id>@<gateway>`` or
+        ``<id>@<gateway>@external``.
+        """
         parts = [self.id, self.gateway.replace(":", "-"), _EXTERNAL if self.external else ""]
         return "@".join(parts[: 1 if not self.gateway else 3 if self.external else 2])
 
@@ -230,7 +247,7 @@ def marked_subnet(text: str) -> MarkedSubnet:
 
 
 def plain_or_digest(text: str) -> str:
-    """``text``, or ``-`` and its digest if it contains a character with a special meaning in a name or URI.
+    """Return ``text``, or ``-`` and its digest if it contains a character with a special meaning in a name or URI.
 
     Neither form contains ``_``, so the last ``_`` of a name ends the prefix; and no plain text begins with ``-``.
     """
@@ -242,62 +259,67 @@ def _digest(text: str) -> str:
 
 
 class Guard(Value):
-    """A guard, parsed from its name: the epoch and the owner's session. ``session`` is a digest; it is empty in names
-    that have none: such a guard was made by hand, and gives way to any owner of its epoch."""
+    """Guard of a partition, parsed from its name: the owner's epoch and session. ``session`` is a digest.
+
+    An empty ``session`` means that the guard was made by hand: any owner of the same epoch may replace it.
+    """
 
     epoch: int
     session: str = ""
 
     @property
     def name(self) -> str:
-        """Name of the guard's data group."""
+        """Return the name of the guard's data group."""
         return f"{GUARD}_{self.epoch}_{self.session}" if self.session else f"{GUARD}_{self.epoch}"
 
 
 def guard_of(epoch: int, session_id: SessionId) -> Guard:
-    """Return the name of the guard of an owner: its epoch and a digest of its session."""
+    """Build the guard of the owner with this epoch and session."""
     return Guard(epoch=epoch, session=_digest(session_id)[:12])
 
 
 def parse_guard(name: str) -> Guard | None:
-    """The guard that a data group's name encodes; None if the name is no guard's. The epoch may be out of range."""
+    """Parse the guard in a data group's name; None if the name is no guard's. The epoch may be out of range."""
     found = _GUARD_NAME.fullmatch(name)
     return Guard(epoch=int(found[1]), session=found[2] or "") if found else None
 
 
 def segment(partition: str, name: str) -> str:
-    """The last part of an object's URI, ``~P~X``, with reserved characters encoded. ``name`` may be a full path."""
+    """Return the last part of an object's URI, ``~P~X``, with reserved characters encoded. ``name`` may be a full
+    path.
+    """
     path = name.replace("/", "~") if name.startswith("/") else f"~{partition}~{name}"
     return path.replace("%", "%25")
 
 
 def in_common(name: str) -> bool:
-    """Whether the name of a node or member is a path in /Common, and not a name in the tenant's partition."""
+    """Whether the name of a node or member is a path in /Common, not a name in the tenant's partition."""
     return name.startswith(f"/{COMMON}/")
 
 
 def place_of(name: str, partition: str) -> dict[str, str]:
-    """Name and partition in the body of a request that creates the object."""
+    """Return name and partition for the body of a request that creates the object."""
     if in_common(name):
         return {"name": name.removeprefix(f"/{COMMON}/"), "partition": COMMON}
     return {"name": name, "partition": partition}
 
 
 def name_in(item: Mapping[str, Any]) -> str:
-    """The name of a member: what :func:`place_of` wrote, in a response or in the body of a request."""
+    """Return a member's name, written by :func:`place_of`, from a response or the body of a request."""
     name = str(item.get("name"))
     return f"/{COMMON}/{name}" if item.get("partition") == COMMON else name
 
 
 def endpoint(address: str, port: int | str) -> str:
-    """A pool member's name or a monitor's destination: ``10.0.0.1:80``, ``2001:db8::1.80``, ``*:80``."""
+    """Format a pool member's name or a monitor's destination: ``10.0.0.1:80``, ``2001:db8::1.80``, ``*:80``."""
     return f"{address}.{port}" if ":" in address else f"{address}:{port}"
 
 
 @lru_cache(maxsize=65_536)
 def address_of(text: str) -> str:
-    """An IP address in canonical form, with its route domain if it names one (``10.0.0.1%7``). Raises
-    :class:`ValueError`."""
+    """Return an IP address in canonical form, with its route domain if it names one (``10.0.0.1%7``). Raises
+    :class:`ValueError`.
+    """
     host, percent, domain = text.partition("%")
     if percent and not domain.isdigit():
         raise ValueError(f"{text!r}: a route domain is a number")

@@ -30,7 +30,7 @@ CERTIFICATE_FILE = "sys/file/ssl-cert"
 KEY_FILE = "sys/file/ssl-key"
 REVOCATION_FILE = "sys/file/ssl-crl"
 FILES = (CERTIFICATE_FILE, KEY_FILE, REVOCATION_FILE)
-"""Types without a description, whose name alone shows that they are ours, and which load balancers may share."""
+"""Types without a description: the name alone shows that a file is EvenKeel's. Load balancers may share files."""
 CIPHERS = (CIPHER_RULE, CIPHER_GROUP)
 MONITORS = (
     "ltm/monitor/http",
@@ -68,13 +68,13 @@ OWNED_TYPES = (
     POLICY,
     VIRTUAL,
 )
-"""The types that we create, in creation order: referenced objects come first."""
+"""Types of objects that EvenKeel creates, in creation order: referenced objects come first."""
 BANDWIDTH_POLICY = "net/bwc/policy"
 FTP_PROFILE = "ltm/profile/ftp"
 F5_ONLY_TYPES = (BANDWIDTH_POLICY, FTP_PROFILE)
-"""The types that we never create and F5's agent does, read so that its objects are found."""
+"""Types that only F5's agent creates, read so that its objects are found in adopted partitions."""
 LIGHT_TYPES = (POOL, VIRTUAL)
-"""Types of objects in a light read, where manual changes are likely and harmful."""
+"""Types read when a whole read is not due, because manual changes of these are likely and harmful."""
 
 
 ROUTE_DOMAIN = "net/route-domain"
@@ -82,12 +82,12 @@ VLAN = "net/vlan"
 TUNNEL_PROFILES = ("net/tunnels/vxlan", "net/tunnels/gre")
 TUNNEL = "net/tunnels/tunnel"
 FORWARDING_TABLE = "net/fdb/tunnel"
-"""The device makes and removes it with the tunnel."""
+"""Forwarding table of a tunnel, which the device makes and removes together with the tunnel."""
 SELF_IP = "net/self"
 ARP = "net/arp"
 NDP = "net/ndp"
 NEIGHBOURS = (ARP, NDP)
-"""Entries for hosts of IPv4 and of IPv6, which a device keeps apart."""
+"""Types of neighbour entries, IPv4 and IPv6, which a device keeps apart."""
 SNAT_ADDRESS = "ltm/snat-translation"
 SNAT_POOL = "ltm/snatpool"
 ROUTE = "net/route"
@@ -103,11 +103,11 @@ NETWORK_TYPES = (
     SNAT_POOL,
     ROUTE,
 )
-"""The types of objects that load balancers of a partition share, in creation order."""
+"""Types of objects that several load balancers of a partition share, in creation order."""
 
 
 class Key(Value):
-    """An object of a partition. ``pool`` is set for members only."""
+    """Identity of an object in a partition. ``pool`` is set for pool members only."""
 
     type: str
     name: str
@@ -115,10 +115,10 @@ class Key(Value):
 
 
 class WantedObject(Value):
-    """A wanted object, with exactly the attributes that we manage.
+    """An object that should exist, with exactly the attributes that EvenKeel sets.
 
-    ``immutables``: attributes that the device cannot modify in place; a difference means delete and create.
-    ``members``: of pools only; they are objects of their own, but are created together with their pool.
+    ``immutables``: attributes that the device cannot change in place; a difference means delete and create.
+    ``members``: of pools only; each member is an object of its own, but is created together with its pool.
     """
 
     key: Key
@@ -129,7 +129,7 @@ class WantedObject(Value):
 
 
 class ObservedObject(Value):
-    """An object as the device returns it. ``mark`` None: it is not ours, or its mark was removed."""
+    """An object as the device returned it. ``mark`` None: the object is not EvenKeel's, or its mark was removed."""
 
     key: Key
     attributes: Mapping[str, Any]
@@ -138,22 +138,22 @@ class ObservedObject(Value):
 
 
 Observed = dict[Key, ObservedObject]
-"""All observed objects of one partition, of our types; members are inside their pools."""
+"""All objects of one partition as read from the device, of EvenKeel's types; pool members are inside their pools."""
 
 
 class CertificateNeed(Value):
-    """A content that a load balancer's objects refer to by file name."""
+    """A certificate, key or list of revocations that a load balancer's objects refer to by file name."""
 
     kind: CertificateKind
     sha256: str
 
 
 class RenderedObjects(Value):
-    """The objects of one service definition.
+    """The BIG-IP objects for one service definition.
 
-    ``problem``: the reason why the device cannot implement it; nothing is changed then. ``needs``: contents whose files
-    must be on the device; the files depend on the device and the batch (:mod:`evenkeel.devices.bigip.reconcile.files`).
-    ``contents``: contents of the files among ``objects``, by key.
+    ``problem``: the reason why the device cannot implement the definition; nothing is changed then. ``needs``: contents
+    whose files must be on the device; the files depend on device and batch
+    (:mod:`evenkeel.devices.bigip.reconcile.files`). ``contents``: contents of the files among ``objects``, by key.
     """
 
     service: ServiceDefinition
@@ -162,15 +162,15 @@ class RenderedObjects(Value):
     needs: tuple[CertificateNeed, ...] = ()
     contents: Mapping[Key, Secret] = {}
     lacking: tuple[str, ...] = ()
-    """Digests (sha256) of the contents that the load balancer waits for."""
+    """Digests (sha256) of certificate contents without which the load balancer cannot be written."""
     networks: tuple[WantedObject, ...] = ()
     """Objects of :data:`NETWORK_TYPES`, which other load balancers of the partition may also need."""
     settings: str = ""
-    """Digest of the settings from the operator's files that the objects contain."""
+    """Digest of the settings that the objects contain and that come from the operator's files."""
 
 
 class Verb(StrEnum):
-    """The effect of an operation on an object of a device."""
+    """Effect of an operation on an object of a device."""
 
     CREATE = "POST"
     MODIFY = "PATCH"
@@ -178,8 +178,8 @@ class Verb(StrEnum):
 
 
 class ConfigOperation(Value):
-    """One change of an object. ``owner`` is the load balancer that needs it; empty for objects that several may
-    share.
+    """One change of an object. ``owner`` is the load balancer that needs the change; empty if several may share the
+    object.
     """
 
     verb: Verb
@@ -188,4 +188,4 @@ class ConfigOperation(Value):
     body: Mapping[str, Any] = {}
     rank: int = 0
     content: Secret | None = None
-    """Content of a file to create: it is uploaded first, and ``sourcePath`` is added to the body."""
+    """Content of a file to create: the content is uploaded first, and ``sourcePath`` is added to the body."""

@@ -1,4 +1,4 @@
-"""The driver's options, declared once, and the validated values made from them."""
+"""The BIG-IP driver's options, declared once, and the validated values made from them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -28,7 +28,7 @@ PROFILE_PATH = r"^/[A-Za-z0-9_.-]{1,64}(/[A-Za-z0-9_.-]{1,64}){1,3}$"
 
 
 class SyncMode(StrEnum):
-    """Way in which the devices of a device group get their configuration."""
+    """How the devices of a device group get their configuration: from the agent, or by config-sync."""
 
     REPLICATE = "replicate"  # the agent writes each named device
     SYNC = "sync"  # it writes one device of each sync-failover group, which config-sync copies to the others
@@ -158,7 +158,7 @@ OPTIONS = [
 
 
 class BigIpOptions(Value):
-    """Settings of one device group, from :data:`OPTIONS`. Times in seconds."""
+    """Validated settings of one device group, from :data:`OPTIONS`. Times in seconds."""
 
     hosts: tuple[str, ...]
     """Management address ``host:port`` of every device."""
@@ -182,13 +182,13 @@ class BigIpOptions(Value):
     save_interval_seconds: float
     connections_max: int
     addresses: AddressRules
-    """Address ranges that load balancers may use and send to; the driver checks them independently of other checks."""
+    """Address ranges that load balancers may use and send to; checked here too, independently of the API's checks."""
     traffic_groups: tuple[str, ...]
     commands_max: int
     parent_ssl_profile: str
-    """The full path of a client-ssl profile."""
+    """Full path of the client-ssl profile from which listeners' profiles inherit."""
     esd_dir: str
-    """The directory of enhanced services; empty: none."""
+    """Directory with the files of enhanced services; empty: no enhanced services."""
     esd_strict: bool = False
     log_targets: LogTargets = NO_TARGETS
     """Whether an unusable tag makes its enhanced service unusable."""
@@ -196,11 +196,13 @@ class BigIpOptions(Value):
     """Whether members move from nodes in the partition to nodes in /Common."""
     attachment: AttachmentOptions = attachment.NOT_ADJACENT
     vcmp_hosts: tuple[str, ...] = ()
-    """``host:port`` of the vCMP hosts; none: the devices are no guests."""
+    """``host:port`` of the vCMP hosts; empty: the devices are no guests."""
 
 
 def parse_options(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> BigIpOptions:
-    """The validated options. Raises :class:`ValueError` naming option, value and what is allowed; never a password."""
+    """Validate the options. Raises :class:`ValueError` naming option, value and what is allowed, but never a
+    password.
+    """
     values = checked_values(OPTIONS, options)
     ha_type = HaType(values["f5_ha_type"])
     with Problems() as problems:
@@ -257,9 +259,9 @@ def _attachment(values: Mapping[str, Any], hosts: Sequence[str]) -> AttachmentOp
 
 
 def _force_until(text: str, now: datetime) -> datetime | None:
-    """The time of ``sync_force_until``; None if it is empty.
+    """Parse the time of ``sync_force_until``; None if the text is empty.
 
-    A time that has passed is no error: the agent may be restarted later.
+    A time that has passed is no error, because the agent may be restarted later with the same options.
     """
     if not text:
         return None
@@ -282,12 +284,12 @@ def _addresses(values: Mapping[str, Any], hosts: Iterable[str]) -> AddressRules:
 
 
 def management_addresses(hosts: Iterable[str]) -> frozenset[Address]:
-    """Addresses of devices, which no load balancer may use: of ``host:port``, where the host is an address."""
+    """Return the devices' addresses, which no load balancer may use, from ``host:port``; host names are left out."""
     return frozenset(address for address in map(_management, hosts) if address is not None)
 
 
 def _management(host: str) -> Address | None:
-    """Management address of a device; None for a host name, or a loopback address, as emulators have."""
+    """Return a device's management address; None for a host name, or a loopback address, as emulators have."""
     try:
         address = parsed_address(host.rpartition(":")[0].strip("[]"))
     except ValueError:
@@ -320,7 +322,9 @@ def _vcmp_hosts(texts: Sequence[str], devices: Sequence[str]) -> tuple[str, ...]
 
 
 def _host(text: str, option: str = "icontrol_hostname") -> str:
-    """``host:port``; an IPv6 address with a port is in brackets."""
+    """Validate ``host:port`` and return it; an IPv6 address with a port is in brackets. ``option`` is named in
+    errors.
+    """
     if text.count(":") > 1 and not text.startswith("["):
         return f"[{text}]:{DEFAULT_PORT}"
     head, colon, port = text.rpartition(":")

@@ -1,7 +1,8 @@
-"""Saves the running configuration of one device: changes are coalesced, at most one save in ``interval_seconds``.
+"""Saves the running configuration of one device: several changes by one save, at most one save per
+``interval_seconds``.
 
-A reboot loses whatever was not saved. A failed save is repeated after the same interval, and is a problem of the device
-until one succeeds.
+A reboot loses unsaved changes. A failed save is repeated after the same interval, and is reported as a problem of the
+device until a save succeeds.
 """
 
 import asyncio
@@ -40,10 +41,10 @@ class ConfigSaver:
         self._dirty = False
         self._task: asyncio.Task[None] | None = None
         self.problem = ""
-        """Reason why the last save failed, for operators; empty: it succeeded, or there was none."""
+        """Reason, for operators, why the last save failed; empty: it succeeded, or there was none."""
 
     def record_change(self) -> None:
-        """Record a change of the running configuration, which is saved within the interval."""
+        """Record that the running configuration changed; it is saved within the interval."""
         if not self._interval_seconds:
             return
         self._dirty = True

@@ -1,4 +1,5 @@
-"""Enhanced service definitions (ESD), which name objects of the operator in /Common, and their state on the devices.
+"""Enhanced service definitions (ESD): named sets of the operator's objects in /Common, and their presence on the
+devices.
 
-These objects are read, never created, changed or deleted.
+EvenKeel only reads these objects.
 """

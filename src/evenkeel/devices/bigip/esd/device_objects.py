@@ -1,7 +1,7 @@
 """Checks enhanced services against the objects in /Common of an agent's BIG-IPs.
 
-Devices are read when files changed, and every :data:`VERIFIED_SECONDS`, because the operator's objects may come and go.
-A device that does not answer is left out: its objects are checked when it is back.
+Devices are read when files changed and every :data:`VERIFIED_SECONDS`, because the operator may add or remove objects.
+A device that does not answer is left out; its objects are checked when it is reachable again.
 """
 
 import time
@@ -19,15 +19,17 @@ from evenkeel.devices.esd.support import usable_definition
 log = structlog.get_logger(__name__)
 
 VERIFIED_SECONDS = 60.0
-"""Interval at which devices are read for the objects again."""
+"""Interval at which the devices' objects are read again."""
 
 ReadCommon = Callable[[tuple[str, ...]], Awaitable[Mapping[str, Common]]]
-"""Reads these types of objects in /Common; the answers of the devices that were reached, by host. Raises
-:class:`DeviceUnavailable` if there are none, :class:`DeviceRejected`."""
+"""Reads the objects of these types in /Common: ``{host: objects}`` of the reachable devices.
+
+Raises :class:`DeviceUnavailable` if no device was reached, :class:`DeviceRejected`.
+"""
 
 
 class DeviceObjects:
-    """The verifier of :class:`evenkeel.devices.esd.catalogue.Catalogue` for BIG-IPs."""
+    """Verifier of enhanced services for BIG-IPs, used by :class:`evenkeel.devices.esd.catalogue.Catalogue`."""
 
     def __init__(
         self, read_common: ReadCommon, targets: LogTargets = NO_TARGETS, *, now: Callable[[], float] = time.monotonic
@@ -39,11 +41,15 @@ class DeviceObjects:
         self._verified_at_seconds: float | None = None
 
     def files_changed(self) -> None:
-        """Read devices at the next call: new definitions may name objects of types that were not read yet."""
+        """Have the next :meth:`verify` read the devices: new definitions may name objects of types that were not read
+        yet.
+        """
         self._verified_at_seconds = None
 
     async def verify(self, definitions: Mapping[str, Definition], *, strict: bool) -> Mapping[str, Definition]:
-        """The definitions, each with what is wrong with it on the devices."""
+        """Return the definitions, each with its problems: objects that devices lack. ``strict``: see
+        :func:`.verify.verify_definition`.
+        """
         await self._read(types_of(definitions.values()))
         return {
             name: verify_definition(usable_definition(one, CAPABILITIES, self._targets), self._devices, strict=strict)

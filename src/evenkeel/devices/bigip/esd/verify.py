@@ -1,5 +1,6 @@
-"""Definitions against the devices: each object that they name is in /Common of every device, with the right type. Pure,
-except for :func:`objects_on`.
+"""Checks that each object which an enhanced service names is in /Common of every device, with the right type.
+
+Pure, except for :func:`objects_on`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,12 +31,12 @@ async def objects_on(device: IControl, types: Iterable[str]) -> Common:
 
 
 def verify_definition(definition: Definition, devices: Mapping[str, Common], *, strict: bool = False) -> Definition:
-    """The definition with the types of its objects, or with the problem. ``devices``: by host, what each reachable
-    device holds.
+    """Return the definition with the types of its objects, or with a problem. ``devices``: the objects of each
+    reachable device, by host.
 
-    A tag with an object that no device has is discarded with a warning, as F5's agent does, unless it is the only one
-    or ``strict`` is true. A difference between devices is a problem: discarding the tag would remove the object from
-    the traffic of devices that have it.
+    A tag with an object that no device has is discarded with a warning, as F5's agent does, unless it is the only tag
+    or ``strict`` is true. An object that only some devices have is a problem: discarding the tag would remove the
+    object from the traffic of the devices that have it.
     """
     if definition.problem:
         return definition

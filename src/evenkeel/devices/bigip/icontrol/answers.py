@@ -13,17 +13,14 @@ from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, EvenKeel
 
 REASON_CHARACTERS_MAX = 500
 REMEMBERED_MAX = 200
-"""Documents of one device that are remembered: pages of the reads of an observation."""
+"""Maximum number of documents remembered per device: the pages that one observation reads."""
 BUSY = 503
 RESTARTING = "wait for /available"
-"""Text in the 404 response of a REST daemon that is starting, and so has not carried out the request."""
+"""Text in the 404 response of a REST daemon that is still starting and has not carried out the request."""
 
 
 class RefusedByDevice(DeviceRejected):
-    """A refusal of one request by the device itself.
-
-    Other :class:`DeviceRejected` are our own decisions that the device must not be written.
-    """
+    """A device refused a request. Other :class:`DeviceRejected` are EvenKeel's own decisions not to write a device."""
 
 
 class Absent(RefusedByDevice):
@@ -35,7 +32,7 @@ class Exists(RefusedByDevice):
 
 
 class Busy(DeviceUnavailable):
-    """The device did not carry out the request because it is busy; it can be repeated."""
+    """The device was busy and did not carry out the request, which can be repeated."""
 
 
 class LoginLost(DeviceUnavailable):
@@ -43,7 +40,7 @@ class LoginLost(DeviceUnavailable):
 
 
 def document(body: bytes) -> dict[str, Any]:
-    """The JSON object in the body of a response; empty if there is none."""
+    """Parse the JSON object in the body of a response; empty if there is none."""
     if not body:
         return {}
     try:
@@ -54,13 +51,13 @@ def document(body: bytes) -> dict[str, Any]:
 
 
 class RememberedDocuments:
-    """The last document of each target, so that equal bytes are decoded once."""
+    """Cache of the last document of each target, so that a response with equal bytes is decoded once."""
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[bytes, dict[str, Any]]] = {}
 
     def document(self, target: str, body: bytes) -> dict[str, Any]:
-        """Decode a body as :func:`document` does; the same object if the last body of this target was equal."""
+        """Decode a body as :func:`document` does; returns the same object again if the target's last body was equal."""
         mark = hashlib.blake2b(body, digest_size=16).digest()
         last = self._last.get(target)
         if last is None or last[0] != mark:
@@ -75,8 +72,9 @@ _ECHO_CHARACTERS = 16
 
 
 def failure(device: str, status: int, body: bytes, *, uploaded: bytes = b"") -> EvenKeelError:
-    """The error for a response with a status other than 2xx. ``uploaded``: the request's content; the error repeats
-    none of it."""
+    """Build the error for a response with a status other than 2xx. ``uploaded``: the request's content, which the error
+    never repeats.
+    """
     found = document(body)
     message = _without_echo(str(found.get("message", "")), uploaded)[:REASON_CHARACTERS_MAX]
     reason = message or f"answered {status}"
@@ -109,6 +107,6 @@ def _without_echo(message: str, uploaded: bytes) -> str:
 
 
 def _is_configuration(found: dict[str, Any]) -> bool:
-    """Whether a 404 comes from the configuration daemon: of the two that send 404, it alone adds an error number."""
+    """Whether the configuration daemon sent this 404: only its 404 has an error number, the REST server's has none."""
     text = str(found.get("message", ""))
     return "apiError" in found and ("not found" in text.lower() or "no command to commit" in text)

@@ -39,16 +39,19 @@ UPLOAD_BYTES_MAX = 512 * 1024
 RETRY = Backoff(initial_seconds=0.1, max_seconds=1.5, jitter=(0.5, 1.0))
 CONNECTION_ATTEMPTS_MAX = 3
 ECHO = "/mgmt/shared/echo-query"
-"""Served by the REST server itself, even while a long commit blocks the configuration."""
+"""Path that the REST server answers itself, even while a long commit blocks the configuration."""
 PROBE = "/mgmt/tm/cm/device"
 PAGES_MAX = 1_000
 EXPANDED_ITEMS_MAX = 200
-"""Items of one answer with their subcollections. The device's daemons give up after 60 s, and some hundreds of objects
-with all that belongs to them take as long."""
+"""Items per page when subcollections are expanded. Devices need about 60 s for some hundred such items, and then time
+out.
+"""
 
 
 class IControl:
-    """A device's REST interface. Connects on first use. Raises :class:`ValueError` if ``ca_file`` cannot be used."""
+    """Client of one device's REST interface; connects on first use. Raises :class:`ValueError` if ``ca_file`` cannot be
+    used.
+    """
 
     def __init__(
         self,
@@ -68,8 +71,8 @@ class IControl:
     # -- public methods
 
     def use(self, options: BigIpOptions, tls: ssl.SSLContext) -> None:
-        """Use these credentials and this TLS context from now on. A token that the device still accepts stays
-        in use.
+        """Use these credentials and this TLS context from now on; a token that the device still accepts stays in
+        use.
         """
         self._options = options
         self._https.use(tls)
@@ -80,18 +83,22 @@ class IControl:
         return await self._with_retries(lambda: self.send("GET", path, query=query), _read_again)
 
     async def observed(self, path: str) -> dict[str, Any]:
-        """Read one document as :meth:`get`. An answer equal to the last one is the same object, which must not be
-        changed."""
+        """Read one document as :meth:`get`. If the answer equals the previous one, the same object is returned: never
+        change it.
+        """
         return await self._read_remembered(path)
 
     async def collection(self, path: str, *, partition: str = "", expand: bool = False, **query: str) -> list[Any]:
-        """The items of a collection, of all its pages. A partition that does not exist in the configuration has
-        none. ``expand``: with their subcollections, in pages of :data:`EXPANDED_ITEMS_MAX`."""
+        """Read the items of all pages of a collection. A partition that does not exist has no items.
+
+        ``expand``: include subcollections, in pages of :data:`EXPANDED_ITEMS_MAX`.
+        """
         return await self._collection(self.get, path, partition, query, expand=expand)
 
     async def observed_collection(self, path: str, *, expand: bool = False) -> list[Any]:
-        """The items of a collection, as :meth:`collection`. The items of a page equal to the last one are the same
-        objects, which must not be changed."""
+        """Read a collection as :meth:`collection`. If a page equals the previous one, its items are the same objects:
+        never change them.
+        """
         return await self._collection(self._read_remembered, path, "", {}, expand=expand)
 
     async def _read_remembered(self, path: str, **query: str) -> dict[str, Any]:
@@ -139,16 +146,16 @@ class IControl:
         transaction: str = "",
         timeout_seconds: float | None = None,
     ) -> dict[str, Any]:
-        """Send one write. It is repeated only while the device reports that it is busy and has done nothing."""
+        """Send one write. It is repeated only if the device answers that it was busy and did nothing."""
         headers = {"X-F5-REST-Coordination-Id": transaction} if transaction else {}
         return await self._with_retries(
             lambda: self.send(method, path, body=body, headers=headers, timeout_seconds=timeout_seconds), _write_again
         )
 
     async def upload(self, name: str, content: bytes) -> None:
-        """Upload a file, replacing one of the same name; the caller removes it.
+        """Upload a file, replacing a file of the same name; the caller must remove it later.
 
-        An upload is not part of a transaction and not protected by a guard.
+        An upload is not part of a transaction and not protected by the partition's guard.
         """
         path = f"/mgmt/shared/file-transfer/uploads/{name}"
         for start in range(0, len(content), UPLOAD_BYTES_MAX):
@@ -198,25 +205,25 @@ class IControl:
         raise failure(self.host, status, answer, uploaded=content or b"")
 
     async def probe(self, timeout_seconds: float) -> None:
-        """Return if the configuration responds. Raises :class:`DeviceUnavailable`."""
+        """Check that the device's configuration responds within the time. Raises :class:`DeviceUnavailable`."""
         await self.send("GET", PROBE, timeout_seconds=timeout_seconds)
 
     @property
     def seconds_since_answer(self) -> float:
-        """Seconds since the last response of any kind, or since creation."""
+        """Return the seconds since the device's last response of any kind, or since this client was created."""
         return self._https.seconds_since_answer
 
     async def is_alive(self, timeout_seconds: float) -> bool:
-        """Whether the device responds at all, with any status.
+        """Whether the device responds within the time, with any status.
 
-        Uses its own connection, so it does not queue behind other requests.
+        The check uses its own connection, so it does not queue behind other requests.
         """
         # Without a token the device answers 401, which also shows that it is alive.
         headers = self._login.headers_so_far()
         return await self._https.answers(ECHO, timeout_seconds=timeout_seconds, headers=headers)
 
     async def close(self) -> None:
-        """Delete the token and disconnect. Does not raise if the device fails."""
+        """Delete the token and disconnect. A failing device raises nothing here."""
         await self._login.end()
         await self._https.close()
 
@@ -225,8 +232,8 @@ class IControl:
     async def _with_retries(
         self, work: Callable[[], Awaitable[T]], again: Callable[[DeviceUnavailable, int], bool]
     ) -> T:
-        """Run ``work``, and repeat it with growing pauses while ``again(error, attempts so far)`` and the deadline
-        allow.
+        """Run ``work``; after a failure repeat it, with growing pauses, while ``again(error, attempts)`` is true and
+        the deadline allows.
         """
         deadline = time.monotonic() + self._options.retry_seconds
         for attempt in itertools.count(1):

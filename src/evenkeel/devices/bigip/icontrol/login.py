@@ -30,13 +30,13 @@ LOGIN_RETRY = Backoff(initial_seconds=2.0, max_seconds=30.0)
 """Pause between attempts with credentials that the device refused."""
 LOGOUT_SECONDS = 2.0
 TOKEN_SECONDS = 1_200
-"""Lifetime of a token whose login answer does not name it."""
+"""Lifetime assumed for a token if the answer to the login has none."""
 TOKEN_SECONDS_MAX = 36_000
-"""The longest lifetime that devices give a token, counted from the login."""
+"""Longest lifetime that devices give a token, from the login."""
 USED_SHARE = 0.9
-"""Share of a token's lifetime after which it is replaced."""
+"""Share of a token's lifetime after which another token is requested."""
 LIMIT_REACHED = "maximum active login tokens"
-"""Text in the 400 answer to the login of a user who has 100 tokens."""
+"""Text in the 400 response to a login if the user has 100 tokens already."""
 REPLACE_AGAIN_SECONDS = 60.0
 """Pause after a failed attempt to replace a token that the device still accepts."""
 PASSWORD_SECONDS = 300.0
@@ -46,11 +46,11 @@ PASSWORD_SECONDS = 300.0
 class Token(NamedTuple):
     name: str
     replace_at_seconds: float
-    """By the clock of :class:`DeviceLogin`."""
+    """Time at which the token should be replaced, by the clock of :class:`DeviceLogin`."""
 
 
 class DeviceLogin:
-    """Credentials of one process for one device's requests."""
+    """Authentication of this process at one device: a token, or the password while no token can be had."""
 
     def __init__(self, host: str, options: BigIpOptions, https: HttpsTransport, now: Callable[[], float]) -> None:
         self._host = host
@@ -66,16 +66,18 @@ class DeviceLogin:
         """Reason of the last refusal."""
         self._password_until_seconds = 0.0
         self._password_works = True
-        """False when the device has refused a request with the password: the user is not a local one."""
+        """False once the device refused a request with the password, as it does for users who are not local."""
 
     def use(self, options: BigIpOptions) -> None:
-        """Use these credentials from now on. A token that the device still accepts stays in use."""
+        """Use these credentials from now on; a token that the device still accepts stays in use."""
         self._options = options
         self._refused_until_seconds = 0.0
         self._password_works = True
 
     async def headers(self) -> dict[str, str]:
-        """Headers that authenticate a request; logs in if there is no token. Raises :class:`DeviceUnavailable`."""
+        """Return headers that authenticate a request; logs in if there is no token. Raises
+        :class:`DeviceUnavailable`.
+        """
         async with self._lock:
             # under the lock: one login serves all waiting requests
             if self._now() < self._password_until_seconds:
@@ -85,11 +87,11 @@ class DeviceLogin:
             return self._password_header() if self._token is None else _token_header(self._token.name)
 
     def headers_so_far(self) -> dict[str, str]:
-        """Headers with the token in use; none without one."""
+        """Return headers with the current token, without logging in; empty if there is no token."""
         return {} if self._token is None else _token_header(self._token.name)
 
     def refused(self, headers: Mapping[str, str]) -> None:
-        """Take note that the device answered 401 to a request with these headers."""
+        """Record that the device answered 401 to a request with these headers."""
         if "Authorization" in headers:
             self._password_works, self._password_until_seconds = False, 0.0
         # another request may have renewed the token meanwhile
@@ -97,7 +99,7 @@ class DeviceLogin:
             self._token = None
 
     async def end(self) -> None:
-        """Delete the token. Does not raise if the device fails."""
+        """Delete the token on the device. A failing device raises nothing here."""
         token, self._token = self._token, None
         if token is not None:
             await self._delete(token.name, _token_header(token.name))
@@ -119,7 +121,7 @@ class DeviceLogin:
             await self._delete(former.name, _token_header(former.name))
 
     async def _new_token(self) -> Token | None:
-        """A new token, or None where only the password can be used."""
+        """Log in and return the new token; None if the password has to be used instead."""
         # more attempts could lock the account on the device
         if self._now() < self._refused_until_seconds:
             raise LoginLost(self._host, self._refusal)
@@ -155,7 +157,7 @@ class DeviceLogin:
         )
 
     async def _prolonged(self, token: dict[str, Any], began_seconds: float) -> Token:
-        """The token, with the longest lifetime that the device gives it."""
+        """Prolong the token as far as the device allows, and return it."""
         name, lifetime_seconds = token["token"], _seconds_of(token)
         answer = await self._attempt(
             "PATCH", f"{TOKENS}/{name}", _token_header(name), json.dumps({"timeout": TOKEN_SECONDS_MAX}).encode()
@@ -163,8 +165,9 @@ class DeviceLogin:
         return Token(name, began_seconds + USED_SHARE * _seconds_of(answer or {}, lifetime_seconds))
 
     async def _delete_oldest(self) -> None:
-        """Delete the older half of the user's tokens: those of processes that ended without deleting them, and
-        expired ones. A process whose token is among them logs in again.
+        """Delete the older half of the user's tokens: left by processes that ended without deleting them, or expired.
+
+        A process whose token is deleted logs in again.
         """
         headers = self._password_header()
         shown = await self._attempt("GET", TOKENS, headers) or {}
@@ -180,7 +183,9 @@ class DeviceLogin:
     async def _attempt(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
     ) -> dict[str, Any] | None:
-        """The answer to a request about tokens; None if the device did not carry it out, which never matters."""
+        """Send a request about tokens and return the answer; None if the device did not carry it out, which does no
+        harm.
+        """
         shown = TOKENS if path == TOKENS else f"{TOKENS}/..."
         try:
             async with asyncio.timeout(LOGOUT_SECONDS):
@@ -221,7 +226,7 @@ def _is_at_limit(status: int, content: bytes) -> bool:
 
 
 def _token_of(host: str, content: bytes) -> dict[str, Any]:
-    """The token in the answer to a login. Raises :class:`DeviceUnavailable` if there is none."""
+    """Return the token in the answer to a login. Raises :class:`DeviceUnavailable` if there is none."""
     token = document(content).get("token")
     if not isinstance(token, dict) or not isinstance(token.get("token"), str) or not token["token"]:
         raise DeviceUnavailable(host, "login answered without a token")
@@ -229,13 +234,13 @@ def _token_of(host: str, content: bytes) -> dict[str, Any]:
 
 
 def _seconds_of(token: Mapping[str, Any], otherwise: int = TOKEN_SECONDS) -> int:
-    """Lifetime of a token from its login."""
+    """Return a token's lifetime from its login; ``otherwise`` if the token does not name it."""
     seconds = token.get("timeout")
     return seconds if isinstance(seconds, int) and seconds > 0 else otherwise
 
 
 def _is_of(token: object, user: str) -> bool:
-    """Whether an item of the list of tokens is a token of the user; an administrator's list has others' too."""
+    """Whether an item of the device's token list belongs to the user; administrators see the tokens of all users."""
     return (
         isinstance(token, dict)
         and token.get("userName") == user

@@ -35,7 +35,7 @@ class Command(Value):
 
 
 def command_of(operation: ConfigOperation, partition: str, source: str = "") -> Command:
-    """The request that carries out an operation. ``source``: the path to which a file's content was uploaded."""
+    """Build the request that carries out an operation. ``source``: the path to which a file's content was uploaded."""
     collection = collection_path(operation.key, partition)
     if operation.verb is Verb.CREATE:
         body = {**operation.body, "sourcePath": source} if source else operation.body
@@ -45,7 +45,7 @@ def command_of(operation: ConfigOperation, partition: str, source: str = "") -> 
 
 
 def collection_path(key: Key, partition: str) -> str:
-    """The path of the collection in which objects of this kind are created."""
+    """Return the path of the collection in which an object of this type is created."""
     if key.type == MEMBER:
         return f"/mgmt/tm/{POOL}/{segment(partition, key.pool)}/members"
     return f"/mgmt/tm/{key.type}"
@@ -54,9 +54,9 @@ def collection_path(key: Key, partition: str) -> str:
 async def commit(device: IControl, commands: Iterable[Command], *, pending: set[str], timeout_seconds: float) -> None:
     """Commit the commands as one transaction.
 
-    Raises :class:`DeviceRejected`, :class:`OutcomeUnknown`, :class:`DeviceUnavailable` (certainly not carried out).
-    ``pending`` contains the transaction's number for as long as it might still be committed, even if the caller is
-    cancelled: call :func:`drop_pending` before planning again.
+    Raises :class:`DeviceRejected`, :class:`OutcomeUnknown`, :class:`DeviceUnavailable` (certainly not carried out). The
+    transaction's number stays in ``pending`` while the device might still commit it, even if the caller is cancelled:
+    call :func:`drop_pending` before planning again.
     """
     opened = await device.write("POST", TRANSACTIONS, {})
     number = str(opened.get("transId", ""))
@@ -98,7 +98,8 @@ async def _commit(device: IControl, number: str, pending: set[str], timeout_seco
 
 
 async def drop_pending(device: IControl, pending: set[str]) -> None:
-    """Ensure that none of these transactions is committed later, and remove them from the set one by one.
+    """Ensure that the device commits none of these transactions later; each is taken out of the set when that is
+    certain.
 
     Raises :class:`DeviceUnavailable` if the device does not respond.
     """

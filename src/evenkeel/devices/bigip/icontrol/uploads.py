@@ -1,8 +1,8 @@
-"""Uploads of file contents: uploaded, used as ``sourcePath``, and removed again.
+"""File contents on their way to a device: uploaded, named as ``sourcePath`` in the transaction, and removed again.
 
-An upload is not part of a transaction: the device keeps it in a folder that only its administrators can read, and the
-commit copies it. So it is removed after the commit, whatever its outcome. If the device does not respond, the next pass
-removes it; if the agent dies in between, the partition's next owner removes it before it uploads anything.
+The device keeps an upload in a folder that only its administrators can read, outside of any transaction; the commit
+copies the content. So the upload is removed after the commit, whatever the outcome. If the device does not respond, the
+next pass removes the upload; if the agent dies first, the partition's next owner does so before uploading anything.
 """
 
 import hashlib
@@ -28,9 +28,10 @@ REMOVED_AT_ONCE_MAX = 50
 async def uploaded_files(
     device: IControl, partition: str, contents: Mapping[Key, Secret], left: set[str]
 ) -> AsyncIterator[Mapping[Key, str]]:
-    """Upload the contents of these files; ``sourcePath`` by key. ``left``: names of uploads that were not removed.
+    """Upload the files' contents, as a context that gives ``{key: sourcePath}`` and removes the uploads at its end.
 
-    Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    ``left``: names of uploads not yet removed, kept up to date. Raises :class:`DeviceRejected`,
+    :class:`DeviceUnavailable`.
     """
     names = {key: f"{upload_prefix(partition)}{secrets.token_hex(8)}" for key in contents}
     # before the first upload, so that a cancelled one is removed later, too
@@ -59,8 +60,7 @@ async def remove_uploads(device: IControl, left: set[str]) -> None:
 
 
 async def earlier_uploads(device: IControl, partition: str) -> set[str]:
-    """Names of the uploads for this partition on the device. Raises :class:`DeviceRejected`,
-    :class:`DeviceUnavailable`."""
+    """List the uploads for this partition on the device. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`."""
     answer = await device.write("POST", "/mgmt/tm/util/unix-ls", {"command": "run", "utilCmdArgs": FOLDER})
     names = {line.strip() for line in str(answer.get("commandResult", "")).splitlines()}
     # The names become arguments of a command on the device, so only plain ones are taken.
@@ -68,5 +68,5 @@ async def earlier_uploads(device: IControl, partition: str) -> set[str]:
 
 
 def upload_prefix(partition: str) -> str:
-    """The prefix of upload names of a partition. No other program uses it."""
+    """Return the prefix of the names of a partition's uploads. No other program uses this prefix."""
     return f"evenkeel-{hashlib.sha256(partition.encode()).hexdigest()[:12]}-"

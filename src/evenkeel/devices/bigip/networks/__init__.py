@@ -1,1 +1,1 @@
-"""Objects of networks in /Common and in partitions of tenants, by their names."""
+"""Recognises, by name, objects in /Common and in tenants' partitions that attach devices to networks."""

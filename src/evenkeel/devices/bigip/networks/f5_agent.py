@@ -21,9 +21,9 @@ import re
 from collections.abc import Iterable
 
 DISCONNECTED = "disconnected_network"
-"""A tunnel that leads nowhere, for listeners on networks without a segment."""
+"""Name of a tunnel that leads nowhere, for listeners on networks without a segment."""
 GATEWAY = "gw-"
-"""Begins the names of its self IPs with the address of a subnet's gateway."""
+"""Prefix of F5's names of self IPs that have the address of a subnet's gateway."""
 _LOCAL, _SNAT = "local-", "snat-"
 _INDEX_DIGITS_MAX = 4
 _UUID = re.compile("[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -32,52 +32,54 @@ _LINK = re.compile(r"vlan-\d+|flat-[\w.-]+|tunnel-(vxlan|gre)-\d+")
 
 
 def is_self_ip(name: str) -> bool:
-    """Whether a device's self IP in any subnet of Neutron has this name."""
+    """Whether F5's agent gives this name to a device's self IP, in any Neutron subnet."""
     return is_self_ip_of(name, name[-_UUID_LENGTH:]) and _UUID.fullmatch(name[-_UUID_LENGTH:]) is not None
 
 
 def is_link(name: str) -> bool:
-    """Whether a VLAN or tunnel of a network has this name."""
+    """Whether F5's agent gives this name to the VLAN or tunnel of a network."""
     return _LINK.fullmatch(name) is not None
 
 
 def is_self_ip_of(name: str, subnet_id: str) -> bool:
-    """Whether a device's self IP in the subnet has this name."""
+    """Whether F5's agent gives this name to a device's self IP in this subnet."""
     has_device = len(name) > len(_LOCAL) + len(subnet_id) + 1
     return name.startswith(_LOCAL) and name.endswith(f"-{subnet_id}") and has_device
 
 
 def snat_index(name: str, subnet_id: str) -> int | None:
-    """Index of the subnet's SNAT address with this name; None: the name is no such address's."""
+    """Return the index of the subnet's SNAT address with this name; None if the name is not such an address's."""
     head, _, index = name.rpartition("_")
     has_group = head.startswith(_SNAT) and head.endswith(subnet_id) and len(head) > len(_SNAT) + len(subnet_id)
     return int(index) if has_group and index.isdecimal() and len(index) <= _INDEX_DIGITS_MAX else None
 
 
 def is_snat_of(name: str, subnet_ids: Iterable[str]) -> bool:
-    """Whether a SNAT address of one of the subnets has this name."""
+    """Whether F5's agent gives this name to a SNAT address of one of the subnets."""
     return any(snat_index(name, subnet_id) is not None for subnet_id in subnet_ids)
 
 
 def is_of_one_object(name: str, partition: str) -> bool:
-    """Whether the name is ``<prefix>_<id>`` with the partition's prefix: of a network's route domain, or of a load
-    balancer's SNAT pool or virtual address.
+    """Whether the name is ``<prefix>_<id>`` with the partition's prefix: a network's route domain, or a load balancer's
+    SNAT pool or virtual address.
     """
     prefix, _, id_ = name.rpartition("_")
     return prefix == partition.rpartition("_")[0] and _UUID.fullmatch(id_) is not None
 
 
 def is_route_domain(name: str, partition: str) -> bool:
-    """Whether a route domain of the tenant, a further one, or since 9.8 that of a network has this name."""
+    """Whether the name is of a route domain that F5's agent made: the tenant's, a further one, or since 9.8 a
+    network's.
+    """
     further = name.removeprefix(f"{partition}_aux_")
     return name == partition or is_of_one_object(name, partition) or (further != name and further.isdecimal())
 
 
 def default_route(destination: str, number: int) -> str:
-    """Name of the default route of a route domain. ``destination``: ``default`` or ``default-inet6``."""
+    """Return the name of a route domain's default route. ``destination``: ``default`` or ``default-inet6``."""
     return f"IPv{6 if destination.endswith('6') else 4}_default_route_{number}"
 
 
 def flat_vlan(name: str) -> str:
-    """Name that F5's agent gave an untagged VLAN that we call ``name``."""
+    """Return the name by which F5's agent calls the untagged VLAN that EvenKeel calls ``name``."""
     return name.replace(".", "-")

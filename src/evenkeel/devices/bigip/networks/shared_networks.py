@@ -1,4 +1,4 @@
-"""Facts about networks that projects share, whose objects are in /Common, that a partition's plan needs."""
+"""Facts for a partition's plan about networks that several projects share, whose objects are in /Common."""
 
 from collections.abc import Iterable, Mapping
 
@@ -8,10 +8,10 @@ from evenkeel.devices.bigip.objects import SELF_IP, SNAT_POOL, Observed, Rendere
 
 
 class SharedNetworks(Value):
-    """Facts for the plan of a partition.
+    """Shared networks as the plan of a partition needs them.
 
-    ``subnets``: CIDRs by id, of subnets that load balancers of the partition use or used. ``external_gateway``: see
-    :attr:`.attachment.AttachmentOptions.external_gateway`; for /Common.
+    ``subnets``: ``{id: CIDR}`` of shared subnets that the partition's load balancers use or used. ``external_gateway``,
+    for the plan of /Common: see :attr:`.attachment.AttachmentOptions.external_gateway`.
     """
 
     subnets: Mapping[str, str] = {}
@@ -22,19 +22,19 @@ NOTHING_SHARED = SharedNetworks()
 
 
 def subnets_of(rendered: Iterable[RenderedObjects]) -> dict[str, str]:
-    """CIDRs by id of the subnets of shared networks that these load balancers use."""
+    """Return ``{id: CIDR}`` of the subnets of shared networks that these load balancers use."""
     networks = (network for one in rendered for network in one.service.networks if network.common)
     return {subnet.id: subnet.cidr for network in networks for subnet in network.subnets}
 
 
 def refers_to_common(observed: Observed, folder: str) -> bool:
-    """Whether the SNAT pool has addresses that projects share."""
+    """Whether the partition's SNAT pool contains addresses in /Common, which projects share."""
     pools = (seen for key, seen in observed.items() if key.type == SNAT_POOL)
     return any(str(path).startswith(f"/{folder}/") for seen in pools for path in seen.attributes.get("members") or ())
 
 
 def subnets_in_common(observed: Observed, names: BigIpNames) -> dict[str, str]:
-    """Addresses by subnet id of our self IPs in /Common."""
+    """Return ``{subnet id: address}`` of this device group's self IPs in /Common."""
     found = {}
     for key, seen in observed.items():
         if key.type == SELF_IP and seen.mark is not None and names.is_own_mark(seen.mark):

@@ -33,7 +33,7 @@ COUNTED: dict[str, tuple[str, str, Callable[[list[Item]], int]]] = {
     Metric.TUNNEL_COUNT: (TUNNELS, "fullPath", lambda found: len(_values(found, "fullPath") - SYSTEM_TUNNELS)),
     Metric.CLIENTSSL_PROFILE_COUNT: (CLIENT_SSL, "fullPath", len),
 }
-"""By metric: the collection, the one attribute of its items to select, and the function that counts the items."""
+"""``{metric: (collection, the one attribute of its items to select, function that counts the items)}``."""
 IN, OUT, TLS = "in", "out", "tls"
 RATES: dict[str, tuple[str, ...]] = {
     Metric.THROUGHPUT: (IN, OUT),
@@ -41,7 +41,7 @@ RATES: dict[str, tuple[str, ...]] = {
     Metric.OUTBOUND_THROUGHPUT: (OUT,),
     Metric.SSLTPS: (TLS,),
 }
-"""By metric: the counters whose growth per second is its value."""
+"""``{metric: counters}``: the sum of these counters' growth per second is the metric's value."""
 OF_TRAFFIC = {
     IN: ("clientSideTraffic.bitsIn", "serverSideTraffic.bitsIn"),
     OUT: ("clientSideTraffic.bitsOut", "serverSideTraffic.bitsOut"),
@@ -51,7 +51,9 @@ CONNECTIONS = "clientSideTraffic.curConns"
 
 
 class BigIpCapacity:
-    """Utilization of one device. It keeps the previous counters, from which rates are computed."""
+    """Utilization of one device. Keeps the counters of the previous reading, because rates are computed from two
+    readings.
+    """
 
     def __init__(self, device: IControl, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._device = device
@@ -59,7 +61,9 @@ class BigIpCapacity:
         self._meter = RateMeter()
 
     async def read(self, metrics: Collection[str]) -> dict[str, float]:
-        """Values of the requested metrics, as far as they are known. Raises :class:`DeviceUnavailable`."""
+        """Read the values of the requested metrics; metrics not yet known are left out. Raises
+        :class:`DeviceUnavailable`.
+        """
         counted = [metric for metric in COUNTED if metric in metrics]
         traffic = any(each in metrics for each in (*RATES, Metric.ACTIVE_CONNECTIONS) if each != Metric.SSLTPS)
         answers = await gather_all(

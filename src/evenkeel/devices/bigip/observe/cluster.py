@@ -38,7 +38,7 @@ class ClusterView(Value):
 
     @property
     def own(self) -> Item:
-        """The device that reported this view of the cluster."""
+        """Return the device that reported this view of the cluster."""
         return next((item for item in self.devices if str(item.get("selfDevice")).lower() == "true"), {})
 
 
@@ -54,7 +54,7 @@ async def read_cluster(device: IControl) -> ClusterView:
 
 
 async def read_sync_status(device: IControl) -> SyncStatus:
-    """Read the state of config-sync, with one request. Raises as :func:`read_cluster`."""
+    """Read the state of config-sync with one request. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`."""
     return sync_status_in(await device.get(SYNC_STATUS))
 
 
@@ -63,7 +63,7 @@ async def _sync_answer(device: IControl) -> list[Any]:
 
 
 def sync_status_in(answer: Item) -> SyncStatus:
-    """The status in a response. Its details are nested one level deeper, as ``syncStatus/0/details/<n>``."""
+    """Extract the status from a response. The details are nested one level deeper, as ``syncStatus/0/details/<n>``."""
     top = next((values for _, values in statistics_entries(answer)), {})
     details = (
         description(values, "details")
@@ -76,7 +76,8 @@ def sync_status_in(answer: Item) -> SyncStatus:
 
 
 def identity_of(item: Item) -> str:
-    """Identity of a device: the chassis' serial number, which guests of one chassis share, and the first MAC address.
+    """Return a device's identity: the chassis' serial number, which all guests of a chassis share, and the first MAC
+    address.
 
     Empty: not known.
     """
@@ -85,5 +86,5 @@ def identity_of(item: Item) -> str:
 
 
 def names_of(items: Iterable[Item]) -> str:
-    """The names of devices, for messages."""
+    """Return the names of the devices as one text, for messages."""
     return ", ".join(sorted(str(item.get("name")) for item in items))

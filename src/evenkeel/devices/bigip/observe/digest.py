@@ -1,8 +1,9 @@
-"""A digest per load balancer of its objects on a device, from the responses to bulk reads. Pure.
+"""A digest per load balancer of the load balancer's objects on a device, from the responses to bulk reads. Pure.
 
-It covers virtual addresses, virtual servers, pools and their members, with the attributes that we set: where manual
-changes are likely and harmful. It does not cover profiles and monitors, which an observation does not read, nor state
-that a device changes by itself, such as a member's. Digests of different versions of this module are not comparable.
+The digest covers virtual addresses, virtual servers, pools and members, with the attributes that EvenKeel sets: there
+manual changes are likely and harmful. Not covered are profiles and monitors, which an observation does not read, and
+state that a device changes by itself, such as a member's. Digests of different versions of this module are not
+comparable.
 """
 
 import hashlib
@@ -17,7 +18,7 @@ from evenkeel.devices.bigip.observe.partition_reads import subcollection
 Item = Mapping[str, Any]
 Form = Callable[[Any], object]
 Place = tuple[str, str, str, str]
-"""Type, partition, pool (of members) and name of an object."""
+"""Identity of an object: type, partition, pool (only of members), name."""
 
 _ADDRESS = ("fullPath", "address", "mask", "autoDelete", "enabled", "description")
 _VIRTUAL = (
@@ -49,7 +50,7 @@ _MEMBER_FORMS = tuple((name, canonical.canonical_form_of(name)) for name in ("se
 def digests(
     addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item], names: BigIpNames
 ) -> dict[str, str]:
-    """Digest of each load balancer's objects, by id, for load balancers with at least one object on the device."""
+    """Compute ``{load balancer id: digest}`` for load balancers with at least one object on the device."""
     found: dict[str, list[str]] = {}
     for items, text in ((addresses, _address_text), (virtuals, _virtual_text), (pools, _pool_text)):
         for item in items:
@@ -59,9 +60,9 @@ def digests(
 
 
 def combine_digests(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]:
-    """One digest for all devices by load balancer id.
+    """Combine the devices' digests into one for each load balancer id.
 
-    It does not depend on the number of devices that responded with the same content.
+    The result does not depend on the number of devices that responded with the same content.
     """
     everything = {load_balancer_id for one in of_devices for load_balancer_id in one}
     found = {}
@@ -72,7 +73,7 @@ def combine_digests(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]
 
 
 def places(addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item]) -> set[Place]:
-    """The objects that exist, of all partitions."""
+    """Return the identities of all objects in the responses, of all partitions."""
     found: set[Place] = set()
     for kind, items in ((VIRTUAL_ADDRESS, addresses), (VIRTUAL, virtuals), (POOL, pools)):
         for item in items:
@@ -86,7 +87,7 @@ def places(addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[
 
 
 def expected_places(observed: Observed, partition: str) -> Iterator[Place]:
-    """The objects that an observation should find, by the cached state of a partition."""
+    """Yield the objects that an observation should find if the partition's cached state is right."""
     for key, item in observed.items():
         if key.type in (VIRTUAL_ADDRESS, VIRTUAL, POOL):
             yield key.type, partition, "", key.name
@@ -123,7 +124,7 @@ def _formatted_text(item: Item, attributes: Iterable[tuple[str, Form]]) -> str:
 
 
 def _sorted_if_set(value: object) -> object:
-    """A set as a sorted list, because the iteration order of sets differs between processes."""
+    """Return a set as a sorted list, because sets iterate in another order in each process; other values unchanged."""
     return sorted(value) if isinstance(value, frozenset) else value
 
 

@@ -1,4 +1,6 @@
-"""Equal answers of a device are judged once: at rest, an observation costs little more than its requests."""
+"""Cache of evaluated responses: while a device's answers stay equal, an observation costs little more than its
+requests.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
@@ -8,14 +10,18 @@ Item = TypeVar("Item")
 
 
 class Judged:
-    """The last result of each pure function, with the arguments that it had. The arguments are compared by identity, so
-    they must never be changed."""
+    """Last result of each pure function, with the arguments of that call.
+
+    Arguments are compared by identity, so they must never be changed.
+    """
 
     def __init__(self) -> None:
         self._last: dict[Callable[..., Any], tuple[tuple[Any, ...], Any]] = {}
 
     def result(self, function: Callable[..., T], *arguments: Any) -> T:
-        """The function's result for these arguments."""
+        """Return the function's result for these arguments; calls the function only if an argument is another object
+        than last time.
+        """
         last = self._last.get(function)
         if last is None or not _are_same(last[0], arguments):
             last = self._last[function] = (arguments, function(*arguments))
@@ -23,7 +29,9 @@ class Judged:
 
 
 def kept_if_same(before: tuple[Item, ...], now: Sequence[Item]) -> tuple[Item, ...]:
-    """The tuple ``before`` if ``now`` has the same objects, so that it is judged once; else ``now``."""
+    """Return ``before`` if ``now`` has the same objects, so that :class:`Judged` recognises the tuple; else ``now`` as
+    a tuple.
+    """
     return before if _are_same(before, now) else tuple(now)
 
 

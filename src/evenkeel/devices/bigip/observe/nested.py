@@ -1,4 +1,4 @@
-"""Nested statistics, the form in which a device answers what is no configuration. Pure.
+"""Nested statistics: the form in which a device answers everything that is not configuration. Pure.
 
 ``{"entries": {link: {"nestedStats": {"entries": {name: {"value": 1}, other: {"description": "up"}}}}}}``
 """
@@ -12,7 +12,7 @@ Item = Mapping[str, Any]
 
 
 def check_statistics(host: str, what: str, answer: Item) -> Item:
-    """The response, if it has the form of statistics; else raises :class:`DeviceUnavailable`."""
+    """Return the response if it has the form of statistics; else raise :class:`DeviceUnavailable`."""
     entries = answer.get("entries", {})
     if not isinstance(entries, Mapping) or not all(map(_is_nested, entries.values())):
         raise DeviceUnavailable(host, f"answered something else than {what}")
@@ -20,7 +20,7 @@ def check_statistics(host: str, what: str, answer: Item) -> Item:
 
 
 def statistics_entries(holder: Item) -> Iterator[tuple[str, Item]]:
-    """Link and values of each entry of a statistics response; malformed entries are left out."""
+    """Yield link and values of each entry of a statistics response; malformed entries are left out."""
     entries = holder.get("entries")
     for link, entry in entries.items() if isinstance(entries, Mapping) else ():
         inner = entry.get("nestedStats") if isinstance(entry, Mapping) else None
@@ -30,13 +30,13 @@ def statistics_entries(holder: Item) -> Iterator[tuple[str, Item]]:
 
 
 def description(values: Item, name: str) -> str:
-    """Text of this name among the values; empty if there is none."""
+    """Return the text with this name among the values; empty if there is none."""
     found = values.get(name)
     return str(found.get("description", "")) if isinstance(found, Mapping) else ""
 
 
 def number(values: Item, name: str) -> int:
-    """Counter of this name among the values; 0 if there is none."""
+    """Return the counter with this name among the values; 0 if there is none."""
     found = values.get(name)
     value = found.get("value") if isinstance(found, Mapping) else None
     if isinstance(value, str):

@@ -1,9 +1,9 @@
-"""Statuses and statistics of all our objects on a device: responses to bulk reads -> an :class:`Observation`.
+"""Statuses and statistics of a device group's objects on a device: responses to bulk reads -> an :class:`Observation`.
 
-Seven reads per device, however many load balancers there are: virtual addresses, virtual servers, their statistics,
-pools with members (in pages), and the cluster's devices, device groups and config-sync. Our objects are recognised by
-their marks. Everything except :func:`read` is pure. A device's counters restart at zero when it restarts, and so do the
-totals.
+Seven reads per device, however many load balancers there are: virtual addresses, virtual servers, statistics of virtual
+servers, pools with members (in pages), and the cluster's devices, device groups and config-sync. Marks show which
+objects are the group's. Everything except :func:`read` is pure. A device's counters, and so the totals, restart at zero
+when the device restarts.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -42,7 +42,7 @@ class BigIpReading(Value):
     pools: tuple[Item, ...]
     state: DeviceState
     judged: Judged
-    """Results for these parts, which the next reading takes over."""
+    """Results already computed from these responses; the next reading takes over those whose responses are equal."""
     cluster: ClusterView = ClusterView()
 
 
@@ -50,8 +50,9 @@ _NOTHING: Item = {}
 
 
 async def read(device: IControl, before: BigIpReading | None = None) -> BigIpReading:
-    """Read one device. ``before``: its last reading, of which equal parts are kept. Raises
-    :class:`DeviceUnavailable`."""
+    """Read one device. ``before``: the device's previous reading, whose equal parts are reused. Raises
+    :class:`DeviceUnavailable`.
+    """
     judged = before.judged if before else Judged()
     addresses, virtuals, pools, statistics = await gather_all(
         device.observed_collection(VIRTUAL_ADDRESS),
@@ -108,14 +109,14 @@ def merge(
 
 
 def configurations(readings: Iterable[BigIpReading], names: BigIpNames) -> dict[str, str]:
-    """Digest of each load balancer's objects on all devices, by load balancer id."""
+    """Compute ``{load balancer id: digest}`` of the load balancers' objects on all devices together."""
     return digest.combine_digests(
         [one.judged.result(digest.digests, one.addresses, one.virtuals, one.pools, names) for one in readings]
     )
 
 
 def find_absences(readings: Mapping[str, BigIpReading], names: BigIpNames) -> frozenset[Absence]:
-    """Objects that a device lacks and another device has."""
+    """Find objects that one device lacks and another device of the group has."""
     held = {
         host: one.judged.result(_held_objects, one.addresses, one.virtuals, one.pools, names)
         for host, one in readings.items()
@@ -134,7 +135,7 @@ def find_absences(readings: Mapping[str, BigIpReading], names: BigIpNames) -> fr
 def _held_objects(
     addresses: Items, virtuals: Items, pools: Items, names: BigIpNames
 ) -> frozenset[tuple[LoadBalancerId, str, str]]:
-    """Load balancer, kind and id of each object, for marks of any version."""
+    """Return load balancer, kind and id of each object; marks of earlier versions count too."""
     members = (member for pool in pools for member in subcollection(pool, "members"))
     marks = (names.own_mark(item.get("description")) for item in (*addresses, *virtuals, *pools, *members))
     return frozenset(
@@ -143,7 +144,7 @@ def _held_objects(
 
 
 def with_out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absence]) -> tuple[ObservedStatus, ...]:
-    """The statuses, with load balancers DEGRADED where devices hold different objects."""
+    """Return the statuses, with DEGRADED for load balancers in ``uneven``, whose objects differ between devices."""
     changed = {one.id: one for one in out_of_step(uneven)}
     kept = []
     for one in found:
@@ -154,7 +155,7 @@ def with_out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absen
 
 
 def statuses(reading: BigIpReading, names: BigIpNames) -> tuple[ObservedStatus, ...]:
-    """Operating statuses of members, pools, listeners and load balancers."""
+    """Compute the operating statuses of members, pools, listeners and load balancers."""
     return reading.judged.result(
         _statuses, reading.addresses, reading.virtuals, reading.pools, reading.statistics, reading.judged, names
     )
@@ -187,7 +188,7 @@ def _balancer_statuses(
 def _pool_statuses(
     virtuals: Items, pools: Items, names: BigIpNames
 ) -> tuple[tuple[ObservedStatus, ...], Mapping[str, list[OperatingStatus]]]:
-    """Statuses of members and pools, and those of pools by load balancer."""
+    """Compute the statuses of members and pools, and ``{load balancer id: statuses of its pools}``."""
     live = {scalar(item.get("pool")) for item in virtuals if _own_mark(item, "listener", names)}
     found: list[ObservedStatus] = []
     below: dict[str, list[OperatingStatus]] = {}
@@ -206,7 +207,9 @@ def _own_mark(item: Item, kind: str, names: BigIpNames) -> Any:
 
 
 def _by_object(items: Iterable[Item], kind: str, names: BigIpNames) -> dict[str, list[Item]]:
-    """Our objects of a kind by the id of the LBaaS object that they implement together, such as one at each VIP."""
+    """Group this device group's objects of a kind by the LBaaS object that they implement: one may need several, such
+    as one at each VIP.
+    """
     found: dict[str, list[Item]] = {}
     for item in items:
         if mark := _own_mark(item, kind, names):
@@ -239,7 +242,7 @@ def _member(member: Item, monitored: bool) -> OperatingStatus:
 
 
 def _listener(virtuals: Iterable[tuple[Item, ListenerStatistics]]) -> OperatingStatus:
-    """The status of a listener from its virtual servers: ONLINE and OFFLINE if all are so."""
+    """Compute a listener's status from its virtual servers: ONLINE if all are, OFFLINE if all are."""
     statuses = {
         health.listener_status(
             enabled=virtual.get("disabled") is not True,
@@ -255,7 +258,7 @@ def _listener(virtuals: Iterable[tuple[Item, ListenerStatistics]]) -> OperatingS
 
 
 def connections(reading: BigIpReading, names: BigIpNames) -> Mapping[str, ListenerStatistics]:
-    """This device's totals by listener id, summed over its VIPs."""
+    """Compute this device's totals by listener id, summed over the VIPs of the listener."""
     return reading.judged.result(_connections, reading.virtuals, reading.statistics, reading.judged, names)
 
 
@@ -276,7 +279,7 @@ def _connections(
 def _listener_counters(
     virtuals: Items, statistics: Item, judged: Judged, names: BigIpNames
 ) -> dict[str, ListenerStatistics]:
-    """The counters of our virtual servers by path."""
+    """Return ``{path: counters}`` of this device group's virtual servers."""
     ours = judged.result(_own_listeners, virtuals, names)
     found = {}
     for address, values in statistics_entries({"entries": statistics}):
@@ -286,12 +289,14 @@ def _listener_counters(
 
 
 def _own_listeners(virtuals: Items, names: BigIpNames) -> frozenset[str]:
-    """Paths of our virtual servers."""
+    """Return the paths of this device group's virtual servers."""
     return frozenset(scalar(item.get("fullPath")) for item in virtuals if _own_mark(item, "listener", names))
 
 
 def _path(address: str, values: Item) -> str:
-    """Path of the virtual server that statistics belong to, from its name, or from the link of the entry."""
+    """Return the path of the virtual server that statistics belong to: from the values' name, or else from the entry's
+    link.
+    """
     if name := description(values, "tmName"):
         return name
     parts = [part for part in address.split("?")[0].split("/") if part.startswith("~")]

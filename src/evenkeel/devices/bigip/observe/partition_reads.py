@@ -1,7 +1,7 @@
-"""Reading one partition: the device's JSON -> :data:`Observed`, and the partition's guards.
+"""Reads one partition: the device's JSON -> :data:`Observed`, and the partition's guards (records of its owner).
 
-A full read requests every type that we use, concurrently; a light read only pools and virtual servers. An object counts
-as absent only if a successful response does not contain it: every failure raises.
+A full read requests every type of object that EvenKeel uses, concurrently; a light read only pools and virtual servers.
+An object counts as absent only if a successful response does not contain it: every failure raises.
 """
 
 from collections.abc import Iterable, Mapping
@@ -48,38 +48,38 @@ from evenkeel.devices.waiting import gather_all
 
 
 class Guards(Value):
-    """Guards of a partition, of any owner, with the sentinel and the owners' marks."""
+    """All guards of a partition, of any owner, with the sentinel beside them and the marks of those who wrote them."""
 
     held: tuple[Guard, ...] = ()
     sentinel: bool = False
     marks: tuple[Mark, ...] = ()
-    """Marks of guards and sentinel, without objects that have none."""
+    """Marks of guards and sentinel; an object without a mark adds none."""
     replaced: tuple[Mapping[str, Any], ...] = ()
-    """The record :data:`REPLACED` of a partition that was another program's."""
+    """The data groups :data:`REPLACED` in an adopted partition: F5's objects in /Common that its listeners used."""
 
     @property
     def believed(self) -> tuple[Guard, ...]:
-        """The guards whose epoch is in the valid range."""
+        """Return the guards whose epoch is in the valid range."""
         return tuple(guard for guard in self.held if is_plausible(guard.epoch))
 
     @property
     def impossible_guards(self) -> tuple[Guard, ...]:
-        """The guards whose epoch is out of range, which have no owner."""
+        """Return the guards whose epoch is out of range: such guards have no owner."""
         return tuple(guard for guard in self.held if not is_plausible(guard.epoch))
 
     @property
     def newest(self) -> int | None:
-        """The highest valid epoch, which owns the partition."""
+        """Return the highest valid epoch, whose owner has the partition; None if there is none."""
         return max((guard.epoch for guard in self.believed), default=None)
 
 
 async def read_guards(device: IControl, partition: str) -> Guards:
-    """Read the partition's guards, with one request. A partition that does not exist has none."""
+    """Read the partition's guards with one request. A partition that does not exist has none."""
     return guards_in(await device.collection(DATA_GROUP, partition=partition), partition)
 
 
 def guards_in(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
-    """The guards of the partition among data groups."""
+    """Find the partition's guards among the items of a collection of data groups."""
     groups = {
         str(item.get("name")): item for item in items if item.get("partition") == partition and not item.get("subPath")
     }
@@ -102,9 +102,9 @@ def _records_of(group: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
 
 
 async def read_all(device: IControl, partition: str, *, adjacent: bool = False) -> tuple[Observed, Guards]:
-    """Read every object of our types in the partition with all attributes: one request per type, concurrently.
+    """Read all attributes of all objects of EvenKeel's types in the partition: one request per type, concurrently.
 
-    ``adjacent``: also the objects that attach the device to networks.
+    ``adjacent``: also read the objects that attach the device to networks.
     """
     kinds = (*OWNED_TYPES, *F5_ONLY_TYPES, NODE, *(NETWORK_TYPES if adjacent else ()))
     answers = await _gather(device, kinds, partition)
@@ -114,9 +114,9 @@ async def read_all(device: IControl, partition: str, *, adjacent: bool = False) 
 async def read_partition(
     device: IControl, names: BigIpNames, project_id: ProjectId, *, adjacent: bool
 ) -> tuple[Observed, Guards, dict[str, str]]:
-    """Read a shard's objects and guards, and subnets in /Common of which its SNAT pool has addresses.
+    """Read a project's objects and guards, and the shared subnets in /Common of which its SNAT pool has addresses.
 
-    The third item has the CIDRs of these subnets by id.
+    The third item of the result is ``{subnet id: CIDR}`` of these shared subnets.
     """
     partition = names.partition(project_id)
     if project_id == COMMON_PROJECT:
@@ -130,7 +130,7 @@ async def read_partition(
 
 
 async def _read_common(device: IControl, partition: str) -> tuple[Observed, Guards]:
-    """The objects in /Common that attach the device to networks, and the guards of ``partition``."""
+    """Read the objects in /Common that attach the device to networks, and the guards of ``partition``."""
     guards = await read_guards(device, partition)
     kinds = (*NETWORK_TYPES, VIRTUAL)  # forwarding virtual servers
     return observed_in(await _gather(device, kinds, COMMON), kinds, COMMON), guards
@@ -142,17 +142,17 @@ async def read_light(device: IControl, partition: str) -> Observed:
 
 
 async def read_tables(device: IControl, partition: str) -> Observed:
-    """Read the forwarding tables of tunnels, with one request."""
+    """Read the forwarding tables of the partition's tunnels, with one request."""
     kinds = (FORWARDING_TABLE,)
     return observed_in(await _gather(device, kinds, partition), kinds, partition)
 
 
 class CommonNodes(Value):
-    """Nodes of the partition /Common, which pools of several partitions may use."""
+    """Nodes in /Common, which pools of several partitions may use."""
 
     ours: frozenset[Key] = frozenset()
     others: Mapping[str, str] = {}
-    """Paths of those that are not ours, by address."""
+    """``{address: path}`` of the nodes that are not EvenKeel's."""
 
 
 async def read_nodes(device: IControl, names: BigIpNames) -> CommonNodes:
@@ -171,7 +171,7 @@ async def read_nodes(device: IControl, names: BigIpNames) -> CommonNodes:
 
 
 _WITH_PARTS = (FORWARDING_TABLE, POLICY, POOL, VIRTUAL, VLAN)
-"""Types with subcollections that we need."""
+"""Types whose subcollections EvenKeel needs too."""
 
 
 async def _gather(device: IControl, kinds: tuple[str, ...], partition: str) -> dict[str, list[dict[str, Any]]]:
@@ -182,7 +182,9 @@ async def _gather(device: IControl, kinds: tuple[str, ...], partition: str) -> d
 
 
 def observed_in(answers: Mapping[str, Iterable[Mapping[str, Any]]], kinds: Iterable[str], partition: str) -> Observed:
-    """The partition's objects in the responses; objects in folders below the partition are left out."""
+    """Collect the partition's objects from the responses, by type in ``answers``; objects in subfolders are left
+    out.
+    """
     found: Observed = {}
     for kind in kinds:
         for item in answers[kind]:
@@ -193,13 +195,13 @@ def observed_in(answers: Mapping[str, Iterable[Mapping[str, Any]]], kinds: Itera
 
 
 def _guards(kind: str, item: Mapping[str, Any]) -> bool:
-    """Whether the object is a guard, the sentinel or a record of an adoption, which no plan changes."""
+    """Whether the object is a guard, the sentinel or a record of an adoption: no plan changes these."""
     name = str(item.get("name"))
     return kind == DATA_GROUP and (name in (GUARD, REPLACED) or parse_guard(name) is not None)
 
 
 def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:
-    """Convert one item of a collection."""
+    """Convert one item of a collection of this type."""
     name = str(item.get("name"))
     attributes = {key: value for key, value in item.items() if not key.endswith("Reference")}
     if kind == VIRTUAL:
@@ -226,18 +228,20 @@ def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:
 
 
 def _policy_rule(rule: Mapping[str, Any]) -> dict[str, Any]:
-    """A rule of an LTM policy in the form in which it is written."""
+    """Convert a rule of an LTM policy from the form in which the device returns it to the form in which it is
+    written.
+    """
     parts = {name: subcollection(rule, name) for name in ("conditions", "actions")}
     return {"name": rule.get("name"), "ordinal": rule.get("ordinal", 0), **parts}
 
 
 def mark_of(kind: str, item: Mapping[str, Any]) -> Mark | None:
-    """The mark of an object of this type."""
+    """Return the mark of an object of this type; None if it has none."""
     return parse_marked_code(item.get("apiAnonymous")) if kind == RULE else parse_mark(item.get("description"))
 
 
 def subcollection(item: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """Expanded items of a subcollection; the device sends an empty one without ``items``."""
+    """Return the items of an expanded subcollection; a device sends an empty one without ``items``."""
     found = item.get(f"{name}Reference")
     items = found.get("items", []) if isinstance(found, Mapping) else []
     return [one for one in items if isinstance(one, dict)]

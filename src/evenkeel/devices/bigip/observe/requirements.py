@@ -1,4 +1,4 @@
-"""Requirements that a device must meet, and a check that names the unmet ones. Pure, except for :func:`read_state`.
+"""Requirements that a device must meet, and checks that name the unmet ones. Pure, except for :func:`read_state`.
 
 TMOS 13.0 or newer (cipher groups, and transactions that stay open for two minutes), ready, and ltm provisioned.
 Requirements on the cluster are in :mod:`evenkeel.devices.bigip.sync.rules`.
@@ -22,9 +22,9 @@ Item = Mapping[str, Any]
 
 
 async def read_state(device: IControl, traffic_groups: Collection[str] = ()) -> tuple[DeviceState, ClusterView | None]:
-    """Read the device's state with unmet requirements, and its cluster; None: not known.
+    """Read the device's state with unmet requirements, and the device's cluster; None: the cluster is not known.
 
-    A device error is reported in the state, not raised. ``traffic_groups``: full paths of the traffic groups that the
+    A device error is part of the state, not raised. ``traffic_groups``: full paths of the traffic groups that the
     device must have.
     """
     try:
@@ -44,7 +44,7 @@ async def read_state(device: IControl, traffic_groups: Collection[str] = ()) -> 
 
 
 def device_state(host: str, cluster: ClusterView) -> DeviceState:
-    """The state that a device reports of itself."""
+    """Return the state that a device reports of itself, without checks."""
     own = cluster.own
     return DeviceState(
         name=host,
@@ -58,13 +58,13 @@ def device_state(host: str, cluster: ClusterView) -> DeviceState:
 
 
 def version_of(text: str) -> tuple[int, ...]:
-    """``16.1.2`` as numbers; empty if the text is no version."""
+    """Parse ``16.1.2`` into numbers; empty if the text is no version."""
     parts = text.split(".")
     return tuple(int(part) for part in parts if part.isdigit()) if parts[0].isdigit() else ()
 
 
 def version_problems(text: str) -> list[str]:
-    """The problem of a TMOS version that is too old; empty for others."""
+    """Return the problem of a TMOS version that is too old; empty for other versions."""
     if version_of(text) >= VERSION_MIN:
         return []
     needed = ".".join(map(str, VERSION_MIN))
@@ -81,13 +81,13 @@ async def _ready_problems(device: IControl, version: str) -> list[str]:
 
 
 def ready_problems(answer: Item) -> list[str]:
-    """The problems of configuration, licence and provisioning that are not ready."""
+    """Return a problem for each of configuration, licence and provisioning that is not ready."""
     found = {name: description(values, name) for _, values in statistics_entries(answer) for name in values}
     return [f"not ready: {name} is {value!r}; 'yes' is needed" for name, value in found.items() if value != "yes"]
 
 
 def module_problems(modules: Iterable[Item]) -> list[str]:
-    """The problem if ltm is not provisioned."""
+    """Return the problem if ltm is not provisioned; else empty."""
     level = next((str(item.get("level", "none")) for item in modules if item.get("name") == "ltm"), "none")
     return [] if level != "none" else ["module ltm is not provisioned; level nominal or more is needed"]
 
@@ -97,7 +97,7 @@ async def _traffic_group_problems(device: IControl, wanted: Collection[str]) -> 
 
 
 def traffic_group_problems(groups: Iterable[Item], wanted: Collection[str]) -> list[str]:
-    """The problems of traffic groups that are absent or do not float."""
+    """Return the problems of wanted traffic groups that are absent or do not float."""
     floating = {str(item.get("fullPath")) for item in groups if str(item.get("isFloating", "true")).lower() == "true"}
     missing = [name for name in wanted if name not in floating]
     return [f"has no floating traffic group {', '.join(missing)}; see traffic_groups"] if missing else []

@@ -36,9 +36,10 @@ async def found_networks(
     layout: NetworkLayout,
     services: Sequence[ServiceDefinition],
 ) -> FoundNetworks | None:
-    """Networks of a partition without a mark; None: it is ours, does not exist, or has no networks.
+    """Find the networks of a partition without a mark; None: the partition is EvenKeel's, does not exist, or has no
+    networks.
 
-    ``services``: all its load balancers. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    ``services``: all the project's load balancers. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
     partition = names.partition(project_id)
     try:
@@ -75,7 +76,7 @@ def _found(
     names: BigIpNames,
     layout: NetworkLayout,
 ) -> FoundNetworks:
-    """The networks without their addresses. Raises :class:`NotAdoptable`."""
+    """Return the networks, still without addresses. Raises :class:`NotAdoptable`."""
     if len(numbers) <= 1:
         return FoundNetworks(route_domain=next(iter(numbers), COMMON_ROUTE_DOMAIN))
     found = numbers_by_network(services, observed, names)
@@ -119,7 +120,9 @@ def _check_layout(observed: Observed, numbers: Collection[int], layout: NetworkL
 def _addresses(
     observed: Observed, host: str, wanted: frozenset[WantedAddress], subnet_ids: Iterable[str]
 ) -> Iterator[FoundAddress]:
-    """Addresses in the partition that the device also needs under our configuration."""
+    """Yield the addresses in the partition that the device needs under EvenKeel's configuration too, so that they are
+    kept.
+    """
     snat_owners = sorted({owner for use, owner, _ in wanted if use is AddressUse.SNAT})
     theirs = [
         (key, str(seen.attributes.get("address", "")))
@@ -143,7 +146,7 @@ def _addresses(
 
 
 def _bare_address(text: str) -> str:
-    """Address without route domain and prefix length, of a text like ``10.0.0.1%7/24``; empty: it has no address."""
+    """Strip route domain and prefix length from a text like ``10.0.0.1%7/24``; empty if it has no address."""
     try:
         return str(ip_address(text.partition("/")[0].partition("%")[0]))
     except ValueError:
@@ -151,7 +154,7 @@ def _bare_address(text: str) -> str:
 
 
 def combined_findings(group: str, found: dict[str, FoundNetworks]) -> FoundNetworks | None:
-    """The networks common to all devices of a group, from the findings by host.
+    """Return the networks common to all devices of a group; ``found``: each device's networks, by host.
 
     Raises :class:`DeviceRejected` if the devices' route domains differ.
     """

@@ -24,7 +24,7 @@ KIND = "device"
 
 
 class Claim(Value):
-    """A device's claim. ``stamp`` distinguishes two saves with the same number, of which the device lost one."""
+    """A device's claim. ``stamp`` tells apart two saves with the same number, of which the device lost one."""
 
     mark: Mark | None
     lineage: str
@@ -32,19 +32,19 @@ class Claim(Value):
     stamp: str = ""
 
     def went_back(self, before: "Claim") -> bool:
-        """Whether this claim is older than ``before``."""
+        """Whether the device lost configuration since ``before``: this claim is older."""
         if self.lineage != before.lineage:
             return False
         return self.saves < before.saves or (self.saves == before.saves and self.stamp != before.stamp)
 
     def records(self) -> list[dict[str, str]]:
-        """Records of the claim's data group."""
+        """Return the records of the claim's data group."""
         found = {"lineage": self.lineage, "saves": str(self.saves), "stamp": self.stamp}
         return [{"name": name, "data": data} for name, data in found.items()]
 
 
 async def read_claim(device: IControl, names: BigIpNames, before: Claim | None, folder: str = "") -> Claim:
-    """Read the device's claim; it is created if absent, with a new lineage if it is older than ``before``.
+    """Read the device's claim; create it if absent, and give it a new lineage if it is older than ``before``.
 
     ``folder``: the existing folder in /Common that has the claim. Raises :class:`DeviceRejected` if another owner
     claimed the device, :class:`DeviceUnavailable`.
@@ -64,15 +64,15 @@ async def read_claim(device: IControl, names: BigIpNames, before: Claim | None, 
 
 
 async def count_save(device: IControl, names: BigIpNames, seen: Claim, folder: str = "") -> Claim:
-    """Count one more save, so that the running configuration is newer than the saved one from now on."""
+    """Count one more save in the claim, so that the running configuration is newer than the saved one from now on."""
     counted = Claim(mark=seen.mark, lineage=seen.lineage, saves=seen.saves + 1, stamp=_new_id())
     return await _write(device, names, counted, folder)
 
 
 def claim_in(item: Mapping[str, Any]) -> Claim:
-    """The claim that a data group encodes.
+    """Parse the claim in a data group.
 
-    If records are missing (edited manually), the lineage is empty, so a new one.
+    If records are missing (edited manually), the lineage is empty, so a new one is made.
     """
     found = item.get("records")
     records = {

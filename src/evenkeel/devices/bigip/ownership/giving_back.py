@@ -1,10 +1,10 @@
-"""The way back of an adoption: a partition becomes the other program's again, with everything in it.
+"""Undoes an adoption: a partition becomes F5's agent's again, with everything in it.
 
-Members at our nodes in /Common move to nodes in the partition, under the guard, where no other partition's members use
-these: F5's agent is refused an address that is a node elsewhere. Then what shows that the partition is ours is removed:
-the mark in its description, the guard with its sentinel, and the record of an adoption. The mark goes first: with the
-guard alone the partition is still ours, so a repetition completes what was interrupted. From then on takeovers are
-refused as before the adoption.
+Members at EvenKeel's nodes in /Common move to nodes in the partition, under the guard, but not where another
+partition's members use the same node: a device refuses an address that is a node elsewhere. Then the signs of
+EvenKeel's ownership are removed: the mark in the partition's description, the guard with its sentinel, and the record
+of the adoption. The mark goes first: with the guard alone the partition is still EvenKeel's, so a repetition completes
+what was interrupted. From then on takeovers are refused as before the adoption.
 """
 
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from evenkeel.devices.bigip.ownership import guard
 
 
 class Signs(Value):
-    """Mark and guards on a device that show that the partition is ours."""
+    """Mark and guards of a partition: the signs that the partition is EvenKeel's."""
 
     marked: bool
     guards: Guards = Guards()
@@ -32,7 +32,7 @@ class Signs(Value):
 
 
 async def read_signs(device: IControl, partition: str, names: BigIpNames) -> Signs:
-    """Read what shows that the partition is ours. Raises :class:`DeviceRejected` if it is another owner's,
+    """Read the partition's signs of ownership. Raises :class:`DeviceRejected` if the partition is another owner's,
     :class:`DeviceUnavailable`.
     """
     try:
@@ -48,7 +48,7 @@ async def remove_mark(device: IControl, partition: str) -> None:
 
 
 def plan_of(moved: DevicePlan, partition: str, names: BigIpNames, signs: Signs) -> DevicePlan:
-    """The moves of members, and then the removal of the signs, as operators see it."""
+    """Return the plan for operators: the moves of members in ``moved``, then the removal of the signs of ownership."""
     # In the order in which they are done, because an interruption must leave the partition ours or theirs.
     operations = list(moved.operations)
     if signs.marked:

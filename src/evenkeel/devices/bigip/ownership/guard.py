@@ -43,7 +43,7 @@ PARTITIONS = "/mgmt/tm/auth/partition"
 
 
 async def ensure_partition(device: IControl, partition: str, names: BigIpNames) -> bool:
-    """Create the tenant's partition. True: it did not exist, so it is empty."""
+    """Create the tenant's partition unless it exists. True: it did not exist, so it is empty."""
     try:
         await device.write(
             "POST", PARTITIONS, {"name": partition, "description": names.marked_description("partition")}
@@ -54,11 +54,11 @@ async def ensure_partition(device: IControl, partition: str, names: BigIpNames) 
 
 
 class TakenOver(Value):
-    """Result of a takeover. ``new``: the partition did not exist, so it is empty."""
+    """Result of a takeover. ``new``: the partition was created, so it is empty."""
 
     new: bool
     first_guard: tuple[Command, ...] = ()
-    """Commands that make the guard, which the transaction with the partition's first objects has to begin with."""
+    """Commands that create the guard, to begin the transaction that creates the partition's first objects."""
 
 
 async def take_over(
@@ -73,12 +73,12 @@ async def take_over(
     timeout_seconds: float,
     defers: bool = False,
 ) -> TakenOver:
-    """Make ``mine`` the only guard. ``defers``: the guard of a new partition is left to its first transaction, because
-    until then there is nothing that it could protect.
+    """Make ``mine`` the partition's only guard. ``defers``: leave the guard of a new partition to its first
+    transaction, because before there is nothing to protect.
 
     Raises :class:`StaleOwner` if there is a newer guard or one of another session at this epoch, or if there is none
-    and such a one was removed; :class:`DeviceRejected` if the partition belongs to another environment or device group;
-    :class:`DeviceUnavailable`.
+    but such a guard was removed; :class:`DeviceRejected` if the partition belongs to another environment or device
+    group; :class:`DeviceUnavailable`.
     """
     # A shard at its first epoch most likely has no partition yet: the attempt to create it replaces a read.
     new = mine.epoch <= FIRST_EPOCH and await ensure_partition(device, partition, names)
@@ -129,8 +129,8 @@ async def take_over(
 
 
 async def _refuse_foreign_partition(device: IControl, partition: str, names: BigIpNames) -> None:
-    """Check the partition's own mark where no guard shows its owner. Raises :class:`DeviceRejected`, also for a
-    partition that another program filled and no operator has had adopted.
+    """Check the mark in the partition's description, where no guard shows the owner. Raises :class:`DeviceRejected` for
+    another owner's partition, and for one that another program filled and that no operator has had adopted.
     """
     if await partition_mark(device, partition, names) is None and await _is_filled(device, partition):
         reason = f"partition {partition} holds objects that another program made: 'evenkeel adopt' takes them over"
@@ -138,11 +138,12 @@ async def _refuse_foreign_partition(device: IControl, partition: str, names: Big
 
 
 async def adopt_partition(device: IControl, partition: str, names: BigIpNames, *, adjacent: bool) -> None:
-    """Mark a partition without a mark as ours. No effect if it does not exist, or is ours.
+    """Mark a partition without a mark as EvenKeel's. No effect if the partition does not exist or is EvenKeel's
+    already.
 
-    ``adjacent``: its route domains are the shard's. Raises :class:`DeviceRejected` if it belongs to another owner, or
-    has other route domains of another program: all addresses in it would have to be recreated with other numbers, under
-    traffic.
+    ``adjacent``: devices are attached to tenants' networks, so F5's route domains can be kept. Raises
+    :class:`DeviceRejected` if the partition belongs to another owner, or has other route domains: all addresses in it
+    would have to be recreated with other numbers, under traffic.
     """
     try:
         mark = await partition_mark(device, partition, names)
@@ -170,7 +171,9 @@ async def _refuse_route_domains(device: IControl, partition: str, *, adjacent: b
 
 
 async def partition_mark(device: IControl, partition: str, names: BigIpNames) -> Mark | None:
-    """The mark in the partition's description. Raises :class:`DeviceRejected` if it belongs to another owner."""
+    """Return the mark in the partition's description, or None. Raises :class:`DeviceRejected` if the partition belongs
+    to another owner.
+    """
     found = await device.get(f"{PARTITIONS}/{partition}", **{"$select": "description"})
     mark = parse_mark(found.get("description"))
     if mark is not None and not names.is_own_mark(mark):
@@ -196,11 +199,11 @@ async def retire(
     keep: bool = False,
     also: Sequence[Command] = (),
 ) -> None:
-    """Remove the guard ``mine`` and the sentinel of a partition without other objects, and raise the floor, in one
+    """Remove the guard ``mine`` and the sentinel of an otherwise empty partition, and raise the minimum epoch, in one
     transaction.
 
-    With ``keep`` only raise the floor. ``also``: more commands for the transaction. Raises :class:`DeviceRejected` if
-    the guard is not there any more; :class:`DeviceUnavailable`, and then the guard may be removed or not.
+    ``keep``: only raise the minimum epoch. ``also``: more commands for the transaction. Raises :class:`DeviceRejected`
+    if the guard is not there any more; :class:`DeviceUnavailable`, and then the guard may be removed or not.
     """
     removals = [Command(method="DELETE", path=_data_group_path(partition, name)) for name in (mine.name, GUARD)]
     for attempt in range(1, ATTEMPTS_MAX + 1):
@@ -228,8 +231,11 @@ async def retire(
 
 
 async def remove_partition(device: IControl, partition: str, names: BigIpNames) -> bool:
-    """Remove a partition without a guard that is ours by its mark. True: it is gone, or was; False: it is not ours, or
-    the device refuses because it holds something. Raises :class:`DeviceUnavailable`.
+    """Remove a partition that has no guard and whose mark is this device group's. True: the partition does not exist
+    now.
+
+    False: the mark is another's, or the device refuses because the partition is not empty. Raises
+    :class:`DeviceUnavailable`.
     """
     try:
         if await partition_mark(device, partition, names) is None:
@@ -245,7 +251,7 @@ async def remove_partition(device: IControl, partition: str, names: BigIpNames) 
 
 
 def check(guards: Guards, partition: str, mine: Guard, names: BigIpNames, host: str) -> None:
-    """Check that ``mine`` may own the partition. Raises :class:`StaleOwner`, :class:`DeviceRejected`."""
+    """Check that the owner of ``mine`` may own the partition. Raises :class:`StaleOwner`, :class:`DeviceRejected`."""
     if not is_plausible(mine.epoch):
         raise DeviceRejected(host, f"epoch {mine.epoch} is out of range; 0 to {EPOCH_MAX} are allowed")
     if foreign := [mark for mark in guards.marks if not names.is_own_mark(mark)]:
@@ -256,7 +262,7 @@ def check(guards: Guards, partition: str, mine: Guard, names: BigIpNames, host: 
 
 
 def takeover_commands(guards: Guards, partition: str, mine: Guard, names: BigIpNames, owner: str) -> list[Command]:
-    """Commands of the transaction that replaces the found guards by ``mine``."""
+    """Return the commands of the transaction that replaces the found guards by ``mine``."""
     old = [seen.name for seen in guards.held if seen != mine]
     if not guards.held and guards.sentinel:
         old.append(GUARD)
@@ -271,9 +277,9 @@ def takeover_commands(guards: Guards, partition: str, mine: Guard, names: BigIpN
 
 
 def touch_command(partition: str, mine: Guard, owner: str, revision: str = "") -> Command:
-    """The first command of every batch: it modifies our guard, and fails if the guard was removed.
+    """Return the first command of every batch: it modifies the owner's guard, and fails if the guard was removed.
 
-    Never empty: the device refuses a modification without attributes.
+    The modification has attributes, because a device refuses an empty one.
     """
     return Command(
         method="PATCH",
@@ -283,7 +289,7 @@ def touch_command(partition: str, mine: Guard, owner: str, revision: str = "") -
 
 
 def records(epoch: int, owner: str, revision: str = "") -> list[dict[str, str]]:
-    """The guard's records, for operators: last writer and revision."""
+    """Return the guard's records, which tell operators the last writer and revision."""
     found = {"epoch": str(epoch), "owner": owner, "revision": revision}
     return [{"name": name, "data": data} for name, data in found.items() if data]
 

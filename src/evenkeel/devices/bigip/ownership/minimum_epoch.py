@@ -27,11 +27,11 @@ log = structlog.get_logger(__name__)
 
 KIND = "floor"
 NONE = Guard(epoch=0)
-"""The floor before any guard was removed."""
+"""Minimum epoch before any guard was removed: every owner is above it."""
 
 
 class MinimumEpoch:
-    """The floor of one device, as it was read last."""
+    """The floor (minimum epoch of new guards) of one device, as last read."""
 
     def __init__(self, device: IControl, names: BigIpNames) -> None:
         self._device = device
@@ -40,11 +40,11 @@ class MinimumEpoch:
         self._sentinel = False
 
     def forget(self) -> None:
-        """Drop the cached floor, because it may have changed on the device."""
+        """Drop the cached minimum epoch, because it may have changed on the device."""
         self._found = None
 
     async def prepare(self) -> None:
-        """Create the floor before it is needed, if there is none.
+        """Create the floor's data group before it is needed, if there is none.
 
         Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
@@ -59,9 +59,10 @@ class MinimumEpoch:
         await self._read()
 
     async def admit(self, partition: str, mine: Guard) -> list[Command]:
-        """Commands that make the transaction with a partition's first guard fail if the floor is raised meanwhile.
+        """Return commands for the transaction with a partition's first guard: it fails if the minimum epoch is raised
+        meanwhile.
 
-        Raises :class:`StaleOwner` if ``mine`` is not above the floor, :class:`DeviceUnavailable`.
+        Raises :class:`StaleOwner` if ``mine`` is not above the minimum epoch, :class:`DeviceUnavailable`.
         """
         found = await self._read()
         newest = _newest_guard(found)
@@ -71,9 +72,9 @@ class MinimumEpoch:
         return self._keep_newest(found)
 
     async def raise_commands(self, mine: Guard) -> list[Command]:
-        """Commands that raise the floor to the guard ``mine``, which the same transaction removes.
+        """Return commands that raise the minimum epoch to the guard ``mine``, which the same transaction removes.
 
-        If the floor is as high already, they only keep it from being changed meanwhile. Raises
+        If the minimum epoch is as high already, the commands only fail when it is changed meanwhile. Raises
         :class:`DeviceUnavailable`.
         """
         found = await self._read()

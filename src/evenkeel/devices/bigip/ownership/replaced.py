@@ -28,7 +28,7 @@ KIND = "replaced"
 
 
 async def record_replaced(device: IControl, partition: str, names: BigIpNames) -> None:
-    """Record what listeners of F5's agent in the partition use in /Common; nothing if they use nothing there.
+    """Record which objects in /Common the partition's listeners of F5's agent use; writes nothing if they use none.
 
     Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
@@ -58,9 +58,10 @@ async def find_used(device: IControl, observed: Observed, partition: str, names:
 async def find_removable(
     device: IControl, recorded: Collection[Key], *, but: str = "", instead: Iterable[ReferringObject] = ()
 ) -> tuple[list[Key], bool]:
-    """Recorded objects to which nothing refers, in the order of their removal; and whether no other one exists.
+    """Find the recorded objects to which nothing refers, in the order of their removal, and whether no other recorded
+    object exists.
 
-    ``but``: a partition whose objects do not count; ``instead``: objects that count. Raises
+    ``but``: a partition whose objects do not count as users; ``instead``: objects that count in their place. Raises
     :class:`DeviceUnavailable`.
     """
     common = await _read_common(device)
@@ -74,12 +75,12 @@ async def find_removable(
 
 
 def removal_of(key: Key) -> Command:
-    """The command that removes an object from /Common."""
+    """Return the command that removes an object from /Common."""
     return Command(method="DELETE", path=f"/mgmt/tm/{key.type}/{segment(COMMON, key.name)}")
 
 
 def removal_of_record(partition: str) -> Command:
-    """The command that removes the partition's record."""
+    """Return the command that removes the partition's record of F5's objects."""
     return Command(method="DELETE", path=_record_path(partition))
 
 

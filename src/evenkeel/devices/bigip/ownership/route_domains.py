@@ -1,7 +1,8 @@
-"""Route domains that F5's agent gave the networks of a partition. Pure.
+"""Checks of the route domains that F5's agent made for the networks of a partition. Pure.
 
-Since 9.8 it made one for each network; earlier, one for the tenant and further ones where its subnets overlapped. Ours
-have one for all networks of a load balancer, so that each load balancer's networks have to be in the same one.
+Since 9.8 F5's agent made one route domain for each network; earlier, one for the tenant and further ones where its
+subnets overlapped. EvenKeel has one for all networks of a load balancer, so a load balancer's networks have to be in
+the same one.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -21,7 +22,9 @@ class NotAdoptable(Exception):
 
 
 def adoptable_domains(observed: Observed, partition: str) -> frozenset[int]:
-    """Numbers of the partition's route domains. Raises :class:`NotAdoptable` if F5's agent gives one no such name."""
+    """Return the numbers of the partition's route domains. Raises :class:`NotAdoptable` if one has a name that F5's
+    agent never gives.
+    """
     domains = {
         key.name: int(seen.attributes.get("id", 0))
         for key, seen in observed.items()
@@ -34,10 +37,10 @@ def adoptable_domains(observed: Observed, partition: str) -> frozenset[int]:
 
 
 def numbers_by_network(services: Iterable[ServiceDefinition], observed: Observed, names: BigIpNames) -> dict[str, int]:
-    """Number of the route domain of each network to which the device is attached, and of those that load balancers
-    join to it, by network id.
+    """Return ``{network id: route domain number}``, for networks to which the device is attached and networks joined to
+    them by load balancers.
 
-    Raises :class:`NotAdoptable` if load balancers join networks of different ones.
+    Raises :class:`NotAdoptable` if a load balancer joins networks of different route domains.
     """
     found: dict[str, int] = {}
     for networks, joining in _connected_networks(services):
@@ -56,7 +59,9 @@ def numbers_by_network(services: Iterable[ServiceDefinition], observed: Observed
 def _connected_networks(
     services: Iterable[ServiceDefinition],
 ) -> Iterator[tuple[dict[str, ServiceNetwork], Sequence[str]]]:
-    """Sets of networks that load balancers join, directly or by others, and the ids of these load balancers."""
+    """Yield sets of networks that load balancers join, directly or through each other, and the ids of these load
+    balancers.
+    """
     sets: list[tuple[dict[str, ServiceNetwork], list[str]]] = []
     for service in services:
         mine = [each for each in service.networks if not each.common]
@@ -75,14 +80,16 @@ def _connected_networks(
 
 
 def _with_subnets_of(network: ServiceNetwork, other: ServiceNetwork | None) -> ServiceNetwork:
-    """Return a network with the subnets in which one or the other of two load balancers has addresses."""
+    """Return the network with the subnets of both arguments: two load balancers may have addresses in different
+    ones.
+    """
     if other is None:
         return network
     return replace(network, subnets=tuple({each.id: each for each in (*other.subnets, *network.subnets)}.values()))
 
 
 def _numbers_of(network: ServiceNetwork, observed: Observed, names: BigIpNames) -> set[int]:
-    """Numbers of the route domains in which F5's agent has self IPs in the network, or that are named after it."""
+    """Return the route domains in which F5's agent has self IPs in the network, or that are named after the network."""
     name = names.object_name(network.id)
     found = set()
     for key, seen in observed.items():
@@ -98,7 +105,7 @@ def _numbers_of(network: ServiceNetwork, observed: Observed, names: BigIpNames) 
 def check_virtual_addresses(observed: Observed, numbers: Collection[int]) -> None:
     """Check that all of F5's virtual addresses are in these route domains.
 
-    A load balancer that is imported later would not get the number under which it is served. Raises
+    A load balancer imported later would get another number than that under which it is served. Raises
     :class:`NotAdoptable`.
     """
     others = sorted(

@@ -1,9 +1,9 @@
-"""Replacements under another name, of objects that others refer to and that cannot be changed in place.
+"""Second names for objects that cannot be changed in place while other objects refer to them.
 
-A device takes an object for one in use in the transaction that deletes it while a pool or a virtual server refers to it
-(:mod:`.detaching`), even if the same transaction creates it anew. So the new object gets a name beside the old one,
-which is deleted when nothing refers to it any more; traffic never lacks it. Nothing is stored: which of the two names
-is wanted follows from what the device holds, and so it is the same in each pass, whichever agent runs it. Pure.
+While a pool or virtual server refers to an object, a device counts the object as in use even in the transaction that
+deletes and recreates it (:mod:`.detaching`). So the replacement gets a second name, and the old object is deleted when
+nothing refers to it any more; traffic never lacks it. Nothing is stored: which of the two names is wanted follows from
+what the device holds, so it is the same in each pass of any agent. Pure.
 """
 
 import re
@@ -30,7 +30,7 @@ from evenkeel.devices.bigip.objects import (
 )
 
 BESIDE = "-anew"
-"""End of the second name of an object."""
+"""Suffix of the second name of an object."""
 _MONITOR, _PERSISTENCE, _PROFILE = "monitor", "persistence", "profile"
 _SPACES: Mapping[str, str] = {
     **dict.fromkeys(MONITORS, _MONITOR),
@@ -39,7 +39,7 @@ _SPACES: Mapping[str, str] = {
     POLICY: POLICY,
     DATA_GROUP: DATA_GROUP,
 }
-"""Types that are replaced so -> the name space, in which objects of several types cannot have the same name."""
+"""``{type that is replaced under a second name: name space}``. Types of one name space cannot use the same name."""
 _REFERENCES: Mapping[str, str] = {
     "monitor": _MONITOR,
     "persist": _PERSISTENCE,
@@ -50,7 +50,7 @@ _REFERENCES: Mapping[str, str] = {
     # code of iRules, which has no text of a tenant
     "apiAnonymous": DATA_GROUP,
 }
-"""Attributes that refer to such objects -> the name space of these."""
+"""``{attribute that refers to such objects: name space of these objects}``."""
 _PATH = re.compile(r"/[\w./-]+")
 
 _Held = Mapping[tuple[str, str], Sequence[ObservedObject]]
@@ -60,7 +60,9 @@ _Renamed = Mapping[tuple[str, str], str]
 def with_names_beside(
     rendered: Iterable[RenderedObjects], observed: Observed, names: BigIpNames, partition: str
 ) -> list[RenderedObjects]:
-    """The load balancers with the names under which the device has, or is to get, their objects."""
+    """Return the load balancers' objects with the names, first or second, that they have on the device or should
+    get.
+    """
     held: defaultdict[tuple[str, str], list[ObservedObject]] = defaultdict(list)
     for key, seen in observed.items():
         if (space := _SPACES.get(key.type)) is not None:
@@ -69,7 +71,7 @@ def with_names_beside(
 
 
 def other_key(key: Key) -> Key | None:
-    """The key of the object that replaces this one, or that it replaces; None: the type is replaced in place."""
+    """Return the key with the other of the object's two names; None: the type is replaced in place and has one name."""
     if key.type not in _SPACES:
         return None
     first = key.name.removesuffix(BESIDE)
@@ -86,7 +88,7 @@ def _renamed(one: RenderedObjects, held: _Held, names: BigIpNames, partition: st
 
 
 def _key_beside(item: WantedObject, held: _Held, names: BigIpNames) -> Key | None:
-    """The key under the second name; None: the first name is right."""
+    """Return the key with the second name, if the object must be replaced; None: the first name is right."""
     space = _SPACES.get(item.key.type)
     if space is None or not held:
         return None
@@ -100,7 +102,7 @@ def _key_beside(item: WantedObject, held: _Held, names: BigIpNames) -> Key | Non
 
 
 def _fits(seen: ObservedObject, item: WantedObject) -> bool:
-    """Whether the object can be changed in place into the wanted one."""
+    """Whether the existing object can be changed in place into the wanted one."""
     return seen.key.type == item.key.type and all(
         canonical.has_wanted_value(name, item.attributes[name], seen.attributes) for name in item.immutables
     )
@@ -116,7 +118,7 @@ def _with_references(item: WantedObject, renamed: _Renamed) -> WantedObject:
 
 
 def _with_paths(value: Any, space: str, renamed: _Renamed) -> Any:
-    """The value of an attribute: a text with paths, or a list of references by path, or by name and partition."""
+    """Replace renamed objects in an attribute's value: a text with paths, or a list of references by path or name."""
     if isinstance(value, str):
         return _PATH.sub(lambda found: renamed.get((space, found[0]), found[0]), value)
     return [_reference(each, space, renamed) for each in value]

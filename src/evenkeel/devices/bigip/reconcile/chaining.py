@@ -1,8 +1,8 @@
-"""Load balancers that a BIG-IP cannot chain: members whose address is one that the device itself answers for. Pure.
+"""Refuses load balancers that a BIG-IP cannot chain: a member has an address that the device itself answers for. Pure.
 
 What a virtual server sends to such an address does not arrive (sapcc/octavia-f5-provider-driver, issue 97 and pull
-request 112). The API refuses these members and VIPs; an address that was allocated comes as far as here. What is new to
-the device is refused, so that of the two the one that comes later is in error; what it holds already stays as it is.
+request 112). The API refuses these members and VIPs, but not addresses that are allocated later. Of two load balancers
+in conflict, the one new to the device is refused; what the device holds already stays as it is.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -22,15 +22,16 @@ from evenkeel.devices.bigip.objects import (
 _canonical = canonical.canonical_form_of("address")
 
 _Users = Mapping[object, str]
-"""Load balancer by address in canonical form."""
+"""``{address in canonical form: load balancer that uses it}``."""
 
 
 def chaining_problems(
     services: Sequence[RenderedObjects], observed: Observed, *, complete: bool
 ) -> dict[LoadBalancerId, str]:
-    """Reasons why load balancers cannot be carried out, by id.
+    """Return ``{load balancer id: reason}`` for load balancers that cannot be carried out.
 
-    ``services``: those without another problem. ``complete``: all others' objects are removed.
+    ``services``: load balancers without another problem. ``complete``: the pass removes all other load balancers'
+    objects.
     """
     members = {one.service.load_balancer_id: list(_new_members(one, observed)) for one in services}
     vips = {one.service.load_balancer_id: list(_new_vips(one, observed)) for one in services}
@@ -83,7 +84,7 @@ def _new_vips(one: RenderedObjects, observed: Observed) -> Iterator[str]:
 
 
 def _virtual_addresses(one: RenderedObjects) -> Iterator[WantedObject]:
-    """Virtual addresses that answer: those of a standby are another device group's."""
+    """Yield the virtual addresses that answer. Those of a standby (the copy on a second device group) do not."""
     if not one.service.standby:
         yield from (item for item in one.objects if item.key.type == VIRTUAL_ADDRESS)
 

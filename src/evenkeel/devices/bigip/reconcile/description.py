@@ -1,7 +1,7 @@
 """A partition's plan in the form shown to operators. Pure.
 
-The operations are those of :mod:`evenkeel.devices.bigip.reconcile.plan`, with the attributes that differ. The contents
-of files are not part of it.
+The operations are those of :mod:`evenkeel.devices.bigip.reconcile.plan`, with the attributes that differ, but without
+contents of files.
 """
 
 from collections.abc import Collection, Container, Iterator, Mapping
@@ -34,18 +34,18 @@ _WORDS: Mapping[Verb, Literal["create", "modify", "delete"]] = {
     Verb.DELETE: "delete",
 }
 _UNMARKED = (*FILES, FORWARDING_TABLE, NODE)
-"""Types of which ours have no mark either."""
+"""Types whose objects never have a mark, not even EvenKeel's own."""
 _RECREATED = "an attribute of it cannot be changed in place; it is recreated"
 _REPLACED = "an attribute of it cannot be changed in place;"
 _IMPLIED = ("name", "partition")
-"""Attributes that the object's path shows."""
+"""Attributes left out, because the object's path shows them."""
 
 
 def describe(device: str, todo: Plan, observed: Observed, partition: str, wanted: Collection[Key] = ()) -> DevicePlan:
-    """Changes of the plan on the device.
+    """Describe the changes that the plan makes on the device.
 
-    ``wanted``: all wanted objects, for a plan of the whole partition; objects without a mark that are not among them
-    are reported as ``left``.
+    ``wanted``: all wanted objects, if the plan is for the whole partition; other objects without a mark are then
+    reported as ``left``.
     """
     made = {step.key for step in todo.operations if step.verb is Verb.CREATE}
     needed = {step.key for step in todo.operations}
@@ -63,7 +63,7 @@ def describe(device: str, todo: Plan, observed: Observed, partition: str, wanted
 
 
 def removal_in_common(key: Key) -> PlannedOperation:
-    """The removal of an object of F5's agent from /Common, which no tenant's partition has."""
+    """Describe the removal of an object of F5's agent from /Common."""
     return PlannedOperation(verb="delete", type=key.type, name=_path(key, COMMON))
 
 
@@ -77,9 +77,10 @@ def _foreign_objects(observed: Observed, wanted: Collection[Key], partition: str
 
 
 def _advice(key: Key, partition: str, later: Container[Key]) -> str:
-    """Return what an operator is advised about an object that stays; empty: nothing.
+    """Return advice to operators about an object that stays; empty: none.
 
-    That a later pass removes it, or that the load balancer of a virtual address has to be imported first.
+    It says that a later pass removes the object, or that the load balancer of a virtual address has to be imported
+    first.
     """
     if key in later:
         return " (replaced: a later pass removes it, when requests with it are over)"
@@ -111,7 +112,7 @@ def _replacement_note(step: ConfigOperation, partition: str, made: Container[Key
 
 
 def _new_members(step: ConfigOperation, partition: str) -> Iterator[PlannedOperation]:
-    """The members of a new pool, which are created together with it."""
+    """Yield the members of a new pool as operations, although the device creates them together with the pool."""
     for body in step.body.get("members", ()) if (step.verb, step.key.type) == (Verb.CREATE, POOL) else ():
         key = Key(type=MEMBER, name=name_in(body), pool=step.key.name)
         wanted = {name: value for name, value in body.items() if name not in _IMPLIED}

@@ -1,4 +1,4 @@
-"""Deletions that a later transaction has to make.
+"""Finds deletions that have to wait for a later transaction.
 
 From TMOS 13.0 a device takes a monitor for one in use in the transaction that detaches it from a pool that stays
 (f5-appsvcs-extension, issues 2, 15 and 110); a policy of a virtual server is treated alike. Both are deleted in a
@@ -28,9 +28,9 @@ _MONITOR = "monitor"
 
 
 def deleted_later(steps: Collection[ConfigOperation], observed: Observed, partition: str) -> frozenset[Key]:
-    """Keys of objects that must not be deleted in one transaction with the other steps; mostly none.
+    """Return the keys of objects that must not be deleted in the same transaction as the other steps; mostly none.
 
-    Objects that clients reach, and members, are deleted at once; so are those that are created anew.
+    Objects that clients reach, and members, are deleted at once; so are objects that are created anew.
     """
     if not _detached(steps, observed, partition):
         return frozenset()
@@ -43,7 +43,9 @@ def deleted_later(steps: Collection[ConfigOperation], observed: Observed, partit
 
 
 def _detached(steps: Collection[ConfigOperation], observed: Observed, partition: str) -> bool:
-    """Whether a deleted monitor or policy is used by a pool, member or virtual server that these steps leave."""
+    """Whether a monitor or policy that these steps delete is used now by a pool, member or virtual server that
+    stays.
+    """
     deleted = {step.key for step in steps if step.verb is Verb.DELETE}
     anew = {step.key for step in steps if step.verb is Verb.CREATE}
     found = {(_kind(key), f"/{partition}/{key.name}") for key in deleted - anew if key.type in _TYPES}
@@ -54,12 +56,14 @@ def _detached(steps: Collection[ConfigOperation], observed: Observed, partition:
 
 
 def _kind(key: Key) -> str:
-    """Monitors of all types have one namespace."""
+    """Return the namespace of a key's name: monitors of all types share one."""
     return POLICY if key.type == POLICY else _MONITOR
 
 
 def _references(seen: ObservedObject, deleted: Collection[Key]) -> Iterator[tuple[str, str]]:
-    """Kinds and full paths of the policies of a virtual server, or of the monitors of a pool and its members."""
+    """Yield kind and full path of a virtual server's policies, or of the monitors of a pool and its members, that are
+    deleted.
+    """
     if seen.key.type == VIRTUAL:
         yield from ((POLICY, canonical.full_path(each)) for each in seen.attributes.get("policies") or ())
         return

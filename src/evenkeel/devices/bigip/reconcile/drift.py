@@ -1,6 +1,6 @@
-"""Descriptions of drift that a pass found and repaired. Pure.
+"""Describes drift (changes by others on the device) that a pass found and repaired. Pure.
 
-They name objects and attributes as the device does, and never a value, because the value was written by another user.
+Descriptions name objects and attributes as the device does, and never a value, because another user wrote the value.
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,9 +41,9 @@ ALL_GONE = "nothing of it was left; put back"
 
 
 def findings(steps: Sequence[ConfigOperation], wanted: int) -> list[str]:
-    """Texts about the drift that these operations of one load balancer repair.
+    """Describe the drift that these operations of one load balancer repair, one text each.
 
-    ``wanted``: its number of objects, without members and files.
+    ``wanted``: number of the load balancer's objects, without members and files.
     """
     removed = {step.key for step in steps if step.verb is Verb.DELETE}
     made = {step.key for step in steps if step.verb is Verb.CREATE}

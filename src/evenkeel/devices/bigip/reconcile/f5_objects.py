@@ -44,7 +44,7 @@ from evenkeel.devices.bigip.objects import (
 
 _PROFILES = (*PROFILES, FTP_PROFILE)
 F5_TYPES = (POLICY, RULE, *PERSISTENCE, *_PROFILES, BANDWIDTH_POLICY)
-"""Types of the objects of F5's agent that this module finds."""
+"""Types of objects of F5's agent that this module finds."""
 _ID = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 _HTTP_PROFILE, _TCP_PROFILE = "ltm/profile/http", "ltm/profile/tcp"
 _NAMES: Mapping[str, str] = {
@@ -61,7 +61,7 @@ _NAMES: Mapping[str, str] = {
 }
 _BANDWIDTH = re.compile(r"BWC::policy\s+attach\s+(/\S+)")
 _LISTS = {"rules": "rule", "policies": "policy", "profiles": "profile", "persist": "persist"}
-"""Attributes of a virtual server that list other objects, with these objects' kind: a kind has its own names."""
+"""``{attribute of a virtual server that lists other objects: their kind}``. Names are unique within a kind."""
 _KIND = {
     POLICY: "policy",
     RULE: "rule",
@@ -85,12 +85,14 @@ def is_f5s_rule(name: str) -> bool:
 
 
 def objects_of_f5(observed: Observed, prefix: str) -> list[Key]:
-    """Objects that F5's agent made, by their names, and that do not have our mark."""
+    """Return the objects that have a name given by F5's agent and do not have EvenKeel's mark."""
     return [key for key, seen in observed.items() if seen.mark is None and is_f5s(key, prefix)]
 
 
 def unreferenced(theirs: Iterable[Key], left: Mapping[Key, Attributes], partition: str) -> list[Key]:
-    """The objects to which nothing refers that will exist. ``left``: attributes of all objects that will."""
+    """Return those of ``theirs`` to which no object that will exist refers. ``left``: attributes of all objects that
+    will exist.
+    """
     gone: set[Key] = set()
     # Persistence first: a universal one refers to an iRule, which nothing needs after it, nor what the iRule names.
     for types in (PERSISTENCE, (POLICY, RULE, *_PROFILES), (BANDWIDTH_POLICY,)):
@@ -102,7 +104,9 @@ def unreferenced(theirs: Iterable[Key], left: Mapping[Key, Attributes], partitio
 
 
 def _references(items: Iterable[tuple[Key, Attributes]]) -> Iterator[tuple[str, str]]:
-    """Kinds and paths of what virtual servers, route domains, iRules, profiles and persistence refer to."""
+    """Yield kind and path of everything that virtual servers, route domains, iRules, profiles and persistence refer
+    to.
+    """
     for key, attributes in items:
         if key.type == VIRTUAL:
             for name, kind in _LISTS.items():

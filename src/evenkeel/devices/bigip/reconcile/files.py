@@ -30,7 +30,7 @@ from evenkeel.devices.bigip.objects import (
 )
 
 Files = dict[Key, Secret | None]
-"""Files that must exist; with content if the file has to be created."""
+"""Files that must exist, by key; with the content if the file has to be created, else None."""
 _REFERRING = ("cert", "key", "chain", "caFile", "clientCertCa", "crlFile")
 
 
@@ -41,9 +41,10 @@ class WrongContent(Exception):
 def with_files(
     rendered: RenderedObjects, observed: Observed, contents: Mapping[str, CertificateContent], names: BigIpNames
 ) -> RenderedObjects:
-    """The load balancer with the files that its objects refer to.
+    """Return the load balancer with the files that its objects refer to.
 
-    With a problem instead, if contents are ``lacking`` that neither the device holds nor the batch has.
+    If neither the device nor the batch has some contents, the result has a problem and names them as ``lacking``
+    instead.
     """
     if not rendered.needs or rendered.problem:
         return rendered
@@ -77,9 +78,9 @@ def with_files(
 def _files_of(
     need: CertificateNeed, observed: Observed, content: CertificateContent | None, names: BigIpNames
 ) -> Files:
-    """Files of one certificate, authority or revocation list, with contents for the files to be created.
+    """Return the files of one certificate, authority or revocation list, with contents where files have to be created.
 
-    None if they are neither on the device nor in the batch.
+    None if neither the device nor the batch has them.
     """
     place = {
         suffix: Key(type=kind, name=names.file(need.sha256, suffix)) for suffix, kind in _PLACES[need.kind].items()
@@ -100,7 +101,7 @@ _PLACES = {
 
 
 def _texts(need: CertificateNeed, content: CertificateContent) -> dict[str, Secret]:
-    """The file contents by name suffix. Raises :class:`WrongContent`."""
+    """Return the file contents by suffix of the file's name. Raises :class:`WrongContent`."""
     if content.kind is not need.kind or content.sha256 != need.sha256:
         raise WrongContent(f"what came for a {need.kind.value.replace('_', ' ')} is something else")
     if need.kind is CertificateKind.REVOCATION_LIST:
@@ -115,12 +116,12 @@ def _texts(need: CertificateNeed, content: CertificateContent) -> dict[str, Secr
 
 
 def _concatenate(texts: Iterable[str]) -> Secret:
-    """PEM texts concatenated. They are not secret, but are kept out of logs and messages all the same."""
+    """Concatenate PEM texts. They are not secret, but are kept out of logs and messages all the same."""
     return Secret("".join(f"{text.strip()}\n" for text in texts).encode())
 
 
 def _with_chains(item: WantedObject, files: Collection[str]) -> WantedObject:
-    """The object without chains that do not exist. ``files``: names of the existing files."""
+    """Return the object without references to chain files that do not exist. ``files``: names of the existing files."""
     if item.key.type == SERVER_SSL:
         return replace(item, attributes=_chain_or_none(item.attributes, files))
     if item.key.type == CLIENT_SSL:
@@ -140,7 +141,7 @@ def _chain_or_none(attributes: Mapping[str, Any], files: Collection[str]) -> dic
 def unused_files(
     observed: Observed, rendered: Iterable[RenderedObjects], gone: Iterable[Key], partition: str, names: BigIpNames
 ) -> list[Key]:
-    """Our files to which nothing will refer. ``gone``: objects to be removed."""
+    """Find EvenKeel's files to which nothing will refer. ``gone``: objects to be removed."""
     ours = [key for key in observed if key.type in FILES and names.is_file(key.name)]
     if not ours:
         return []
@@ -155,7 +156,7 @@ def unused_files(
 
 
 def referenced_file_names(objects: Mapping[Key, Mapping[str, Any]], partition: str) -> set[str]:
-    """Names of the partition's files to which profiles refer. ``objects``: their attributes."""
+    """Return the names of the partition's files to which profiles refer. ``objects``: the attributes of all objects."""
     return {
         path.rpartition("/")[2]
         for key, attributes in objects.items()

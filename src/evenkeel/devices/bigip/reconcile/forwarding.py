@@ -1,8 +1,9 @@
-"""Virtual servers that forward what members send, where their gateway is the device: one per floating self IP. Pure.
+"""Virtual servers that forward what members send, where the members' gateway is the device: one per floating self IP.
+Pure.
 
-Each is named as the self IP, ``gw-<subnet id>``, listens on the subnet's VLAN or tunnel only, and goes with it.
-In a tenant's route domain they share a virtual address ``gw-<number>`` in its traffic group. In the common route domain
-the device makes it, unless an operator has a wildcard virtual server there already.
+Each has the name of its self IP, ``gw-<subnet id>``, listens on the subnet's VLAN or tunnel only, and is removed with
+the self IP. In a tenant's route domain they share a virtual address ``gw-<number>`` in the tenant's traffic group. In
+the common route domain the device makes the address, unless an operator has a wildcard virtual server there already.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,14 +22,16 @@ Attributes = Mapping[str, Any]
 
 
 def is_forwarder(key: Key) -> bool:
-    """Whether the name is that of a forwarder or its address; names of listeners begin with the environment and
-    ``_``.
+    """Whether the key is a forwarding virtual server's or its address's; names of listeners begin otherwise, with the
+    environment.
     """
     return key.type in (VIRTUAL, VIRTUAL_ADDRESS) and key.name.startswith(_GATEWAY) and "_" not in key.name
 
 
 def forwarders(self_ips: Mapping[Key, Attributes], partition: str, names: BigIpNames) -> Iterator[WantedObject]:
-    """Forwarding virtual servers and their addresses for these self IPs, of which only floating ones count."""
+    """Yield the forwarding virtual servers and their addresses for these self IPs; self IPs that do not float are left
+    out.
+    """
     for key, attributes in sorted(self_ips.items(), key=lambda item: item[0].name):
         mark = names.own_mark(attributes.get("description"))
         if key.type != SELF_IP or not key.name.startswith(_GATEWAY) or mark is None:
@@ -76,7 +79,7 @@ def _address(name: str, address: str, mask: str, traffic_group: str, names: BigI
 
 
 def forwarding(observed: Observed, names: BigIpNames) -> Iterator[Key]:
-    """Keys of our forwarders that exist on the device."""
+    """Yield the keys of the forwarding virtual servers and addresses that exist on the device."""
     for key, seen in observed.items():
         if is_forwarder(key) and seen.mark is not None and names.is_own_mark(seen.mark) and seen.mark.kind == KIND:
             yield key

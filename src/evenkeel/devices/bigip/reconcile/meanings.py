@@ -1,4 +1,4 @@
-"""Changes of meaning that a virtual server of F5's agent undergoes by its adoption, in words for operators. Pure.
+"""Tells operators how an adoption changes the behaviour of a virtual server of F5's agent. Pure.
 
 The differences of attributes show other profiles, persistence or rules, but not what these had been set to.
 """
@@ -25,7 +25,9 @@ Attributes = Mapping[str, Any]
 
 
 def adoption_note(key: Key, body: Attributes, observed: Observed, partition: str) -> str:
-    """Changes of meaning by a modification of an object; empty unless it is a virtual server without our mark."""
+    """Describe how the modification changes the object's behaviour; empty unless it is a virtual server without
+    EvenKeel's mark.
+    """
     seen = observed.get(key) if key.type == VIRTUAL else None
     if seen is None or seen.mark is not None:
         return ""
@@ -50,7 +52,7 @@ def _changes(seen: ObservedObject, body: Attributes, observed: Observed, partiti
 
 
 def others_irules(virtual: ObservedObject) -> list[str]:
-    """Paths of the iRules on a virtual server of F5's agent that it has not made, in their order."""
+    """Return the paths of the iRules on a virtual server of F5's agent that others (operators) made, in their order."""
     paths = map(canonical.full_path, virtual.attributes.get("rules") or ())
     return [path for path in paths if not is_f5s_rule(path.rpartition("/")[2])]
 
@@ -70,7 +72,7 @@ def _found(kind: str, path: str, observed: Observed, partition: str) -> Observed
 
 
 def _resets(policy: Any, observed: Observed) -> bool:
-    """Whether an L7 policy of the partition resets connections."""
+    """Whether the L7 policy, if it is one of the partition, resets connections."""
     seen = observed.get(Key(type=POLICY, name=canonical.full_path(policy).rpartition("/")[2]))
     rules = seen.attributes.get("rules", ()) if seen is not None else ()
     return any(action.get("reset") is True for rule in rules for action in rule.get("actions", ()))

@@ -1,9 +1,9 @@
-"""Changes of objects that load balancers of a partition share to be attached to networks, and removal of unused ones.
-Pure.
+"""Changes of objects that attach a device to networks, which a partition's load balancers share, and removal of unused
+ones.
 
-Users are not counted. Whether an object is needed follows from the partition itself: from the virtual addresses and
-pool members that exist, or will exist. So a pass over only some of a tenant's load balancers removes exactly what the
-last user leaves, and so does a pass of another agent, whatever happened before.
+Pure. Users are not counted: whether an object is needed follows from the virtual addresses and pool members that exist,
+or will exist, in the partition. So a pass over only some of a tenant's load balancers removes exactly what the last
+user leaves, and so does a pass of another agent, whatever happened before.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -39,18 +39,18 @@ from evenkeel.devices.bigip.reconcile.taking_over import default_route_key
 from evenkeel.devices.bigip.render.network.addresses import with_domain
 
 _JOINED = {ROUTE_DOMAIN: "vlans", SNAT_POOL: "members", FORWARDING_TABLE: "records"}
-"""Attributes to which each load balancer adds its part."""
+"""``{type: list attribute}``: lists of shared objects to which each load balancer adds items."""
 # The record of this address has the end points that get what is sent to all hosts.
 EVERYWHERE_RECORD = "ff:ff:ff:ff:ff:ff"
 
 Attributes = Mapping[str, Any]
 Place = tuple[int, IPv4Network | IPv6Network]
-"""A route domain and a subnet in it."""
+"""A route domain's number, and a subnet in that route domain."""
 
 
 def merge_network_objects(wanted: Iterable[WantedObject]) -> dict[Key, WantedObject]:
-    """Merge the shared objects that several load balancers need; the first decides about all attributes but
-    :data:`_JOINED`.
+    """Merge the network objects that several load balancers need; for one key, the first decides about all attributes
+    but :data:`_JOINED`.
     """
     found: dict[Key, WantedObject] = {}
     for item in wanted:
@@ -65,7 +65,9 @@ def merge_network_objects(wanted: Iterable[WantedObject]) -> dict[Key, WantedObj
 
 
 def _union_of_lists(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
-    """Both lists without duplicates; records are joined by name, and records for all hosts by their end points."""
+    """Return both lists as one without duplicates; records are joined by name, and records for all hosts by their end
+    points.
+    """
     found: dict[str, Any] = {_name_of(item): item for item in one}
     for item in other:
         name = _name_of(item)
@@ -82,7 +84,7 @@ def _name_of(item: Any) -> str:
 
 
 def beside_others(item: WantedObject, seen: ObservedObject) -> WantedObject:
-    """The wanted object, with the list items that other load balancers have in it."""
+    """Return the wanted object with the list items that other load balancers have in the existing one."""
     name = _JOINED.get(item.key.type)
     if name is not None:
         there = [_written_form(one) for one in seen.attributes.get(name) or ()]
@@ -91,7 +93,7 @@ def beside_others(item: WantedObject, seen: ObservedObject) -> WantedObject:
 
 
 def _written_form(item: Any) -> Any:
-    """A record in the form in which it is written; paths are kept."""
+    """Convert a record as a device returns it to the form in which it is written; a path stays as it is."""
     if not isinstance(item, Mapping):
         return item
     ends = item.get("endpoints")
@@ -102,7 +104,9 @@ def _written_form(item: Any) -> Any:
 
 
 def _own_subnet(key: Key, attributes: Attributes, names: BigIpNames) -> MarkedSubnet | None:
-    """The subnet of one of our self IPs; None if the self IP is not ours, or the subnet has no gateway."""
+    """Return the subnet in the mark of a self IP; None if the self IP is not EvenKeel's, or the subnet has no
+    gateway.
+    """
     mark = names.own_mark(attributes.get("description")) if key.type == SELF_IP else None
     subnet = None if mark is None else marked_subnet(mark.object_id)
     return subnet if subnet is not None and subnet.gateway else None
@@ -111,8 +115,7 @@ def _own_subnet(key: Key, attributes: Attributes, names: BigIpNames) -> MarkedSu
 def default_routes(
     left: Mapping[Key, Attributes], observed: Observed, names: BigIpNames, *, external: bool
 ) -> list[WantedObject]:
-    """For each route domain with VIPs, the route for clients and members in other networks, by a VIP's subnet's
-    gateway.
+    """Return a default route for each route domain with VIPs, by the gateway of a VIP's subnet.
 
     An existing route stays as long as its gateway is one of these. ``external``: also for the common route domain, by
     the gateway of a subnet of an external network, or of any subnet if there is none.
@@ -134,7 +137,7 @@ def default_routes(
 
 
 def _leading_out(subnets: Mapping[str, MarkedSubnet]) -> dict[str, str]:
-    """Gateways by subnet id: of external networks if there are any, else of all."""
+    """Return ``{subnet id: gateway}`` of the external networks, or of all if none is external."""
     found = {id_: each.gateway for id_, each in subnets.items() if each.external}
     return found or {id_: each.gateway for id_, each in subnets.items()}
 
@@ -161,8 +164,11 @@ def _default_route(
 def spare_addresses(
     left: Mapping[Key, Attributes], wanted: Mapping[Key, WantedObject], shared: SharedNetworks
 ) -> frozenset[str]:
-    """Paths of SNAT addresses in /Common that are in our SNAT pool, and of whose subnets nothing uses an address. Those
-    of unknown subnets stay."""
+    """Return the paths of SNAT addresses in EvenKeel's SNAT pool that are in /Common and whose subnets nothing uses any
+    more.
+
+    Addresses of unknown subnets are not returned, so they stay.
+    """
     pools = [key for key in left if key.type == SNAT_POOL]
     here = {canonical.full_path(item) for key in pools for item in left[key].get("members") or ()}
     requested = {path for key in pools if key in wanted for path in wanted[key].attributes["members"]}
@@ -181,7 +187,7 @@ def spare_addresses(
 def unused_objects(
     left: Mapping[Key, Attributes], marked: Observed, names: BigIpNames, partition: str, spare: Collection[str]
 ) -> list[Key]:
-    """Our network objects that nothing uses; objects that belong to one network alone are left out.
+    """Return EvenKeel's network objects that nothing uses; objects that belong to one network alone are left out.
 
     ``left``: attributes of all objects that will exist. ``marked``: the objects that exist now. ``spare``: result of
     :func:`spare_addresses`.
@@ -221,13 +227,13 @@ def _is_ours(key: Key, seen: ObservedObject, names: BigIpNames) -> bool:
 
 
 def _shared_addresses(pool: Attributes) -> frozenset[str]:
-    """The addresses of a SNAT pool that projects share."""
+    """Return the addresses of a SNAT pool that are in /Common, where projects share them."""
     paths = map(canonical.full_path, pool.get("members") or ())
     return frozenset(path for path in paths if path.startswith(f"/{COMMON}/"))
 
 
 def addresses_in_use(left: Mapping[Key, Attributes]) -> Iterator[tuple[int, str]]:
-    """Route domain and address of each virtual address and pool member, without wildcards."""
+    """Yield route domain and address of each virtual address and pool member, except wildcards."""
     for key, attributes in left.items():
         if key.type == VIRTUAL_ADDRESS and not is_forwarder(key):
             yield _domain_and_host(str(attributes.get("address", "")))
@@ -252,7 +258,7 @@ def _is_subnet_used(
 
 
 def _places(key: Key, left: Mapping[Key, Attributes], marked: Observed) -> list[Place]:
-    """Route domain and network of the object's subnet, from the self IPs of that subnet; empty without such a
+    """Return route domain and network of the object's subnet, read from the self IPs of that subnet; empty if it has no
     self IP.
     """
     if key.type == SELF_IP:
@@ -289,7 +295,9 @@ def _subnet_of(seen: ObservedObject) -> str:
 def shorter_lists(
     left: Mapping[Key, Attributes], gone: Collection[Key], partition: str, spare: Collection[str]
 ) -> Iterator[tuple[Key, dict[str, Any]]]:
-    """Changes that remove references to objects in ``gone`` from lists, before the objects are removed."""
+    """Yield ``(key, attributes)`` changes that take references to objects in ``gone`` out of lists, before these
+    objects are removed.
+    """
     paths = {*(f"/{partition}/{key.name}" for key in gone), *spare}
     for key, attributes in left.items():
         if key.type not in (SNAT_POOL, ROUTE_DOMAIN) or key in gone:
@@ -304,11 +312,11 @@ def shorter_lists(
 def shorter_tables(
     left: Mapping[Key, Attributes], observed: Observed, gone: Collection[Key], names: BigIpNames
 ) -> Iterator[tuple[Key, dict[str, Any]]]:
-    """Changes that remove the records of vanished hosts from forwarding tables.
+    """Yield ``(key, attributes)`` changes that remove the records of vanished hosts from forwarding tables.
 
-    A record has no mark: it is ours if it has the MAC address of one of our neighbour entries, so it is removed with
-    the last of these. An end point gets no more broadcasts when the last record that named it is removed; records that
-    an operator added stay.
+    A record has no mark: it is EvenKeel's if it has the MAC address of one of EvenKeel's neighbour entries, so it is
+    removed with the last of these. An end point gets no more broadcasts when the last record that named it is removed;
+    records that an operator added stay.
     """
     before = _macs(observed.keys(), observed, names)
     vanished = before - _macs(observed.keys() - set(gone), observed, names)
@@ -333,7 +341,7 @@ def _endpoints(records: Iterable[Attributes]) -> set[str]:
 
 
 def _without_endpoints(record: dict[str, Any], endpoints: Collection[str]) -> dict[str, Any] | None:
-    """The record without these end points, if it is the one for all hosts; None: no end point is left."""
+    """Return the record without these end points, if it is the one for all hosts; None: no end point is left."""
     if record["name"] != EVERYWHERE_RECORD or "endpoints" not in record:
         return record
     left = [one for one in record["endpoints"] if one not in endpoints]
@@ -344,8 +352,8 @@ def _without_endpoints(record: dict[str, Any], endpoints: Collection[str]) -> di
 
 
 def forget_link(observed: Observed, key: Key) -> None:
-    """Remove a deleted VLAN's or tunnel's forwarding table, and its place in the route domain, from the
-    observed state.
+    """Remove, from the observed state, a deleted VLAN's or tunnel's forwarding table and its entry in the route
+    domain.
     """
     observed.pop(Key(type=FORWARDING_TABLE, name=key.name), None)
     for other, seen in list(observed.items()):

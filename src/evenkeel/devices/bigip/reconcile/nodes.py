@@ -46,34 +46,34 @@ _MOVED = (
     "rateLimit",
     "ratio",
 )
-"""Attributes of a member that a move keeps as the device shows them; others have forms of their own."""
+"""Attributes of a member that a move copies as the device shows them; other attributes are converted."""
 _USUAL = {"monitor": ("", "default", "/Common/none"), "connectionLimit": ("", "0"), "rateLimit": ("", "0", "disabled")}
-"""Values of a node's attributes as the device makes it."""
+"""``{attribute: values}`` that a node has as the device made it."""
 
 
 def node_of(member: str) -> str:
-    """The node of a member: its name without the port."""
+    """Return the node of a member: the member's name without the port."""
     return member.rpartition("." if member.count(":") > 1 else ":")[0]
 
 
 def member_at(node: str, member: str) -> str:
-    """The name of a member at this node, with the port of another member."""
+    """Return the name of a member at this node, with the port of ``member``."""
     return endpoint(node, member[len(node_of(member)) + 1 :])
 
 
 def with_nodes(
     rendered: Iterable[RenderedObjects], observed: Observed, names: BigIpNames, others: Mapping[str, str]
 ) -> list[RenderedObjects]:
-    """The load balancers with their members at the nodes that these have, or get, on the device.
+    """Return the load balancers with each member at the node that its address has, or gets, on the device.
 
-    ``others``: paths of nodes in /Common that are not ours, by address.
+    ``others``: ``{address: path}`` of nodes in /Common that are not EvenKeel's.
     """
     found = {**others, **_nodes_in_use(observed), **_own_nodes(observed)}
     return [replace(one, objects=tuple(_with_node(item, found, names) for item in one.objects)) for one in rendered]
 
 
 def _nodes_in_use(observed: Observed) -> dict[str, str]:
-    """Paths of the nodes in /Common that the partition's members name, by address."""
+    """Return ``{address: path}`` of the nodes in /Common that the partition's members use."""
     return {
         str(_canonical(member.attributes.get("address"))): node_of(name)
         for seen in observed.values()
@@ -83,7 +83,7 @@ def _nodes_in_use(observed: Observed) -> dict[str, str]:
 
 
 def _own_nodes(observed: Observed) -> dict[str, str]:
-    """Names of the partition's nodes, by address."""
+    """Return ``{address: name}`` of the nodes in the partition."""
     return {
         str(_canonical(seen.attributes.get("address"))): key.name for key, seen in observed.items() if key.type == NODE
     }
@@ -109,8 +109,10 @@ def _at_node(member: WantedObject, found: Mapping[str, str], names: BigIpNames) 
 def removable(
     freed: Iterable[ObservedObject], used: Container[str], observed: Observed, names: BigIpNames
 ) -> list[Key]:
-    """The nodes of freed members that no other member of the partition uses: ours in /Common, and those in the
-    partition that look as the device made them. ``used``: nodes of the members that stay.
+    """Return the nodes of freed members that no other member of the partition uses: EvenKeel's nodes in /Common, and
+    nodes in the partition that are as the device made them.
+
+    ``used``: nodes of the members that stay.
     """
     found = {node_of(member.key.name): str(_canonical(member.attributes.get("address"))) for member in freed}
     nodes = (Key(type=NODE, name=name) for name in sorted(found) if name not in used)
@@ -139,11 +141,12 @@ def _as_made_by_device(node: ObservedObject | None) -> bool:
 def moves(
     observed: Observed, names: BigIpNames, project_id: ProjectId, options: BigIpOptions
 ) -> list[tuple[ConfigOperation, ...]]:
-    """For each node of the common route domain in the project's partition: operations that move its members to /Common,
-    where the options allow it. Networks that projects share have no members.
+    """Return operations, one transaction an item, that move the members of one node in the project's partition to
+    /Common.
 
-    They must be one transaction: two nodes of one address cannot exist. Nodes with members or attributes that are not
-    ours stay.
+    Only for nodes in the common route domain, and where the options allow it; networks that projects share have no
+    members. One transaction, because two nodes of one address cannot exist. Nodes with members or attributes that are
+    not EvenKeel's stay.
     """
     if project_id == COMMON_PROJECT or not options.move_nodes:
         return []
@@ -160,7 +163,7 @@ def moves(
 
 
 def _is_untouched(node: ObservedObject) -> bool:
-    """Whether the node has no limit, monitor or disabled state by hand: members elsewhere would be without that."""
+    """Whether nobody gave the node a limit, monitor or disabled state, which its members would lose by a move."""
     seen = node.attributes
     return (
         _as_made_by_device(node)
@@ -173,10 +176,11 @@ def _is_untouched(node: ObservedObject) -> bool:
 def moves_back(
     observed: Observed, names: BigIpNames, partition: str, used_elsewhere: Container[str]
 ) -> list[tuple[ConfigOperation, ...]]:
-    """For each of our nodes in /Common that members of the partition name: operations that move these to a node in the
-    partition, as F5's agent makes it. One transaction each, like :func:`moves`.
+    """Return operations, one transaction an item, that move the members of one node in /Common back to a node in the
+    partition.
 
-    ``used_elsewhere``: paths of nodes that other partitions' members name; these stay.
+    The node is one as F5's agent makes it. ``used_elsewhere``: paths of nodes that other partitions' members name;
+    these stay.
     """
     at: dict[str, list[ObservedObject]] = defaultdict(list)
     for seen in observed.values():
@@ -195,7 +199,9 @@ def moves_back(
 def _moves_to_node(
     node: Key, members: Sequence[ObservedObject], to: str, partition: str = ""
 ) -> Iterator[ConfigOperation]:
-    """Operations that move a node's members to the node ``to``, which the device makes, in the partition or by path."""
+    """Yield operations that move a node's members to the node ``to``, a path or a name in the partition, which the
+    device creates.
+    """
     for member in members:
         yield ConfigOperation(verb=Verb.DELETE, key=member.key, owner="")
     yield ConfigOperation(verb=Verb.DELETE, key=node, owner="")

@@ -75,9 +75,9 @@ UNKNOWN_OUTCOMES_MAX = 3
 
 
 class PartitionView:
-    """The cached state of one partition of one device.
+    """Cached state of one partition of one device.
 
-    ``first_guard``: commands that make the guard of a new partition, where no transaction has made it yet.
+    ``first_guard``: commands that create the guard of a new partition; empty once a transaction has created it.
     """
 
     def __init__(self, mine: Guard, *, new: bool, first_guard: tuple[Command, ...] = ()) -> None:
@@ -87,42 +87,50 @@ class PartitionView:
         self.read_at_seconds = time.monotonic()
         self.certain = new
         """Whether no other agent can have written since the last read, so that even a complete pass need not read
-        again."""
+        again.
+        """
         self.shared_subnets: dict[str, str] = {}
-        """CIDRs by id, of subnets that projects share and load balancers of the partition have used."""
+        """``{subnet id: CIDR}`` of subnets that projects share and load balancers of the partition have used."""
         self.replaced: tuple[Mapping[str, Any], ...] = ()
-        """The record of an adoption, as read last: see :mod:`evenkeel.devices.bigip.ownership.replaced`."""
+        """Record of F5's objects that an adoption replaced, as last read: see
+        :mod:`evenkeel.devices.bigip.ownership.replaced`.
+        """
         self.nodes_swept = new
-        """Whether nodes in /Common that an earlier owner did not come to remove were looked for."""
+        """Whether this agent has searched /Common for unused nodes that an earlier owner did not come to remove."""
         self.uploads_swept = new
-        """Whether uploads left by an earlier owner were removed."""
+        """Whether this agent has removed the uploads that an earlier owner left."""
 
 
 Change = tuple[int, str, str]
-"""Revision and change id of a definition, and :attr:`RenderedObjects.settings`."""
+"""Revision and change id of a definition, and :attr:`RenderedObjects.settings`, the digest of the operator's settings
+in it.
+"""
 
 
 class FirstGuardRefused(GuardLost):
-    """A new partition's first transaction was refused: take over by a transaction of its own, then apply everything."""
+    """The device refused a new partition's first transaction: take over by a transaction of its own, then apply
+    everything.
+    """
 
 
 class PassOutcome(Value):
-    """The result of a batch on one device.
-
-    It has the reasons for refused load balancers, the number of commits, and the drift that they repaired.
+    """Result of a batch on one device: reasons for refused load balancers, number of commits, and the drift
+    repaired.
     """
 
     errors: dict[LoadBalancerId, str]
     writes: int
     repaired: dict[LoadBalancerId, list[str]] = {}
     lacking: frozenset[str] = frozenset()
-    """Digests (sha256) of the contents that neither the device holds nor the batch has."""
+    """Digests (sha256) of certificate contents that neither the device nor the batch has."""
     left: frozenset[LoadBalancerId] = frozenset()
-    """Load balancers that a complete batch did not name and the device refused to remove."""
+    """Load balancers that a complete batch did not name and that the device refused to remove."""
     orphans: frozenset[LoadBalancerId] = frozenset()
-    """Load balancers that a complete batch that keeps orphans did not name."""
+    """Load balancers that a complete batch did not name and, because the batch keeps orphans, did not remove."""
     takes_nothing: bool = False
-    """Whether the device refused every commit, even one without a load balancer: no load balancer is to blame then."""
+    """Whether the device refused every commit, even one without any load balancer's objects: then no load balancer is
+    to blame.
+    """
 
 
 class Planned(Value):
@@ -130,14 +138,14 @@ class Planned(Value):
 
     observed: Observed | None
     refused: int
-    """Number of load balancers that the device has refused in this pass."""
+    """Number of load balancers that the device had refused when the plan was made."""
     nodes: Mapping[str, str] | None
-    """Paths of nodes in /Common that are not ours, by address; None: they were not read."""
+    """``{address: path}`` of nodes in /Common that are not EvenKeel's; None: they were not read."""
     plan: Plan
 
 
 class PartitionPass:
-    """One batch on one device. The caller serialises passes over one partition of a device."""
+    """One batch on one device. The caller runs passes over the same partition of a device one after the other."""
 
     def __init__(
         self,
@@ -163,7 +171,9 @@ class PartitionPass:
         self._rendered = rendered
         self._partition = names.partition(batch.project_id)
         self._folder = names.folder(batch.project_id)
-        """Folder of the objects; the guard is in the partition."""
+        """Partition of the objects; the guard is in the tenant's partition, which is another one for shared
+        networks.
+        """
         view.shared_subnets.update(subnets_of(rendered))
         self._guard = guard_of(batch.epoch, batch.session_id)
         self._view = view
@@ -171,13 +181,15 @@ class PartitionPass:
         self._uploads = uploads
         """Names of uploaded files that were not removed yet."""
         self._left = left
-        """Change at which each load balancer was left on this device, by id; kept up to date."""
+        """``{load balancer id: change}`` at which each load balancer was left on this device; kept up to date."""
         self._also = also
-        """Further commands for each transaction."""
+        """Commands added to each transaction."""
         self._sweeps = sweeps
-        """Whether unused nodes are looked for now, which reads the pools of all partitions."""
+        """Whether this pass looks for unused nodes, for which it reads the pools of all partitions."""
         self._has_peers = has_peers
-        """Whether other devices of the group get the same: a refusal by this device alone may be its own fault."""
+        """Whether other devices of the group get the same batch: a refusal by this device alone may be its own
+        fault.
+        """
         self._repaired: dict[LoadBalancerId, list[str]] = {}
         self._now = now
         self._errors: dict[LoadBalancerId, str] = {}
@@ -185,7 +197,7 @@ class PartitionPass:
         self._unknown = 0
         self._read_fully = False
         self._nodes: Mapping[str, str] | None = None
-        """Paths of nodes in /Common that are not ours, by address; None: they were not read."""
+        """``{address: path}`` of nodes in /Common that are not EvenKeel's; None: they were not read."""
         self._removed: set[Key] = set()
         """Keys of the objects that this pass removed."""
         self._planned: Planned | None = None
@@ -242,7 +254,7 @@ class PartitionPass:
     # -- read
 
     async def _safe_plan(self) -> Plan:
-        """The plan, from as few reads as are safe."""
+        """Return the plan, after as few reads as are safe."""
         if self._must_read():
             await self._read()
             return self._plan()
@@ -281,7 +293,7 @@ class PartitionPass:
         return not view.certain and (old or self._batch.complete)
 
     async def _read(self) -> None:
-        """Read everything, and check that the partition is ours."""
+        """Read everything in the partition, and check that this agent owns it."""
         # If the read fails, the previous state must not be used any more.
         self._view.observed = None
         observed, guards, subnets = await read_partition(
@@ -304,17 +316,19 @@ class PartitionPass:
         self._view.observed = {**others, **seen}
 
     async def _check_owner(self) -> None:
-        """Read the guards, and raise as :meth:`_make_sure`."""
+        """Read the guards and check that ours is the only one. Raises :class:`StaleOwner`, :class:`GuardLost`."""
         self._make_sure(await read_guards(self._device, self._partition))
 
     def _make_sure(self, guards: Guards) -> None:
-        """Raises :class:`StaleOwner` if there is a newer owner, :class:`GuardLost` unless our guard is the only one."""
+        """Raise :class:`StaleOwner` if there is a newer owner, :class:`GuardLost` unless this agent's guard is the only
+        one.
+        """
         guard.check(guards, self._partition, self._guard, self._names, self._device.host)
         if guards.held != (self._guard,):
             raise GuardLost(self._device.host, self._partition, guards.newest)
 
     def _plan(self) -> Plan:
-        """The remaining plan; refused load balancers stay as they are."""
+        """Plan what is left to do; load balancers that the device refused stay as they are."""
         observed, refused = self._view.observed or {}, len(self._errors)
         made = self._planned
         # An observed state is replaced, never modified; so are the nodes.
@@ -375,7 +389,7 @@ class PartitionPass:
                 self._view.observed = None
 
     async def _move_nodes(self) -> None:
-        """Move members from nodes in the partition to nodes that projects share."""
+        """Move members from nodes in the partition to nodes in /Common, which projects share."""
         parts = moves(self._view.observed or {}, self._names, self._batch.project_id, self._options)
         try:
             while parts:
@@ -391,9 +405,9 @@ class PartitionPass:
             self._log.warning("nodes not moved to /Common", reason=error.reason)
 
     async def _remove_unused_nodes(self) -> None:
-        """Remove our nodes in /Common that no member of any partition names.
+        """Remove EvenKeel's nodes in /Common that no member of any partition names.
 
-        Nothing is wrong if one stays: a member uses it, or the next one to do this removes it.
+        A node that stays does no harm: a member uses it, or the next agent to do this removes it.
         """
         pools = await self._device.collection(POOL, expand=True)
         named = {node_of(str(member.get("fullPath"))) for pool in pools for member in subcollection(pool, "members")}
@@ -410,7 +424,9 @@ class PartitionPass:
             self._log.info("nodes in /Common not removed", reason=error.reason)
 
     async def _remove_replaced(self) -> None:
-        """Remove what F5's agent left in /Common for this partition's listeners, if nothing refers to it any more."""
+        """Remove what F5's agent left in /Common for this partition's listeners, where nothing refers to it any
+        more.
+        """
         recorded = keys_in(self._view.replaced, self._names.prefix)
         gone, nothing_left = await find_removable(self._device, recorded)
         ending = [removal_of_record(self._partition)] if nothing_left else []
@@ -439,7 +455,9 @@ class PartitionPass:
         self._writes += 1
 
     async def _settle(self, owners: tuple[str, ...], shared: tuple[ConfigOperation, ...] = ()) -> None:
-        """Commit the operations of these owners together; if the device refuses them, each half separately."""
+        """Commit the operations of these owners together; if the device refuses them, split the owners into halves and
+        try each.
+        """
         all_steps = self._plan().operations_of(frozenset(owners))
         steps = self._first_of(all_steps)
         if not steps:
@@ -469,11 +487,11 @@ class PartitionPass:
                     await self._settle(half)
 
     def _first_of(self, steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
-        """Return the operations that go into the next transaction of a pass."""
+        """Return the operations that go into the next transaction of the pass."""
         return first_of(self._at_once(steps))
 
     def _at_once(self, steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
-        """The operations that the device takes in one transaction; the others have to follow it."""
+        """Return the operations that the device accepts in one transaction; the others have to follow in another."""
         later = deleted_later(steps, self._view.observed or {}, self._folder)
         # Where nothing is left to go first, an object of somebody else is in the way, as the device's refusal will say.
         return tuple(step for step in steps if step.key not in later) or steps
@@ -490,7 +508,7 @@ class PartitionPass:
         self._writes += 1  # it may have been committed; counting one too many is harmless
 
     async def _after_refusal(self) -> bool:
-        """Check that this agent still owns the partition. True: everything was read again."""
+        """Check, after a refusal, that this agent still owns the partition. True: the partition was read again."""
         if self._view.first_guard:  # an upload was refused, before any transaction: nobody owns the partition yet
             await self._commit_commands([])
         if not self._read_fully:
@@ -501,14 +519,16 @@ class PartitionPass:
         return await self._read_nodes()
 
     async def _read_nodes(self) -> bool:
-        """Read, once in a pass, which nodes in /Common are not ours: members have to use them. True: it was done."""
+        """Read, once in a pass, the nodes in /Common that are not EvenKeel's, because members have to use them. True:
+        read just now.
+        """
         if self._nodes is not None or not any(item.members for one in self._rendered for item in one.objects):
             return False
         self._nodes = (await read_nodes(self._device, self._names)).others
         return True
 
     async def _takes_nothing(self) -> bool:
-        """Whether the device also refuses a commit of our guard alone, after it has refused everything else.
+        """Whether the device also refuses a commit that only touches the guard, after it has refused everything else.
 
         Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`.
         """
@@ -540,7 +560,7 @@ class PartitionPass:
         self._log.info("batch committed", commands=len(commands), removed=_count(steps, Verb.DELETE))
 
     async def _commit_commands(self, commands: list[Command], revision: str = "") -> None:
-        """Commit the commands after that of the guard. Raises as :func:`commit`; :class:`FirstGuardRefused`."""
+        """Commit the commands after the command for the guard. Raises as :func:`commit`; :class:`FirstGuardRefused`."""
         first, self._view.first_guard = self._view.first_guard, ()
         touch = guard.touch_command(self._partition, self._guard, self._options.agent_host, revision)
         try:
@@ -556,7 +576,7 @@ class PartitionPass:
             raise
 
     def _note_left(self, errors: Mapping[LoadBalancerId, str]) -> None:
-        """Record the change at which each existing load balancer was left; forget removed ones."""
+        """Record the change at which each existing load balancer was left, and drop the records of removed ones."""
         if self._batch.complete:
             named = {service.load_balancer_id for service in self._batch.services}
             for gone in self._left.keys() - named:
@@ -582,7 +602,7 @@ class PartitionPass:
 
 
 def first_of(steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
-    """All steps; or, if they exceed one transaction, the first part of them.
+    """Return all steps; or, if they exceed one transaction, the first part of them.
 
     Files come before everything else, then created and modified members, deleted members last. The device drops a
     transaction that is not committed in time.
@@ -600,7 +620,7 @@ def first_of(steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
 
 
 def change_of(rendered: RenderedObjects) -> Change:
-    """The change that the objects belong to."""
+    """Return the change (revision, change id, settings) that the objects belong to."""
     return rendered.service.revision, rendered.service.change_id, rendered.settings
 
 
@@ -609,7 +629,9 @@ def _count(steps: tuple[ConfigOperation, ...], verb: Verb) -> int:
 
 
 def transaction_groups(todo: Plan, commands_max: int) -> Iterator[tuple[str, ...]]:
-    """Groups of owners whose operations fit into one transaction; an owner with too many gets a group of its own."""
+    """Yield groups of owners whose operations fit into one transaction; an owner with too many is a group of its
+    own.
+    """
     sizes = Counter(step.owner for step in todo.operations if step.owner != SHARED)
     part: list[str] = []
     filled = 0

@@ -89,7 +89,7 @@ from evenkeel.devices.bigip.reconcile.taking_over import has_route, replaced_obj
 
 NO_NODES: Mapping[str, str] = MappingProxyType({})
 SHARED = ""
-"""Owner of operations that concern several load balancers: the removal of nodes and files."""
+"""Owner of operations that concern several load balancers, such as the removal of nodes and files."""
 
 # An address or port must be free before it is used again, so listeners and their addresses are removed first; all other
 # objects are removed after the objects that referred to them were changed.
@@ -109,17 +109,19 @@ _SHORTENED = 171
 
 
 class Plan(Value):
-    """Operations in execution order; and load balancers that cannot be planned, with the reason."""
+    """Operations in execution order; and the load balancers that cannot be planned, with the reason."""
 
     operations: tuple[ConfigOperation, ...] = ()
     problems: Mapping[LoadBalancerId, str] = {}
     networks: Mapping[str, tuple[WantedObject, ...]] = {}
-    """Shared objects that a load balancer needs, by its id."""
+    """``{load balancer id: network objects}`` that the load balancer needs and may share with others."""
     observed: Observed = {}
     partition: str = ""
 
     def operations_of(self, owners: frozenset[str]) -> tuple[ConfigOperation, ...]:
-        """Operations of some owners in order; an operation for an object that several of them need appears once."""
+        """Return the operations of these owners in order; an operation for an object that several of them need appears
+        once.
+        """
         found = [one for one in self.operations if one.owner in owners and not _is_for_networks(one)]
         needs = merge_network_objects(
             item for owner in sorted(owners & self.networks.keys()) for item in self.networks[owner]
@@ -139,10 +141,10 @@ def plan(
     shared: SharedNetworks = NOTHING_SHARED,
     nodes: Mapping[str, str] = NO_NODES,
 ) -> Plan:
-    """All operations for these load balancers, or for these networks in /Common.
+    """Plan all operations for these load balancers, or for these networks in /Common.
 
-    ``complete``: also the removal of all other load balancers' objects. ``shared``: facts about networks that projects
-    share. ``nodes``: paths of nodes in /Common that are not ours, by address.
+    ``complete``: also remove all other load balancers' objects. ``shared``: facts about networks that projects share.
+    ``nodes``: ``{address: path}`` of nodes in /Common that are not EvenKeel's.
     """
     there = under_their_names(with_nodes(rendered, observed, names, nodes), observed, names, partition)
     services = tuple(with_names_beside(there, observed, names, partition))
@@ -195,25 +197,25 @@ def _order(step: ConfigOperation) -> tuple[int, str, str, str]:
 
 
 def is_of_networks(key: Key) -> bool:
-    """Whether load balancers share the object to be attached to networks."""
+    """Whether the object attaches the device to a network, so that several load balancers may share it."""
     return key.type in NETWORK_TYPES or is_forwarder(key)
 
 
 def is_planned_again(key: Key) -> bool:
-    """Whether a shared removal is computed anew after all load balancers were settled: one that was refused may still
-    refer to the object.
+    """Whether the removal of a shared object is planned again after all load balancers were settled, because a load
+    balancer that the device refused may still refer to the object.
     """
     return is_of_networks(key) or key.type in F5_TYPES
 
 
 def _is_for_networks(step: ConfigOperation) -> bool:
-    """Whether the operation creates or changes an object that its owner shares with others."""
+    """Whether the operation creates or changes a network object that its owner shares with other load balancers."""
     removes = step.verb is Verb.DELETE and step.rank != _REPLACED
     return step.key.type in NETWORK_TYPES and step.owner != SHARED and not removes
 
 
 def _attach(needs: Mapping[Key, WantedObject], observed: Observed, partition: str) -> Iterator[ConfigOperation]:
-    """Operations that add to shared objects what these load balancers need; others' items in them stay."""
+    """Yield operations that add to shared objects what these load balancers need; others' items in them stay."""
     for item in needs.values():
         seen = observed.get(item.key)
         if seen is None and item.key.type == FORWARDING_TABLE:  # it comes with the tunnel
@@ -230,7 +232,7 @@ def _replaced(
     partition: str,
     names: BigIpNames,
 ) -> Iterator[ConfigOperation]:
-    """Operations that remove objects of F5's agent from an adopted partition once nothing refers to them."""
+    """Yield operations that remove objects of F5's agent from an adopted partition once nothing refers to them."""
     theirs = objects_of_f5(observed, names.prefix) if partition != COMMON else []
     if theirs:
         left = remaining_attributes(observed, wanted, gone)
@@ -245,7 +247,7 @@ def _detach(
     names: BigIpNames,
     shared: SharedNetworks,
 ) -> Iterator[ConfigOperation]:
-    """Operations that remove shared objects without users, and operations for default routes."""
+    """Yield operations that remove shared objects without users, and operations for default routes."""
     if not any(key.type in NETWORK_TYPES for key in (*observed, *wanted)):
         return
     kept = {key: beside_others(item, observed[key]) if key in observed else item for key, item in wanted.items()}
@@ -282,7 +284,9 @@ def _detach(
 def remaining_attributes(
     observed: Observed, wanted: Mapping[Key, WantedObject], gone: Collection[Key]
 ) -> dict[Key, Mapping[str, Any]]:
-    """Attributes of all objects that will exist; those of pools have their members' addresses."""
+    """Return ``{key: attributes}`` of all objects that will exist; the attributes of pools include their members'
+    addresses.
+    """
     found: dict[Key, Mapping[str, Any]] = {}
     for key, seen in observed.items():
         if key not in gone and key not in wanted:
@@ -319,13 +323,15 @@ def _foreign_object_problem(
 
 
 def _own_load_balancer_id(seen: ObservedObject, names: BigIpNames) -> str:
-    """Id of the load balancer that one of our objects belongs to; empty if the object is not ours."""
+    """Return the id of the load balancer that the object belongs to; empty if the object is not this device group's."""
     mark = seen.mark
     return mark.load_balancer_id if mark and names.is_own_mark(mark) else ""
 
 
 def _operations_for(item: WantedObject, seen: ObservedObject | None, partition: str) -> Iterator[ConfigOperation]:
-    """Operations that bring one object, and its members, to the wanted state."""
+    """Yield operations that bring one object, and its members, to the wanted state. ``seen`` None: the object is
+    absent.
+    """
     if seen is None:
         yield _create(item, partition)
         return
@@ -356,7 +362,7 @@ def _create(item: WantedObject, partition: str) -> ConfigOperation:
 
 
 def _body(item: WantedObject, partition: str) -> dict[str, Any]:
-    """The body to create the object with, without empty attributes."""
+    """Return the body of the request that creates the object, without empty attributes."""
     body: dict[str, Any] = {**place_of(item.key.name, partition)}
     body.update((name, value) for name, value in item.attributes.items() if value not in ("", []))
     if item.members:
@@ -367,7 +373,7 @@ def _body(item: WantedObject, partition: str) -> dict[str, Any]:
 def _missing_files(
     observed: Observed, rendered: Iterable[RenderedObjects], partition: str
 ) -> Iterator[ConfigOperation]:
-    """Operations that create missing files, for each load balancer that needs them."""
+    """Yield operations that create missing files, once for each load balancer that needs them."""
     for one in rendered:
         for item in one.objects:
             if item.key.type in FILES and item.key not in observed:
@@ -405,7 +411,7 @@ def _unused_nodes(
 
 
 def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> bool:
-    """Whether the file, or the node in the partition, that this operation removes still exists and is unused."""
+    """Whether the file, or node in the partition, that this operation would remove still exists and is still unused."""
     if step.key not in observed:
         return False
     if is_planned_again(step.key):
@@ -422,7 +428,7 @@ def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> b
 
 
 def state_after(observed: Observed, operations: Iterable[ConfigOperation]) -> Observed:
-    """The state after the operations were committed. ``observed`` is not modified."""
+    """Return the state after the operations were committed, as a copy: ``observed`` is not modified."""
     result = dict(observed)
     for step in operations:
         if step.key.type == MEMBER:

@@ -1,9 +1,9 @@
-"""Objects of F5's agent in an adopted partition: the ones that ours take over under their names, and the replaced ones.
-Pure.
+"""Objects of F5's agent in an adopted partition: which of them EvenKeel keeps under their names, and which are
+replaced.
 
-An adoption stores nothing. A wanted object whose name does not exist is matched to the object with the same number or
-address that F5's agent created, or that has had our mark since; so each pass finds the same matches, whichever agent
-ran the earlier ones. Objects of other names are never matched: an operator may have created them.
+Pure. An adoption stores nothing. A wanted object whose name does not exist is matched to the object with the same
+number or address that F5's agent created, or that has had EvenKeel's mark since; so each pass finds the same matches,
+whichever agent ran the earlier ones. Objects of other names are never matched: an operator may have created them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,12 +37,14 @@ from evenkeel.devices.bigip.objects import (
 )
 
 _SAME = {ROUTE_DOMAIN: "id", SELF_IP: "address", SNAT_ADDRESS: "address"} | dict.fromkeys(NEIGHBOURS, "ipAddress")
-"""Attribute by which two objects of a type are the same; a device has no two objects with the same value."""
+"""``{type: attribute}`` whose value identifies an object: a device has no two objects of the type with the same
+value.
+"""
 _UNLIMITED = ("", "0", "disabled")
-"""Forms of no limit of a virtual server's connections per second."""
+"""Values by which a virtual server has no limit of connections per second."""
 _BESIDE = "-evenkeel"
 _PATHS = ("vlan", "vlans", "members")
-"""Attributes that name other objects of networks."""
+"""Attributes that refer to other network objects."""
 
 Attributes = Mapping[str, Any]
 Found = Mapping[tuple[str, object], ObservedObject]
@@ -51,8 +53,8 @@ Found = Mapping[tuple[str, object], ObservedObject]
 def under_their_names(
     rendered: Iterable[RenderedObjects], observed: Observed, names: BigIpNames, partition: str
 ) -> list[RenderedObjects]:
-    """The load balancers with the names that their network objects have on the device, and with differing
-    attributes.
+    """Return the load balancers with the names that their network objects have on the device, and with attributes to
+    match.
     """
     services = [
         replace(one, objects=tuple(_without_f5s_limits(item, observed) for item in one.objects)) for one in rendered
@@ -73,12 +75,12 @@ def under_their_names(
 
 
 def _without_f5s_limits(item: WantedObject, observed: Observed) -> WantedObject:
-    """The virtual server without a restriction to VLANs and without limits of rate and bandwidth, if F5's agent gave it
-    any.
+    """Return the virtual server without the restriction to VLANs and the limits of rate and bandwidth that F5's agent
+    gave it.
 
-    F5's agent had virtual servers listen on the VLAN of their VIP only, which so could not be removed before them; ours
-    listen everywhere in their route domain. No attribute of the API stands for its other limits. This is done once:
-    what an operator sets later stays.
+    F5's agent had virtual servers listen only on the VLAN of their VIP, which could not be removed before them;
+    EvenKeel's listen everywhere in their route domain. No attribute of the API stands for F5's limits. Limits are
+    removed only at the adoption: what an operator sets later stays.
     """
     seen = observed.get(item.key) if item.key.type == VIRTUAL else None
     if seen is None or seen.mark is not None:
@@ -133,9 +135,9 @@ def _with_paths(value: Any, paths: Mapping[str, str]) -> Any:
 def _key_on_device(
     item: WantedObject, found: Found, observed: Observed, names: BigIpNames, partition: str
 ) -> Key | None:
-    """Key under which the device has, or is to get, the wanted object; None: its own.
+    """Return the key under which the device has, or should get, the wanted object; None: the object's own key.
 
-    If another address still has the own name, the result is a name beside it.
+    If another address still has the object's own name, the result is a second name.
     """
     own = observed.get(item.key)
     if own is not None and not _is_in_the_way(item, own, partition):
@@ -153,14 +155,16 @@ def _key_on_device(
 
 
 def _is_in_the_way(item: WantedObject, seen: ObservedObject, partition: str) -> bool:
-    """Whether F5's agent gave our name to another address, which is removed after ours has taken its place."""
+    """Whether F5's agent gave the wanted object's name to another address, which is removed after EvenKeel's object
+    exists.
+    """
     if item.key.type not in (SELF_IP, SNAT_ADDRESS) or seen.mark is not None or not _is_its(seen, item, partition):
         return False
     return not canonical.has_wanted_value("address", item.attributes["address"], seen.attributes)
 
 
 def _is_its(seen: ObservedObject, item: WantedObject, partition: str) -> bool:
-    """Whether F5's agent gave an object this name."""
+    """Whether F5's agent named the observed object, by its rules for objects of the wanted object's type and subnet."""
     if item.key.type == ROUTE_DOMAIN:
         return f5_agent.is_route_domain(seen.key.name, partition)
     if item.key.type in NEIGHBOURS:
@@ -177,8 +181,8 @@ def _subnet_of(item: WantedObject) -> str:
 
 
 def _profile(item: WantedObject, seen: ObservedObject | None, names: BigIpNames) -> str | None:
-    """Path of the tunnel's profile if it is the one of the same name in /Common: a tunnel's profile cannot be
-    changed.
+    """Return the path of the tunnel's profile if that is the one of the same name in /Common: a tunnel's profile cannot
+    be changed.
     """
     if item.key.type != TUNNEL or seen is None or not (seen.mark is None or names.is_own_mark(seen.mark)):
         return None
@@ -187,9 +191,9 @@ def _profile(item: WantedObject, seen: ObservedObject | None, names: BigIpNames)
 
 
 def adoption_obstacle(rendered: Iterable[RenderedObjects], observed: Observed, partition: str) -> str:
-    """Reason why the partition cannot be adopted; empty if there is none.
+    """Return the reason why the partition cannot be adopted; empty if there is none.
 
-    It names an object of networks that would have to be recreated, under traffic.
+    The reason names a network object that would have to be recreated, under traffic.
     """
     for item in (item for one in rendered for item in one.networks):
         seen = observed.get(item.key)
@@ -209,7 +213,7 @@ def adoption_obstacle(rendered: Iterable[RenderedObjects], observed: Observed, p
 def replaced_objects(
     left: Mapping[Key, Attributes], wanted: Mapping[Key, WantedObject], observed: Observed, partition: str
 ) -> list[Key]:
-    """Objects of F5's agent that ours replace, or have replaced, and nothing refers to.
+    """Return the objects of F5's agent that EvenKeel's replace, or have replaced, and to which nothing refers.
 
     ``left``: attributes of all objects that will exist; ``wanted``: the objects wanted now.
     """
@@ -237,18 +241,19 @@ def _is_foreign_vip(key: Key, observed: Observed) -> bool:
 
 
 def _subnet_ids(wanted: Mapping[Key, WantedObject]) -> set[str]:
-    """Ids of the subnets of which devices are to have addresses."""
+    """Return the ids of the subnets in which devices should have addresses."""
     return {_subnet_of(item) for key, item in wanted.items() if key.type in (SELF_IP, SNAT_ADDRESS)} - {""}
 
 
 def _pools_in_use(observed: Observed) -> set[str]:
-    """SNAT pools of the virtual servers that exist."""
+    """Return the paths of the SNAT pools that existing virtual servers use."""
     return {_pool_of(seen.attributes) for key, seen in observed.items() if key.type == VIRTUAL}
 
 
 def replaced_later(observed: Observed, partition: str) -> set[Key]:
-    """SNAT pools of F5's agent that virtual servers use now, and their addresses. A pass that gives the virtual servers
-    another pool leaves them.
+    """Return the SNAT pools of F5's agent that virtual servers use now, and their addresses.
+
+    The pass that gives the virtual servers another pool does not remove them; a later pass does.
     """
     in_use = _pools_in_use(observed)
     pools = [
@@ -279,8 +284,10 @@ def _replaced_snat(
     theirs: Iterable[Key],
     partition: str,
 ) -> Iterator[Key]:
-    """SNAT pools and addresses of F5's agent that ours replace; an address stays as long as an unchanged pool
-    has it, and a pool until a pass after the one that gives its virtual servers another: requests may be on their way.
+    """Yield SNAT pools and addresses of F5's agent that EvenKeel's replace.
+
+    An address stays as long as an unchanged pool has it. A pool stays until a pass after the one that gives its virtual
+    servers another pool: requests may be on their way.
     """
     subnet_ids = _subnet_ids(wanted)
     used = {_pool_of(attributes) for key, attributes in left.items() if key.type == VIRTUAL}
@@ -306,7 +313,7 @@ def _replaced_snat(
 
 
 def _is_address(key: Key) -> bool:
-    """Whether it is a SNAT address that a device created for a member of a pool."""
+    """Whether the key is a SNAT address that a device created for a member of a pool."""
     try:
         return key.type == SNAT_ADDRESS and bool(ip_address(key.name.partition("%")[0]))
     except ValueError:
@@ -314,7 +321,7 @@ def _is_address(key: Key) -> bool:
 
 
 def _is_pool(name: str, partition: str) -> bool:
-    """Whether F5's agent calls the SNAT pool of a tenant, or since 9.8 of a load balancer, so."""
+    """Whether F5's agent gives this name to the SNAT pool of a tenant, or since 9.8 of a load balancer."""
     return name == partition or f5_agent.is_of_one_object(name, partition)
 
 
@@ -324,7 +331,8 @@ def _pool_of(virtual: Attributes) -> str:
 
 
 def default_route_key(destination: str, number: int, observed: Observed, names: BigIpNames) -> Key:
-    """Key of the default route of a route domain: as F5's agent named it, if it made the route that the device has.
+    """Return the key of a route domain's default route: with F5's name, if F5's agent made the route that the device
+    has.
 
     In the common route domain nothing is adopted.
     """
@@ -335,7 +343,7 @@ def default_route_key(destination: str, number: int, observed: Observed, names: 
 
 
 def has_route(item: WantedObject, observed: Observed) -> bool:
-    """Whether a foreign route for the same destination and route domain exists under another name."""
+    """Whether a route of another program, with another name, exists for the same destination and route domain."""
     return any(
         seen.mark is None and key != item.key and _destination(seen.attributes) == _destination(item.attributes)
         for key, seen in observed.items()

@@ -1,1 +1,1 @@
-"""Service definitions to wanted objects. Pure."""
+"""Converts service definitions to the BIG-IP objects that should exist. Pure."""

@@ -1,7 +1,7 @@
-"""The addresses of a load balancer: a virtual address each. Pure.
+"""Addresses of a load balancer: one virtual address for each. Pure.
 
-The VIP's objects are named after the LBaaS object alone. Those of an additional VIP also have a digest of the address
-in name and mark, so that they stay the same objects when other VIPs come and go.
+Names of the VIP's objects have the id of the LBaaS object alone. Objects of an additional VIP also have a digest of the
+address in name and mark, so that they stay the same objects when other VIPs come and go.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _DIGEST_DIGITS = 12
 class VirtualIp(Value):
     """One address that a load balancer listens on, in canonical form and with its route domain.
 
-    ``digest`` distinguishes additional VIPs; empty for the VIP.
+    ``digest`` tells additional VIPs apart; empty for the VIP itself.
     """
 
     address: str
@@ -33,22 +33,22 @@ class VirtualIp(Value):
 
     @property
     def mask(self) -> str:
-        """Netmask of a single address."""
+        """Return the netmask of a single address."""
         return IPV6_MASK if self.version == 6 else IPV4_MASK
 
     def object_name(self, object_id: str, names: BigIpNames) -> str:
-        """The name of the object that implements ``object_id`` at this address."""
+        """Return the name of the object that implements ``object_id`` at this address."""
         return names.helper(f"vip-{self.digest}", object_id) if self.digest else names.object_name(object_id)
 
     def mark_kind(self, kind: str) -> str:
-        """Return the kind that the mark of an object at this address names: ``kind``, for an additional VIP with its
+        """Return the kind for the mark of an object at this address: ``kind``, for an additional VIP with its
         digest.
         """
         return f"{kind}-{self.digest}" if self.digest else kind
 
 
 def virtual_ips(service: ServiceDefinition) -> tuple[VirtualIp, ...]:
-    """The VIP and the additional VIPs. Raises :class:`Unrenderable`."""
+    """Return the VIP and the additional VIPs of a load balancer. Raises :class:`Unrenderable`."""
     return (
         VirtualIp(address=_canonical("vip_address", service.vip.address)),
         *(
@@ -66,7 +66,9 @@ def _canonical(field: str, address: str) -> str:
 
 
 def virtual_address(service: ServiceDefinition, vip: VirtualIp, names: BigIpNames) -> WantedObject:
-    """The virtual address of one VIP. A standby's neither answers ARP (NDP) nor accepts connections."""
+    """Build the virtual address of one VIP. The virtual address of a standby (the copy on a second device group)
+    neither answers ARP (NDP) nor accepts connections.
+    """
     traffic_group = names.traffic_group(service.project_id)
     return WantedObject(
         key=Key(type=VIRTUAL_ADDRESS, name=vip.object_name(service.load_balancer_id, names)),
@@ -87,7 +89,9 @@ def virtual_address(service: ServiceDefinition, vip: VirtualIp, names: BigIpName
 
 
 def check_addresses(service: ServiceDefinition, rules: AddressRules) -> None:
-    """Raises :class:`Unrenderable` for addresses that load balancers must not have, send to or check."""
+    """Raise :class:`Unrenderable` if the load balancer has, sends to or checks an address that load balancers must not
+    use.
+    """
     for field, vip in (("vip_address", service.vip), *(("additional_vips", one) for one in service.additional_vips)):
         if problem := rules.vip_problem(vip.address):
             raise Unrenderable(f"{field} {vip.address!r}: {ALLOWED_WORDS} is allowed; {problem}")

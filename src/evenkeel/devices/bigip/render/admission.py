@@ -1,6 +1,7 @@
-"""Clients that a listener admits: a data group of networks, and the part of its iRule that refuses all others. Pure.
+"""Which clients a listener admits: a data group of networks, and the part of its iRule that refuses all other clients.
+Pure.
 
-TCP clients are reset; datagrams of others are dropped without an answer.
+TCP clients are reset; datagrams of other clients are dropped without an answer.
 """
 
 from collections.abc import Iterator
@@ -17,14 +18,15 @@ KIND = "cidrs"
 
 
 def admitted_networks(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
-    """The data group of ``allowed_cidrs``, if the listener has any. Raises :class:`Unrenderable`."""
+    """Build the data group of ``allowed_cidrs``; empty if the listener has none. Raises :class:`Unrenderable`."""
     if not listener.allowed_cidrs:
         return []
     return [network_group(service, KIND, listener.id, allowed_networks(listener), names)]
 
 
 def refusal_part(group_path: str, *, unless_found: bool, word: str = "reject") -> RulePart:
-    """Part of an iRule that refuses clients whose address is in a data group of networks, or is not.
+    """Build the part of an iRule that refuses clients whose address is in a data group, or with ``unless_found`` is
+    not.
 
     ``word``: the iRule command that refuses them.
     """
@@ -35,7 +37,9 @@ def refusal_part(group_path: str, *, unless_found: bool, word: str = "reject") -
 
 
 def admission_parts(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> Iterator[RulePart]:
-    """Part of the iRule that refuses clients of networks other than ``allowed_cidrs``."""
+    """Yield the part of the iRule that refuses clients outside of ``allowed_cidrs``; nothing if the listener has
+    none.
+    """
     if not listener.allowed_cidrs:
         return
     word = "drop" if listener.protocol in DATAGRAM_PROTOCOLS else "reject"

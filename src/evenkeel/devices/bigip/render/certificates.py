@@ -1,4 +1,4 @@
-"""The files that a load balancer's certificate references become, as paths on the device. Pure.
+"""The device's files, by path, for the certificate references of a load balancer. Pure.
 
 A file is named by the sha256 of its content: a renewed certificate is another file, load balancers can share a file,
 and a profile's file path identifies the content.
@@ -18,16 +18,18 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class CertificatePaths(Value):
-    """Paths of a certificate, its key and its intermediates."""
+    """Paths on the device of a certificate, its key and its intermediates."""
 
     certificate: str
     key: str
     chain: str
-    """Path of the intermediates. The file may not exist: only the content or the device shows whether there are any."""
+    """Path of the intermediates. The file may not exist: only the content, or the device, shows whether there are
+    any.
+    """
 
 
 class References:
-    """The certificate references of one load balancer; it records the contents that were requested."""
+    """Certificate references of one load balancer; records which contents the renderer requested."""
 
     def __init__(self, service: ServiceDefinition, names: BigIpNames) -> None:
         self._known = {(each.reference, each.kind): each for each in service.certificates}
@@ -37,19 +39,20 @@ class References:
 
     @property
     def needs(self) -> tuple[CertificateNeed, ...]:
-        """All contents that were requested, in order."""
+        """Return all contents that were requested, in order."""
         return tuple(self._needs)
 
     def certificate(self, what: str, reference: str) -> CertificatePaths:
-        """The files of a certificate. ``what``: the object, for messages. Raises :class:`Unrenderable`, as do the other
-        methods."""
+        """Return the files of a certificate. ``what``: the object, for messages. Raises :class:`Unrenderable`, as do
+        the other methods.
+        """
         sha256 = self._required_sha256(what, reference, CertificateKind.CERTIFICATE)
         return CertificatePaths(
             certificate=self._path(sha256, CERTIFICATE), key=self._path(sha256, KEY), chain=self._path(sha256, CHAIN)
         )
 
     def group_by_names(self, references: Iterable[str]) -> list[list[str]]:
-        """Certificates grouped by equal names with keys of different types, each group in order."""
+        """Group certificates with equal names and keys of different types, each group in order."""
         groups: list[list[str]] = []
         open_groups: dict[str, tuple[list[str], set[str]]] = {}
         for reference in references:
@@ -66,11 +69,11 @@ class References:
         return groups
 
     def authority(self, what: str, reference: str) -> str:
-        """The file of CA certificates."""
+        """Return the path of the file of CA certificates."""
         return self._path(self._required_sha256(what, reference, CertificateKind.AUTHORITY), AUTHORITY)
 
     def revocation_list(self, what: str, reference: str) -> str:
-        """The file of a certificate revocation list."""
+        """Return the path of the file of a certificate revocation list."""
         return self._path(self._required_sha256(what, reference, CertificateKind.REVOCATION_LIST), REVOCATION)
 
     def _required_sha256(self, what: str, reference: str, kind: CertificateKind) -> str:

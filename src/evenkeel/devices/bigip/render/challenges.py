@@ -38,8 +38,9 @@ _CODE = f"""\
 def own_virtual_servers(
     service: ServiceDefinition, vips: Sequence[VirtualIp], names: BigIpNames
 ) -> tuple[list[WantedObject], list[WantedObject]]:
-    """The virtual servers that only answer challenges, after what they need, if the load balancer needs any. Raises
-    :class:`Unrenderable`.
+    """Build the virtual servers that only answer challenges, and the objects they need; both empty if there is no need.
+
+    The result is (objects needed, virtual servers). Raises :class:`Unrenderable`.
     """
     listener = own_listener(service)
     if listener is None:
@@ -54,13 +55,15 @@ def own_virtual_servers(
 
 
 def challenge_objects(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
-    """The data group of the challenges, if the listener answers any. Raises :class:`Unrenderable`."""
+    """Build the data group of the challenges; empty if the listener answers none. Raises :class:`Unrenderable`."""
     paths = answered_paths(service, listener)
     return [data_group(service, KIND, listener.id, paths, names)] if paths else []
 
 
 def challenge_parts(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[RulePart]:
-    """The part of the iRule that answers challenges, if the listener answers any. Raises :class:`Unrenderable`."""
+    """Build the part of the iRule that answers challenges; empty if the listener answers none. Raises
+    :class:`Unrenderable`.
+    """
     if not answered_paths(service, listener):
         return []
     code = _CODE.replace("@GROUP@", data_group_path(service, KIND, listener.id, names))

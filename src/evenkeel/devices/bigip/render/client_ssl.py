@@ -32,7 +32,7 @@ from evenkeel.devices.errors import Unrenderable
 DEFAULT_PARENT = "/Common/clientssl"
 HTTP2 = "/Common/http2"
 HTTP2_CIPHER = "ECDHE-RSA-AES128-GCM-SHA256"
-"""The cipher that a virtual server must offer unless its http2 profile disables the check (ID 516327)."""
+"""Cipher that a virtual server must offer, unless its http2 profile disables the device's check (ID 516327)."""
 PEER_MODES = {"NONE": "ignore", "OPTIONAL": "request", "MANDATORY": "require"}
 _REFERENCE_DIGITS = 20
 
@@ -40,7 +40,9 @@ _REFERENCE_DIGITS = 20
 def client_ssl_profiles(
     service: ServiceDefinition, listener: ServiceListener, names: BigIpNames, references: References, parent: str
 ) -> list[WantedObject]:
-    """One client-ssl profile per certificate, the default one first. Raises :class:`Unrenderable`."""
+    """Build one client-ssl profile per certificate, the default one first. ``parent``: path of the profile they inherit
+    from. Raises :class:`Unrenderable`.
+    """
     if listener.protocol != TLS_PROTOCOL:
         return []
     shared = {
@@ -70,7 +72,9 @@ def client_ssl_profiles(
 
 
 def http2_profiles(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
-    """The http2 profile of a listener that offers HTTP/2 without the cipher that a device requires for it."""
+    """Build the http2 profile for a listener that offers HTTP/2 without :data:`HTTP2_CIPHER`; empty for other
+    listeners.
+    """
     # A listener without ciphers of its own offers the device's default ones, which have this cipher.
     if not speaks_http2(listener) or HTTP2_CIPHER in (listener.tls_ciphers or HTTP2_CIPHER).split(":"):
         return []
@@ -94,7 +98,7 @@ def speaks_http2(listener: ServiceListener) -> bool:
 
 
 def certificate_references(listener: ServiceListener) -> tuple[str, ...]:
-    """The listener's certificate references, the default one first, without duplicates."""
+    """Return the listener's certificate references, the default one first, without duplicates."""
     first = (listener.default_tls_container_ref,) if listener.default_tls_container_ref else ()
     found = tuple(dict.fromkeys((*first, *listener.sni_container_refs)))
     if not found:

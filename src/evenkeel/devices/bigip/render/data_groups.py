@@ -11,12 +11,12 @@ _SAFE = "/:._-~"
 
 
 def encode_record(text: str) -> str:
-    """The text percent-encoded, so that no character is special in a record, wherever it is stored or shown."""
+    """Percent-encode the text, so that no character is special in a record, wherever it is stored or shown."""
     return quote(text, safe=_SAFE)
 
 
 def data_group_path(service: ServiceDefinition, kind: str, object_id: str, names: BigIpNames) -> str:
-    """Full path of :func:`data_group`, by which iRules name it."""
+    """Return the full path of the group that :func:`data_group` builds, by which iRules name it."""
     return f"/{names.partition(service.project_id)}/{names.helper(kind, object_id)}"
 
 
@@ -29,8 +29,8 @@ def data_group(
     *,
     type_: str = "string",
 ) -> WantedObject:
-    """The data group of one listener or pool. ``kind`` is part of its name and mark; ``records``: data by name, in
-    order.
+    """Build the data group of one listener or pool. ``kind`` is part of its name and mark; ``records``: ``{name:
+    data}`` in order.
     """
     return WantedObject(
         key=Key(type=DATA_GROUP, name=names.helper(kind, object_id)),
@@ -47,5 +47,5 @@ def data_group(
 def network_group(
     service: ServiceDefinition, kind: str, object_id: str, networks: Iterable[str], names: BigIpNames
 ) -> WantedObject:
-    """The data group that holds the networks, in canonical form and sorted."""
+    """Build a data group of networks, in canonical form and sorted."""
     return data_group(service, kind, object_id, dict.fromkeys(networks, ""), names, type_="ip")

@@ -34,14 +34,14 @@ _BUILT_IN = {
     "/Common/oneconnect": _ONE_CONNECT,
     "/Common/httpcompression": COMPRESSION_PROFILE,
 }
-"""Types of the built-in profiles that listeners have."""
+"""``{path of a built-in profile that listeners use: its type}``."""
 _TCP_BASED = ("HTTP", "TCP", "HTTPS", TLS_PROTOCOL)
 # A listener with the API's default time-outs, which count as not set.
 _USUAL = ServiceListener(id="", protocol="TCP", protocol_port=1)
 
 
 class _Setting(NamedTuple):
-    """The value of a tag, and the definition that it comes from."""
+    """Value of a tag, and the definition that it comes from."""
 
     definition: Definition
     paths: tuple[str, ...]
@@ -52,8 +52,10 @@ class _Setting(NamedTuple):
 
 
 def settings_of(names: Sequence[str], known: Definitions) -> dict[str, _Setting]:
-    """By tag, the setting of the first of these services that has it; optional names without a definition do not
-    count. Raises :class:`Unrenderable` for an unusable one.
+    """Return ``{tag: setting}``, from the first of these services that has the tag; optional names without a definition
+    do not count.
+
+    Raises :class:`Unrenderable` for an unusable service.
     """
     found: dict[str, _Setting] = {}
     for definition in chosen_definitions(names, known):
@@ -63,7 +65,7 @@ def settings_of(names: Sequence[str], known: Definitions) -> dict[str, _Setting]
 
 
 class _Virtual:
-    """A virtual server while enhanced services are applied to it."""
+    """A virtual server while enhanced services change it."""
 
     def __init__(
         self,
@@ -82,12 +84,12 @@ class _Virtual:
         self.profiles: list[dict[str, str]] = [dict(one) for one in virtual.attributes["profiles"]]
         theirs = (one["name"] for one in self.profiles if one["context"] == "serverside")
         self.encrypts_again = any(self.type_of(name) != _TCP for name in theirs)
-        """Whether connections to members use TLS by the settings of a pool."""
+        """Whether connections to members use TLS because of a pool's settings."""
 
     # -- profiles
 
     def type_of(self, path: str) -> str:
-        """Type of one of the listener's profiles; empty: a type that enhanced services do not change."""
+        """Return the type of one of the listener's profiles; empty: a type that enhanced services do not change."""
         types = {f"/{self.partition}/{item.key.name}": item.key.type for item in self.own}
         return types.get(path) or _BUILT_IN.get(path, "")
 
@@ -98,7 +100,7 @@ class _Virtual:
         return next((item for item in self.own if item.key.type == type_), None)
 
     def remove(self, type_: str) -> None:
-        """Remove the profiles of this type, and the listener's own objects of it."""
+        """Remove the virtual server's profiles of this type, and the listener's own profile objects of this type."""
         self.profiles = [one for one in self.profiles if self.type_of(one["name"]) != type_]
         self.own = [item for item in self.own if item.key.type != type_]
 
@@ -106,9 +108,9 @@ class _Virtual:
         self.profiles.append({"name": path, "context": context})
 
     def derive(self, type_: str, parent: str, attributes: Mapping[str, Any] | None = None) -> None:
-        """Have the listener's own profile of this type inherit from another parent.
+        """Make the listener's own profile of this type inherit from another parent.
 
-        The profile's name contains a digest of the parent: a device may refuse to change the parent in place.
+        The profile's name contains a digest of the parent, because a device may refuse to change the parent in place.
         """
         old = self.own_of(type_)
         if old is None:
@@ -124,7 +126,7 @@ class _Virtual:
                 one["name"] = f"/{self.partition}/{key.name}"
 
     def make_full_proxy(self) -> None:
-        """Make a fastL4 virtual server a full proxy; its own time-outs move to a tcp profile."""
+        """Turn a fastL4 virtual server into a full proxy; the listener's time-outs move to a tcp profile."""
         if not self.has_profile(_FAST_L4):
             return
         old = self.own_of(_FAST_L4)
@@ -140,7 +142,7 @@ class _Virtual:
             self.add(self._transport(old, MEMBER_SIDE, idle | connect), "serverside")
 
     def _transport(self, old: WantedObject, kind: str, settings: Mapping[str, Any]) -> str:
-        """Path of a tcp profile that replaces the fastL4 profile."""
+        """Return the path of a tcp profile that replaces the fastL4 profile."""
         key = Key(type=_TCP, name=old.key.name.replace("_fastl4_", f"_{kind}_"))
         mark = str(old.attributes["description"]).replace(":fastl4:", f":{kind}:")
         attributes = {**profile_attributes(kind, settings), "description": mark}
@@ -167,7 +169,8 @@ def with_enhanced_services(
     """The listener's objects and virtual servers after its enhanced services were applied. ``tunnel``: the time-out of
     tunnels among their parts. Raises :class:`Unrenderable`.
 
-    Every virtual server has all attributes that enhanced services can set, so that they are removed with the service.
+    Every virtual server has all attributes that enhanced services can set, so that they are reset when the service is
+    removed.
     """
     servers = [
         replace(virtual, attributes={"policies": [], "fallbackPersistence": "", **virtual.attributes})
@@ -196,7 +199,7 @@ def _apply(made: _Virtual, found: Mapping[str, _Setting]) -> None:
 
 
 def _check_protocol(made: _Virtual, found: Mapping[str, _Setting]) -> None:
-    """Raises :class:`Unrenderable` for tags that the listener's protocol does not allow."""
+    """Raise :class:`Unrenderable` for tags that the listener's protocol does not allow."""
     protocol = made.listener.protocol
     for tag, setting in found.items():
         if tag == t.UDP:
@@ -215,8 +218,8 @@ def _check_protocol(made: _Virtual, found: Mapping[str, _Setting]) -> None:
 def _needs_full_proxy(found: Mapping[str, _Setting]) -> bool:
     """Whether any setting needs a full proxy.
 
-    Only persistence by address works without: TCP, TLS and HTTP profiles, iRules and policies may read the stream. An
-    empty ``lbaas_fastl4`` requests it explicitly.
+    Only persistence by address works without one: TCP, TLS and HTTP profiles, iRules and policies may read the stream.
+    An empty ``lbaas_fastl4`` requests a full proxy explicitly.
     """
     for tag, setting in found.items():
         if tag == t.FAST_L4 and not setting.paths:
@@ -249,7 +252,9 @@ def _transport(made: _Virtual, found: Mapping[str, _Setting]) -> None:
 
 
 def _refuse_times(made: _Virtual, tag: str, setting: _Setting) -> None:
-    """Raises :class:`Unrenderable` if the listener sets time-outs, which the operator's profile already has."""
+    """Raise :class:`Unrenderable` if the listener sets time-outs, because the operator's profile already has its
+    own.
+    """
     for name in ("timeout_client_data", "timeout_member_data", "timeout_member_connect"):
         value = getattr(made.listener, name)
         if value != getattr(_USUAL, name):
@@ -353,7 +358,7 @@ def _content(definition: Definition) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def digest_of(listeners: Iterable[ServiceListener], known: Definitions) -> str:
-    """Identity of everything that enhanced services contribute to these listeners; empty: nothing."""
+    """Return a digest of everything that enhanced services contribute to these listeners; empty: nothing."""
     named = {name for listener in listeners for name in listener.enhanced_services}
     names = sorted(name for name in named if not name.startswith(OPTIONAL) or name in known)
     if not names:

@@ -29,7 +29,9 @@ _ASK_FOR_NAME = (
 
 
 def handshake_parts(listener: ServiceListener, pools: Iterable[ServicePool]) -> Iterator[RulePart]:
-    """Parts of the listener's iRule for TLS handshakes. ``pools``: all pools that the listener may send to."""
+    """Yield the parts of the listener's iRule for TLS handshakes. ``pools``: all pools that the listener may send
+    to.
+    """
     if listener.protocol == TLS_PROTOCOL and listener.client_authentication == "OPTIONAL":
         yield RulePart(event="CLIENTSSL_HANDSHAKE", order=Order.ADMISSION, lines=_REFUSE_WRONG)
     if any(passes_name_on(listener, pool) for pool in pools):
@@ -38,5 +40,7 @@ def handshake_parts(listener: ServiceListener, pools: Iterable[ServicePool]) -> 
 
 
 def passes_name_on(listener: ServiceListener, pool: ServicePool) -> bool:
-    """Whether members receive the client's SNI. If so, a server-side connection must not be shared between clients."""
+    """Whether members receive the client's server name (SNI). If so, clients must not share connections with
+    members.
+    """
     return listener.protocol == TLS_PROTOCOL and pool.tls_enabled

@@ -21,7 +21,7 @@ FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO = INSERT_HEADERS
 class HeaderPlan(Value):
     """Header changes of one listener.
 
-    The http profile can only insert ``profile_header``, and removes none; an iRule does the rest.
+    The http profile can only insert one header, ``profile_header``, and removes none; an iRule does the rest.
     """
 
     forwarded_for: bool = False
@@ -32,13 +32,15 @@ class HeaderPlan(Value):
     respelled: tuple[str, ...] = ()
     """Names of headers of which only other spellings are removed."""
     inserted: tuple[tuple[str, str], ...] = ()
-    """Names and values that do not depend on the client."""
+    """Names and values of inserted headers that do not depend on the client."""
     about_client: tuple[str, ...] = ()
-    """Names of headers about the client's certificate."""
+    """Names of inserted headers about the client's certificate."""
 
 
 def header_plan(listener: ServiceListener, listeners: Iterable[ServiceListener]) -> HeaderPlan:
-    """Header changes of a listener. ``listeners``: all listeners of the load balancer. Raises :class:`Unrenderable`."""
+    """Plan the header changes of a listener. ``listeners``: all listeners of the load balancer. Raises
+    :class:`Unrenderable`.
+    """
     wanted = wanted_headers(listener)
     if listener.protocol not in L7_PROTOCOLS:
         return HeaderPlan()
@@ -69,7 +71,7 @@ def header_plan(listener: ServiceListener, listeners: Iterable[ServiceListener])
 
 
 def wanted_headers(listener: ServiceListener) -> frozenset[str]:
-    """Names of the headers that a listener inserts. Raises :class:`Unrenderable`."""
+    """Return the names of the headers that a listener inserts. Raises :class:`Unrenderable`."""
     possible = (*INSERT_HEADERS, *(TLS_INSERT_HEADERS if listener.protocol == TLS_PROTOCOL else ()))
     wanted = set()
     for name, switch in listener.insert_headers.items():

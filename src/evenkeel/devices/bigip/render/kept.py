@@ -1,4 +1,4 @@
-"""Renderings are kept while the definition is equal: a verification of a partition renders only what has changed."""
+"""Cache of rendered load balancers: a verification of a partition renders only load balancers that have changed."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -8,12 +8,14 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.devices.bigip.objects import RenderedObjects
 
 KEPT_MAX = 2000
-"""Load balancers of a device group whose renderings are kept: some 20 KB each, 40 MB together. Beyond it the least
-recently used are dropped."""
+"""Maximum number of load balancers in the cache of a device group: some 20 KB each, 40 MB together.
+
+Beyond it the least recently used are dropped.
+"""
 
 
 class KeptRenderings:
-    """The last renderings of a group's load balancers."""
+    """Cache of the last rendered objects of a device group's load balancers."""
 
     def __init__(self, kept_max: int = KEPT_MAX) -> None:
         self._kept_max = kept_max
@@ -25,9 +27,10 @@ class KeptRenderings:
     def rendered(
         self, service: ServiceDefinition, settings: object, render: Callable[[ServiceDefinition], RenderedObjects]
     ) -> RenderedObjects:
-        """The load balancer's rendering, by ``render`` if its definition or ``settings`` differ from the last one's.
+        """Return the load balancer's objects; calls ``render`` if definition or ``settings`` differ from the previous
+        call's.
 
-        ``settings``: everything else that a rendering depends on.
+        ``settings``: everything else that the objects depend on.
         """
         last = self._kept.pop(service.load_balancer_id, None)
         if last is None or last[0] != settings or last[1] != service:

@@ -76,9 +76,10 @@ def render(
     enhanced: Definitions = MappingProxyType({}),
     attachment: AttachmentOptions = NOT_ADJACENT,
 ) -> RenderedObjects:
-    """Render all objects of one load balancer except files and networks, or state the problem.
+    """Render all objects of one load balancer except files and networks, or return the problem.
 
-    A deleted load balancer has no objects. ``enhanced``: the agent's enhanced services.
+    A deleted load balancer has no objects. ``enhanced``: the agent's enhanced services. ``parent_ssl_profile``: path of
+    the profile from which client-ssl profiles inherit.
     """
     if service.deleted or service.problem:
         return RenderedObjects(service=service, problem=service.problem)
@@ -140,7 +141,9 @@ def _objects(
 def _listener_objects(
     service: ServiceDefinition, routes: Routing, pool: ServicePool | None, names: BigIpNames, parts: Parts
 ) -> list[WantedObject]:
-    """The virtual server's auxiliary objects, except client-ssl profiles. ``parts``: of its enhanced services."""
+    """Build the virtual server's auxiliary objects, except client-ssl profiles. ``parts``: settings from its enhanced
+    services.
+    """
     listener = routes.listener
     responses = listener_responses(service, listener, parts, names)
     l7 = render_l7(service, routes, names, responses)

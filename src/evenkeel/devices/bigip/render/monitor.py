@@ -43,7 +43,7 @@ TYPES = {
     "PING": ("ltm/monitor/gateway-icmp", "/Common/gateway_icmp"),
 }
 EVERYWHERE = "*:*"
-"""The destination of a monitor that checks members where they serve."""
+"""Destination of a monitor that checks each member at the address and port where the member serves."""
 _PROXY_HEADERS = {
     "PROXY": "PROXY UNKNOWN\\r\\n",
     "PROXYV2": notation(bytes.fromhex(f"{SIGNATURE}20000000")),  # version 2, command LOCAL
@@ -60,7 +60,7 @@ _PATH_SAFE = "/%:?[]@!$&'()*+,;=-._~"
 
 
 def monitor_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
-    """The pool's monitor, and one for each other destination of its members; none if it is admin down.
+    """Build the pool's monitor, and one for each other destination of its members; empty if the monitor is admin down.
 
     Raises :class:`Unrenderable`.
     """
@@ -72,12 +72,14 @@ def monitor_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpN
 
 
 def active_monitor(pool: ServicePool) -> ServiceMonitor | None:
-    """The pool's health monitor, or None if it has none or its monitor is admin down."""
+    """Return the pool's health monitor, or None if it has none or the monitor is admin down."""
     return pool.monitor if pool.monitor is not None and pool.monitor.admin_state_up else None
 
 
 def destination(member: ServiceMember) -> str:
-    """Address and port at which the member is checked, as a monitor's ``destination``. Raises :class:`Unrenderable`."""
+    """Return address and port at which the member is checked, as a monitor's ``destination``. Raises
+    :class:`Unrenderable`.
+    """
     if member.monitor_address is None:
         return endpoint("*", member.monitor_port or "*")
     try:
@@ -112,8 +114,9 @@ def _object(
 
 
 def monitor_name(pool: ServicePool, monitor: ServiceMonitor, place: str, names: BigIpNames) -> str:
-    """The name of the monitor that checks at ``place``. It changes where TLS on the pool changes the monitor's type,
-    because monitors of all types share one namespace."""
+    """Return the name of the monitor that checks at ``place``. The name changes when TLS on the pool changes the
+    monitor's type, because monitors of all types share one namespace.
+    """
     if place != EVERYWHERE:
         return names.helper(f"monitor-{hashlib.sha256(place.encode()).hexdigest()[:12]}", monitor.id)
     return names.helper("https", monitor.id) if _becomes_https(pool, monitor, place) else names.object_name(monitor.id)
@@ -124,7 +127,9 @@ def _becomes_https(pool: ServicePool, monitor: ServiceMonitor, place: str) -> bo
 
 
 def _proxy_header(pool: ServicePool, monitor: ServiceMonitor, kind: str) -> str:
-    """A PROXY header without addresses, as the beginning of a send string."""
+    """Return a PROXY header without addresses, with which the monitor's send string begins; empty if the pool needs
+    none.
+    """
     if pool.protocol not in _PROXY_HEADERS:
         return ""
     if kind == "HTTPS":
@@ -136,7 +141,7 @@ def _proxy_header(pool: ServicePool, monitor: ServiceMonitor, kind: str) -> str:
 
 
 def _send_and_receive(monitor: ServiceMonitor, kind: str, header: str) -> dict[str, Any]:
-    """Attributes of the monitor for the text that it sends and the answer that it expects."""
+    """Return the attributes for the text that the monitor sends and the answer that it expects."""
     if kind in ("HTTP", "HTTPS"):
         return {"send": header + send_string(monitor), "recv": recv_pattern(monitor)}
     if kind == "TLS-HELLO":
@@ -160,7 +165,7 @@ def times(monitor: ServiceMonitor) -> dict[str, int]:
 
 
 def send_string(monitor: ServiceMonitor) -> str:
-    """Request of an HTTP monitor; user text cannot add lines to it."""
+    """Build the request that an HTTP monitor sends; user text cannot add lines to it."""
     method = monitor.http_method or HTTP_CHECK_DEFAULTS["http_method"]
     if method not in METHODS:
         raise Unrenderable(f"health monitor {monitor.id}: http_method {method!r} is not possible")
@@ -181,12 +186,12 @@ def _host(monitor: ServiceMonitor) -> str:
 
 
 def recv_pattern(monitor: ServiceMonitor) -> str:
-    """Regular expression for a status line with one of the expected codes."""
+    """Build the regular expression for a status line with one of the expected codes."""
     return rf"HTTP/1\.[01] ({'|'.join(_patterns(expected_codes(monitor)))})"
 
 
 def expected_codes(monitor: ServiceMonitor) -> tuple[int, ...]:
-    """``200``, ``200,202`` or ``200-204`` as sorted numbers."""
+    """Parse ``200``, ``200,202`` or ``200-204`` into sorted numbers."""
     text = monitor.expected_codes or HTTP_CHECK_DEFAULTS["expected_codes"]
     codes: set[int] = set()
     for part in text.split(","):
@@ -200,7 +205,7 @@ def expected_codes(monitor: ServiceMonitor) -> tuple[int, ...]:
 
 
 def _patterns(codes: tuple[int, ...]) -> list[str]:
-    """The codes as alternatives, complete hundreds and tens combined."""
+    """Return the codes as alternatives of a regular expression, complete hundreds and tens combined."""
     left, found = set(codes), []
     for size, pattern in ((100, "{}[0-9][0-9]"), (10, "{}[0-9]")):
         for start in sorted({code // size for code in left}):

@@ -46,19 +46,19 @@ from evenkeel.devices.errors import Unrenderable
 
 COOKIE_KIND, SOURCE_KIND, APP_COOKIE_KIND = "cookie", "source", "appcookie"
 TABLE_SECONDS = 3_600
-"""Lifetime of an entry of a table, if the API has no attribute for it."""
+"""Lifetime in seconds of an entry of a persistence table, where the API has no attribute for it."""
 COOKIE_RECORD = "cookie"
 _COOKIE_NAME = re.compile(r"[A-Za-z0-9!#$&'*+.^_`|~-]{1,255}")
 _PORT_OF_CLIENT = {"UDP": "UDP::client_port", "SCTP": "SCTP::client_port"}
 
 
 def different_weights(pool: ServicePool) -> bool:
-    """Whether members that get clients have different weights."""
+    """Whether members that get clients (weight above 0) have different weights."""
     return len({member.weight for member in pool.members if member.weight}) > 1
 
 
 def chooses_for_connections(pool: ServicePool) -> bool:
-    """Whether one member has to be chosen for all requests of a connection, and no hash does that."""
+    """Whether all requests of a connection must go to one member, chosen without a hash of the client's port."""
     return pool.lb_algorithm == "SOURCE_IP_PORT" and not _hashes_port(pool)
 
 
@@ -70,7 +70,7 @@ def _hashes_port(pool: ServicePool) -> bool:
 
 
 def persistence_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
-    """The pool's own persistence profiles, with the objects that they refer to. Raises :class:`Unrenderable`."""
+    """Build the pool's own persistence profiles, with the objects that they refer to. Raises :class:`Unrenderable`."""
     return [
         *_cookie_profile(service, pool, names),
         *_app_cookie_objects(service, pool, names),
@@ -114,7 +114,7 @@ def _app_cookie_objects(service: ServiceDefinition, pool: ServicePool, names: Bi
 
 
 def _app_cookie_code(path: str) -> tuple[str, ...]:
-    """iRule code for APP_COOKIE. ``path``: path of the data group with the cookie's name."""
+    """Return the iRule code for APP_COOKIE. ``path``: path of the data group with the cookie's name."""
     name = f'set app_cookie [class match -value "{COOKIE_RECORD}" equals "{path}"]'
     return (
         "when HTTP_REQUEST {",
@@ -141,7 +141,7 @@ def _source_profile(service: ServiceDefinition, pool: ServicePool, names: BigIpN
 
 
 def _source_settings(service: ServiceDefinition, pool: ServicePool) -> dict[str, str]:
-    """Attributes that differ from the built-in source-addr profile; empty: none do."""
+    """Return the attributes that differ from the built-in source-addr profile; empty: none do."""
     wanted = pool.session_persistence
     if wanted is not None and wanted.type == "SOURCE_IP":
         if wanted.persistence_timeout is None and wanted.persistence_granularity is None:
@@ -165,7 +165,7 @@ def _source_settings(service: ServiceDefinition, pool: ServicePool) -> dict[str,
 
 
 def _mask(service: ServiceDefinition, pool: ServicePool) -> str:
-    """The granularity, which must be a netmask of the VIPs' family."""
+    """Return ``persistence_granularity``, which must be a netmask of the VIPs' address family."""
     wanted = pool.session_persistence.persistence_granularity if pool.session_persistence else None
     what = f"pool {pool.id}: persistence_granularity {wanted!r}"
     try:
@@ -211,7 +211,7 @@ def _cookie_name(pool: ServicePool) -> str:
 
 
 def with_readers_of_cookies(service: ServiceDefinition) -> ServiceDefinition:
-    """The definition with TCP listeners whose default pool keeps clients by a cookie as HTTP listeners."""
+    """Return the definition with TCP listeners changed to HTTP where the default pool keeps clients by a cookie."""
     by_cookie = {
         pool.id
         for pool in service.pools
@@ -229,8 +229,9 @@ def with_readers_of_cookies(service: ServiceDefinition) -> ServiceDefinition:
 def persistence_attributes(
     service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
 ) -> dict[str, Any]:
-    """``persist`` and ``fallbackPersistence`` of the listener's virtual servers. ``pool``: its default pool, if that
-    gets clients. Raises :class:`Unrenderable`."""
+    """Return ``persist`` and ``fallbackPersistence`` of the listener's virtual servers. ``pool``: the listener's
+    default pool, if that gets clients. Raises :class:`Unrenderable`.
+    """
     if pool is None:
         return {"persist": [], "fallbackPersistence": ""}
     partition = names.partition(service.project_id)
@@ -264,7 +265,7 @@ def _default_profile(name: str, partition: str) -> dict[str, Any]:
 
 
 def persistence_parts(listener: ServiceListener, pool: ServicePool | None) -> Iterator[RulePart]:
-    """Parts of the listener's iRule for persistence. ``pool``: its default pool."""
+    """Yield the parts of the listener's iRule for persistence. ``pool``: the listener's default pool."""
     if pool is None or not _hashes_port(pool):
         return
     port = _PORT_OF_CLIENT.get(listener.protocol, "TCP::client_port")

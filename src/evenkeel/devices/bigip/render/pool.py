@@ -33,7 +33,7 @@ _METHODS = {
 def pool_object(
     service: ServiceDefinition, pool: ServicePool, names: BigIpNames, limit: MemberConnectionLimit | None = None
 ) -> WantedObject:
-    """The pool with its members. ``limit``: of connections to each, by an enhanced service."""
+    """Build the pool with its members. ``limit``: connection limit for each member, from an enhanced service."""
     backups = any(member.backup for member in pool.members)
     _refuse_twins(pool)
     return WantedObject(

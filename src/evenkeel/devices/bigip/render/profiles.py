@@ -1,4 +1,4 @@
-"""A listener's headers and compression: profiles of its own, only where a value differs from the built-in one. Pure."""
+"""A listener's headers and compression: own profiles, only where a value differs from the built-in profile's. Pure."""
 
 from evenkeel.config.esd.parts import Compression
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
@@ -13,11 +13,13 @@ _NO_HSTS: dict[str, str | int] = {
     "includeSubdomains": "enabled",
     "preload": "disabled",
 }
-"""The values of the built-in profile."""
+"""Values of the built-in http profile, which sends no Strict-Transport-Security."""
 
 
 def http_profile(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
-    """The http profile of a listener that inserts headers without an iRule, or sends Strict-Transport-Security."""
+    """Build the http profile of a listener that inserts headers without an iRule or sends Strict-Transport-Security;
+    else empty.
+    """
     plan = header_plan(listener, service.listeners)
     if not (plan.forwarded_for or plan.profile_header or listener.hsts_max_age is not None):
         return []
@@ -40,7 +42,9 @@ def http_profile(service: ServiceDefinition, listener: ServiceListener, names: B
 def compression_profile(
     service: ServiceDefinition, listener: ServiceListener, compression: Compression | None, names: BigIpNames
 ) -> list[WantedObject]:
-    """The profile that compresses the listener's responses of these content types."""
+    """Build the profile that compresses the listener's responses of these content types; empty without
+    ``compression``.
+    """
     if compression is None:
         return []
     return [
@@ -58,7 +62,9 @@ def compression_profile(
 
 
 def _pattern(content_type: str) -> str:
-    """A regular expression for a content type, without its parameters. A backslash would need quoting of its own."""
+    """Return a regular expression for a content type, without its parameters. A backslash would need quoting of its
+    own.
+    """
     name = content_type.partition(";")[0]
     return "".join(f"[{character}]" if character in ".+" else character for character in name)
 

@@ -11,13 +11,13 @@ from evenkeel.core.devices.service import ServicePool
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 
 _CLIENT, _LOCAL = "[getfield [IP::client_addr] % 1]", "[getfield [IP::local_addr] % 1]"
-"""Addresses without a route domain."""
+"""iRule expressions for the addresses of client and VIP, without a route domain."""
 _TEXT = (
     f'    set proxy_header "PROXY TCP[IP::version] {_CLIENT} {_LOCAL} [TCP::client_port] [TCP::local_port]\\r\\n"',
 )
 SIGNATURE = "0d0a0d0a000d0a515549540a"
 _IPV4_STREAM, _IPV6_STREAM = "2111000c", "21210024"
-"""Version 2, command PROXY; family and transport; bytes of addresses and ports."""
+"""Fixed part of the binary header: version 2 and command PROXY; family and transport; bytes of addresses and ports."""
 _BINARY = (
     "    if { [IP::version] == 4 } {",
     f"        set proxy_hex {SIGNATURE}{_IPV4_STREAM}",
@@ -48,7 +48,7 @@ _HEADERS = {"PROXY": _TEXT, "PROXYV2": _BINARY}
 
 
 def proxy_parts(pool: ServicePool | None) -> Iterator[RulePart]:
-    """Parts of the iRule that send the PROXY header. ``pool``: the listener's default pool."""
+    """Yield the parts of the iRule that send the PROXY header. ``pool``: the listener's default pool."""
     if pool is None or pool.protocol not in _HEADERS:
         return
     yield RulePart(event="CLIENT_ACCEPTED", order=Order.INSERTION, lines=_HEADERS[pool.protocol])

@@ -10,7 +10,7 @@ from evenkeel.devices.bigip.render.headers import HeaderPlan, header_plan
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 
 ONE_LINE = r'string map [list "\r" "" "\n" ""]'
-"""Removes line breaks: a name in a certificate may contain any character."""
+"""iRule command that removes line breaks: a name in a certificate may contain any character."""
 _ALWAYS_SAID = {
     "X-SSL-Client-Verify": "[expr { [SSL::cert count] > 0 ? [SSL::verify_result] : 0 }]",
     "X-SSL-Client-Has-Cert": "[expr { [SSL::cert count] > 0 }]",
@@ -27,7 +27,7 @@ _DIGEST = "binary scan [sha1 [SSL::cert 0]] H* digest"
 
 
 def header_parts(listener: ServiceListener, listeners: Iterable[ServiceListener]) -> Iterator[RulePart]:
-    """Parts of the iRule that change request headers. Raises :class:`Unrenderable`.
+    """Yield the parts of the iRule that change request headers. Raises :class:`Unrenderable`.
 
     ``listeners``: all listeners of the load balancer.
     """

@@ -1,7 +1,7 @@
-"""An iRule in parts, each by the module of its concern, and how they become one code. Pure.
+"""Builds an iRule from parts, each made by the module of one concern. Pure.
 
-A part has fixed lines only: nothing in them is text from a tenant. What a tenant gives reaches an iRule as a number of
-a fixed set or as a record of a data group.
+A part has fixed lines only: nothing in them is text from a tenant. A tenant's values reach an iRule as a number of a
+fixed set or as a record of a data group.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,12 +26,12 @@ EVENTS = (
     "HTTP_RESPONSE",
     "CLIENT_CLOSED",
 )
-"""Events of an iRule in the order of a connection, in which the code has them."""
+"""Events of an iRule in the order in which they happen on a connection; the code has them in this order."""
 _PLACES = {event: place for place, event in enumerate(EVENTS)}
 
 
 class Order(IntEnum):
-    """Order of parts within an event. A ``return`` in one part ends the event for the later parts."""
+    """Order of the parts within an event. A ``return`` in one part ends the event for all later parts."""
 
     CHALLENGE = 5
     """Parts that answer a certificate authority."""
@@ -47,7 +47,7 @@ class Order(IntEnum):
 
 
 class RulePart(Value):
-    """Lines for the body of one event, with their indentation."""
+    """Lines for the body of one event's handler, with their indentation."""
 
     event: str
     order: Order
@@ -55,7 +55,7 @@ class RulePart(Value):
 
 
 def code_lines(parts: Iterable[RulePart]) -> Iterator[str]:
-    """Lines of the iRule: one handler of each event, with its parts by order; equal orders stay as given.
+    """Yield the lines of the iRule: one handler per event, with its parts in their order; equal orders stay as given.
 
     Raises :class:`KeyError` for an event that is not in :data:`EVENTS`.
     """

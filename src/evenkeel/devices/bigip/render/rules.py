@@ -22,8 +22,8 @@ from evenkeel.devices.bigip.render.rule_parts import RulePart, code_lines
 def listener_rules(
     service: ServiceDefinition, routes: Routing, routing_parts: Iterable[RulePart], names: BigIpNames
 ) -> list[WantedObject]:
-    """The listener's iRule, if it needs one. ``routing_parts``: parts for its challenges, L7 policies and enhanced
-    services. Raises :class:`Unrenderable`.
+    """Build the listener's iRule; empty if it needs none. ``routing_parts``: parts for its challenges, L7 policies and
+    enhanced services. Raises :class:`Unrenderable`.
     """
     listener = routes.listener
     lines = list(code_lines((*_rule_parts(service, routes, names), *routing_parts)))

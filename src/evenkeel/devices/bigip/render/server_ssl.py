@@ -20,7 +20,7 @@ PARENT = "/Common/serverssl"
 def server_ssl_profiles(
     service: ServiceDefinition, pool: ServicePool, names: BigIpNames, references: References
 ) -> list[WantedObject]:
-    """The profile of a pool with ``tls_enabled``. Raises :class:`Unrenderable`."""
+    """Build the server-ssl profile of a pool; empty without ``tls_enabled``. Raises :class:`Unrenderable`."""
     if not pool.tls_enabled:
         return []
     if set(pool.alpn_protocols) == {"h2"}:
@@ -42,7 +42,7 @@ def server_ssl_profiles(
 
 
 def server_ssl_path(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> str:
-    """The path of the profile for TLS with the pool's members."""
+    """Return the path of the profile for TLS with the pool's members."""
     if not pool.tls_enabled:
         return PARENT
     return f"/{names.partition(service.project_id)}/{names.helper('serverssl', pool.id)}"

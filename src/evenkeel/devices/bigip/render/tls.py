@@ -15,7 +15,7 @@ from evenkeel.devices.bigip.objects import CIPHER_GROUP, CIPHER_RULE, Key, Wante
 from evenkeel.devices.errors import Unrenderable
 
 DEFAULT_GROUP = "/Common/f5-default"
-"""Used where no ciphers are named; built in since 13.0."""
+"""Cipher group of the device, used where no ciphers are named; built in since 13.0."""
 _SWITCHES = {
     "SSLv3": "no-sslv3",
     "TLSv1": "no-tlsv1",
@@ -65,24 +65,29 @@ CIPHERS = {
     "ECDHE-RSA-CHACHA20-POLY1305": "ECDHE-RSA-CHACHA20-POLY1305-SHA256",
     "ECDHE-ECDSA-CHACHA20-POLY1305": "ECDHE-ECDSA-CHACHA20-POLY1305-SHA256",
 }
-"""OpenSSL's name -> a BIG-IP's. Cipher rules contain only these values, so text from a tenant is never parsed as a
-rule."""
+"""``{OpenSSL's cipher name: BIG-IP's name}``. Cipher rules contain only these values, so text from a tenant is never
+parsed as a rule.
+"""
 
 
 ABSENT_DEFAULTS = frozenset(DEFAULT_CIPHERS.split(":")) - CIPHERS.keys()
-"""Suites of the API's default that BIG-IPs do not have. They are left out: clients choose another one."""
+"""Ciphers of the API's default that BIG-IPs do not have. They are left out, and clients choose another one."""
 
 
 def tls_attributes(
     service: ServiceDefinition, speaker: ServiceListener | ServicePool, names: BigIpNames
 ) -> dict[str, Any]:
-    """Versions and ciphers, as attributes of a client-ssl or server-ssl profile. Raises :class:`Unrenderable`."""
+    """Return TLS versions and ciphers as attributes of a client-ssl or server-ssl profile. Raises
+    :class:`Unrenderable`.
+    """
     group = f"/{names.partition(service.project_id)}/{_name(speaker, names)}" if speaker.tls_ciphers else DEFAULT_GROUP
     return {"tmOptions": options(speaker), "cipherGroup": group, "ciphers": "none"}
 
 
 def options(speaker: ServiceListener | ServicePool) -> str:
-    """The options that disable the other versions, in the form in which a device returns them."""
+    """Return the profile options that disable all TLS versions not allowed, in the form in which a device returns
+    them.
+    """
     wanted = _versions(speaker)
     return f"{{ {' '.join((_ALWAYS, *(switch for version, switch in _SWITCHES.items() if version not in wanted)))} }}"
 
@@ -90,7 +95,7 @@ def options(speaker: ServiceListener | ServicePool) -> str:
 def cipher_objects(
     service: ServiceDefinition, speaker: ServiceListener | ServicePool, names: BigIpNames
 ) -> list[WantedObject]:
-    """The cipher rule and its cipher group; none for the device's default."""
+    """Build the cipher rule and the cipher group; empty if the device's default group is used."""
     if not speaker.tls_ciphers:
         return []
     name = _name(speaker, names)
@@ -126,5 +131,5 @@ def _cipher_names(speaker: ServiceListener | ServicePool) -> Iterable[str]:
 
 
 def owner_text(speaker: ServiceListener | ServicePool) -> str:
-    """Name of the object that an attribute belongs to, for messages."""
+    """Return the name of the listener or pool that an attribute belongs to, for messages."""
     return f"{'listener' if isinstance(speaker, ServiceListener) else 'pool'} {speaker.id}"

@@ -21,7 +21,7 @@ _VERSIONS = (0x0304, 0x0303, 0x0302, 0x0301)
 
 
 def client_hello() -> bytes:
-    """The record, always the same (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2)."""
+    """Build the handshake record, always the same (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2)."""
     extensions = b"".join(
         _with_size(number.to_bytes(2), content, 2)
         for number, content in (
@@ -52,5 +52,5 @@ def _words(values: tuple[int, ...]) -> bytes:
 
 
 def notation(data: bytes) -> str:
-    """Bytes in the notation of a monitor's send string."""
+    r"""Write bytes in the notation of a monitor's send string, ``\xNN``."""
     return "".join(f"\\x{byte:02x}" for byte in data)

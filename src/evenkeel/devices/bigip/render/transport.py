@@ -33,11 +33,11 @@ from evenkeel.devices.bigip.objects import Key, WantedObject
 from evenkeel.devices.errors import Unrenderable
 
 MEMBER_SIDE = "tcp-member"
-"""The kind in the name of a tcp profile for the members' side."""
+"""Kind, in the name, of a tcp profile for the members' side."""
 SYN_INTERVAL_MILLISECONDS_MAX = 5_000
-"""``synRtoBase`` at most (from memory)."""
+"""Highest value of ``synRtoBase`` (from memory)."""
 SYN_REPEATS_MIN, SYN_REPEATS_MAX = 2, 12
-"""``synMaxRetrans``: one lost packet must not fail a connection; at most (from memory)."""
+"""Range of ``synMaxRetrans``: at least 2, so that one lost packet fails no connection; the maximum is from memory."""
 SCTP_SECONDS_MAX = 2_147_483_647
 _BUILT_IN = {"tcp": "/Common/tcp", "fastl4": "/Common/fastL4", "udp": "/Common/udp", "sctp": "/Common/sctp"}
 _BUILT_IN_VALUES: dict[str, dict[str, Any]] = {
@@ -47,21 +47,22 @@ _BUILT_IN_VALUES: dict[str, dict[str, Any]] = {
     "udp": {"idleTimeout": "60"},
     "sctp": {"idleTimeout": "300"},
 }
-"""Values of the attributes that we set in the built-in profiles.
+"""``{kind: {attribute: value}}`` in the built-in profiles, of the attributes that EvenKeel sets.
 
-An object always has all of them, so that an attribute that is no longer needed is set back."""
+A child profile always has all of these attributes, so that one that is no longer needed is set back.
+"""
 _USUAL = ServiceListener(id="", protocol="TCP", protocol_port=1)
 
 
 def transport_kind(listener: ServiceListener, pool: ServicePool | None) -> str:
-    """Kind of the transport profile: ``tcp``, ``fastl4``, ``udp`` or ``sctp``."""
+    """Return the kind of the transport profile: ``tcp``, ``fastl4``, ``udp`` or ``sctp``."""
     if listener.protocol in DATAGRAM_PROTOCOLS:
         return listener.protocol.lower()
     return "tcp" if is_full_proxy(listener, pool) else "fastl4"
 
 
 def ip_protocol(listener: ServiceListener) -> str:
-    """Value of the virtual server's ``ipProtocol``."""
+    """Return the value of the virtual server's ``ipProtocol``."""
     return listener.protocol.lower() if listener.protocol in DATAGRAM_PROTOCOLS else "tcp"
 
 
@@ -71,7 +72,7 @@ def is_full_proxy(listener: ServiceListener, pool: ServicePool | None) -> bool:
 
 
 def sends_proxy_header(pool: ServicePool) -> bool:
-    """Whether members of the pool get the client's address by the PROXY protocol."""
+    """Whether members of the pool get the client's address in a PROXY protocol header."""
     return pool.protocol in PROXY_PROTOCOLS
 
 
@@ -144,7 +145,9 @@ def _profile(
 
 
 def profile_attributes(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A child of the built-in profile with these settings; ``name`` is the kind, or :data:`MEMBER_SIDE`."""
+    """Return the attributes of a child of the built-in profile with these settings; ``name`` is the kind, or
+    :data:`MEMBER_SIDE`.
+    """
     parent = _BUILT_IN["tcp" if name == MEMBER_SIDE else name]
     return {"defaultsFrom": parent, **_BUILT_IN_VALUES[name], **settings}
 
@@ -179,7 +182,7 @@ def _check_tunnel(listener: ServiceListener, tunnel: int) -> None:
 
 
 def connect_settings(listener: ServiceListener, kind: str) -> dict[str, Any]:
-    """Attributes that differ from the built-in profile because of the time-out of connections with members.
+    """Return the attributes that differ from the built-in profile because of the time-out of connections with members.
 
     Raises :class:`Unrenderable`.
     """
@@ -198,8 +201,9 @@ def connect_settings(listener: ServiceListener, kind: str) -> dict[str, Any]:
 
 
 def syn_intervals(milliseconds: int) -> tuple[int, int]:
-    """First interval in milliseconds, and number of repeats, of SYNs. The interval doubles each time, so the device
-    gives up after ``first * (2 ** (repeats + 1) - 1)``."""
+    """Return first interval in milliseconds, and number of repeats, of SYNs. The interval doubles each time, so the
+    device gives up after ``first * (2 ** (repeats + 1) - 1)``.
+    """
     for repeats in range(SYN_REPEATS_MIN, SYN_REPEATS_MAX + 1):
         first = -(-milliseconds // (2 ** (repeats + 1) - 1))
         if 0 < first <= SYN_INTERVAL_MILLISECONDS_MAX:

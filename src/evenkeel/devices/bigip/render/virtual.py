@@ -1,7 +1,7 @@
-"""Listeners as virtual servers, one at each VIP. Pure.
+"""Renders listeners as virtual servers, one at each VIP. Pure.
 
 A virtual server is disabled where it must not accept connections: admin down, or ``connection_limit`` 0, which on a
-device means "no limit". A limit counts at each VIP by itself.
+device means "no limit". A connection limit counts at each VIP separately.
 """
 
 from collections.abc import Sequence
@@ -39,10 +39,10 @@ def virtual_server(
     *,
     kind: str = "listener",
 ) -> WantedObject:
-    """The listener's virtual server at one VIP.
+    """Build the listener's virtual server at one VIP.
 
     ``own``: the listener's objects; the virtual server refers to the profiles, policies and iRules among them.
-    ``kind``: of its mark; that of another kind is observed as no listener.
+    ``kind``: kind in its mark; with another kind than ``listener``, observations do not count it as a listener.
     """
     partition = names.partition(service.project_id)
     listener, live_pool = routes.listener, routes.default
@@ -83,8 +83,10 @@ def _profile_list(
     own: Sequence[WantedObject],
     names: BigIpNames,
 ) -> list[dict[str, str]]:
-    """Our own profile of each kind if there is one, else the built-in. HTTP gets OneConnect, unless server-side
-    connections must not be shared between clients."""
+    """List the virtual server's profiles: the listener's own of each kind, else the built-in one.
+
+    HTTP gets OneConnect, unless clients must not share connections with members.
+    """
     partition, listener = names.partition(service.project_id), routes.listener
     paths = {item.key.type: f"/{partition}/{item.key.name}" for item in own}
     over_http = listener.protocol in L7_PROTOCOLS

@@ -1,1 +1,3 @@
-"""Devices that synchronise their configuration themselves: which are allowed, which one is written, config-sync."""
+"""Sync mode: devices that synchronise their configuration themselves. Which are allowed, which one is written, and the
+push.
+"""

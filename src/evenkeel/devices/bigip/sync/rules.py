@@ -14,27 +14,27 @@ from evenkeel.devices.bigip.options import SyncMode
 
 
 class Membership(Value):
-    """The sync-failover group of a device."""
+    """Sync-failover group that a device belongs to."""
 
     group: str = ""
-    """Name of the device group; empty: the device is in none with others."""
+    """Name of the sync-failover group; empty: the device is in none with other devices."""
     auto_sync: bool = False
     members: tuple[Item, ...] = ()
-    """Devices of the group, as ``cm/device`` shows them."""
+    """Devices of the sync-failover group, as ``cm/device`` shows them."""
 
     @property
     def identities(self) -> frozenset[str]:
-        """Identities of the group's devices, which all of them report alike."""
+        """Return the identities of the group's devices, which all of them report alike."""
         return frozenset(map(key_of, self.members))
 
 
 def key_of(item: Item) -> str:
-    """Identity of a device, or its name if the identity is not known."""
+    """Return the identity of a device, or its name if the identity is not known."""
     return identity_of(item) or str(item.get("name", ""))
 
 
 def membership(cluster: ClusterView) -> Membership:
-    """The sync-failover group, with others, of the device that reported this."""
+    """Return the sync-failover group that the reporting device shares with others; empty if there is none."""
     own = cluster.own.get("name")
     for group in cluster.groups:
         names = _names(group)
@@ -52,7 +52,7 @@ def _names(group: Item) -> frozenset[str]:
 
 
 def units(clusters: Mapping[str, ClusterView]) -> tuple[tuple[str, ...], ...]:
-    """The named devices, by host, in groups that share a sync-failover group; others alone. In the order given."""
+    """Group the named devices (hosts) by shared sync-failover group, other devices alone, in the order given."""
     found: dict[frozenset[str], list[str]] = {}
     for host, cluster in clusters.items():
         # A device in no group gets a key of its own, so that it is alone.
@@ -61,15 +61,15 @@ def units(clusters: Mapping[str, ClusterView]) -> tuple[tuple[str, ...], ...]:
 
 
 def ha_problems(clusters: Mapping[str, ClusterView], ha_type: HaType, mode: SyncMode) -> dict[str, tuple[str, ...]]:
-    """Reasons why these devices must not be written in this way, by host."""
+    """Return ``{host: reasons}`` why these devices must not be written with this HA type and sync mode."""
     synced = any(membership(cluster).group for cluster in clusters.values())
     return {host: (*_trust(host, clusters, ha_type), *_syncs(host, clusters, mode, synced=synced)) for host in clusters}
 
 
 def role_problems(cluster: ClusterView) -> list[str]:
-    """The problem of a cluster without an active device.
+    """Return the problem of a cluster without an active device; else empty.
 
-    It may be temporary, and does not keep the agent from writing.
+    The problem may be temporary, and does not keep the agent from writing.
     """
     members = membership(cluster).members or cluster.devices
     active = any(item.get("failoverState") == "active" for item in members)

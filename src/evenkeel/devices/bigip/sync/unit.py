@@ -38,13 +38,13 @@ log = structlog.get_logger(__name__)
 POLL = Backoff(initial_seconds=0.1, max_seconds=2.0, jitter=(0.8, 1.0))
 UNVERIFIED = "its owner cannot be verified before config-sync"
 UNEXPLAINED = ("Changes Pending", "Awaiting Initial Sync", "Sync Failure")
-"""States of a group in which a push would spread, or overwrite, changes of others."""
+"""States of config-sync in which a push would spread, or overwrite, changes of others."""
 _LINK = re.compile(r"(?P<device>\S+): (?P<state>connected|disconnected)(?: \(.*\))?")
-"""Newer devices add for how long: ``bigip2: connected (for 3128 seconds)``."""
+"""Matches the state of a connection; newer devices add for how long: ``bigip2: connected (for 3128 seconds)``."""
 
 
 class SyncUnit:
-    """The named devices of one sync-failover group."""
+    """Devices of one sync-failover group, as named in the options: one is written, config-sync copies to the others."""
 
     def __init__(self, devices: Sequence[BigIpDevice], options: BigIpOptions, now: Callable[[], datetime]) -> None:
         # The same order in every agent, whatever its configuration says: elections have to agree.
@@ -53,20 +53,24 @@ class SyncUnit:
         self._now = now
         self._writer: BigIpDevice | None = None
         self._overruled: frozenset[str] = frozenset()
-        """Hosts of devices with unsynchronised changes of ours that the written device replaces."""
+        """Hosts of devices with unsynchronised changes of this device group that the written device's configuration
+        replaces.
+        """
         self._turn = asyncio.Lock()
         self._push: asyncio.Task[tuple[str, ...]] | None = None
         self.unknown: tuple[str, ...] = ()
-        """Hosts of named devices not reached since the agent started: they may belong to this group."""
+        """Hosts of named devices that were never reached since the agent started: they may belong to this sync-failover
+        group.
+        """
         self.pending = False
-        """Whether something was changed and the group not seen in sync since."""
+        """Whether something was changed and the sync-failover group not seen in sync since."""
         self.problem = ""
-        """Reason, for operators, why the group is not in sync, or not written."""
+        """Reason, for operators, why the sync-failover group is not in sync or not written; empty: none."""
 
     async def take_over(self, work: Callable[[BigIpDevice], Coroutine[Any, Any, None]]) -> None:
-        """Move a guard on all reachable devices, by ``work``. Raises as :func:`on_all`.
+        """Make an owner's guard the only one on all reachable devices, by ``work``. Raises as :func:`on_all`.
 
-        The device from which the others are synchronised is last, so that its configuration is the newest.
+        The device from which the others are synchronised comes last, so that its configuration is the newest.
         """
         try:
             writer = await self._writable_device()
@@ -92,8 +96,8 @@ class SyncUnit:
     async def apply(
         self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]
     ) -> tuple[PassOutcome, list[str]]:
-        """Apply the batch to one device and push it. Returns its outcome and the devices that do not have the result
-        yet.
+        """Apply the batch to one device and push its configuration. Returns its outcome, and the devices that lack the
+        result yet.
 
         Raises as :meth:`BigIpDevice.apply`.
         """
@@ -105,9 +109,11 @@ class SyncUnit:
         return outcome, list(await self._push_configuration(writer, batch))
 
     async def retire(self, batch: PartitionBatch) -> Retirement:
-        """Remove the partition of an empty batch, and its guard, from all devices of the group. The floor is raised on
-        each of them first, so that none is without guard and floor. Raises :class:`StaleOwner`,
-        :class:`DeviceUnavailable`."""
+        """Remove the partition of an empty batch, and its guard, from all devices of the sync-failover group.
+
+        The minimum epoch of new guards is raised on each device first, so that no device is without both. Raises
+        :class:`StaleOwner`, :class:`DeviceUnavailable`.
+        """
         writer = await self._writable_device()
         owner = (batch.project_id, batch.epoch, batch.session_id)
         everyone = tuple(device.host for device in self.devices)
@@ -140,7 +146,9 @@ class SyncUnit:
     # -- before a write
 
     async def _writable_device(self) -> BigIpDevice:
-        """The device to write. Raises :class:`DeviceUnavailable` if there is none, or the group must not be written."""
+        """Return the device to write. Raises :class:`DeviceUnavailable` if there is none, or the sync-failover group
+        must not be written.
+        """
         async with self._turn:
             writer = self._writer
             if writer is None or writer.reach.doubt is not None:
@@ -163,11 +171,10 @@ class SyncUnit:
             return writer
 
     async def _elect(self) -> BigIpDevice:
-        """The device to write: the first reachable device with unsynchronised changes of ours, else the first reachable
-        one.
+        """Choose the device to write: the first reachable one with unsynchronised changes of this device group, else
+        the first reachable one.
 
-        So all agents choose the same device, independent of their earlier observations. Raises
-        :class:`DeviceUnavailable`.
+        So all agents choose the same device, whatever they observed earlier. Raises :class:`DeviceUnavailable`.
         """
         found: list[tuple[BigIpDevice, Unsynced]] = []
         errors: list[DeviceUnavailable] = []
@@ -195,7 +202,7 @@ class SyncUnit:
         return writer
 
     async def _is_explained_by_journal(self, writer: BigIpDevice) -> bool:
-        """Whether a journal of another device explains the pending changes."""
+        """Whether a journal on another device than the written one explains the pending changes."""
         for device in self.devices:
             if device is not writer and device.reach.doubt is None:
                 try:
@@ -229,8 +236,9 @@ class SyncUnit:
     # -- after a write
 
     async def _check_peer(self, writer: BigIpDevice, peer: BigIpDevice, batch: PartitionBatch) -> None:
-        """Check that a push replaces nothing newer on this device. Raises :class:`StaleOwner`,
-        :class:`DeviceUnavailable`."""
+        """Check that a push from ``writer`` replaces nothing newer on ``peer``. Raises :class:`StaleOwner`,
+        :class:`DeviceUnavailable`.
+        """
         try:
             async with peer.required_reachable():
                 await peer.check_owner(batch)
@@ -248,7 +256,9 @@ class SyncUnit:
             raise PartitionUnavailable(peer.host, "it has changes of an agent that were not synchronised yet")
 
     async def _check_unknown(self, writer: BigIpDevice) -> None:
-        """Check that the push reaches no named device that was never reached and may belong to this group."""
+        """Check that the push cannot reach a named device that was never reached and may belong to this sync-failover
+        group.
+        """
         if not self.unknown:
             return
         known = {key_of(device.cluster.own) for device in self.devices}
@@ -271,7 +281,9 @@ class SyncUnit:
         return await asyncio.shield(self._push)
 
     async def _synchronise(self, writer: BigIpDevice) -> tuple[str, ...]:
-        """Push and wait until the group is in sync. Returns the devices that did not get it."""
+        """Push and wait until the sync-failover group is in sync. Returns the devices that did not get the
+        configuration.
+        """
         own = self._membership(writer)
         peers = {str(item.get("name")) for item in own.members} - {str(writer.cluster.own.get("name"))}
         async with writer.required_reachable():
@@ -329,17 +341,19 @@ class SyncUnit:
         return membership(writer.cluster)
 
     def _state(self, writer: BigIpDevice, status: SyncStatus) -> str:
-        """The group's state of config-sync from the details, or the device's if they do not contain it."""
+        """Return the config-sync state of the sync-failover group; the device's own if the details do not have the
+        group's.
+        """
         own = re.compile(rf"{re.escape(self._membership(writer).group)} \(([^)]*)\)")
         return next((found[1] for line in status.details if (found := own.match(line.strip()))), status.status)
 
 
 def links_of(status: SyncStatus) -> dict[str, str]:
-    """``connected`` or ``disconnected`` by the name of each other device."""
+    """Return ``{device name: connected or disconnected}`` of the other devices."""
     found = (_LINK.fullmatch(line.strip()) for line in status.details)
     return {match["device"]: match["state"] for match in found if match}
 
 
 def utc_now() -> datetime:
-    """Current time in UTC, in which ``sync_force_until`` is given."""
+    """Return the current time in UTC, in which ``sync_force_until`` is given."""
     return datetime.now(UTC)

@@ -27,7 +27,7 @@ POLL_SECONDS = 0.5
 RECONCILE_SECONDS = 60.0
 """Seconds between two searches for VLANs that were lost or left over."""
 LEFTOVER_SECONDS = 600.0
-"""Longer than from a VLAN's appearance to its use in the tenant's partition, by whichever agent."""
+"""Age after which an unused VLAN counts as left over: longer than any agent needs from its appearance to its use."""
 
 
 class VcmpGuest:
@@ -46,7 +46,7 @@ class VcmpGuest:
         self._options = options
         self._now = now
         self._place: tuple[VcmpHost, str] | None = None
-        """The guest's host, and the guest's name there; None: not found yet."""
+        """Guest's vCMP host, and the guest's name there; None: not found yet."""
         self._assigned: dict[int, HostVlan] = {}
         """VLANs that the guest certainly has, by tag."""
         self._turn = asyncio.Lock()
@@ -54,7 +54,7 @@ class VcmpGuest:
         self._left_since: dict[int, float] = {}
 
     async def tags_in(self, partition: str) -> frozenset[int]:
-        """Tags of the VLANs in the guest's partition; in /Common, of the VLANs of shared networks.
+        """Read the tags of the VLANs in the guest's partition; in /Common only VLANs of shared networks count.
 
         Raises :class:`DeviceUnavailable`.
         """
@@ -62,9 +62,10 @@ class VcmpGuest:
         return frozenset(each.tag for each in vlans if each.partition == partition and each.is_used)
 
     async def provide(self, wanted: Iterable[HostVlan], partition: str) -> dict[int, str]:
-        """Have the host assign these VLANs to the guest. Returns reasons for VLANs that it cannot have, by tag.
+        """Have the host assign these VLANs to the guest. Returns ``{tag: reason}`` for VLANs that the guest cannot
+        have.
 
-        Raises :class:`DeviceUnavailable` if the guest itself is out of reach.
+        Raises :class:`DeviceUnavailable` if the guest itself cannot be reached.
         """
         missing = {each.tag: each for each in wanted if self._assigned.get(each.tag) != each}
         if not missing:
@@ -84,8 +85,10 @@ class VcmpGuest:
             return problems
 
     async def withdraw(self, tags: Collection[int]) -> None:
-        """These VLANs are not in the tenant's partition any more. Never raises because of a device: what fails is found
-        by :meth:`reconcile`."""
+        """Withdraw these VLANs from the guest, after a pass removed them from the tenant's partition.
+
+        Device errors are not raised: :meth:`reconcile` repeats what failed.
+        """
         for tag in tags:
             self._assigned.pop(tag, None)
         try:
@@ -95,10 +98,10 @@ class VcmpGuest:
             log.warning("VLANs not withdrawn; trying again", device=self._device.host, reason=str(error))
 
     async def reconcile(self) -> None:
-        """Reconcile the VLANs at the host, at most once in :data:`RECONCILE_SECONDS`.
+        """Withdraw VLANs that dead agents left at the host, and assign again those that concurrent changes at the host
+        lost.
 
-        VLANs that dead agents left are withdrawn, and VLANs that concurrent changes at the host lost are assigned
-        again. Never raises because of a device.
+        Runs at most once in :data:`RECONCILE_SECONDS`. Device errors are not raised.
         """
         if self._now() - self._reconciled_at_seconds < RECONCILE_SECONDS:
             return
@@ -111,14 +114,14 @@ class VcmpGuest:
             log.warning("VLANs of guest not reconciled", device=self._device.host, reason=str(error))
 
     def forget(self) -> None:
-        """Have the guest's VLANs read again, because the device was out of reach."""
+        """Drop what is known of the guest's VLANs, so that they are read again after the device was unreachable."""
         self._assigned.clear()
         self._place = None
 
     # -- implementation
 
     async def _provide(self, wanted: HostVlan) -> str:
-        """Have the host assign the VLAN. Returns the reason if it cannot; empty if the guest has it."""
+        """Have the host assign the VLAN. Returns the reason if the guest cannot have it; empty if the guest has it."""
         try:
             host, guest = await self._find_host()
             await self._assign(host, guest, wanted)
@@ -137,7 +140,7 @@ class VcmpGuest:
         return ""
 
     async def _assign(self, host: VcmpHost, guest: str, wanted: HostVlan) -> None:
-        """Have the host assign the VLAN, by the interface of its network.
+        """Have the host assign the VLAN on the interface of its network.
 
         Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
         """
@@ -210,7 +213,7 @@ class VcmpGuest:
         raise DeviceRejected(self._device.host, text + unreachable)
 
     async def _own_names(self) -> tuple[set[str], str]:
-        """The device's management addresses, and its host name."""
+        """Return the device's management addresses, and its host name."""
         devices = await self._device.collection("cm/device")
         own: Mapping[str, object] = next(
             (each for each in devices if str(each.get("selfDevice")).lower() == "true"), {}
@@ -222,7 +225,7 @@ class VcmpGuest:
 def _left_over(
     at_host: Iterable[FoundVlan], guests: Iterable[FoundGuest], mine: FoundGuest, used: Collection[int]
 ) -> set[int]:
-    """Tags of our VLANs at the host that this guest has and does not use, or that no guest has."""
+    """Return the tags of EvenKeel's VLANs at the host that this guest has and does not use, or that no guest has."""
     by_any = {path for each in guests for path in each.vlans}
     ours = (each for each in at_host if each.ours)
     return {each.tag for each in ours if each.path not in by_any or (each.path in mine.vlans and each.tag not in used)}

@@ -18,7 +18,9 @@ from evenkeel.devices.bigip.options import BigIpOptions
 log = structlog.get_logger(__name__)
 
 MARK = "evenkeel:vcmp"
-"""The description of VLANs that agents made at hosts: of any environment, because guests of several share them."""
+"""Description of VLANs that agents made at hosts; the same for every environment, because guests of several share
+them.
+"""
 GUESTS = "vcmp/guest"
 VLANS = "net/vlan"
 
@@ -40,11 +42,15 @@ class FoundVlan(Value):
     ours: bool = False
     """Whether the VLAN has the mark :data:`MARK`."""
     of_network: bool = False
-    """Whether the VLAN has the mark of a network, which it gets on a device that is attached by it."""
+    """Whether the VLAN has the mark of a network, which EvenKeel adds on a device that is attached to the network by
+    it.
+    """
 
     @property
     def is_used(self) -> bool:
-        """Whether a guest uses the VLAN; a VLAN that the host only assigned is in /Common without a network's mark."""
+        """Whether the guest uses the VLAN: a VLAN that the host only assigned is in /Common without a network's
+        mark.
+        """
         return self.partition != COMMON or self.of_network
 
     @property
@@ -99,7 +105,7 @@ class VcmpHost:
             log.info("VLAN assigned to vCMP guest", vcmp_host=self.name, guest=guest, vlan=path)
 
     async def withdraw(self, guest: str, tags: Iterable[int]) -> None:
-        """Withdraw our VLANs with these tags from the guest, and delete those that no guest has."""
+        """Withdraw EvenKeel's VLANs with these tags from the guest, and delete those that no guest has."""
         async with self._turn:
             these = {each.path for each in await self.vlans() if each.ours and each.tag in set(tags)}
             found = await self._guest(guest)
@@ -180,7 +186,7 @@ def _guest(item: Mapping[str, Any]) -> FoundGuest:
 
 
 def guest_of(guests: Iterable[FoundGuest], addresses: Iterable[str], hostname: str) -> FoundGuest | None:
-    """The guest with one of the management addresses; of several, the one with the device's host name.
+    """Find the guest with one of the management addresses; of several, the one with the device's host name.
 
     None if no guest, or more than one, matches.
     """

@@ -12,7 +12,7 @@ from evenkeel.devices.bigip.vcmp.host import HostVlan
 
 
 def vlans_of(rendered: Sequence[RenderedObjects]) -> dict[int, HostVlan]:
-    """VLANs of the load balancers' networks, by tag."""
+    """Return ``{tag: VLAN}`` for the load balancers' networks."""
     found = {}
     for one in rendered:
         wanted = {item.key.name: item for item in one.networks if item.key.type == VLAN}
@@ -30,7 +30,7 @@ def vlans_of(rendered: Sequence[RenderedObjects]) -> dict[int, HostVlan]:
 
 
 def without_refused(rendered: Sequence[RenderedObjects], problems: Mapping[int, str]) -> tuple[RenderedObjects, ...]:
-    """The load balancers, with a problem in each that needs a VLAN that cannot be assigned."""
+    """Return the load balancers, with a problem in each that needs a VLAN whose tag is in ``problems``."""
     return tuple(_checked(one, problems) for one in rendered)
 
 
@@ -41,6 +41,6 @@ def _checked(one: RenderedObjects, problems: Mapping[int, str]) -> RenderedObjec
 
 
 def tags_in(observed: Observed | None) -> frozenset[int]:
-    """Tags of the VLANs in a partition."""
+    """Return the tags of the VLANs in a partition; empty if the partition was not read."""
     items = (observed or {}).items()
     return frozenset(int(seen.attributes.get("tag") or 0) for key, seen in items if key.type == VLAN)

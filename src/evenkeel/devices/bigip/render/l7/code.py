@@ -32,7 +32,7 @@ from evenkeel.devices.bigip.render.services.responses import Responses
 def program_parts(
     service: ServiceDefinition, routing: Routing, names: BigIpNames, responses: Responses
 ) -> Iterator[RulePart]:
-    """Parts of the iRule that implement the L7 policies."""
+    """Yield the parts of the iRule that implement the L7 policies."""
     group = data_group_path(service, KIND, routing.listener.id, names)
     text = "".join((*_compare_code(routing), *_action_code(routing, responses)))
     text = text.replace("@GROUP@", group).replace("@COUNT@", str(len(routing.policies)))
@@ -46,7 +46,7 @@ def _lines(text: str) -> tuple[str, ...]:
 
 
 def _compare_code(routing: Routing) -> Iterator[str]:
-    """Code that compares the request with each policy in turn; ``$l7_policy`` is the first that matches, or 0."""
+    """Yield code that compares the request with each policy in turn; ``$l7_policy`` is then the first match, or 0."""
     wanted = [comparison(rule) for each in routing.policies for rule in each.rules]
     operands = {each.operand for each in wanted}
     # Rules about certificates never match without TLS, so their code is left out.

@@ -13,7 +13,7 @@ from evenkeel.devices.errors import Unrenderable
 
 
 class EffectivePolicy(Value):
-    """A policy that can match. ``pool``: the pool that it redirects to, if any."""
+    """An L7 policy that can match. ``pool``: the pool that the policy redirects to, if any."""
 
     policy: ServiceL7Policy
     rules: tuple[ServiceL7Rule, ...]
@@ -21,29 +21,31 @@ class EffectivePolicy(Value):
 
 
 class Routing(Value):
-    """The policies and pools by which a listener distributes requests or connections."""
+    """L7 policies and pools by which a listener distributes requests or connections."""
 
     listener: ServiceListener
     named: tuple[ServicePool, ...] = ()
-    """All pools that the listener names, enabled or not, so that enabling one does not replace profiles."""
+    """All pools that the listener names, enabled or not, so that enabling a pool does not replace profiles."""
     policies: tuple[EffectivePolicy, ...] = ()
     default: ServicePool | None = None
-    """The pool for requests that no policy matches, if it is enabled."""
+    """Pool for requests that no policy matches; None if there is none or it is disabled."""
 
     @property
     def pools(self) -> tuple[ServicePool, ...]:
-        """Every pool that a request can reach, the default one first."""
+        """Return every pool that a request can reach, the default one first."""
         found = [self.default, *(each.pool for each in self.policies)]
         return tuple({pool.id: pool for pool in found if pool is not None}.values())
 
     @property
     def uses_tls(self) -> bool:
-        """Whether any named pool uses TLS with its members."""
+        """Whether any pool that the listener names uses TLS with its members."""
         return any(pool.tls_enabled for pool in self.named)
 
 
 def effective_routing(listener: ServiceListener, pools: Mapping[str, ServicePool]) -> Routing:
-    """The policies that can match, and the pools. ``pools``: all pools by id. Raises :class:`Unrenderable`."""
+    """Find the policies that can match, and the listener's pools. ``pools``: all pools by id. Raises
+    :class:`Unrenderable`.
+    """
     if listener.l7policies and listener.protocol not in L7_PROTOCOLS:
         raise Unrenderable(f"listener {listener.id}: l7policies need protocol HTTP, not {listener.protocol}")
     up = {pool.id: pool for pool in pools.values() if pool.admin_state_up}

@@ -17,17 +17,17 @@ _CHOOSES_BY_CLIENT = ("SOURCE_IP", "SOURCE_IP_PORT")
 
 
 def same_persistence(pools: Sequence[ServicePool]) -> bool:
-    """Whether all pools have the same session persistence."""
+    """Whether all these pools have the same session persistence."""
     return all(_settings(pool) == _settings(pools[0]) for pool in pools)
 
 
 def sets_app_cookies(pools: Sequence[ServicePool]) -> bool:
-    """Whether the iRule has to look up and learn applications' cookies, because only some pools keep clients by one."""
+    """Whether the iRule must read and learn applications' cookies, because only some pools use one for persistence."""
     return not same_persistence(pools) and any(persistence_words(pool)[0] == APP_COOKIE for pool in pools)
 
 
 def persistence_words(pool: ServicePool) -> tuple[str, str]:
-    """Keyword by which the iRule selects the pool's persistence, and the name of a cookie or nothing.
+    """Return the keyword by which the iRule selects the pool's persistence, and the cookie's name or an empty text.
 
     Raises :class:`Unrenderable` for persistence that only a profile can provide.
     """

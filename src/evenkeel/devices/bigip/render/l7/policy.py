@@ -33,7 +33,7 @@ CHALLENGES_RULE, DEFAULT_RULE = "challenges", "default"
 _OPERANDS = {"host": ("httpHost", "host"), "path": ("httpUri", "path")}
 _OPERATORS = {"equal": "equals", "starts": "startsWith", "ends": "endsWith", "contains": "contains"}
 _PLAIN = re.compile(r"[A-Za-z0-9._~!&'()*+,;=:@/?#%-]+")
-"""Text without characters that are special to tmsh or Tcl."""
+"""Matches text without characters that are special to tmsh or Tcl."""
 
 
 def expressible_as_policy(routing: Routing) -> bool:
@@ -64,7 +64,7 @@ def _is_comparable(wanted: Comparison) -> bool:
 
 
 def policy_object(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> WantedObject:
-    """The LTM policy of the listener."""
+    """Build the LTM policy of the listener."""
     partition = names.partition(service.project_id)
     rules: list[dict[str, Any]] = []
     default = "" if routing.default is None else f"/{partition}/{names.object_name(routing.default.id)}"

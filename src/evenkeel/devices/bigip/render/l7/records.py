@@ -36,17 +36,19 @@ from evenkeel.devices.l7 import redirect_code, redirect_url
 
 KIND = "l7"
 RULES_MAX = 1000
-"""Rules of one listener that a request may be compared with, so that a tenant cannot occupy the device."""
+"""Maximum number of a listener's rules that a request may be compared with, so that a tenant cannot occupy the
+device.
+"""
 PATTERN_ATOMS_MAX = 2000
-"""Limit over all regular expressions of one listener: a request may be compared with each."""
+"""Maximum size, in atoms, of all regular expressions of one listener: a request may be compared with each."""
 NEVER = "never"
-"""The operand of rules about certificates where there is no TLS."""
+"""Operand of rules about client certificates on listeners without TLS: such rules never match."""
 _ACTIONS = {"REJECT": "reject", "REDIRECT_TO_POOL": "pool", "REDIRECT_TO_URL": "url", "REDIRECT_PREFIX": "prefix"}
 Records = dict[str, str]
 
 
 def l7_data_group(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> WantedObject:
-    """The data group that the listener's L7 iRule reads. Raises :class:`Unrenderable`."""
+    """Build the data group that the listener's L7 iRule reads. Raises :class:`Unrenderable`."""
     return data_group(service, KIND, routing.listener.id, dict(sorted(records(service, routing, names).items())), names)
 
 
@@ -54,7 +56,7 @@ def l7_data_group(service: ServiceDefinition, routing: Routing, names: BigIpName
 
 
 def records(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> Records:
-    """Records of the data group with the values of a listener's L7 policies, by name."""
+    """Return the records ``{name: data}`` for the L7 policies of a listener."""
     count = sum(len(each.rules) for each in routing.policies)
     if count > RULES_MAX:
         raise Unrenderable(f"listener {routing.listener.id}: {count} enabled l7rules: {RULES_MAX} are possible")
@@ -97,7 +99,7 @@ def _answer_records(number: int, each: EffectivePolicy) -> Records:
 
 
 class _Choice:
-    """Records by which the iRule of a listener chooses pools."""
+    """Builds the records by which a listener's iRule chooses pools."""
 
     def __init__(self, service: ServiceDefinition, routing: Routing, names: BigIpNames) -> None:
         self._service, self._names = service, names
@@ -105,7 +107,7 @@ class _Choice:
         self._tls = routing.uses_tls
 
     def records(self, number: int, pool: ServicePool) -> Records:
-        """Records of one policy's pool. ``number``: the policy's number."""
+        """Return the records of one policy's pool. ``number``: the policy's number."""
         partition = self._names.partition(self._service.project_id)
         found = {f"{number}.action": "pool", f"{number}.target": f"/{partition}/{self._names.object_name(pool.id)}"}
         if self._persistence:

@@ -13,27 +13,24 @@ import re
 import string
 
 ATOMS_MAX = 1000
-"""Atoms of an expression after counted repetitions are unrolled."""
+"""Maximum number of atoms of an expression after counted repetitions are unrolled."""
 COUNT_MAX = 255
-"""Tcl's bound of a counted repetition."""
+"""Highest count that Tcl allows in a counted repetition."""
 _DEPTH_MAX = 50
 _COUNT = re.compile(r"\{([0-9]{1,5})(,([0-9]{0,5}))?\}")
 _CLASS_NAME = re.compile(r"\[:(alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit):\]")
 _SAME_ESCAPES = frozenset("dDwWsStnrfv")
 _ANCHORS = {"b": r"\y", "B": r"\Y", "A": r"\A", "z": r"\Z", "Z": r"\Z"}
 _PLAIN = frozenset(string.ascii_letters + string.digits + "_/:;,<>=!@%&~`'\"# -")
-"""Characters without a meaning outside of brackets."""
+"""Characters without a special meaning outside of brackets."""
 
 
 class NotPossible(ValueError):
-    """Reason why an expression is not possible.
-
-    The text follows the words ``is not possible on a BIG-IP:``.
-    """
+    """A regular expression cannot be translated. The text completes ``is not possible on a BIG-IP:``."""
 
 
 def tcl_regex(text: str) -> str:
-    """The expression for Tcl's ``regexp``. Raises :class:`NotPossible`."""
+    """Translate the expression for Tcl's ``regexp``. Raises :class:`NotPossible`."""
     if not (text.isascii() and text.isprintable()):
         raise NotPossible("regular expressions contain printable ASCII characters only")
     body = text.removeprefix("(?i)")
@@ -47,16 +44,14 @@ def tcl_regex(text: str) -> str:
 
 
 def atoms_of(text: str) -> int:
-    """Number of atoms of an expression that :func:`tcl_regex` accepts, with counted repetitions unrolled."""
+    """Count the atoms of an expression that :func:`tcl_regex` accepts, with counted repetitions unrolled."""
     parser = _Parser(text.removeprefix("(?i)"))
     parser.parse_alternatives(0)
     return parser.atoms
 
 
 class _Parser:
-    """Parser that reads an expression from left to right. ``atoms``: atoms of the last part read, repetitions
-    unrolled.
-    """
+    """Reads a regular expression from left to right. ``atoms``: atoms of the last part read, repetitions unrolled."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -95,7 +90,7 @@ class _Parser:
         return atom + repetition
 
     def _atom(self, depth: int) -> tuple[str, bool]:
-        """One atom, and whether it is an anchor."""
+        """Read one atom; return its translation and whether it is an anchor."""
         self.atoms = 1
         if self._skip_if_next("("):
             return self._group(depth), False
@@ -175,7 +170,7 @@ class _Parser:
         return f"[{negated}{''.join(items)}]"
 
     def _item(self) -> str:
-        """A character, a range, or a class inside brackets."""
+        """Read a character, a range or a class inside brackets; return its translation."""
         if name := _CLASS_NAME.match(self.rest):
             self._at += name.end()
             return name[0]

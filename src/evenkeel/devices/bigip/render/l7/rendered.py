@@ -15,7 +15,7 @@ from evenkeel.devices.errors import Unrenderable
 
 
 class RenderedL7(Value):
-    """Rendered L7 policies: an LTM policy, or a data group and the parts of the iRule that read it.
+    """A listener's L7 policies as an LTM policy, or as a data group and the parts of the iRule that read it.
 
     Empty if no policy can match.
     """
@@ -25,8 +25,10 @@ class RenderedL7(Value):
 
 
 def render_l7(service: ServiceDefinition, routing: Routing, names: BigIpNames, responses: Responses) -> RenderedL7:
-    """Render the L7 policies of a listener as an LTM policy or iRule, with these responses. Raises
-    :class:`Unrenderable`."""
+    """Render the L7 policies of a listener as an LTM policy or iRule. Raises :class:`Unrenderable`.
+
+    ``responses``: the responses that policies may send instead of choosing a pool.
+    """
     if not routing.policies:
         return RenderedL7()
     _refuse_different_proxies(routing)
@@ -38,7 +40,7 @@ def render_l7(service: ServiceDefinition, routing: Routing, names: BigIpNames, r
 
 
 def _refuse_different_proxies(routing: Routing) -> None:
-    """Raises :class:`Unrenderable` if pools of one listener differ in the PROXY protocol.
+    """Raise :class:`Unrenderable` if pools of one listener differ in the PROXY protocol.
 
     The iRule sends the client's address on each connection with a member, whichever pool the member is in.
     """
@@ -52,7 +54,7 @@ def _refuse_different_proxies(routing: Routing) -> None:
 
 
 def _refuse_different_tls(routing: Routing) -> None:
-    """Raises :class:`Unrenderable` if pools of one listener differ in TLS settings.
+    """Raise :class:`Unrenderable` if pools of one listener differ in TLS settings.
 
     The virtual server has one server-ssl profile, which the iRule can only switch off.
     """

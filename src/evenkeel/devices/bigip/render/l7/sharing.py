@@ -8,15 +8,20 @@ from evenkeel.devices.bigip.render.transport import sends_proxy_header
 
 
 def shares_connections(routes: Routing) -> bool:
-    """Whether requests of different clients may share a connection with a member, which also gives each request of a
-    connection a pool of its own. Not if a pool needs connections of its own, or if L7 policies decide about TLS."""
+    """Whether requests of different clients may share a connection with a member (OneConnect).
+
+    Sharing also lets each request of a connection choose its own pool. False if a pool needs connections of its own, or
+    if L7 policies decide about TLS with members.
+    """
     if any(unshared_because(routes.listener, pool) for pool in routes.named):
         return False
     return not (routes.uses_tls and routes.listener.l7policies)
 
 
 def unshared_because(listener: ServiceListener, pool: ServicePool | None) -> str:
-    """Reason why a connection with a member must serve one client connection only; empty if there is none."""
+    """Return the reason why a connection with a member must serve one client connection only; empty if there is
+    none.
+    """
     if pool is None:
         return ""
     if passes_name_on(listener, pool):

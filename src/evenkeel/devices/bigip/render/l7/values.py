@@ -32,7 +32,7 @@ COMPARISONS = {
     "CONTAINS": "contains",
     "REGEX": "regex",
 }
-"""Compare type -> its word in the iRule."""
+"""``{compare type of the API: word in the iRule}``."""
 OPERANDS = {
     "HOST_NAME": "host",
     "PATH": "path",
@@ -43,7 +43,7 @@ OPERANDS = {
     "SSL_VERIFY_RESULT": "verification",
     "SSL_DN_FIELD": "subject",
 }
-"""Type of a rule -> the word in the iRule for what it compares."""
+"""``{type of an L7 rule: word in the iRule for what the rule compares}``."""
 KEYED = frozenset({"HEADER", "COOKIE", "SSL_DN_FIELD"})
 ABOUT_CERTIFICATES = frozenset({"SSL_CONN_HAS_CERT", "SSL_VERIFY_RESULT", "SSL_DN_FIELD"})
 _COMPARED_AS = {
@@ -55,7 +55,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~][A-Za-z0-9!#$%&'*+.^_`|~-]{0,254}
 
 
 class Comparison(Value):
-    """A validated rule. ``operand`` and ``how``: words of :data:`OPERANDS` and :data:`COMPARISONS`."""
+    """A validated L7 rule. ``operand`` and ``how``: words of :data:`OPERANDS` and :data:`COMPARISONS`."""
 
     operand: str
     how: str
@@ -65,8 +65,8 @@ class Comparison(Value):
 
 
 def comparison(rule: ServiceL7Rule) -> Comparison:
-    """The rule in the form in which the device compares it. Raises :class:`Unrenderable` naming field, value and
-    alternatives.
+    """Validate the rule and return the comparison that the device makes. Raises :class:`Unrenderable` naming field,
+    value and alternatives.
     """
     if rule.type not in OPERANDS:
         raise Unrenderable(f"l7rule {rule.id}: type {rule.type} is not possible on a BIG-IP")
@@ -109,7 +109,7 @@ def _regex(rule: ServiceL7Rule) -> str:
 
 
 def regex_atoms(rule: ServiceL7Rule) -> int:
-    """The size of the rule's regular expression; 0 for other comparisons."""
+    """Return the size, in atoms, of the rule's regular expression; 0 for other comparisons."""
     return atoms_of(rule.value) if rule.compare_type == "REGEX" else 0
 
 

@@ -15,17 +15,17 @@ from evenkeel.core.resources.model import Vip
 
 
 def route_domain_of(service: ServiceDefinition) -> int:
-    """The number of the route domain of its project's own networks."""
+    """Return the number of the route domain of the project's own networks."""
     return next((each.route_domain for each in service.networks if not each.common), COMMON_ROUTE_DOMAIN)
 
 
 def with_domain(address: str, route_domain: int) -> str:
-    """The address in a device's notation, with its route domain unless that is the common one."""
+    """Return the address in a device's notation: with its route domain, unless that is the common one."""
     return address if route_domain == COMMON_ROUTE_DOMAIN else f"{address}%{route_domain}"
 
 
 def in_domain_of_members(service: ServiceDefinition, address: str) -> str:
-    """The address of a server in the route domain in which a member with this address would be.
+    """Return the address of a server in the route domain in which a member with this address would be.
 
     ``service``: before or after :func:`in_route_domain`, which leaves its networks as they are.
     """
@@ -54,7 +54,7 @@ def _place_check(service: ServiceDefinition) -> Callable[[str], bool]:
 
 
 def in_route_domain(service: ServiceDefinition) -> ServiceDefinition:
-    """The definition with the addresses of VIPs, members and monitors, validated before, in their route domains.
+    """Return the definition with the (validated) addresses of VIPs, members and monitors in their route domains.
 
     A member is in the route domain of the subnet that has its address; a member of no subnet is in the VIP's.
     """

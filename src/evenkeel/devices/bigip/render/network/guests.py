@@ -13,9 +13,11 @@ DEFAULT_MTU = 1500
 def guest_vlan(
     network: ServiceNetwork, device: str, make: Callable[[str, dict[str, Any], ServiceNetwork], WantedObject]
 ) -> tuple[str, list[WantedObject]]:
-    """Name and objects of a VLAN that the guest's host assigns: without interfaces, which are the host's.
+    """Build a VLAN that the guest's vCMP host assigns, as name and objects: without interfaces, which only the host
+    has.
 
-    Raises :class:`Unrenderable` for a network without a tag, by which host and guest identify a VLAN.
+    ``make`` builds an object. Raises :class:`Unrenderable` for a network without a tag, by which host and guest
+    identify a VLAN.
     """
     if network.network_type is not NetworkType.VLAN:
         raise Unrenderable(

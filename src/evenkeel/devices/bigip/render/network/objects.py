@@ -41,7 +41,7 @@ from evenkeel.devices.errors import Unrenderable, problem_of
 
 LOCAL_TRAFFIC_GROUP = "/Common/traffic-group-local-only"
 EVERY_HOST = "ff:ff:ff:ff:ff:ff"
-"""The record of a forwarding table with the end points to which the device sends broadcasts."""
+"""Name of the record in a forwarding table that lists the end points to which the device sends broadcasts."""
 _SHARED_PROFILE = "tunnelprofile"
 _DEFAULT_MTU = {VLAN: 1500, TUNNEL: 0}
 _PROFILES: dict[NetworkType, tuple[str, str, dict[str, Any]]] = {
@@ -52,11 +52,11 @@ _PROFILES: dict[NetworkType, tuple[str, str, dict[str, Any]]] = {
         {"floodingType": "multipoint", "encapsulation": "transparent-ethernet-bridging"},
     ),
 }
-"""Type, name and attributes of the tunnels' profiles, as F5's agent had them."""
+"""``{network type: type, name and attributes of the tunnel profile}``, as F5's agent had them."""
 
 
 class DeviceAttachment(Value):
-    """Attachment of one device of a group to networks."""
+    """How one device of a group is attached to networks."""
 
     device: str
     options: AttachmentOptions
@@ -64,11 +64,11 @@ class DeviceAttachment(Value):
     """Address of the device's tunnel end point; empty: not known."""
     vtep_problem: str = ""
     guest: bool = False
-    """Whether the device is the guest of a vCMP host, which assigns its VLANs: they have no interfaces in the guest."""
+    """Whether the device is the guest of a vCMP host, which assigns VLANs: these have no interfaces in the guest."""
 
 
 def network_objects(service: ServiceDefinition, at: DeviceAttachment, names: BigIpNames) -> tuple[WantedObject, ...]:
-    """Objects that attach this device to the load balancer's networks.
+    """Build the objects that attach this device to the load balancer's networks.
 
     Raises :class:`Unrenderable` naming what the device lacks.
     """
@@ -78,7 +78,7 @@ def network_objects(service: ServiceDefinition, at: DeviceAttachment, names: Big
 
 
 def with_networks(rendered: RenderedObjects, at: DeviceAttachment, names: BigIpNames) -> RenderedObjects:
-    """The load balancer with the objects of its networks, or with the problem that prevents them."""
+    """Return the load balancer with the objects of its networks added, or with the problem that prevents them."""
     if rendered.problem:
         return rendered
     try:
@@ -91,8 +91,8 @@ def with_networks(rendered: RenderedObjects, at: DeviceAttachment, names: BigIpN
 class _Renderer:
     """Renders the network objects of one load balancer, or of one shared network, for one device.
 
-    Objects of a shared network are in /Common, and their marks name the network: they are its own, while load balancers
-    of a partition share theirs.
+    Objects of a shared network are in /Common, and their marks name the network, which owns them; objects in a tenant's
+    partition belong to no single load balancer.
     """
 
     def __init__(self, service: ServiceDefinition, at: DeviceAttachment, names: BigIpNames) -> None:
@@ -143,7 +143,7 @@ class _Renderer:
     # -- segments
 
     def _link(self, network: ServiceNetwork) -> tuple[str, list[WantedObject]]:
-        """The name of the VLAN or tunnel, and its objects."""
+        """Build the VLAN or tunnel of the network; returns its name and its objects."""
         return self._tunnel(network) if network.network_type in TUNNELS else self._vlan(network)
 
     def _vlan(self, network: ServiceNetwork) -> tuple[str, list[WantedObject]]:
@@ -231,7 +231,7 @@ class _Renderer:
             yield self._neighbour(subnet, host)
 
     def _neighbour(self, subnet: ServiceSubnet, host: MemberHost) -> WantedObject:
-        """Static ARP or NDP entry of a member's host.
+        """Build the static ARP or NDP entry of a member's host.
 
         The name has no ``%``: some releases neither find nor remove an entry whose name has one.
         """
@@ -262,7 +262,7 @@ def _snat_name(subnet_id: str, address: DeviceAddress) -> str:
 
 
 def _common_snat(subnet_id: str, address: DeviceAddress) -> str:
-    """Path of a SNAT address in /Common, which projects share."""
+    """Return the path of a SNAT address in /Common, which projects share."""
     return f"/{COMMON}/{_snat_name(subnet_id, address)}"
 
 
@@ -270,7 +270,10 @@ _NAMEABLE = str.maketrans({":": "-", "[": "", "]": ""})
 
 
 def _records(network: ServiceNetwork, own: str) -> Iterator[dict[str, Any]]:
-    """Records of the forwarding table: the end point of each host; broadcasts go to all of them."""
+    """Yield the records of the forwarding table: the end point of each host; broadcasts go to all of them.
+
+    ``own``: this device's own end point, which is left out.
+    """
     hosts = [host for subnet in network.subnets for host in subnet.hosts if host.vtep and host.vtep != own]
     ends = sorted({*(host.vtep for host in hosts), *network.vteps} - {own})
     if ends:

@@ -1,4 +1,4 @@
-"""Chooses the source address that members see: a self IP's, one of the SNAT pool, or the client's own. Pure."""
+"""Chooses the source address that members see: a self IP, an address of the SNAT pool, or the client's own. Pure."""
 
 from msgspec.structs import replace
 
@@ -12,7 +12,9 @@ from evenkeel.devices.bigip.objects import VIRTUAL, WantedObject
 def with_translation(
     item: WantedObject, service: ServiceDefinition, options: AttachmentOptions, names: BigIpNames
 ) -> WantedObject:
-    """A virtual server with the translation of its load balancer's networks, instead of automap."""
+    """Return the virtual server with the source address translation of its load balancer's networks, instead of
+    automap.
+    """
     if item.key.type != VIRTUAL or not service.networks:
         return item
     translation = {"type": "automap"}
