@@ -1,4 +1,4 @@
-"""Differences between the contents of a group's devices, and their effect on load balancer statuses. Pure.
+"""Finds differences between the contents of a group's devices, which degrade load balancers. Pure.
 
 It cannot be determined which device is right: one may lack a new object or still have a deleted one.
 """
@@ -21,12 +21,12 @@ class Absence(Value):
 
 
 def degraded_status(load_balancer_id: LoadBalancerId, reason: str) -> ObservedStatus:
-    """The status DEGRADED for a load balancer that works with restrictions."""
+    """Return the status DEGRADED for a load balancer that works with restrictions."""
     return ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=OperatingStatus.DEGRADED, reason=reason)
 
 
 def lacking_devices(absences: Iterable[Absence]) -> dict[LoadBalancerId, str]:
-    """Names of the devices that lack an object of a load balancer, by load balancer id, for messages."""
+    """Return, for messages, ``{load balancer id: names of the devices that lack an object of the load balancer}``."""
     found: dict[LoadBalancerId, set[str]] = {}
     for one in absences:
         found.setdefault(one.load_balancer_id, set()).add(one.device)
@@ -34,6 +34,6 @@ def lacking_devices(absences: Iterable[Absence]) -> dict[LoadBalancerId, str]:
 
 
 def out_of_step(absences: Iterable[Absence]) -> Iterator[ObservedStatus]:
-    """The status DEGRADED for each load balancer that differs between devices."""
+    """Yield the status DEGRADED for each load balancer that differs between devices."""
     for load_balancer_id, devices in lacking_devices(absences).items():
         yield degraded_status(load_balancer_id, f"not in step with the other devices: {devices}")

@@ -1,4 +1,4 @@
-"""Reads the expiry of devices' certificates in the background: no check of a device waits for it."""
+"""Reads in the background when devices' own TLS certificates expire: no check of a device waits for it."""
 
 import asyncio
 import time
@@ -14,7 +14,7 @@ RETRY_SECONDS = 60.0
 
 
 class CertificateWatch:
-    """Expiry of the devices' certificates, as read last."""
+    """Expiry of the devices' own TLS certificates, as last read."""
 
     def __init__(
         self,
@@ -28,9 +28,9 @@ class CertificateWatch:
         self._reading: asyncio.Task[None] | None = None
 
     def ends_at(self, hosts: Sequence[str]) -> dict[str, float]:
-        """Expiry of each host's certificate in Unix time; hosts not read yet are left out.
+        """Return ``{host: expiry in Unix time}``; hosts not read yet are left out.
 
-        Starts to read the certificates that are due again.
+        Also begins to read, in the background, certificates whose last reading is too old.
         """
         now = self._now_seconds()
         due = [host for host in hosts if self._due_at.get(host, 0.0) <= now]

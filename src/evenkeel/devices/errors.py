@@ -17,7 +17,7 @@ class NotSent(DeviceUnavailable):
 
 
 class PartitionUnavailable(DeviceUnavailable):
-    """The device failed for this partition only; it responds, and other partitions are not affected."""
+    """The device failed for this partition only; the device responds, and other partitions are not affected."""
 
 
 class Unrenderable(Exception):
@@ -25,10 +25,9 @@ class Unrenderable(Exception):
 
 
 def problem_of(error: Exception, load_balancer_id: LoadBalancerId) -> str:
-    """Reason why this load balancer of a batch cannot be rendered.
+    """Return the reason, for the tenant, why this load balancer of a batch cannot be rendered.
 
-    An error that is not :class:`Unrenderable` is one of the driver's own; it is logged, so that the tenant's text can
-    be short.
+    An error other than :class:`Unrenderable` is a defect of the driver: it is logged, and the tenant gets a short text.
     """
     if isinstance(error, Unrenderable):
         return str(error)

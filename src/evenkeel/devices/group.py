@@ -44,33 +44,35 @@ log = structlog.get_logger(__name__)
 
 
 class GroupDevice(ABC, Generic[R]):
-    """One device of a group. ``R``: the type of one observation of it."""
+    """One device of a group. ``R`` is the type of one reading of the device."""
 
     def __init__(self, client: DeviceClient, connect_timeout_seconds: float) -> None:
         self.host = client.host
         """Name of the device in its group."""
         self.own_name = ""
-        """:attr:`DeviceState.own_name` at the last contact."""
+        """Value of :attr:`DeviceState.own_name` (the device's name for itself) at the last contact."""
         self.reach = DeviceReach(client, connect_timeout_seconds)
 
     @abstractmethod
     async def check(self) -> DeviceState:
-        """State of the device with unmet requirements. A device error is reported in the state, not raised."""
+        """Read the device's state with unmet requirements. A device error is part of the state, not raised."""
 
     @abstractmethod
     async def observe(self) -> R:
-        """Read statuses and statistics of all our objects on the device. Raises :class:`DeviceUnavailable`."""
+        """Read statuses and statistics of this device group's objects on the device. Raises
+        :class:`DeviceUnavailable`.
+        """
 
     @abstractmethod
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
-        """Utilization of the device. Raises :class:`DeviceUnavailable`."""
+        """Read the utilization of the device, ``{metric: value}``. Raises :class:`DeviceUnavailable`."""
 
     @abstractmethod
     async def close(self) -> None:
         """Close all connections."""
 
     async def run_watched(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run ``work`` on this device; it is abandoned if the device stops responding meanwhile."""
+        """Run ``work`` on this device; cancel it if the device stops responding meanwhile."""
         try:
             return await self.reach.watch(work)
         except NoAnswer as error:
@@ -78,7 +80,9 @@ class GroupDevice(ABC, Generic[R]):
             raise
 
     async def silence(self) -> str:
-        """Reason if the device does not answer now, which marks it as doubted; empty if it answers. Never raises."""
+        """Return the reason if the device does not answer now, and mark the device as doubted; empty if it answers.
+        Never raises.
+        """
         error = await self.reach.silence_error()
         if error is None:
             return ""
@@ -87,9 +91,10 @@ class GroupDevice(ABC, Generic[R]):
 
     @asynccontextmanager
     async def required_reachable(self) -> AsyncIterator[None]:
-        """Context that requires that the device is trusted or responds, and marks it as doubted if it fails inside.
+        """Require, as a context, that the device is trusted or responds, and mark it as doubted if it fails inside the
+        context.
 
-        :class:`PartitionUnavailable` is no reason to doubt it.
+        A :class:`PartitionUnavailable` does not make the device doubted.
         """
         try:
             await self.reach.confirm()
@@ -112,7 +117,9 @@ D = TypeVar("D", bound=GroupDevice[Any])
 
 
 class DeviceGroup(ABC, Generic[D, R]):
-    """The part of the :class:`evenkeel.core.ports.Device` port that is common to all types of device groups."""
+    """Base class of device groups: the part of the :class:`evenkeel.core.ports.Device` port common to all device
+    types.
+    """
 
     def __init__(
         self, driver: str, ha_type: HaType, devices: Sequence[D], network_layout: NetworkLayout = NOT_ADJACENT
@@ -134,7 +141,9 @@ class DeviceGroup(ABC, Generic[D, R]):
 
     @property
     def facts(self) -> DeviceFacts:
-        """The group's facts. It is reached over the network, so any agent of the group may take over."""
+        """Return the group's facts. Its devices are reached over the network, so any agent of the group may take
+        over.
+        """
         return self._facts
 
     async def check(self) -> tuple[DeviceState, ...]:
@@ -142,7 +151,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         return tuple(await asyncio.gather(*map(_checked, self._devices)))
 
     async def silent(self) -> Mapping[str, str]:
-        """Reasons of the devices that do not answer now, by host."""
+        """Return ``{host: reason}`` of the devices that do not answer now."""
         reasons = await asyncio.gather(*(device.silence() for device in self._devices))
         return {device.host: reason for device, reason in zip(self._devices, reasons, strict=True) if reason}
 
@@ -159,20 +168,20 @@ class DeviceGroup(ABC, Generic[D, R]):
         return self._merge_readings(done, away, absent=self._uneven, uneven=before & self._uneven)
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
-        """Maximum of each metric over all devices that were reached."""
+        """Return the maximum of each metric over all devices that were reached."""
         done, _ = await on_all(self._devices, lambda device: device.capacity(metrics))
         return maximum_figures(done.values())
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
-        """No effect: most device types keep an empty partition, with its guard."""
+        """Do nothing: most device types keep an empty partition, with its guard."""
         return Retirement(left=self.facts.endpoints)
 
     async def tenants(self) -> frozenset[ProjectId]:
-        """Projects with objects on the devices; empty if the device type does not report them."""
+        """Return the projects with objects on the devices; empty if the device type does not report them."""
         return frozenset()
 
     async def enhanced_services(self) -> EnhancedServices | None:
-        """None: most device types have no enhanced services."""
+        """Return None: most device types have no enhanced services."""
         return None
 
     async def close(self) -> None:
@@ -181,7 +190,7 @@ class DeviceGroup(ABC, Generic[D, R]):
 
     @abstractmethod
     def _absences(self, readings: Mapping[str, R]) -> frozenset[Absence]:
-        """Objects that a device lacks and another device of the group has."""
+        """Find objects that one device lacks and another device of the group has."""
 
     @abstractmethod
     def _merge_readings(
@@ -255,14 +264,16 @@ async def _state(device: GroupDevice[Any]) -> DeviceState:
 
 
 def _unexpected_problem(error: Exception) -> str:
-    """The problem of a device whose check failed on an error that no driver raises; the log has the traceback."""
+    """Log the traceback of an error that no driver should raise, and return the problem of the device whose check
+    failed.
+    """
     return f"its check failed on an unexpected {type(error).__name__}: see the agent's log"
 
 
 async def plan_on_each(
     devices: Sequence[D], work: Callable[[D], Coroutine[Any, Any, DevicePlan]]
 ) -> tuple[DevicePlan, ...]:
-    """Plan on each device. A device that cannot be read gets a plan with the reason as its problem."""
+    """Plan on each device. A device that cannot be read gets a plan that has the reason as its problem."""
 
     async def one(device: D) -> DevicePlan:
         try:
@@ -278,10 +289,11 @@ def outcomes_of(
     refusals: Iterable[Mapping[LoadBalancerId, str]],
     problems: Mapping[LoadBalancerId, str] | None = None,
 ) -> Iterable[Applied]:
-    """The outcome of each service: its problem, else the refusal of the first device that refused it.
+    """Return the outcome of each service: its problem, else the refusal of the first device that refused it, else
+    success.
 
-    ``refusals``: for each device, reasons by load balancer; ``problems``: problems of load balancers that were sent to
-    no device.
+    ``refusals``: for each device, reasons by load balancer; ``problems``: of load balancers that were sent to no
+    device.
     """
     errors: dict[LoadBalancerId, str] = {}
     for refusal in (problems or {}, *refusals):
@@ -290,15 +302,16 @@ def outcomes_of(
 
 
 def repairs(found: Mapping[str, Mapping[LoadBalancerId, Sequence[str]]]) -> Iterable[Repair]:
-    """Repairs from texts by device and load balancer id; at most :data:`REPAIRS_MAX`."""
+    """Return repairs from texts by device and load balancer id; at most :data:`REPAIRS_MAX`."""
     every = ((device, *item) for device, texts_by_id in found.items() for item in texts_by_id.items())
     for device, load_balancer_id, texts in itertools.islice(every, REPAIRS_MAX):
         yield repair(load_balancer_id, device, texts)
 
 
 def maximum_figures(readings: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """Return the maximum of each metric: all devices hold the same objects and have the same limits, so the fullest one
-    decides."""
+    """Return the maximum of each metric: all devices hold the same objects and have the same limits, so the fullest
+    decides.
+    """
     most: dict[str, float] = {}
     for reading in readings:
         for metric, value in reading.items():
@@ -307,8 +320,10 @@ def maximum_figures(readings: Iterable[Mapping[str, float]]) -> dict[str, float]
 
 
 async def _wait_for_trusted(tasks: Mapping[D, asyncio.Task[T]], doubted: Iterable[D]) -> None:
-    """Wait until the tasks of all trusted devices have ended, then at most its ``patience_seconds`` for each doubted
-    device, and longer only if it has responded again. Without a trusted device, wait for all tasks.
+    """Wait until the tasks of all trusted devices have ended, then for each doubted device at most
+    ``patience_seconds``.
+
+    For a doubted device that has responded again, or if no device is trusted, wait until the task has ended.
     """
     trusted = [task for device, task in tasks.items() if device not in doubted]
     if trusted:
@@ -326,7 +341,7 @@ def _timed_out(device: GroupDevice[Any]) -> DeviceUnavailable:
 
 
 def _all_lost(lost: Mapping[str, DeviceUnavailable]) -> DeviceUnavailable:
-    """One error that names all devices, of which none was reached."""
+    """Return one error that names all devices, of which none was reached."""
     if len(lost) == 1:
         return next(iter(lost.values()))
     if len({error.reason for error in lost.values()}) == 1:
@@ -336,7 +351,9 @@ def _all_lost(lost: Mapping[str, DeviceUnavailable]) -> DeviceUnavailable:
 
 
 def error_precedence(failure: BaseException) -> tuple[int, int]:
-    """Precedence of errors: :class:`StaleOwner` first, the newest epoch before others, then :class:`GuardLost`."""
+    """Return the precedence of an error: :class:`StaleOwner` first, the newest epoch before others, then
+    :class:`GuardLost`.
+    """
     if isinstance(failure, StaleOwner):
         return 2, failure.seen_epoch or 0
     return int(isinstance(failure, GuardLost)), 0

@@ -27,11 +27,11 @@ ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 
 class HttpsOptions(Protocol):
-    """The driver options that every HTTPS client reads."""
+    """Options that the HTTPS client of every driver reads."""
 
     @property
     def ca_file(self) -> str:
-        """CA certificates in PEM; empty: the system's."""
+        """Return the path of a file with CA certificates in PEM; empty: the system's certificates."""
         ...
 
     @property
@@ -46,14 +46,14 @@ class HttpsOptions(Protocol):
 
     @property
     def agent_host(self) -> str:
-        """Host name for the ``User-Agent``."""
+        """Return the agent's host name, for the ``User-Agent`` header."""
         ...
 
 
 def tls_context(options: HttpsOptions) -> ssl.SSLContext:
-    """The TLS context of all connections to the devices of a group.
+    """Build the TLS context for all connections to the devices of a group.
 
-    Reads ``ca_file``; raises :class:`ValueError` naming it if it cannot be used, because a retry would not help.
+    Reads ``ca_file``; raises :class:`ValueError` naming the file if it cannot be used, because a retry would not help.
     """
     if not options.verify_tls:
         context = ssl.create_default_context()
@@ -104,7 +104,7 @@ class HttpsTransport:
     def use(self, tls: ssl.SSLContext) -> None:
         """Use this TLS context for connections from now on.
 
-        Idle connections made before are not used again; requests in progress end on theirs.
+        Idle connections made before are not used again; requests in progress end on the connections that they have.
         """
         self._tls = tls
 
@@ -114,7 +114,7 @@ class HttpsTransport:
 
     @property
     def seconds_since_answer(self) -> float:
-        """Seconds since the last response of any kind, or since creation."""
+        """Return the seconds since the device's last response of any kind, or since this transport was created."""
         return self._now() - self._answered_at_seconds
 
     async def exchange(
@@ -141,7 +141,7 @@ class HttpsTransport:
         return answer
 
     def _span_attributes(self, method: str, path: str) -> Attributes:
-        """Attributes of the request's trace span, with the path but without the query."""
+        """Return attributes of the request's trace span: the path, but not the query."""
         if not tracer().on:
             return NO_ATTRIBUTES
         shown = path.partition("?")[0]
@@ -196,7 +196,7 @@ class HttpsTransport:
     async def answers(self, path: str, *, timeout_seconds: float, headers: Mapping[str, str] | None = None) -> bool:
         """Whether the device responds at all, with any status.
 
-        Uses its own connection, so it does not queue behind other requests.
+        The check uses its own connection, so it does not queue behind other requests.
         """
         try:
             await self.exchange(
@@ -215,7 +215,7 @@ class HttpsTransport:
     async def _attempt(
         self, method: str, url: URL, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[int, bytes]:
-        """Send, and retry if the connection was closed: a restarted device has closed all pooled connections."""
+        """Send one request, and retry if a pooled connection was closed, as all are after a restart of the device."""
         for _ in range(self._attempts_max - 1):
             try:
                 return await self._send(method, url, body, headers)

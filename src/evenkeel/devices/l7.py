@@ -1,4 +1,4 @@
-"""Values of L7 policies and rules that every device type checks alike. Pure.
+"""Checks of L7 policies and rules that are the same for every device type. Pure.
 
 Each function raises :class:`~evenkeel.devices.errors.Unrenderable`, naming object, field, value and what is possible.
 """
@@ -17,7 +17,7 @@ _QUOTED = re.compile(r'"([^"]+)"')
 
 
 def redirect_code(policy: ServiceL7Policy) -> int:
-    """HTTP status code of a redirecting policy."""
+    """Return the HTTP status code of a redirecting policy."""
     code = policy.redirect_http_code or 302
     if code not in REDIRECT_CODES:
         allowed = ", ".join(map(str, sorted(REDIRECT_CODES)))
@@ -26,7 +26,7 @@ def redirect_code(policy: ServiceL7Policy) -> int:
 
 
 def redirect_url(policy: ServiceL7Policy) -> str:
-    """URL or prefix of a redirecting policy."""
+    """Return the URL or prefix of a redirecting policy."""
     field = "redirect_prefix" if policy.action == "REDIRECT_PREFIX" else "redirect_url"
     url = policy.redirect_prefix if policy.action == "REDIRECT_PREFIX" else policy.redirect_url
     if url is None or not _URL.fullmatch(url):
@@ -35,7 +35,7 @@ def redirect_url(policy: ServiceL7Policy) -> str:
 
 
 def check_compare_type(rule: ServiceL7Rule, possible: Iterable[str]) -> None:
-    """Raises :class:`Unrenderable` for a compare type that is not ``possible`` for the rule's type."""
+    """Raise :class:`Unrenderable` for a compare type that is not in ``possible`` for the rule's type."""
     allowed = tuple(possible)
     if rule.compare_type not in allowed:
         raise Unrenderable(
@@ -44,26 +44,28 @@ def check_compare_type(rule: ServiceL7Rule, possible: Iterable[str]) -> None:
 
 
 def check_true(rule: ServiceL7Rule) -> None:
-    """Raises :class:`Unrenderable` if a rule of type SSL_CONN_HAS_CERT compares with anything but true."""
+    """Raise :class:`Unrenderable` if a rule of type SSL_CONN_HAS_CERT compares with anything but true."""
     if rule.value.lower() != "true":
         raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r}: true is possible")
 
 
 def verify_result(rule: ServiceL7Rule) -> str:
-    """OpenSSL's number in a rule of type SSL_VERIFY_RESULT, without leading zeros. Raises :class:`Unrenderable`."""
+    """Return OpenSSL's number in a rule of type SSL_VERIFY_RESULT, without leading zeros. Raises
+    :class:`Unrenderable`.
+    """
     if not _RESULT.fullmatch(rule.value):
         raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r}: 0 to 999999999 are possible")
     return str(int(rule.value))
 
 
 def unquoted_value(rule: ServiceL7Rule) -> str:
-    """The value to compare with, without quotes: Octavia accepts a value with spaces only in double quotes."""
+    """Return the rule's value without quotes: Octavia accepts a value with spaces only in double quotes."""
     quoted = _QUOTED.fullmatch(rule.value)
     return quoted[1] if quoted else rule.value
 
 
 def check_regex(rule: ServiceL7Rule) -> None:
-    """Raises :class:`Unrenderable` if the value is no regular expression by Python's rules."""
+    """Raise :class:`Unrenderable` if the rule's value is no regular expression by Python's rules."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # FutureWarning about syntax that may change its meaning

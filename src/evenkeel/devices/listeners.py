@@ -1,4 +1,4 @@
-"""Values of listeners that all renderers use alike. Pure."""
+"""Values of listeners that all renderers compute alike. Pure."""
 
 import ipaddress
 
@@ -7,8 +7,9 @@ from evenkeel.devices.errors import Unrenderable
 
 
 def allowed_networks(listener: ServiceListener) -> list[str]:
-    """The networks of ``allowed_cidrs`` in canonical form. Sorted, so that the same networks in another order are no
-    change. Raises :class:`Unrenderable` for a text that is no network.
+    """Return the networks of ``allowed_cidrs`` in canonical form, sorted, so that another order is no change.
+
+    Raises :class:`Unrenderable` for a text that is no network.
     """
     return sorted({_canonical(listener, text) for text in listener.allowed_cidrs})
 

@@ -1,8 +1,8 @@
 """Records takeovers that have not reached one device of a group.
 
-A takeover succeeds when one device of the group took the guard. Another device may answer but refuse writes. It lags
-then, like a device that does not answer: its owner tries to move the guard there at each batch, before it writes
-anything else, and the outcome on the other devices counts.
+A takeover succeeds when one device of the group took the new owner's guard (record of a partition's owner). Another
+device may answer but refuse writes. That device lags then, like a device that does not answer: the owner tries to set
+its guard there before each batch, and the outcome on the other devices counts.
 """
 
 from collections.abc import Awaitable, Callable
@@ -12,17 +12,19 @@ from evenkeel.core.kit.errors import GuardLost
 from evenkeel.core.kit.ids import SessionId
 
 Owner = tuple[int, SessionId]
-"""Epoch and session of an owner."""
+"""Owner of a partition: epoch and session."""
 
 
 class MissedTakeovers:
-    """The unfinished takeovers of one device: by partition, the owner that began a takeover last."""
+    """Unfinished takeovers of one device: for each partition, the owner that began a takeover last."""
 
     def __init__(self) -> None:
         self._owners: dict[str, Owner] = {}
 
     def begin(self, partition: str, owner: Owner) -> None:
-        """Record a takeover by this owner. It counts as missed until :meth:`end`, however it fails or is cancelled."""
+        """Record that this owner begins a takeover. It counts as missed until :meth:`end`, however it fails or is
+        cancelled.
+        """
         self._owners[partition] = owner
 
     def end(self, partition: str, owner: Owner) -> None:
@@ -33,16 +35,16 @@ class MissedTakeovers:
             del self._owners[partition]
 
     def has_begun(self, partition: str, owner: Owner) -> bool:
-        """Whether this owner has begun a takeover and not ended it."""
+        """Whether this owner has begun a takeover of the partition and not ended it."""
         return self._owners.get(partition) == owner
 
     async def make_up(
         self, host: str, partition: str, batch: PartitionBatch, move: Callable[[], Awaitable[None]]
     ) -> None:
-        """Move the guard on the device ``host`` before a batch is applied, if its owner's takeover missed the device.
+        """Set the guard on the device ``host`` before a batch is applied, if the owner's takeover missed the device.
 
         Raises what ``move`` raises; and :class:`GuardLost` if the device has taken the guard only now and the batch is
-        not complete: the content of the device is not known then.
+        not complete, because the device's contents are not known then.
         """
         owner = batch.epoch, batch.session_id
         if not self.has_begun(partition, owner):

@@ -7,8 +7,11 @@ from oslo_config import cfg
 
 
 def client_options(*, servers: str, request_timeout: float) -> list[cfg.Opt]:
-    """Options of the agent's HTTPS client. ``servers``: what the agent connects to, in the plural, for help texts;
-    ``request_timeout``: the default of the option of that name, seconds."""
+    """Return the options of a driver's HTTPS client. ``servers``: what the agent connects to, in the plural, for help
+    texts.
+
+    ``request_timeout``: default of the option of that name, in seconds.
+    """
     return [
         cfg.StrOpt("ca_file", help=f"PEM file of the CAs of the {servers}' certificates; else the system's."),
         cfg.BoolOpt(
@@ -33,7 +36,7 @@ def client_options(*, servers: str, request_timeout: float) -> list[cfg.Opt]:
 
 
 def credential(values: Mapping[str, Any], name: str) -> str:
-    """A mandatory credential. Raises :class:`ValueError` naming the option."""
+    """Return a mandatory credential. Raises :class:`ValueError` naming the option if it is missing."""
     if not values[name]:
         raise ValueError(f"{name}: not set; it is needed to log in to the devices")
     return str(values[name])

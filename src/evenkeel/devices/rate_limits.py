@@ -1,5 +1,6 @@
-"""The rate limits of one listener, whatever they come from: rate limit policies of tenants, and the part ``rate_limit``
-of enhanced services. Pure; each driver renders the counters and conditions for its devices.
+"""Rate limits of one listener, from tenants' rate limit policies and from the part ``rate_limit`` of enhanced services.
+
+Pure; each driver renders the counters and conditions for its devices.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,41 +18,41 @@ KBYTE = 1024
 
 
 class Condition(NamedTuple):
-    """A counter has passed a threshold."""
+    """Condition that a counter has passed a threshold."""
 
     counter: Counter
     threshold: int
-    """In requests, or bytes."""
+    """Threshold in requests, or in bytes."""
     of_bytes: bool = False
-    """True: bytes in both directions are counted; False: requests."""
+    """Whether bytes in both directions are counted; False: requests are."""
     urls: tuple[str, ...] = ()
-    """Paths to which the condition applies; none: all."""
+    """Paths to which the condition applies; empty: all."""
     id: str = ""
-    """Id of the tenant's rule; empty: the condition is of an enhanced service."""
+    """Id of the tenant's rule; empty: the condition comes from an enhanced service."""
 
 
 class ClientLimit(Value):
-    """An action for requests that meet all conditions."""
+    """An action for requests of a client that meet all conditions."""
 
     conditions: tuple[Condition, ...]
     action: RateLimitAction = "DENY"
     status: int = 429
-    """Status of responses of the action ``DENY``."""
+    """HTTP status of responses if the action is ``DENY``."""
 
     @property
     def retry_after(self) -> int:
-        """Seconds after which the first of the conditions may not be met any more."""
+        """Return the seconds after which one of the conditions may be false again, for the header Retry-After."""
         return min(condition.counter.interval for condition in self.conditions)
 
 
 def rate_limits(listener: ServiceListener, parts: Parts) -> tuple[ClientLimit, ...]:
-    """The rate limits of a listener with these parts of enhanced services."""
+    """Return the rate limits of a listener with these parts of enhanced services."""
     own = () if parts.rate_limit is None else (_of_service(parts.rate_limit),)
     return (*own, *map(_of_policy, listener.rate_limits))
 
 
 def conditions_of(limits: Iterable[ClientLimit]) -> dict[Counter, list[Condition]]:
-    """Conditions by counter, counters in order of first use."""
+    """Group the conditions by counter, counters in order of first use."""
     found: dict[Counter, list[Condition]] = {}
     for limit in limits:
         for condition in limit.conditions:
@@ -60,7 +61,7 @@ def conditions_of(limits: Iterable[ClientLimit]) -> dict[Counter, list[Condition
 
 
 def rendered_action(limit: ClientLimit, commands: Mapping[str, str]) -> str:
-    """The device's command for an action other than ``DENY``. Raises :class:`Unrenderable` if it has none."""
+    """Return the device's command for an action other than ``DENY``. Raises :class:`Unrenderable` if it has none."""
     if limit.action not in commands:
         raise Unrenderable(f"rate limit action {limit.action}: DENY, {', '.join(commands)} are possible")
     return commands[limit.action]

@@ -1,11 +1,11 @@
-"""Rates of monotonic counters, from two readings. Pure."""
+"""Computes rates of monotonic counters from two readings. Pure."""
 
 from collections.abc import Mapping
 
 from evenkeel.core.kit.values import Value
 
 WINDOW_MIN_SECONDS = 1.0
-"""A shorter time between two readings gives no meaningful rate."""
+"""Minimum time between two readings: a shorter one gives no meaningful rate."""
 
 
 class CounterSample(Value):
@@ -17,14 +17,16 @@ class CounterSample(Value):
 
 
 class RateMeter:
-    """Computes rates; keeps the previous counters."""
+    """Computes rates of counters; keeps the counters of the previous reading."""
 
     def __init__(self) -> None:
         self._last: CounterSample | None = None
 
     def rates(self, at_seconds: float, counters: Mapping[str, int]) -> dict[str, float]:
-        """Growth per second since the previous reading, by counter. A counter read for the first time, or one that
-        decreased (it was reset), has no rate."""
+        """Return ``{counter: growth per second since the previous reading}``.
+
+        A counter read for the first time, or one that decreased (it was reset), has no rate.
+        """
         last = self._last
         if last is None:
             rates: dict[str, float] = {}

@@ -34,16 +34,16 @@ class DeviceClient(Protocol):
 
     @property
     def host(self) -> str:
-        """The device's name, for errors."""
+        """Return the device's name, for errors."""
         ...
 
     @property
     def seconds_since_answer(self) -> float:
-        """Seconds since the last response of any kind, or since creation."""
+        """Return the seconds since the device's last response of any kind, or since the client was created."""
         ...
 
     async def probe(self, timeout_seconds: float) -> None:
-        """Return if a small request succeeds. Raises :class:`DeviceUnavailable`."""
+        """Check that a small request succeeds. Raises :class:`DeviceUnavailable`."""
         ...
 
     async def is_alive(self, timeout_seconds: float) -> bool:
@@ -64,7 +64,7 @@ class DeviceReach:
         self._liveness_task: asyncio.Task[bool] | None = None
 
     async def confirm(self) -> None:
-        """Return if the device is trusted or answers the probe. Raises :class:`DeviceUnavailable`."""
+        """Check that the device is trusted or answers the probe. Raises :class:`DeviceUnavailable`."""
         if self.doubt is None:
             return
         if self._probe_task is None or self._probe_task.done():
@@ -78,7 +78,7 @@ class DeviceReach:
 
     @property
     def patience_seconds(self) -> float:
-        """Remaining time to wait for a doubted device."""
+        """Return the remaining time to wait for a doubted device."""
         return max(0.0, self._probed_at_seconds + PATIENCE_SECONDS - time.monotonic())
 
     async def watch(self, work: Coroutine[Any, Any, T]) -> T:
@@ -101,7 +101,7 @@ class DeviceReach:
             await cancel_and_wait(task)
 
     async def silence_error(self) -> DeviceUnavailable | None:
-        """The error if the device does not answer now; None if it does, or sent a response a moment ago."""
+        """Return the error if the device does not answer now; None if it does, or sent a response a moment ago."""
         if self.doubt is not None:
             try:
                 await self.confirm()
@@ -129,7 +129,7 @@ class DeviceReach:
         return NoAnswer(self._client.host, f"silent for {max(QUIET_SECONDS, self._client.seconds_since_answer):.0f} s")
 
     def _begin_liveness_probe(self) -> asyncio.Task[bool]:
-        """The current liveness probe, shared by all callers."""
+        """Return the current liveness probe, shared by all callers; begins one if none runs."""
         if self._liveness_task is None or self._liveness_task.done():
             self._liveness_task = asyncio.create_task(self._client.is_alive(self._liveness_seconds))
         return self._liveness_task

@@ -1,4 +1,4 @@
-"""Waiting for several asyncio tasks, without leaving any behind."""
+"""Waits for several asyncio tasks without leaving any behind."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -8,8 +8,9 @@ T = TypeVar("T")
 
 
 async def gather_all(*work: Awaitable[T]) -> list[T]:
-    """All results in order. If some fail, the first failure in order is raised after all have ended, so that none
-    continues unobserved."""
+    """Return all results in order. If some fail, wait until all have ended and raise the first failure in order, so
+    that no task continues unobserved.
+    """
     results = await asyncio.gather(*work, return_exceptions=True)
     found: list[T] = []
     for result in results:

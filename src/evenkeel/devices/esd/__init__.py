@@ -1,1 +1,3 @@
-"""Enhanced services of agents, shared by the drivers that offer some: reading the files, their users, and changes."""
+"""Enhanced services (ESD) of agents, shared by the drivers that offer them: reads the files, tracks users and
+changes.
+"""

@@ -1,4 +1,5 @@
-"""The enhanced services of one agent: read from its directory, checked for its devices, with their users.
+"""Enhanced services of one agent: read from its directory, checked for its devices, with the load balancers that use
+them.
 
 :meth:`Catalogue.refresh` is cheap while no file changes.
 """
@@ -23,22 +24,24 @@ log = structlog.get_logger(__name__)
 
 
 class Verifier(Protocol):
-    """Checks definitions against what the devices can do and hold."""
+    """Checks definitions of enhanced services against what the devices can do and hold."""
 
     def files_changed(self) -> None:
-        """Forget what was read from devices for other definitions."""
+        """Drop what was read from devices, because new definitions may name other objects."""
 
     async def verify(self, definitions: Mapping[str, Definition], *, strict: bool) -> Mapping[str, Definition]:
-        """The definitions by name, with problems and warnings of those that the devices cannot serve; never raises
-        because of a device. ``strict``: a definition with an unusable tag cannot be used; else the tag is discarded.
+        """Return the definitions by name, with problems and warnings where devices cannot serve them; device errors are
+        not raised.
+
+        ``strict``: a definition with an unusable tag cannot be used at all; else only the tag is discarded.
         """
 
 
 class Catalogue:
-    """Enhanced service definitions by name. Empty without a directory."""
+    """Definitions of an agent's enhanced services, by name. Empty if no directory is configured."""
 
     def __init__(self, directory: str, verifier: Verifier, *, strict: bool = False) -> None:
-        """``strict``: a definition with an unusable tag cannot be used; else the tag is discarded."""
+        """``strict``: a definition with an unusable tag cannot be used at all; else only the tag is discarded."""
         self._strict = strict
         self._directory = Path(directory) if directory else None
         self._verifier = verifier
@@ -52,7 +55,7 @@ class Catalogue:
         self.definitions: Mapping[str, Definition] = {}
 
     async def refresh(self) -> None:
-        """Bring the definitions up to date. Never raises because of a file or a device."""
+        """Read changed files and check the definitions again. Errors of files and devices are not raised."""
         if self._directory is None:
             self._loaded = True
             return
@@ -62,10 +65,10 @@ class Catalogue:
             self._loaded = True
 
     async def definitions_for(self, services: Iterable[ServiceDefinition]) -> Mapping[str, Definition]:
-        """The definitions that these load balancers name; files and devices are read if that was not done yet.
+        """Return the definitions that these load balancers name; files and devices are read if that was not done yet.
 
-        A name that no file has stands for a definition with that problem; an optional one is left out. The load
-        balancers are remembered as users.
+        A name without a file gets a definition with that problem; an optional name without a file is left out. The load
+        balancers are remembered as users of the definitions.
         """
         named: set[str] = set()
         for service in services:
@@ -87,7 +90,7 @@ class Catalogue:
         return found
 
     def take_changes(self) -> EnhancedServices:
-        """All enhanced services, and the load balancers that use one that changed since the last call."""
+        """Return all enhanced services, and the load balancers that use one which changed since the last call."""
         changed, self._changed = self._changed, set()
         due: dict[ProjectId, list[LoadBalancerId]] = {}
         for load_balancer_id, (project_id, names) in self._users.items() if changed else ():

@@ -1,4 +1,4 @@
-"""The agent's option of networks to which access logs of enhanced services may go."""
+"""Agent option that lists the networks to which access logs of enhanced services may be sent."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,5 +16,7 @@ OPTION = cfg.ListOpt(
 
 
 def log_targets(values: Mapping[str, Any], rules: AddressRules | None = None) -> LogTargets:
-    """The rules by the agent's options. Raises :class:`ValueError` naming the option."""
+    """Build the rules for targets of access logs from the agent's options. Raises :class:`ValueError` naming the
+    option.
+    """
     return targets_in(values[OPTION.name], rules)

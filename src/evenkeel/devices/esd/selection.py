@@ -1,6 +1,6 @@
-"""The enhanced services, and their parts, that one listener has. Pure.
+"""Selects the enhanced services that apply to one listener, and their parts. Pure.
 
-The first service that has a part decides it (:mod:`evenkeel.core.resources.enhanced_services`).
+If several services have a part, the first service decides (:mod:`evenkeel.core.resources.enhanced_services`).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -18,17 +18,19 @@ Definitions = Mapping[str, Definition]
 _IN_ANY_MODE = frozenset(
     ("allow", "deny", "connection_limit_per_source", "timeouts", "member_connection_limit", "drain", "access_log")
 )
-"""Parts that need no HTTP; of ``timeouts`` only ``tunnel``."""
+"""Parts that also apply to listeners without HTTP; of ``timeouts`` only ``tunnel``."""
 
 
 def enhanced_names(service: ServiceDefinition) -> frozenset[str]:
-    """Names of the enhanced services of a load balancer's listeners, as the listeners have them."""
+    """Return the names of the enhanced services of a load balancer's listeners, as the listeners write them."""
     return frozenset(name for one in service.listeners for name in one.enhanced_services)
 
 
 def chosen_definitions(names: Sequence[str], known: Definitions) -> list[Definition]:
-    """The definitions of a listener's services, the first with precedence; optional names without a definition do not
-    count. Raises :class:`Unrenderable` for an unknown or unusable one.
+    """Return the definitions of a listener's services, the first with precedence; optional names without a definition
+    are left out.
+
+    Raises :class:`Unrenderable` for an unknown or unusable service.
     """
     names = [name for name in names if not name.startswith(OPTIONAL) or name in known]
     if len(names) > PER_LISTENER_MAX:
@@ -45,8 +47,10 @@ def chosen_definitions(names: Sequence[str], known: Definitions) -> list[Definit
 
 
 def parts_of(listener: ServiceListener, known: Definitions) -> Parts:
-    """The listener's parts. Raises :class:`Unrenderable` for an unknown or unusable service, and for a part that the
-    listener's protocol has no place for.
+    """Return the parts of enhanced services that apply to the listener.
+
+    Raises :class:`Unrenderable` for an unknown or unusable service, and for a part that the listener's protocol does
+    not allow.
     """
     found: dict[str, object] = {}
     for definition in chosen_definitions(listener.enhanced_services, known):
@@ -58,7 +62,7 @@ def parts_of(listener: ServiceListener, known: Definitions) -> Parts:
 
 
 def member_limit(parts: Collection[Parts]) -> MemberConnectionLimit | None:
-    """The lowest limit of connections among the parts of a pool's listeners."""
+    """Return the lowest connection limit for members among the parts of a pool's listeners; None if there is none."""
     limits = [each.member_connection_limit for each in parts if each.member_connection_limit is not None]
     return min(limits, key=lambda limit: (limit.connections, limit.queue, limit.wait), default=None)
 

@@ -1,4 +1,4 @@
-"""Enhanced services that a device type cannot render are refused when they are loaded. Pure."""
+"""Refuses enhanced services that a device type cannot render, when they are loaded. Pure."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,7 +11,7 @@ from evenkeel.core.devices.capabilities import Capabilities
 
 
 def without_unsupported_parts(definition: Definition, table: Capabilities) -> Definition:
-    """The definition, with a problem that names its parts and tags that the device type cannot render."""
+    """Return the definition; with a problem if it has parts or tags that the device type cannot render."""
     if definition.problem:
         return definition
     parts = list(_unsupported(definition.parts, table))
@@ -43,21 +43,25 @@ def _supported(table: Capabilities) -> Iterator[str]:
 
 
 def usable_definition(definition: Definition, table: Capabilities, targets: LogTargets) -> Definition:
-    """The definition, with a problem if the device type cannot render it, or its access log goes where none may."""
+    """Return the definition; with a problem if the device type cannot render it or its access log has a forbidden
+    target.
+    """
     return without_refused_targets(without_unsupported_parts(definition, table), targets)
 
 
 class SupportVerifier:
-    """The verifier of :class:`evenkeel.devices.esd.catalogue.Catalogue` for devices without objects of operators."""
+    """Verifier of enhanced services for devices without objects of operators, used by
+    :class:`evenkeel.devices.esd.catalogue.Catalogue`.
+    """
 
     def __init__(self, table: Capabilities, targets: LogTargets = NO_TARGETS) -> None:
         self._table = table
         self._targets = targets
 
     def files_changed(self) -> None:
-        """No effect: nothing is read from devices."""
+        """Do nothing: this verifier reads nothing from devices."""
 
     async def verify(self, definitions: Mapping[str, Definition], *, strict: bool) -> Mapping[str, Definition]:
-        """The definitions, with problems of those that the device type cannot render."""
+        """Return the definitions; with a problem in those that the device type cannot render."""
         del strict  # there are no tags to discard
         return {name: usable_definition(one, self._table, self._targets) for name, one in definitions.items()}

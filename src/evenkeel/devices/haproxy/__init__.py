@@ -15,7 +15,9 @@ __all__ = ["OPTIONS", "open_group"]
 
 
 def open_group(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> Device:
-    """The device group that these options describe. Raises :class:`ValueError` naming a wrong option; no I/O."""
+    """Build the driver of the device group that these options describe, without I/O. Raises :class:`ValueError` naming
+    a wrong option.
+    """
     # imported here: controllers read the options and do not install an agent's libraries
     from evenkeel.devices.haproxy.driver import HaproxyGroup
 

@@ -1,4 +1,6 @@
-"""The HAProxy renderer's support for the API's features. The kernel of the daemon's host forwards UDP and SCTP."""
+"""Features of the API that the HAProxy renderer supports; for UDP and SCTP, which the kernel of the daemon's host
+forwards.
+"""
 
 from msgspec.structs import replace
 
@@ -129,5 +131,5 @@ KERNEL = replace(
     service_parts=(),
     rate_limits=RateLimitSupport(),
 )
-"""Features of load balancers whose TCP connections the kernel forwards: HAProxy only checks their members."""
+"""Features of load balancers with the data path "kernel", which forwards TCP; HAProxy only checks their members."""
 CAPABILITIES = replace(_PROXY, data_paths={"kernel": KERNEL})

@@ -22,13 +22,15 @@ from evenkeel.haproxyd import wire
 T = TypeVar("T")
 
 REQUESTS_MAX = 8
-"""Concurrent requests, not counting one long poll for events and one liveness probe."""
+"""Maximum number of concurrent requests, beside one long poll for events and one liveness probe."""
 REASON_CHARACTERS_MAX = 500
 ATTEMPTS_MAX = 2
 
 
 class EpochTooFar(DeviceRejected):
-    """The daemon refuses to raise the partition's guard, which is at ``seen_epoch``, by that much in one request."""
+    """The daemon refuses to raise a partition's guard by so many epochs in one request; ``seen_epoch`` is the guard's
+    epoch.
+    """
 
     def __init__(self, device: str, reason: str, seen_epoch: int) -> None:
         super().__init__(device, reason)
@@ -36,7 +38,7 @@ class EpochTooFar(DeviceRejected):
 
 
 class Daemon:
-    """HTTP client of one daemon. Connects on first use. Raises :class:`ValueError` if ``ca_file`` cannot be used."""
+    """HTTP client of one daemon; connects on first use. Raises :class:`ValueError` if ``ca_file`` cannot be used."""
 
     def __init__(self, host: str, options: HaproxyOptions, tls: ssl.SSLContext | None = None) -> None:
         self.host = host
@@ -63,17 +65,19 @@ class Daemon:
     # -- reads
 
     async def about(self) -> wire.About:
-        """Read versions and state of the daemon and its HAProxy."""
+        """Read versions and state of the daemon and of HAProxy on its host."""
         return await self._read("/v1", wire.About)
 
     async def observation(self, within_seconds: float = 0.0) -> wire.DaemonObservation:
-        """Read statuses and statistics of all partitions; those of partitions to which nothing happened may be
-        ``within_seconds`` old."""
+        """Read statuses and statistics of all partitions.
+
+        Figures of partitions without an event may be ``within_seconds`` old.
+        """
         query = f"?within={within_seconds:g}" if within_seconds else ""
         return await self._read(f"/v1/observation{query}", wire.DaemonObservation)
 
     async def held_load_balancers(self, partition: str) -> tuple[wire.LoadBalancerConfig, ...]:
-        """Read the load balancers of the partition; none if it does not exist."""
+        """Read the load balancers of the partition; empty if the partition does not exist."""
         status, body = await self._request("GET", f"/v1/partitions/{partition}")
         # Only the daemon's own 404 means that the partition does not exist; one of a proxy may mean anything.
         if status == 404 and _refusal(body).code == "not_found":
@@ -81,8 +85,7 @@ class Daemon:
         return self._decoded(status, body, wire.PartitionConfig, partition).load_balancers
 
     async def events(self, after: int, wait_seconds: int) -> wire.DaemonEvents:
-        """Events with a number above the given one; returns as soon as there is one, or with none after
-        ``wait_seconds``."""
+        """Return the events with a number above ``after``: as soon as there is one, or none after ``wait_seconds``."""
         limit = wait_seconds + self._options.connect_timeout_seconds + self._options.request_timeout_seconds
         status, body = await self._https.exchange(
             "GET", f"/v1/events?after={after}&wait={wait_seconds}", timeout_seconds=limit, turns=self._events_turn
@@ -92,15 +95,15 @@ class Daemon:
     # -- writes
 
     async def guard(self, partition: str, guard: wire.GuardState) -> wire.GuardState:
-        """Move the partition's guard; creates the partition if absent. Raises :class:`EpochTooFar`."""
+        """Set the partition's guard to this owner; creates the partition if absent. Raises :class:`EpochTooFar`."""
         return await self._write("POST", f"{partition}/guard", guard, wire.GuardState, partition)
 
     async def put(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
-        """Replace the partition's contents by the change's."""
+        """Replace the partition's whole contents by those in ``change``."""
         return await self._write("PUT", partition, change, wire.Receipt, partition)
 
     async def patch(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
-        """Change the named load balancers only."""
+        """Change only the load balancers that ``change`` names."""
         return await self._write("PATCH", partition, change, wire.Receipt, partition)
 
     # -- reachability
@@ -111,14 +114,14 @@ class Daemon:
         return self._https.seconds_since_answer
 
     async def probe(self, timeout_seconds: float) -> None:
-        """Return if a small request succeeds. Raises :class:`DeviceUnavailable`."""
+        """Check that a small request succeeds. Raises :class:`DeviceUnavailable`."""
         status, body = await self._https.exchange("GET", "/v1", timeout_seconds=timeout_seconds)
         self._decoded(status, body, wire.About)
 
     async def is_alive(self, timeout_seconds: float) -> bool:
         """Whether the daemon responds at all, with any status.
 
-        Uses its own connection, so it does not queue behind other requests.
+        The check uses its own connection, so it does not queue behind other requests.
         """
         return await self._https.answers("/v1", timeout_seconds=timeout_seconds)
 
@@ -155,7 +158,7 @@ def _basic(username: str, password: str) -> str:
 
 
 def failure(host: str, username: str, partition: str, status: int, body: bytes) -> EvenKeelError:
-    """The error for a response with a status other than 200."""
+    """Build the error for a response with a status other than 200."""
     refusal = _refusal(body)
     reason = refusal.reason[:REASON_CHARACTERS_MAX] or f"answered {status}"
     if refusal.code == "stale_owner":
@@ -175,9 +178,9 @@ def failure(host: str, username: str, partition: str, status: int, body: bytes) 
 
 
 def _refusal(body: bytes) -> wire.DaemonRefusal:
-    """The refusal in the body of a daemon's response.
+    """Parse the refusal in the body of a daemon's response.
 
-    Any other response counts as ``busy``: it reveals nothing about a partition.
+    A body of another form counts as ``busy``, because it says nothing about a partition.
     """
     try:
         return msgspec.json.decode(body, type=wire.DaemonRefusal)

@@ -1,8 +1,8 @@
-"""The changes that a batch would make on one daemon, in the form shown to operators. Pure.
+"""Describes, for operators, the changes that a batch would make on one daemon. Pure.
 
 Configuration is compared as the daemon holds it, frontend by frontend and backend by backend; weights and states of
-servers also as HAProxy runs with them, since they can be changed manually at its socket. Contents of files are compared
-by their digest and never shown.
+servers also as HAProxy runs with them, because they can be changed manually at its socket. Contents of files are
+compared by their digest and never shown.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from evenkeel.devices.haproxy.render.load_balancer import RenderedConfig
 from evenkeel.haproxyd import wire
 
 Parts = Mapping[tuple[str, str], Mapping[str, Any]]
-"""Attributes by type and name."""
+"""``{(type, name): attributes}`` of the parts of a load balancer."""
 
 
 def describe(
@@ -27,9 +27,10 @@ def describe(
     *,
     complete: bool,
 ) -> DevicePlan:
-    """Changes that a batch would make on the device.
+    """Describe the changes that a batch would make on the device.
 
-    ``held``: the whole partition; ``complete``: load balancers that the batch does not name are removed.
+    ``held``: the whole partition as the daemon holds it; ``running``: the state of its HAProxy; ``complete``: load
+    balancers that the batch does not name are removed.
     """
     ready = tuple(rendered)
     before = {one.id: one for one in held}
@@ -66,7 +67,7 @@ def _operations(
 
 
 def _parts_of(config: wire.LoadBalancerConfig | None) -> Parts:
-    """All parts of a load balancer, each with all its attributes."""
+    """Return all parts of a load balancer, each with all its attributes; empty without a configuration."""
     if config is None:
         return {}
     parts: dict[tuple[str, str], Mapping[str, Any]] = {}
@@ -89,7 +90,7 @@ def _attributes(value: msgspec.Struct) -> dict[str, Any]:
 
 
 def _servers(running: wire.PartitionStatus) -> Parts:
-    """Weights and states with which HAProxy runs the servers."""
+    """Return weights and states with which HAProxy runs the servers."""
     return {
         ("server", f"{backend.name}/{server.name}"): {"weight": server.weight, "admin_up": server.admin_up}
         for backend in running.backends
@@ -98,5 +99,5 @@ def _servers(running: wire.PartitionStatus) -> Parts:
 
 
 def _without_name(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The attributes without the name, which is shown beside them."""
+    """Return the attributes without the name, which is shown beside them."""
     return {name: value for name, value in attributes.items() if name != "name"}

@@ -1,4 +1,4 @@
-"""One daemon of a device group: reachability, and applying batches to it."""
+"""One daemon of a device group: tracks whether the daemon is reachable, and applies batches to it."""
 
 import hashlib
 import ssl
@@ -32,13 +32,16 @@ T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
 RECENT_SECONDS = 5.0
-"""Age of statuses without events in an observation because of events, as agents observe all so often."""
+"""Maximum age of statuses in an observation that was made because of events, for partitions without events.
+
+Agents observe this often.
+"""
 GUARD_STEPS_MAX = 64
-"""Requests per takeover; each raises the guard by at most the daemon's limit."""
+"""Maximum number of requests of a takeover; each raises the guard by at most the daemon's limit."""
 
 
 class DeviceResult(Value):
-    """The result of a batch on one device; ``errors`` by load balancer id. ``receipt`` None: nothing was applied."""
+    """Result of a batch on one device; ``errors`` by load balancer id. ``receipt`` None: nothing was applied."""
 
     errors: dict[LoadBalancerId, str]
     wrote: bool
@@ -46,12 +49,14 @@ class DeviceResult(Value):
     repaired: Mapping[LoadBalancerId, tuple[str, ...]] = {}
     """Manual changes that the daemon found and repaired, by load balancer id."""
     lacking: frozenset[str] = frozenset()
-    """sha256 of the certificates and revocation lists that the batch did not bring and the daemon does not hold."""
+    """Digests (sha256) of certificates and revocation lists that neither the batch nor the daemon has."""
     orphans: frozenset[LoadBalancerId] = frozenset()
-    """Load balancers on the device that a complete batch does not name and that stay, because orphans are kept."""
+    """Load balancers on the device that a complete batch does not name and that stay, because the batch keeps
+    orphans.
+    """
 
     def followed_by(self, later: "DeviceResult") -> "DeviceResult":
-        """The combined result of two parts of a batch, applied in this order."""
+        """Combine the results of two parts of a batch, ``self`` applied before ``later``."""
         return DeviceResult(
             errors={**self.errors, **later.errors},
             wrote=self.wrote or later.wrote,
@@ -63,7 +68,7 @@ class DeviceResult(Value):
 
 
 class _LastReading(NamedTuple):
-    """One observation. ``seen``: everything on the daemon, other owners' partitions included."""
+    """One observation of a daemon. ``seen``: everything on the daemon, other owners' partitions included."""
 
     at_seconds: float
     seen: wire.DaemonObservation
@@ -77,21 +82,23 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         self.daemon = Daemon(host, options, tls)
         super().__init__(self.daemon, options.connect_timeout_seconds)
         self.name = ""
-        """The name that the daemon reports; empty before the first contact."""
+        """Name that the daemon reports; empty before the first contact."""
         self.seen_event: int | None = None
         """Number of the newest event that the last observation includes; None if there was none."""
         self.has_events = False
-        """Whether the next observation is made because of events, which the daemon has noted for their partitions."""
+        """Whether the next observation is made because of events: then only partitions with an event need new
+        figures.
+        """
         self._options = options
         self._capacity = HaproxyCapacity()
         self._last: _LastReading | None = None
-        """The last observation, until a change; None after a failed one."""
+        """Last observation; None after a change or a failed observation."""
         self._lives: dict[str, str] = {}
-        """The daemon's run (``state_id``) at the takeover, by partition that this process took over."""
+        """``{partition: state_id}``: the daemon's run during which this process took the partition over."""
         self._missed = MissedTakeovers()
 
     async def check(self) -> DeviceState:
-        """The device's state with unmet requirements. A device error is reported in the state, not raised."""
+        """Read the device's state with unmet requirements. A device error is part of the state, not raised."""
         try:
             async with self.required_reachable():
                 about = await self.daemon.about()
@@ -100,7 +107,9 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         return self._state(about)
 
     async def observe(self) -> HaproxyReading:
-        """Read statuses and statistics of all our partitions on the daemon. Raises :class:`DeviceUnavailable`."""
+        """Read statuses and statistics of this environment's partitions on the daemon. Raises
+        :class:`DeviceUnavailable`.
+        """
         # set again only by a complete observation: after a failed one the watch returns as soon as the daemon answers
         self.seen_event = self._last = None
         within_seconds, self.has_events = RECENT_SECONDS if self.has_events else 0.0, False
@@ -115,7 +124,8 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         return reading
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
-        """The device's utilization, from an observation of the last :data:`RECENT_SECONDS` if there is one.
+        """Return the device's utilization, ``{metric: value}``, from an observation of the last :data:`RECENT_SECONDS`
+        or a new one.
 
         Raises :class:`DeviceUnavailable`.
         """
@@ -126,8 +136,11 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         return self._capacity.read(seen, metrics, time.monotonic())
 
     async def recent_reading(self) -> HaproxyReading:
-        """An observation of the last :data:`RECENT_SECONDS` without a change since, or a new one. Raises as
-        :meth:`observe`."""
+        """Return the last observation if it is at most :data:`RECENT_SECONDS` old and nothing was changed since, else a
+        new one.
+
+        Raises as :meth:`observe`.
+        """
         last = self._recent()
         return await self.observe() if last is None else last.reading
 
@@ -136,7 +149,9 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         return last if last is not None and time.monotonic() - last.at_seconds < RECENT_SECONDS else None
 
     async def take_over(self, partition: str, epoch: int, session_id: SessionId) -> None:
-        """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
+        """Set the partition's guard on this device to this owner. Raises as
+        :meth:`evenkeel.core.ports.Device.take_over`.
+        """
         # until the takeover has ended, batches carry no run id and are refused as not guarded
         self._lives.pop(partition, None)
         self._missed.begin(partition, (epoch, session_id))
@@ -145,9 +160,11 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         self._missed.end(partition, (epoch, session_id))
 
     async def apply(self, partition: str, batch: PartitionBatch, rendered: Sequence[RenderedConfig]) -> DeviceResult:
-        """Apply the batch to this device's partition. Raises :class:`StaleOwner`, :class:`GuardLost`,
-        :class:`DeviceUnavailable`. On :class:`PartitionUnavailable` the whole batch fails: splitting it would not
-        help."""
+        """Apply the batch to this device's partition.
+
+        Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`. On :class:`PartitionUnavailable` the
+        whole batch fails, because splitting it would not help.
+        """
         self._last = None
         wanted = tuple(one.load_balancer for one in rendered if one.load_balancer is not None)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
@@ -162,7 +179,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             return await self._patch(partition, change, wanted, removed)
 
     async def plan(self, partition: str, batch: PartitionBatch, rendered: Sequence[RenderedConfig]) -> DevicePlan:
-        """Changes that the batch would make, from a read of the partition and its status.
+        """Plan, without writing, the changes that the batch would make, from a read of the partition and its status.
 
         Raises :class:`DeviceUnavailable`.
         """
@@ -173,7 +190,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         return describe(self.host, rendered, held, running, complete=batch.removes_orphans)
 
     async def send_peers(self, partition: str, batch: PartitionBatch, peers: tuple[wire.HaproxyPeer, ...]) -> None:
-        """Send the partition's HAProxy the peers with which it shares stick tables."""
+        """Send the partition's HAProxy the peers (HAProxys of the other devices) with which it shares stick tables."""
         async with self.required_reachable():
             await self.daemon.patch(
                 partition, msgspec.structs.replace(self._empty_change(partition, batch), peers=peers)
@@ -200,7 +217,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         )
 
     def _other_owner(self, about: wire.About) -> str:
-        """Reason why the daemon cannot belong to this group; empty if it can."""
+        """Return the reason why the daemon cannot belong to this device group; empty if it can."""
         owner, ours = about.owners.get(self._options.prefix, ""), self._options.owner
         if owner in ("", ours):
             return ""
@@ -211,7 +228,9 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         self._lives[partition] = (await self._raise_guard(partition, wanted)).state_id
 
     async def _raise_guard(self, partition: str, wanted: wire.GuardState) -> wire.GuardState:
-        """Move the guard; in steps if the daemon's epoch for the partition is far behind."""
+        """Raise the partition's guard to the wanted one, in steps if the daemon's epoch for the partition is far
+        behind.
+        """
         step = wanted
         for _ in range(GUARD_STEPS_MAX):
             try:
@@ -226,7 +245,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         raise DeviceRejected(self.host, f"partition {partition}: its guard is too far behind epoch {wanted.epoch}")
 
     def _empty_change(self, partition: str, batch: PartitionBatch) -> wire.PartitionChange:
-        """An empty change under the batch's guard."""
+        """Build a change under the batch's guard that changes no load balancer."""
         state_id = self._lives.get(partition, "")
         return wire.PartitionChange(epoch=batch.epoch, session_id=token(batch.session_id), state_id=state_id)
 
@@ -237,8 +256,8 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         wanted: Sequence[wire.LoadBalancerConfig],
         removed: Sequence[str],
     ) -> DeviceResult:
-        """Send the changes in one request; if the daemon refuses it as a whole, retry each half, down to the one at
-        fault.
+        """Send the changes in one request; if the daemon refuses the request as a whole, retry each half, down to the
+        load balancer at fault.
         """
         whole = msgspec.structs.replace(change, load_balancers=tuple(wanted), removed=tuple(removed))
         try:
@@ -260,9 +279,9 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
     ) -> DeviceResult:
         """Replace the partition's contents.
 
-        Load balancers with problems keep their current configuration, and so do all that are not in ``named``; with
-        None, these are removed. If the daemon refuses the request as a whole (it is too large), removals and changes
-        are sent in parts.
+        Load balancers with problems keep their current configuration, and so do all that are not in ``named``;
+        ``named`` None: these are removed. If the daemon refuses the request as a whole (it is too large), removals and
+        changes are sent in parts.
         """
         # Read only if something is to be kept; otherwise a complete batch needs no read.
         held = await self.daemon.held_load_balancers(partition) if problems or named is not None else ()
@@ -286,16 +305,16 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         return found.followed_by(await self._put(partition, change, good, {**problems, **found.errors}, named))
 
     async def _held_beside(self, partition: str, named: Collection[str]) -> tuple[str, ...]:
-        """Ids of load balancers in the partition that are not named."""
+        """Return the ids of load balancers in the partition that ``named`` does not have."""
         seen = (await self.daemon.observation()).partitions
         held = next((one.load_balancer_ids for one in seen if one.name == partition), ())
         return tuple(one for one in held if one not in named)
 
 
 def token(session_id: SessionId) -> str:
-    """Digest of a session id, which is sent to daemons instead.
+    """Return the digest of a session id that daemons get instead of the id.
 
-    Every user of a daemon can read it, and the session id itself authenticates an agent to the controllers.
+    Every user of a daemon can read the digest, and the session id itself authenticates an agent to the controllers.
     """
     return hashlib.sha256(session_id.encode()).hexdigest()[:32]
 
@@ -311,7 +330,7 @@ def _result_of_receipt(receipt: wire.Receipt, orphans: frozenset[LoadBalancerId]
 
 
 def limitation_of(about: wire.About) -> str:
-    """Text about services that the daemon's host refuses; empty: none."""
+    """Describe the services that the daemon's host refuses; empty: none."""
     if about.datagrams:
         return f"UDP and SCTP are refused: {about.datagrams}"
     return f"SCTP is refused: {about.sctp}" if about.sctp else ""
@@ -321,7 +340,7 @@ Half = tuple[Sequence[wire.LoadBalancerConfig], Sequence[str]]
 
 
 def _halves(wanted: Sequence[wire.LoadBalancerConfig], removed: Sequence[str]) -> tuple[Half, Half]:
-    """Two halves, removals before additions, because they free addresses."""
+    """Split the changes into two halves, removals before additions, because removals free addresses."""
     if wanted and removed:
         return ((), removed), (wanted, ())
     middle, half = len(wanted) // 2, len(removed) // 2

@@ -1,8 +1,9 @@
-"""The HAProxy driver: a device group behind the :class:`evenkeel.core.ports.Device` port.
+"""The HAProxy driver: implements the :class:`evenkeel.core.ports.Device` port for a group of ``evenkeel-haproxyd``
+daemons.
 
-:mod:`evenkeel.devices.group` holds what is common to all device groups. A device that was unreachable is sent the whole
-partition when it is back. The daemons verify and repair their own configuration, so the driver keeps only three things
-in memory: the load balancers that differed between devices at the last observation, the daemon incarnation
+:mod:`evenkeel.devices.group` holds what is common to all device types. A device that was unreachable is sent the whole
+partition when it is reachable again. The daemons verify and repair their own configuration, so the driver keeps only
+three things in memory: the load balancers that differed between devices at the last observation, the daemon incarnation
 (``state_id``) under which it took over each partition, and the takeovers that did not reach a daemon. If a daemon lost
 its state, the driver takes the partition over again and sends everything.
 """
@@ -46,7 +47,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         self._enhanced = Catalogue(options.esd_dir, SupportVerifier(CAPABILITIES, options.log_targets))
 
     def reload(self, options: Mapping[str, Any]) -> None:
-        """Take over credentials and authorities; see :class:`evenkeel.core.ports.Reloadable`."""
+        """Use changed credentials and certificate authorities; see :class:`evenkeel.core.ports.Reloadable`."""
         mine = self._options
         changed = parse_options(
             options, environment=mine.environment, group_number=mine.group_number, host=mine.agent_host
@@ -66,12 +67,12 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         return tuple(_with_unique_names(states, [device.name for device in self._devices]))
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
-        """Move the partition's guard on every reachable device."""
+        """Set the partition's guard to this owner on every reachable device."""
         partition = self._names.partition(project_id)
         await on_all(self._devices, lambda device: device.take_over(partition, epoch, session_id))
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
-        """Apply the batch on every reachable device; the others are ``lagging``."""
+        """Apply the batch on every reachable device; the outcome names the others as ``lagging``."""
         partition = self._names.partition(batch.project_id)
         rendered = await self._render(batch)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
@@ -89,7 +90,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         )
 
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
-        """Changes that the batch would make on each device."""
+        """Plan, without writing, the changes that the batch would make on each device."""
         partition = self._names.partition(batch.project_id)
         rendered = await self._render(batch)
         return await plan_on_each(self._devices, lambda device: device.plan(partition, batch, rendered))
@@ -99,26 +100,27 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         return tuple(render(service, batch.certificates, definitions) for service in batch.services)
 
     async def enhanced_services(self) -> EnhancedServices | None:
-        """Enhanced services from the files of the option ``esd_dir``."""
+        """Read the enhanced services from the files in the directory ``esd_dir``; None without this option."""
         await self._enhanced.refresh()
         return self._enhanced.take_changes()
 
     async def adopt(self, project_id: ProjectId) -> None:
-        """No effect: no other program makes partitions of a daemon."""
+        """Do nothing: no other program makes partitions of a daemon."""
 
     async def tenants(self) -> frozenset[ProjectId]:
-        """The tenants of partitions that hold load balancers."""
+        """Return the projects whose partitions hold load balancers."""
         done, _ = await on_all(self._devices, lambda device: device.recent_reading())
         found = (one for reading in done.values() for one in reading.seen.partitions if one.load_balancer_ids)
         return frozenset(tenant for one in found if (tenant := self._names.tenant(one.name)) is not None)
 
     async def changed(self) -> None:
-        """Return when a daemon reports a status change since the last :meth:`observe`."""
+        """Return when a daemon reports a status change that the last :meth:`observe` does not include."""
         await watching.wait_for_change(self._devices, self._names)
 
     def forget(self, project_id: ProjectId) -> None:
-        """No effect: the driver caches no partition contents, and the daemon itself checks the incarnation under which
-        a partition was taken over."""
+        """Do nothing: the driver caches no contents of partitions, and the daemon itself checks the incarnation under
+        which a partition was taken over.
+        """
 
     def _absences(self, readings: Mapping[str, observation.HaproxyReading]) -> frozenset[Absence]:
         return observation.find_absences(readings, self._names)
@@ -134,8 +136,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         return observation.merge(readings, unreachable, self._names, uneven=uneven)
 
     async def _introduce(self, partition: str, batch: PartitionBatch, done: Mapping[str, DeviceResult]) -> None:
-        """Configure the devices' HAProxys as peers of each other where they are not yet, so that they share stick
-        tables.
+        """Make the devices' HAProxys peers of each other where they are not yet, so that they share stick tables.
 
         Lost persistence after a failover does not justify refusing a load balancer, so a failure is only logged, and
         retried with the next batch.
@@ -162,15 +163,17 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
 
 
 def _peers_of(receipts: Mapping[str, wire.Receipt], host: str) -> tuple[wire.HaproxyPeer, ...]:
-    """The peers of ``host``; HAProxys that report no certificate (daemons of an older version) are left out."""
+    """Return the peers of ``host``'s HAProxy; HAProxys without a certificate (daemons of an older version) are left
+    out.
+    """
     peers = (one.peer for other, one in receipts.items() if other != host and one.peer is not None)
     return tuple(peer for peer in peers if peer.certificate)
 
 
 def _with_unique_names(states: Sequence[DeviceState], names: Sequence[str]) -> Iterable[DeviceState]:
-    """The states, with a problem where two daemons report the same name.
+    """Return the states, with a problem where two daemons report the same name.
 
-    Either their peers could not be distinguished, or both addresses reach one daemon.
+    Either the peers could not be distinguished, or both addresses reach one daemon.
     """
     for state, name in zip(states, names, strict=True):
         if state.reachable and not state.problem and names.count(name) > 1:

@@ -1,8 +1,9 @@
-"""Names of partitions and HAProxy objects, and how to recognise ours. No I/O.
+"""Names of partitions and HAProxy objects, and recognition of this environment's. No I/O.
 
-A tenant's partition is ``<prefix>_<project id>``. The encoded project id contains no ``_``, so the last ``_`` of a name
-ends the prefix, and environment ``dev`` never mistakes a partition of ``dev_a`` for its own. Inside a partition objects
-are named by id: frontends by listener id, backends by pool id, servers by member id.
+A tenant's partition, which has a HAProxy of its own, is ``<prefix>_<project id>``. The encoded project id contains no
+``_``, so the last ``_`` of a name ends the prefix, and environment ``dev`` never mistakes a partition of ``dev_a`` for
+its own. Inside a partition objects are named by id: frontends by listener id, backends by pool id, servers by member
+id.
 """
 
 import hashlib
@@ -32,12 +33,15 @@ class HaproxyNames(Value):
             )
 
     def partition(self, project_id: ProjectId) -> str:
-        """The tenant's partition. Different pairs of prefix and project id give different names: see
-        :func:`plain_or_digest`."""
+        """Return the name of the tenant's partition. Different prefixes or project ids give different names
+        (:func:`plain_or_digest`).
+        """
         return f"{self.prefix}_{plain_or_digest(project_id)}"
 
     def tenant(self, partition: str) -> ProjectId | None:
-        """The tenant whose partition has this name; None if the name is not ours, or holds a digest of the id."""
+        """Return the project whose partition has this name; None if the name is not this environment's, or has a digest
+        instead of the id.
+        """
         prefix, _, tail = partition.rpartition("_")
         return ProjectId(tail) if prefix == self.prefix and _PLAIN.fullmatch(tail) else None
 
@@ -47,7 +51,7 @@ class HaproxyNames(Value):
 
 
 def plain_or_digest(text: str) -> str:
-    """``text``, or ``-`` and its digest if it contains a character with a special meaning in a name.
+    """Return ``text``, or ``-`` and its digest if it contains a character with a special meaning in a name.
 
     Neither form contains ``_``, and no plain text begins with ``-``.
     """
@@ -55,17 +59,17 @@ def plain_or_digest(text: str) -> str:
 
 
 def object_name(kind: str, object_id: str) -> str:
-    """The object's name: its id. ``:`` is reserved for auxiliary objects, see :func:`auxiliary_name`."""
+    """Return the object's name: its id, which must not contain ``:``, reserved for :func:`auxiliary_name`."""
     if not _ID.fullmatch(object_id):
         raise Unrenderable(f"{kind}: id {object_id!r}: letters, digits, '_', '.' and '-' are allowed, at most 64")
     return object_id
 
 
 def auxiliary_name(name: str, what: str) -> str:
-    """The name of an auxiliary object of the object ``name``."""
+    """Return the name of an auxiliary object that belongs to the object ``name``."""
     return f"{name}:{what}"
 
 
 def object_id(name: str) -> str:
-    """Id of the LBaaS object in the name of an object or auxiliary object."""
+    """Return the id of the LBaaS object in the name of an object or auxiliary object."""
     return name.partition(":")[0]

@@ -1,7 +1,7 @@
-"""Metadata that the daemon keeps beside each load balancer for later observations. Pure.
+"""Facts about each load balancer that the daemon stores for later observations. Pure.
 
 HAProxy's state does not show whether a pool is admin down or a listener has a connection limit. The agent that observes
-may not be the one that rendered, so this travels with the load balancer.
+may not be the agent that rendered, so these facts are stored with the load balancer.
 """
 
 import msgspec
@@ -10,7 +10,7 @@ from evenkeel.core.kit.values import Wire
 
 
 class Note(Wire):
-    """Intended state of one load balancer. ``addresses``: the number of distinct member addresses."""
+    """Intended state of one load balancer, stored on the daemon. ``addresses``: number of distinct member addresses."""
 
     admin_state_up: bool = True
     listeners_down: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
 def pack_note(note: Note) -> str:
-    """The serialized note; equal notes give equal text."""
+    """Serialize the note; equal notes give equal text."""
     return _ENCODER.encode(note).decode()
 
 

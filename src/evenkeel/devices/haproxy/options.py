@@ -1,4 +1,4 @@
-"""The driver's options, declared once, and the validated values made from them."""
+"""The HAProxy driver's options, declared once, and the validated values made from them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -42,7 +42,7 @@ OPTIONS = [
 
 
 class HaproxyOptions(Value):
-    """Settings of one device group, from :data:`OPTIONS`. Times in seconds."""
+    """Validated settings of one device group, from :data:`OPTIONS`. Times in seconds."""
 
     hosts: tuple[str, ...]
     """Address ``host:port`` of every daemon."""
@@ -62,12 +62,14 @@ class HaproxyOptions(Value):
 
     @property
     def owner(self) -> str:
-        """The owner that the daemon records for this group's partitions."""
+        """Return the owner's name that the daemon records for this device group's partitions."""
         return f"{self.environment}/{self.group_number}"
 
 
 def parse_options(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> HaproxyOptions:
-    """The validated options. Raises :class:`ValueError` naming option, value and what is allowed; never a password."""
+    """Validate the options. Raises :class:`ValueError` naming option, value and what is allowed, but never a
+    password.
+    """
     values = checked_values(OPTIONS, options)
     ha_type = HaType(values["ha_type"])
     with Problems() as problems:
@@ -114,7 +116,9 @@ def _hosts(texts: Sequence[str], ha_type: HaType) -> tuple[str, ...]:
 
 
 def _host(text: str) -> str:
-    """``host:port`` of a URL. User and password have options of their own; in the URL they would be logged."""
+    """Return ``host:port`` of a URL. A URL with user or password is refused, because it would be logged; they have own
+    options.
+    """
     refusal = ValueError(f"haproxyd_url: {text.rpartition('@')[2]!r}: allowed is https://host or https://host:port")
     try:
         url = URL(text)

@@ -35,14 +35,14 @@ __all__ = ["NoopGroup", "NoopMemory", "open_group"]
 
 
 def open_group(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> Device:
-    """A group of its own. Raises :class:`ValueError` for any option: there are none."""
+    """Build a device group with a memory of its own. Raises :class:`ValueError` for any option: there are none."""
     for name in options:
         raise ValueError(f"{name}: no such option; the no-op driver has none")
     return NoopGroup(NoopMemory(), alone=True)
 
 
 def _definition_problem(service: ServiceDefinition) -> str:
-    """A problem of the definition, in the same words as the other drivers' problems; empty if there is none."""
+    """Return a problem of the definition, worded as the other drivers word it; empty if there is none."""
     try:
         ipaddress.ip_address(service.vip.address)
     except ValueError:
@@ -54,7 +54,7 @@ class NoopGroup:
     """One agent's view of a no-op device."""
 
     def __init__(self, memory: NoopMemory, *, alone: bool = False) -> None:
-        """``alone``: other agents of the group have separate memories, so digests of this memory would be
+        """``alone``: other agents of the group have separate memories, so this group reports no digests: they would be
         incomplete.
         """
         self._memory = memory
@@ -62,7 +62,7 @@ class NoopGroup:
 
     @property
     def facts(self) -> DeviceFacts:
-        """A standalone device that any agent can reach."""
+        """Return the facts of a standalone device that any agent can reach."""
         return DeviceFacts(
             driver=NAME,
             ha_type=HaType.STANDALONE,
@@ -73,7 +73,7 @@ class NoopGroup:
         )
 
     async def check(self) -> tuple[DeviceState, ...]:
-        """State of the device, which always meets the requirements."""
+        """Return the state of the device, which always meets the requirements."""
         problem = "" if self._memory.reachable else "out of reach"
         state = DeviceState(
             name=NAME,
@@ -85,12 +85,15 @@ class NoopGroup:
         return (state,)
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
-        """Move the partition's guard."""
+        """Set the partition's guard to this owner."""
         self._reachable_memory().take_over(project_id, epoch, session_id)
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
-        """Store the batch's definitions, if the batch has the current guard. Networks that projects share are held in
-        the common shard's partition, before and after the load balancers that use them."""
+        """Store the batch's definitions, if the batch has the current guard.
+
+        Networks that projects share are held in a partition of their own, before and after the load balancers that use
+        them.
+        """
         partition = self._reachable_memory().guarded_partition(batch.project_id, batch.epoch, batch.session_id)
         before = dict(partition.holds)
         # Deletions first: they free addresses.
@@ -138,50 +141,50 @@ class NoopGroup:
         )
 
     def _conflict_text(self, service: ServiceDefinition) -> str:
-        """Text about the conflict if another load balancer has one of the addresses; else empty."""
+        """Describe the conflict if another load balancer has one of the addresses; else empty."""
         for vip in (service.vip, *service.additional_vips):
             if (holder := self._memory.holder_of(vip)) not in (None, service.load_balancer_id):
                 return f"address {vip.address} is held by load balancer {holder}"
         return ""
 
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
-        """Empty: a device that configures nothing has nothing to change."""
+        """Return nothing: a device that configures nothing has nothing to change."""
         return (DevicePlan(device=NAME, problem="" if self._memory.reachable else "out of reach"),)
 
     async def adopt(self, project_id: ProjectId) -> None:
-        """No effect: no other program uses this device."""
+        """Do nothing: no other program uses this device."""
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
-        """Remove the empty partition."""
+        """Remove the partition if it is empty."""
         return Retirement(left=() if self._reachable_memory().retire(project_id, epoch, session_id) else (NAME,))
 
     async def observe(self) -> Observation:
-        """State of the device, and digests of its load balancers; no statuses."""
+        """Return the state of the device, and digests of its load balancers; no statuses."""
         memory = self._reachable_memory()
         return Observation(devices=await self.check(), configurations=None if self._alone else memory.digests())
 
     async def tenants(self) -> frozenset[ProjectId]:
-        """Return projects whose partition on this simulated device has a guard."""
+        """Return the projects whose partition on this simulated device has a guard."""
         partitions = self._reachable_memory().tenants()
         return frozenset(project_id for project_id, one in partitions if one.epoch is not None)
 
     async def changed(self) -> None:
-        """Never returns: there are no notifications."""
+        """Wait for ever: there are no notifications."""
         await asyncio.Event().wait()
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
-        """Tenants with load balancers, member addresses, and values set by a test."""
+        """Return tenants with load balancers, number of member addresses, and values set by a test."""
         used = self._reachable_memory().utilization()
         return {name: used[name] for name in metrics if name in used}
 
     async def enhanced_services(self) -> None:
-        """None: the driver has no enhanced services."""
+        """Return None: the driver has no enhanced services."""
 
     def forget(self, project_id: ProjectId) -> None:
-        """No effect: nothing is cached."""
+        """Do nothing: nothing is cached."""
 
     async def close(self) -> None:
-        """No effect: nothing is open."""
+        """Do nothing: nothing is open."""
 
     def _reachable_memory(self) -> NoopMemory:
         if not self._memory.reachable:

@@ -1,4 +1,4 @@
-"""The state of a no-op device group: definitions by partition, and guards. Agents that share one share a device."""
+"""State of a no-op device group: definitions by partition, and guards. Agents with the same memory share a device."""
 
 import hashlib
 from collections.abc import Iterator
@@ -35,15 +35,16 @@ class NoopMemory:
         """Epoch and session of the newest guard that was removed with its partition."""
         self.reachable = True
         self.incarnation = "1"
-        """See :attr:`evenkeel.core.status.device_state.DeviceState.incarnation`; set by tests."""
+        """Value of :attr:`evenkeel.core.status.device_state.DeviceState.incarnation`; set by tests."""
         self.figures: dict[str, float] = {}
-        """Utilization by capacity metric, in addition to what the partitions hold; set by tests."""
+        """Utilization by capacity metric that tests set, in addition to what the partitions hold."""
         self._holders: dict[NetworkAddress, tuple[ProjectId, LoadBalancerId]] = {}
-        """Load balancer that got an address last, by address. It may have left the address since."""
+        """``{address: load balancer that got the address last}``. The load balancer may have left the address since."""
 
     def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Partition:
-        """Move the guard to this owner. Raises :class:`StaleOwner` if the guard is newer, or of the same epoch and
-        another session; or if there is none, and one that was removed is."""
+        """Set the partition's guard to this owner. Raises :class:`StaleOwner` if the guard is newer, or has the same
+        epoch and another session; without a guard, if the newest removed guard is so.
+        """
         partition = self.partitions.get(project_id, Partition())
         _refuse_stale(project_id, partition, epoch, session_id)
         if partition.epoch is None and epoch <= self.floor[0] and (epoch, session_id) != self.floor:
@@ -53,8 +54,9 @@ class NoopMemory:
         return partition
 
     def guarded_partition(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Partition:
-        """The partition that this owner guards. Raises :class:`StaleOwner` if there is a newer owner,
-        :class:`GuardLost` if the guard is older or absent."""
+        """Return the partition that this owner guards. Raises :class:`StaleOwner` if there is a newer owner,
+        :class:`GuardLost` if the guard is older or absent.
+        """
         partition = self.partitions.get(project_id, Partition())
         _refuse_stale(project_id, partition, epoch, session_id)
         if partition.epoch != epoch:
@@ -62,7 +64,7 @@ class NoopMemory:
         return partition
 
     def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
-        """Remove an empty partition with this owner's guard. False: it is still there."""
+        """Remove the partition if it is empty and has this owner's guard. False: the partition is still there."""
         partition = self.partitions.get(project_id)
         if partition is None or (partition.epoch is None and not partition.holds and not partition.foreign):
             self.partitions.pop(project_id, None)
@@ -75,7 +77,7 @@ class NoopMemory:
         return True
 
     def utilization(self) -> dict[str, float]:
-        """Utilization by capacity metric; metrics of traffic and networks only if a test set them."""
+        """Return the utilization by capacity metric; metrics of traffic and networks only if a test set them."""
         held = [tuple(partition.holds.values()) for _, partition in self.tenants() if partition.holds]
         nodes = sum(
             len({member.address for service in services for pool in service.pools for member in pool.members})
@@ -85,7 +87,7 @@ class NoopMemory:
         return {name: counted.get(name, 0) + self.figures.get(name, 0.0) for name in {*counted, *self.figures}}
 
     def digests(self) -> dict[str, str]:
-        """Digest of each load balancer's definition, by id."""
+        """Return ``{load balancer id: digest of its definition}``."""
         return {
             load_balancer_id: hashlib.sha256(msgspec.json.encode(service)).hexdigest()
             for _, partition in self.tenants()
@@ -93,13 +95,11 @@ class NoopMemory:
         }
 
     def tenants(self) -> Iterator[tuple[ProjectId, Partition]]:
-        """All partitions but that of the common shard."""
+        """Yield all partitions except the one for networks that projects share."""
         return ((project_id, one) for project_id, one in self.partitions.items() if project_id != COMMON_PROJECT)
 
     def lacking_network(self, service: ServiceDefinition) -> str:
-        """Text about a shared network that the load balancer uses and the device does not hold; empty: there is
-        none.
-        """
+        """Describe a shared network that the load balancer uses and the device does not hold; empty: there is none."""
         common = self.partitions.get(COMMON_PROJECT, Partition())
         for network in service.networks if service.project_id != COMMON_PROJECT else ():
             held = common.holds.get(network.id)
@@ -109,7 +109,7 @@ class NoopMemory:
         return ""
 
     def subnets_used(self, network: ServiceDefinition) -> set[str]:
-        """Ids of the network's subnets that have load balancers and that no other shared network has.
+        """Return the ids of the network's subnets that have load balancers and that no other shared network has.
 
         Empty for anything but a shared network.
         """
@@ -122,13 +122,13 @@ class NoopMemory:
         return mine & {id_ for each in services for id_ in _subnets(each)}
 
     def store_definition(self, project_id: ProjectId, service: ServiceDefinition) -> None:
-        """Store a definition in the partition, which exists."""
+        """Store a definition in the partition, which must exist."""
         self.partitions[project_id].holds[service.load_balancer_id] = service
         if project_id != COMMON_PROJECT:  # networks have no addresses of clients
             self._holders |= dict.fromkeys(_addresses(service), (project_id, service.load_balancer_id))
 
     def holder_of(self, vip: Vip) -> LoadBalancerId | None:
-        """The load balancer that has the VIP's address in the VIP's network."""
+        """Return the load balancer that has the VIP's address in the VIP's network; None: nobody has it."""
         where = vip.network_id, vip.address
         project_id, load_balancer_id = self._holders.get(where, (ProjectId(""), LoadBalancerId("")))
         service = self.partitions.get(project_id, Partition()).holds.get(load_balancer_id)
@@ -153,7 +153,7 @@ def _subnets(service: ServiceDefinition) -> set[str]:
 
 
 def _refuse_stale(project_id: ProjectId, partition: Partition, epoch: int, session_id: SessionId) -> None:
-    """Raises :class:`StaleOwner` for an older epoch, or the guard's epoch with another session.
+    """Raise :class:`StaleOwner` for an older epoch, or for the guard's epoch with another session.
 
     Each takeover has a higher epoch, so an epoch with two sessions was assigned twice, and the second session is
     refused.

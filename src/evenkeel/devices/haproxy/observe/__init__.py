@@ -1,1 +1,1 @@
-"""Statuses, statistics and capacity from what daemons report."""
+"""Computes statuses, statistics and capacity from what daemons report."""

@@ -1,7 +1,7 @@
-"""Utilization of a device by the metrics of a capacity policy, from one observation. Pure.
+"""Computes the utilization of a device, by the metrics of a capacity policy, from one observation. Pure.
 
 All objects on the device count, whoever created them, because they all use its capacity. Rates are computed from two
-counter readings, so the first observation gives none; neither does one after a listener and its counters were removed.
+readings of counters, so the first observation has none, nor has one after a listener and its counters were removed.
 """
 
 from collections.abc import Collection, Iterator
@@ -16,14 +16,18 @@ IN, OUT = "in", "out"
 
 
 class HaproxyCapacity:
-    """Utilization of one device. It keeps the previous counters, from which rates are computed."""
+    """Utilization of one device. Keeps the counters of the previous reading, because rates are computed from two
+    readings.
+    """
 
     def __init__(self) -> None:
         self._meter = RateMeter()
 
     def read(self, seen: wire.DaemonObservation, metrics: Collection[str], at_seconds: float) -> dict[str, float]:
-        """Values of the requested metrics, as far as they are known, from an observation that was made at
-        ``at_seconds`` of the monotonic clock."""
+        """Return the values of the requested metrics, as far as they are known, from an observation.
+
+        ``at_seconds``: monotonic time of the observation.
+        """
         listeners = [each for partition in seen.partitions for each in partition.frontends]
         found = {
             Metric.TENANT_COUNT: float(sum(bool(partition.load_balancer_ids) for partition in seen.partitions)),

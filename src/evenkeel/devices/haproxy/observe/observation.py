@@ -1,4 +1,4 @@
-"""Daemons' observations merged into operating statuses and statistics of a group. Pure.
+"""Merges daemons' observations into operating statuses and statistics of a device group. Pure.
 
 The agent cannot determine which device of a pair carries the traffic, so each object gets the worst of the devices'
 statuses. A device that does not run a tenant's HAProxy reports no status of its listeners, pools and members; the
@@ -39,7 +39,7 @@ def merge(
     *,
     uneven: Collection[Absence] = (),
 ) -> Observation:
-    """The worst of the statuses, and statistics summed over devices.
+    """Merge the devices' readings: for each object the worst status, statistics summed over devices.
 
     ``uneven``: differences between what the devices hold; the load balancers concerned are DEGRADED.
     """
@@ -71,7 +71,7 @@ def _worse_status(one: ObservedStatus, other: ObservedStatus) -> ObservedStatus:
 
 
 def own_partitions(seen: wire.DaemonObservation, names: HaproxyNames) -> Iterator[wire.PartitionStatus]:
-    """The partitions of this environment."""
+    """Yield the partitions of this environment."""
     return (partition for partition in seen.partitions if names.is_own_partition(partition.name))
 
 
@@ -81,7 +81,9 @@ def is_running(partition: wire.PartitionStatus) -> bool:
 
 
 def running_load_balancers(partition: wire.PartitionStatus) -> tuple[str, ...]:
-    """Load balancers that are served: all, or those that the kernel serves while HAProxy does not run."""
+    """Return the load balancers that are served: all, or only those that the kernel serves while HAProxy does not
+    run.
+    """
     if partition.haproxy_down:
         return tuple(dict.fromkeys(frontend.load_balancer_id for frontend in partition.frontends))
     return partition.load_balancer_ids if is_running(partition) else ()
@@ -112,7 +114,7 @@ def _of_partition(host: str, partition: wire.PartitionStatus) -> Iterator[Observ
 def _part_statuses(
     partition: wire.PartitionStatus, notes: Mapping[LoadBalancerId, Note]
 ) -> Iterator[tuple[LoadBalancerId, ObservedStatus]]:
-    """Members, pools and listeners, each with its load balancer."""
+    """Yield the statuses of members, pools and listeners, each with its load balancer."""
     for backend in partition.backends:
         owner, pool_id = LoadBalancerId(backend.load_balancer_id), object_id(backend.name)
         if pool_id == backend.name:  # the same pool in the other mode has the same members
@@ -131,7 +133,7 @@ def _part_statuses(
 
 
 def _listening(partition: wire.PartitionStatus) -> Iterator[wire.FrontendStatus]:
-    """Frontends of tenants' listeners: all but auxiliary ones."""
+    """Yield the frontends of tenants' listeners: all but auxiliary ones."""
     return (frontend for frontend in partition.frontends if object_id(frontend.name) == frontend.name)
 
 
@@ -158,9 +160,9 @@ def _listener(frontend: wire.FrontendStatus, note: Note) -> ObservedStatus:
 def _not_running(
     readings: Mapping[str, HaproxyReading], names: HaproxyNames, running: Collection[Key]
 ) -> Iterator[ObservedStatus]:
-    """Status of each load balancer whose HAProxy does not run on some device.
+    """Yield the status of each load balancer whose HAProxy does not run on some device.
 
-    DEGRADED if it is in ``running``, which has the load balancers that another device runs; else ERROR.
+    DEGRADED if the load balancer is in ``running``, because another device runs it; else ERROR.
     """
     for host, reading in readings.items():
         for partition in own_partitions(reading.seen, names):
@@ -178,7 +180,7 @@ def _not_running_of(partition: wire.PartitionStatus) -> list[str]:
 
 
 def find_absences(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> frozenset[Absence]:
-    """Load balancers that a device lacks, in whole or part, and another device holds."""
+    """Find load balancers that one device lacks, in whole or part, and another device holds."""
     held = {host: _held_parts(reading.seen, names) for host, reading in readings.items()}
     everything: dict[LoadBalancerId, set[Key]] = {}
     for of_device in held.values():
@@ -209,7 +211,7 @@ def _held_parts(seen: wire.DaemonObservation, names: HaproxyNames) -> dict[LoadB
 
 
 def _without_status(reading: HaproxyReading, names: HaproxyNames) -> set[str]:
-    """Load balancers without a status from the device, because their HAProxy does not run."""
+    """Return the load balancers without a status from the device, because their HAProxy does not run there."""
     return {each for partition in own_partitions(reading.seen, names) for each in _not_running_of(partition)}
 
 
@@ -217,7 +219,7 @@ def _without_status(reading: HaproxyReading, names: HaproxyNames) -> set[str]:
 
 
 def _configurations(readings: Iterable[HaproxyReading], names: HaproxyNames) -> dict[str, str]:
-    """Digest by load balancer id: the one common to all devices, or a digest of the differing ones."""
+    """Return ``{load balancer id: digest}``: the digest common to all devices, or a digest of the differing ones."""
     found: dict[str, set[str]] = {}
     for reading in readings:
         for load_balancer_id, word in _digests(reading, names):
@@ -232,8 +234,8 @@ def _joint_digest(words: Collection[str]) -> str:
 
 
 def _lacking_devices(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> dict[LoadBalancerId, str]:
-    """Names of the devices that lack a load balancer, by id of load balancers that only some of the reached devices
-    hold.
+    """Return ``{load balancer id: names of the devices that lack it}`` for load balancers that only some reached
+    devices hold.
     """
     held = {host: {each for each, _ in _digests(reading, names)} for host, reading in readings.items()}
     everything = frozenset[str]().union(*held.values())

@@ -1,4 +1,4 @@
-"""Waiting for a change that a daemon reports."""
+"""Waits for changes that daemons report."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,13 +22,13 @@ class PolledDevice(Protocol):
 
     daemon: Daemon
     seen_event: int | None
-    """Newest event that the last observation includes; None: it failed."""
+    """Number of the newest event that the last observation includes; None: that observation failed."""
     has_events: bool
     """Whether the next observation is made because of events."""
 
 
 async def wait_for_change(devices: Sequence[PolledDevice], names: HaproxyNames) -> None:
-    """Return when a daemon reports an event that its last observation does not include."""
+    """Return when a daemon reports an event that the last observation does not include."""
     tasks = [asyncio.create_task(_wait_for_notification(device, names)) for device in devices]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -37,8 +37,10 @@ async def wait_for_change(devices: Sequence[PolledDevice], names: HaproxyNames) 
 
 
 async def _wait_for_notification(device: PolledDevice, names: HaproxyNames) -> None:
-    """Return when the daemon has an event, or when it responds again after polls or the last observation failed: it may
-    have missed changes to report."""
+    """Return when the daemon has an event, or responds again after failures.
+
+    After failed polls, or a failed observation, the daemon may have changes that no event reports any more.
+    """
     after, tries = device.seen_event, 1
     while True:
         try:
@@ -56,5 +58,8 @@ async def _wait_for_notification(device: PolledDevice, names: HaproxyNames) -> N
 
 
 def _concern_environment(news: wire.DaemonEvents, after: int, names: HaproxyNames) -> bool:
-    """Whether the events may concern this environment; a number below ``after`` comes from a restarted daemon."""
+    """Whether the events may concern this environment.
+
+    An event number below ``after`` comes from a restarted daemon, which may concern any environment.
+    """
     return news.missed or news.newest < after or any(names.is_own_partition(event.partition) for event in news.events)

@@ -1,1 +1,1 @@
-"""Service definitions to HAProxy's configuration. Pure."""
+"""Converts service definitions to HAProxy's configuration. Pure."""

@@ -23,7 +23,7 @@ _FILE_KINDS = {
 
 
 class ReferencedFiles:
-    """The files of one load balancer. ``contents``: the certificates in the batch, by sha256."""
+    """Certificate files that one load balancer refers to. ``contents``: the certificates in the batch, by sha256."""
 
     def __init__(self, service: ServiceDefinition, contents: Mapping[str, CertificateContent]) -> None:
         self._known = {(each.reference, each.kind): each.sha256 for each in service.certificates}
@@ -31,7 +31,7 @@ class ReferencedFiles:
         self._files: dict[str, wire.File] = {}
 
     def file_name(self, owner: str, field: str, reference: str, kind: CertificateKind) -> str:
-        """The file name for a reference. ``owner``: the listener's or pool's name in HAProxy.
+        """Return the file name for a reference. ``owner``: the name in HAProxy of the listener or pool.
 
         Raises :class:`Unrenderable` if the definition does not resolve the reference.
         """
@@ -48,12 +48,12 @@ class ReferencedFiles:
 
     @property
     def files(self) -> tuple[wire.File, ...]:
-        """All files named so far, in order of first use."""
+        """Return all files named so far, in order of first use."""
         return tuple(self._files.values())
 
 
 def pem(content: CertificateContent, kind: CertificateKind) -> str:
-    """A content as HAProxy's PEM file: certificate, intermediates, then private key."""
+    """Convert a content to HAProxy's PEM file: certificate, intermediates, then private key."""
     if content.kind is not kind:
         raise Unrenderable(f"what was to be a {kind.words} is a {content.kind.words}")
     if kind is CertificateKind.REVOCATION_LIST:
@@ -67,5 +67,5 @@ def pem(content: CertificateContent, kind: CertificateKind) -> str:
 
 
 def _lines(text: str) -> str:
-    """The text without empty lines, which end the payload of a runtime API command."""
+    """Return the text without empty lines, which would end the payload of a runtime API command."""
     return "".join(f"{line.strip()}\n" for line in text.splitlines() if line.strip())

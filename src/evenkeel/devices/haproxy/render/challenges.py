@@ -19,14 +19,18 @@ _NOT_FOUND = "http-request return status 404"
 
 
 def challenge_lines(service: ServiceDefinition, listener: ServiceListener) -> tuple[str, ...]:
-    """The lines that answer challenges, for a place before all that may refuse, redirect or answer requests. Raises
-    :class:`Unrenderable` for texts that are no challenge.
+    """Return the lines that answer challenges, to be placed before all lines that may refuse, redirect or answer
+    requests.
+
+    Raises :class:`Unrenderable` for texts that are no challenge.
     """
     return tuple(_line(path, content) for path, content in answered_paths(service, listener).items())
 
 
 def own_frontend(service: ServiceDefinition, addresses: Sequence[str]) -> list[wire.Frontend]:
-    """The frontend that only answers challenges, if the load balancer needs one. Raises :class:`Unrenderable`."""
+    """Build the frontend that only answers challenges; empty if the load balancer needs none. Raises
+    :class:`Unrenderable`.
+    """
     listener = own_listener(service)
     if listener is None:
         return []

@@ -25,12 +25,12 @@ from evenkeel.devices.listeners import allowed_networks
 from evenkeel.haproxyd import wire
 
 PROTOCOLS: dict[str, wire.DatagramProtocol] = {"UDP": "udp", "SCTP": "sctp"}
-"""The daemon's protocol by protocol of listeners and pools."""
+"""``{protocol of listeners and pools: the daemon's protocol}``."""
 Forwarded = Mapping[str, wire.DatagramProtocol]
 Choice = Literal["weight", "source", "source_port"]
 CHOICES: dict[str, Choice] = {"ROUND_ROBIN": "weight", "SOURCE_IP": "source", "SOURCE_IP_PORT": "source_port"}
 STICKY_SECONDS = 360
-"""Time for which clients are bound by default, as in Octavia's amphorae."""
+"""Default time for which a client stays bound to a member, as in Octavia's amphorae."""
 STICKY_SECONDS_MAX = 7 * 86_400
 
 
@@ -42,7 +42,7 @@ def forwarded_protocols(data_path: DataPath) -> Forwarded:
 def datagram_listener(
     listener: ServiceListener, addresses: Collection[str], pools: Collection[ServicePool], forwarded: Forwarded
 ) -> wire.DatagramListener:
-    """Render a listener. Raises :class:`Unrenderable`."""
+    """Render a listener that the kernel serves. Raises :class:`Unrenderable`."""
     binds, flows_max = binds_of(listener, addresses), connection_limit(listener)
     pool = next((pool for pool in pools if pool.id == listener.default_pool_id), None)
     return wire.DatagramListener(
@@ -56,7 +56,9 @@ def datagram_listener(
 
 
 def datagram_balance(pool: ServicePool, forwarded: Forwarded) -> wire.DatagramBalance | None:
-    """The kernel's rules for a pool; None for a pool that HAProxy serves. Raises :class:`Unrenderable`."""
+    """Return the kernel's balancing rules for a pool; None for a pool that HAProxy serves. Raises
+    :class:`Unrenderable`.
+    """
     if pool.protocol not in forwarded:
         return None
     if pool.lb_algorithm not in CHOICES:
@@ -76,7 +78,7 @@ def datagram_balance(pool: ServicePool, forwarded: Forwarded) -> wire.DatagramBa
 
 
 def refuse_mixed(pool: ServicePool, listeners: Collection[ServiceListener], forwarded: Forwarded) -> None:
-    """Refuse a pool that datagrams would reach by HAProxy, or connections by the kernel.
+    """Refuse a pool that the kernel serves for one listener and HAProxy for another.
 
     Raises :class:`Unrenderable`.
     """

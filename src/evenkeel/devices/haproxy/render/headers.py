@@ -18,7 +18,7 @@ from evenkeel.devices.haproxy.render.quoting import quote_argument, quote_line
 
 FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO = INSERT_HEADERS
 ONE_LINE = f"regsub({quote_argument(chr(92) + 'r|' + chr(92) + 'n')},,g)"
-"""Removes line breaks: a name in a certificate may contain any character."""
+"""HAProxy converter that removes line breaks: a name in a certificate may contain any character."""
 CLIENT_VALUES = {
     "X-SSL-Client-Verify": "%[ssl_c_err]",
     "X-SSL-Client-Has-Cert": "%[ssl_c_used]",
@@ -29,19 +29,24 @@ CLIENT_VALUES = {
     "X-SSL-Client-Not-Before": "%{+Q}[ssl_c_notbefore]",
     "X-SSL-Client-Not-After": "%{+Q}[ssl_c_notafter]",
 }
-"""Header values in Octavia's format, strings in double quotes. The result is that of the client's own certificate:
-``ssl_c_verify`` also includes errors of CA certificates, which may be ignored (:mod:`.termination`)."""
+"""``{header: value}`` in Octavia's format, strings in double quotes.
+
+The verification result is that of the client's own certificate: ``ssl_c_verify`` also includes errors of CA
+certificates, which may be ignored (:mod:`.termination`).
+"""
 _ANY_CLIENT_HEADER = "|".join(name.lower().replace("-", "[-_]") for name in TLS_INSERT_HEADERS)
 
 
 def inserted_headers(listeners: Iterable[ServiceListener]) -> frozenset[str]:
-    """Headers that members may trust, because a TLS-terminating listener of the load balancer inserts them."""
+    """Return the headers that members may trust, because a TLS-terminating listener of the load balancer inserts
+    them.
+    """
     terminating = [listener for listener in listeners if listener.protocol == TLS_PROTOCOL]
     return frozenset[str]().union(*map(wanted_headers, terminating))
 
 
 def cleaning_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[str]:
-    """Lines that delete forged headers before any other rule reads the request."""
+    """Return lines that delete forged headers before any other rule reads the request."""
     names = [_ANY_CLIENT_HEADER] if inserted & CLIENT_VALUES.keys() else []
     names += [_underscore_spellings(name) for name in INSERT_HEADERS if name in inserted]
     if mode_of(listener) != "http" or not names:
@@ -50,13 +55,13 @@ def cleaning_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[
 
 
 def _underscore_spellings(name: str) -> str:
-    """Every spelling with an underscore of a name in three parts."""
+    """Return every spelling with an underscore of a name in three parts."""
     first, second, third = name.lower().split("-")
     return f"{first}_{second}[-_]{third}|{first}-{second}_{third}"
 
 
 def header_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[str]:
-    """Lines that insert headers, after the L7 policies have evaluated the original request."""
+    """Return lines that insert headers, after the L7 policies have evaluated the original request."""
     wanted = wanted_headers(listener)
     proto = "https" if listener.protocol == TLS_PROTOCOL else "http"
     values = {FORWARDED_PORT: str(listener.protocol_port), FORWARDED_PROTO: proto, **CLIENT_VALUES}
@@ -70,7 +75,7 @@ def header_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[st
 
 
 def wanted_headers(listener: ServiceListener) -> frozenset[str]:
-    """Names of the headers that a listener inserts. Raises :class:`Unrenderable`."""
+    """Return the names of the headers that a listener inserts. Raises :class:`Unrenderable`."""
     wanted = set()
     possible = (*INSERT_HEADERS, *(CLIENT_VALUES if listener.protocol == TLS_PROTOCOL else ()))
     for name, switch in listener.insert_headers.items():

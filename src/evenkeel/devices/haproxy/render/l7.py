@@ -49,9 +49,9 @@ _FIELD = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
 
 
 class PolicyLines(Value):
-    """HAProxy lines of L7 policies.
+    """HAProxy lines of a listener's L7 policies.
 
-    ``judging`` evaluate requests; ``sending`` are the ``use_backend`` lines that apply their choice.
+    ``judging`` lines evaluate requests; ``sending`` lines (``use_backend``) apply the choice.
     """
 
     judging: tuple[str, ...] = ()
@@ -59,20 +59,21 @@ class PolicyLines(Value):
 
 
 def redirect_pools(listener: ServiceListener) -> frozenset[str]:
-    """Ids of the pools that policies redirect to, enabled or not, so that enabling a policy does not change the
-    pool."""
+    """Return the ids of the pools that policies redirect to, enabled or not, so that enabling a policy does not change
+    the pool's rendering.
+    """
     return frozenset(policy.redirect_pool_id for policy in listener.l7policies if policy.redirect_pool_id)
 
 
 def pools_in_use(listener: ServiceListener) -> frozenset[str]:
-    """Ids of the pools that enabled policies redirect to."""
+    """Return the ids of the pools that enabled policies redirect to."""
     return frozenset(
         policy.redirect_pool_id for policy in listener.l7policies if policy.redirect_pool_id and _is_enabled(policy)
     )
 
 
 def policy_lines(listener: ServiceListener, backends: Mapping[str, str]) -> PolicyLines:
-    """All policies of a listener. ``backends``: backend name by id of each enabled pool."""
+    """Render all policies of a listener. ``backends``: ``{pool id: backend name}`` of enabled pools."""
     if listener.l7policies and mode_of(listener) != "http":
         raise Unrenderable(f"listener {listener.id}: l7policies need protocol HTTP, not {listener.protocol}")
     found = [policy for policy in listener.l7policies if _is_enabled(policy) and _leads_somewhere(policy, backends)]

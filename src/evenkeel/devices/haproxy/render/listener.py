@@ -1,7 +1,7 @@
-"""Listeners as frontends: addresses, allowed clients, time-outs, inserted headers. Pure.
+"""Renders listeners as frontends: addresses, allowed clients, time-outs, inserted headers. Pure.
 
-A listener that is admin down, or whose load balancer is, is left out. Time-outs are the API's milliseconds; 0, "no
-time-out" in the API, becomes the longest time that HAProxy accepts.
+A listener that is admin down, or whose load balancer is admin down, is left out. Time-outs are the API's milliseconds;
+0, "no time-out" in the API, becomes the longest time that HAProxy accepts.
 """
 
 from collections.abc import Iterable
@@ -35,9 +35,12 @@ def frontend(
     services: ServiceLines = NO_SERVICES,
     challenges: tuple[str, ...] = (),
 ) -> wire.Frontend:
-    """The frontend of a listener whose default backend is ``backend``; without one, clients receive 503 or are
-    disconnected. ``inserted``: headers that clients must not forge (:mod:`.headers`). ``services``: what enhanced
-    services add. ``challenges``: lines that answer challenges of a certificate authority."""
+    """Build the frontend of a listener. ``backend``: its default backend; None: clients receive 503 or are
+    disconnected.
+
+    ``inserted``: headers that clients must not forge (:mod:`.headers`). ``services``: what enhanced services add.
+    ``challenges``: lines that answer challenges of a certificate authority.
+    """
     return wire.Frontend(
         name=object_name("listener", listener.id),
         binds=binds_of(listener, addresses),
@@ -68,14 +71,16 @@ def frontend(
 
 
 def binds_of(listener: ServiceListener, addresses: Iterable[str]) -> tuple[wire.Bind, ...]:
-    """Addresses with the listener's port. Raises :class:`Unrenderable` if it is no port."""
+    """Return the addresses with the listener's port. Raises :class:`Unrenderable` if the port is out of range."""
     if not 1 <= listener.protocol_port <= 65_535:
         raise Unrenderable(f"listener {listener.id}: protocol_port {listener.protocol_port}: 1 to 65535 are possible")
     return tuple(wire.Bind(address=address, port=listener.protocol_port) for address in addresses)
 
 
 def duration(listener: ServiceListener, field: str) -> str:
-    """HAProxy's notation of one of the listener's time-outs. Raises :class:`Unrenderable` if it is out of range."""
+    """Return one of the listener's time-outs in HAProxy's notation. Raises :class:`Unrenderable` if it is out of
+    range.
+    """
     milliseconds = int(getattr(listener, field))
     if not 0 <= milliseconds <= MILLISECONDS_MAX:
         raise Unrenderable(f"listener {listener.id}: {field} {milliseconds}: 0 to {MILLISECONDS_MAX} are possible")
@@ -83,14 +88,14 @@ def duration(listener: ServiceListener, field: str) -> str:
 
 
 def _allowed_cidr_lines(listener: ServiceListener) -> list[str]:
-    """Lines that refuse clients outside the allowed CIDRs before reading any data."""
+    """Return lines that refuse clients outside the allowed CIDRs before reading any data."""
     if not listener.allowed_cidrs:
         return []
     return [f"tcp-request connection reject unless {{ src -f {_cidr_file(listener)} }}"]
 
 
 def cidr_files(listener: ServiceListener) -> list[wire.File]:
-    """The allowed CIDRs as an ACL file of its own, so that they can change without a reload."""
+    """Return the allowed CIDRs as an ACL file, so that they can change without a reload; empty if there are none."""
     if not listener.allowed_cidrs:
         return []
     networks = allowed_networks(listener)
@@ -108,7 +113,9 @@ def _inspection(listener: ServiceListener) -> list[str]:
 
 
 def connection_limit(listener: ServiceListener) -> int | None:
-    """The listener's limit of connections, or of flows of datagrams; None: no limit. Raises :class:`Unrenderable`."""
+    """Return the listener's limit of connections, or of flows of datagrams; None: no limit. Raises
+    :class:`Unrenderable`.
+    """
     limit = listener.connection_limit
     if limit == -1:
         return None

@@ -53,7 +53,7 @@ class RenderedConfig(Value):
 
     service: ServiceDefinition
     load_balancer: wire.LoadBalancerConfig | None = None
-    """Configuration of the load balancer; None if it is to be removed, or there is a ``problem``."""
+    """Configuration of the load balancer; None if it should be removed, or there is a ``problem``."""
     problem: str = ""
 
 
@@ -62,9 +62,9 @@ def render(
     contents: Mapping[str, CertificateContent] = MappingProxyType({}),
     enhanced: Definitions = MappingProxyType({}),
 ) -> RenderedConfig:
-    """Render one load balancer, or state the problem. A deleted one has no configuration.
+    """Render one load balancer, or return the problem. A deleted load balancer has no configuration.
 
-    ``contents``: certificates and revocation lists by sha256; the daemon must already hold the missing ones.
+    ``contents``: certificates and revocation lists by sha256; the daemon must already hold those that are missing here.
     ``enhanced``: the agent's enhanced services by name.
     """
     if service.deleted or service.problem:
@@ -136,7 +136,7 @@ def _load_balancer(
 
 
 def vip_addresses(service: ServiceDefinition) -> tuple[str, ...]:
-    """The VIP and the additional VIPs in canonical form."""
+    """Return the VIP and the additional VIPs in canonical form."""
     return tuple(_canonical(vip.address) for vip in (service.vip, *service.additional_vips))
 
 
@@ -148,7 +148,9 @@ def _canonical(address: str) -> str:
 
 
 def _senders(listeners: Iterable[ServiceListener], pool: ServicePool) -> tuple[ServiceListener, ...]:
-    """Listeners that use the pool, disabled ones included, so that enabling a listener does not change the pool."""
+    """Return the listeners that use the pool, disabled ones included, so that enabling a listener does not change the
+    pool.
+    """
     return tuple(
         listener for listener in listeners if listener.default_pool_id == pool.id or pool.id in redirect_pools(listener)
     )

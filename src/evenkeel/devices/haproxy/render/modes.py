@@ -1,7 +1,7 @@
-"""HAProxy modes of listeners and pools: ``http`` or ``tcp``. Pure.
+"""Chooses HAProxy's modes for listeners and pools: ``http`` or ``tcp``. Pure.
 
 A frontend can use only backends of its own mode, but the API allows TCP listeners to use HTTP pools. So a pool is
-rendered in the mode of the listeners that use it, and twice if they have both.
+rendered in the mode of the listeners that use it, and twice if they have both modes.
 """
 
 from collections.abc import Collection
@@ -20,23 +20,25 @@ MODES = {
     "UDP": "tcp",
     "SCTP": "tcp",
 }
-"""HAProxy's mode by listener protocol."""
+"""``{protocol of a listener: HAProxy's mode}``."""
 
 
 def mode_of(listener: ServiceListener) -> str:
-    """HAProxy's mode for the listener. Raises :class:`Unrenderable` for a protocol that HAProxy cannot serve."""
+    """Return HAProxy's mode for the listener. Raises :class:`Unrenderable` for a protocol that HAProxy cannot serve."""
     if listener.protocol not in MODES:
         raise Unrenderable(f"listener {listener.id}: protocol {listener.protocol} is not possible on HAProxy")
     return MODES[listener.protocol]
 
 
 def modes_of(pool: ServicePool, listeners: Collection[ServiceListener]) -> tuple[str, ...]:
-    """The modes in which listeners need a pool, the main one first; an unused pool has the mode of its protocol."""
+    """Return the modes in which listeners need a pool, the main one first; an unused pool has the mode of its
+    protocol.
+    """
     wanted = {mode_of(listener) for listener in listeners} or {MODES.get(pool.protocol, "tcp")}
     return tuple(mode for mode in ("http", "tcp") if mode in wanted)
 
 
 def backend_name(pool: ServicePool, mode: str, modes: tuple[str, ...]) -> str:
-    """The name of the pool's backend in a mode."""
+    """Return the name of the pool's backend in ``mode``, one of all the pool's ``modes``."""
     name = object_name("pool", pool.id)
     return name if mode == modes[0] else auxiliary_name(name, mode)

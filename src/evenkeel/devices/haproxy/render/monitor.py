@@ -29,7 +29,7 @@ from evenkeel.haproxyd import wire
 
 TYPES = frozenset({"HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING", "UDP-CONNECT", "SCTP"})
 BY_DAEMON: dict[str, Literal["icmp", "udp", "sctp"]] = {"PING": "icmp", "UDP-CONNECT": "udp", "SCTP": "sctp"}
-"""Protocol of checks that the daemon makes, by type."""
+"""``{type of a health monitor: protocol}`` for checks that the daemon makes instead of HAProxy."""
 METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
 SECONDS_MAX = 86_400
 RETRIES_MAX = 100
@@ -45,7 +45,7 @@ class Checks(Value):
 
 
 def checks(monitor: ServiceMonitor | None, vip_address: str, *, over_tls: bool = False) -> Checks:
-    """Render the health checks of a monitor; none if it is admin down.
+    """Render the health checks of a monitor; empty if the monitor is None or admin down.
 
     ``over_tls``: traffic to members uses TLS, and so do checks of any type, unless a member has its own
     ``monitor_address`` or ``monitor_port``.
@@ -137,9 +137,9 @@ def _speaks_1_1(monitor: ServiceMonitor) -> bool:
 
 
 def _host(monitor: ServiceMonitor, vip_address: str) -> str:
-    """The Host header of a check, which HTTP/1.1 requires and HAProxy does not send empty.
+    """Return the Host header of a check, which HTTP/1.1 requires and HAProxy does not send if empty.
 
-    Without a domain name it is the VIP, as a client without a name for it would send.
+    Without a domain name it is the VIP, as from a client that knows only the address.
     """
     if monitor.domain_name:
         return _domain(monitor)
@@ -154,7 +154,7 @@ def _domain(monitor: ServiceMonitor) -> str:
 
 
 def expected_codes(monitor: ServiceMonitor) -> str:
-    """``200``, ``200,202`` or ``200-204``, without spaces and empty ranges."""
+    """Return ``200``, ``200,202`` or ``200-204`` without spaces and empty ranges."""
     text = monitor.expected_codes or HTTP_CHECK_DEFAULTS["expected_codes"]
     found = []
     for part in text.split(","):

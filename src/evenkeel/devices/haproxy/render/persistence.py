@@ -21,16 +21,18 @@ SOURCE_PORT = {
     "http": "http-request set-var(txn.source_port) src_port",
     "tcp": "tcp-request content set-var(txn.source_port) src_port",
 }
-"""By mode, the line that stores the source port in a variable, because ``concat`` takes variables only."""
+"""``{mode: line that stores the source port in a variable}``, because ``concat`` accepts variables only."""
 DEFAULT_COOKIE = "SRV"
 TABLE = ("size", "100k", "expire", "1h", "peers", PEERS_SECTION)
-"""Size of a stick table in entries (the oldest are evicted), and their lifetime after the client's last connection."""
+"""Stick table: size in entries (the oldest are evicted), lifetime after the client's last connection, and sharing by
+peers.
+"""
 APP_COOKIE_CHARACTERS_MAX = 64
 _COOKIE_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,255}")
 
 
 def balance_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
-    """The ``balance`` lines: choice of the member for a new client."""
+    """Return the ``balance`` lines, which choose the member for a new client."""
     if pool.lb_algorithm not in BALANCE:
         raise Unrenderable(f"pool {pool.id}: lb_algorithm {pool.lb_algorithm} is not possible on HAProxy")
     port = (SOURCE_PORT[mode],) if pool.lb_algorithm == "SOURCE_IP_PORT" else ()
@@ -38,7 +40,7 @@ def balance_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
 
 
 def persistence_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
-    """Lines that choose the member for a returning client. Raises :class:`Unrenderable`."""
+    """Return the lines that choose the member for a returning client. Raises :class:`Unrenderable`."""
     wanted = pool.session_persistence
     if wanted is None:
         return ()
@@ -63,7 +65,7 @@ def persistence_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
 
 
 def cookie_arguments(pool: ServicePool, member: ServiceMember) -> tuple[str, ...]:
-    """The member's value in the persistence cookie."""
+    """Return the ``server`` arguments for the member's value in the persistence cookie; empty without cookies."""
     wanted = pool.session_persistence
     return ("cookie", member.id) if wanted is not None and wanted.type == "HTTP_COOKIE" else ()
 

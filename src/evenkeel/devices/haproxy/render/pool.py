@@ -40,9 +40,10 @@ from evenkeel.haproxyd import wire
 
 PROXY_ARGUMENTS = {"PROXY": ("send-proxy",), "PROXYV2": ("send-proxy-v2",)}
 PROXY_WITH_TLS = {"PROXYV2": ("send-proxy-v2-ssl-cn",)}
-"""Server arguments by pool protocol where clients use TLS.
+"""Server arguments by pool protocol for clients that use TLS.
 
-Version 2 of the PROXY protocol carries TLS version, whether a client certificate was shown, and its CN."""
+Version 2 of the PROXY protocol carries the TLS version, whether a client certificate was shown, and its CN.
+"""
 WEIGHT_MAX = 256  # HAProxy's own limit
 RETRIES = 3
 # Has the API's default time-outs, for a pool that no listener uses yet.
@@ -57,9 +58,9 @@ def backends(
     parts: Mapping[str, Parts] = MappingProxyType({}),
     forwarded: Forwarded = PROTOCOLS,
 ) -> tuple[wire.Backend, ...]:
-    """The pool's backends, one for each mode of the listeners that use it.
+    """Build the pool's backends, one for each mode of the listeners that use it.
 
-    ``parts``: those of enhanced services by id of the listener. ``forwarded``: protocols that the kernel forwards.
+    ``parts``: ``{listener id: parts of enhanced services}``. ``forwarded``: protocols that the kernel forwards.
     """
     modes = modes_of(pool, listeners)
     refuse_mixed(pool, listeners, forwarded)
@@ -106,7 +107,7 @@ def _backend(
 
 
 def retry_lines(pool: ServicePool) -> tuple[str, ...]:
-    """Retries of connections that failed, a second apart if the same member is tried again.
+    """Return lines that retry failed connections, a second apart if the same member is tried again.
 
     Without session persistence every retry may choose another member. With it, only the last retry does: a member that
     is restarted within two seconds keeps its sessions.
@@ -144,7 +145,7 @@ def _refuse_twins(pool: ServicePool) -> None:
 
 
 def _server(pool: ServicePool, member: ServiceMember, how: Checks, connection: tuple[str, ...]) -> wire.BackendServer:
-    """``connection``: arguments of how each connection to a member begins."""
+    """Build the ``server`` of a member. ``connection``: arguments for how each connection to a member begins."""
     if not 0 <= member.weight <= WEIGHT_MAX:
         raise Unrenderable(f"member {member.id}: weight {member.weight}: 0 to {WEIGHT_MAX} are possible")
     return wire.BackendServer(
@@ -165,7 +166,7 @@ def _server(pool: ServicePool, member: ServiceMember, how: Checks, connection: t
 
 
 def _checked_at(member: ServiceMember) -> tuple[str, ...]:
-    """Address and port of health checks, where they differ from the traffic's."""
+    """Return arguments for address and port of health checks; empty where they are those of the traffic."""
     address, port = member.monitor_address, member.monitor_port
     return (
         # without brackets HAProxy would take an IPv6 address's last group for a port
@@ -175,8 +176,9 @@ def _checked_at(member: ServiceMember) -> tuple[str, ...]:
 
 
 def _pinged_at(member: ServiceMember) -> str | None:
-    """Address of ICMP checks, where it differs from the traffic's. ICMP has no ports, so the monitor port is
-    ignored."""
+    """Return the address of ICMP checks; None where it is that of the traffic. ICMP has no ports, so the monitor port
+    is ignored.
+    """
     address = member.monitor_address
     return None if address is None else _address(member, "monitor_address", address)
 

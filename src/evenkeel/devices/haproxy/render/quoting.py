@@ -15,8 +15,8 @@ _PATH_SAFE = "/%:?[]@!$&'()*+,;=-._~"
 
 
 def quote_word(text: str) -> str:
-    """The text quoted as one word. Raises :class:`ValueError` for control characters, which cannot be quoted, and for
-    empty text.
+    """Quote the text as one word. Raises :class:`ValueError` for empty text, and for control characters, which cannot
+    be quoted.
     """
     if not text or _CONTROL.search(text):
         raise ValueError(f"{text!r}: control characters are not allowed, and an empty word is none")
@@ -27,20 +27,20 @@ def quote_word(text: str) -> str:
 
 
 def quote_line(*texts: str) -> str:
-    """A line of these words, each quoted."""
+    """Join the texts, each quoted as a word, to a line."""
     return " ".join(quote_word(text) for text in texts)
 
 
 def log_format_literal(text: str) -> str:
-    """``text`` as a log format that evaluates to it; not yet quoted as a word."""
+    """Escape ``text`` for a log format, so that it evaluates to ``text``; the result is not yet quoted as a word."""
     return text.replace("%", "%%")
 
 
 def quote_argument(text: str) -> str:
-    """``text`` as one argument of a sample fetch; not yet quoted as a word."""
+    """Escape ``text`` as one argument of a sample fetch; the result is not yet quoted as a word."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def percent_encode_path(text: str) -> str:
-    """A URL path, with every character percent-encoded that is not allowed in a request line."""
+    """Percent-encode every character of a URL path that is not allowed in a request line."""
     return quote(text, safe=_PATH_SAFE)

@@ -17,7 +17,9 @@ from evenkeel.devices.haproxy.render.tls import alpn, tls_arguments
 
 
 def server_arguments(pool: ServicePool, mode: str, files: ReferencedFiles) -> tuple[str, ...]:
-    """TLS arguments of the pool's ``server`` lines, empty without TLS. Adds the files they need to ``files``."""
+    """Return the TLS arguments of the pool's ``server`` lines; empty without TLS. Adds the files that they name to
+    ``files``.
+    """
     if not pool.tls_enabled:
         return ()
     what = f"pool {object_name('pool', pool.id)}"

@@ -26,15 +26,18 @@ from evenkeel.devices.haproxy.render.tls import alpn, tls_arguments
 from evenkeel.haproxyd import wire
 
 VERIFY = {"OPTIONAL": "optional", "MANDATORY": "required"}
-"""Value of the ``verify`` argument by ``client_authentication``."""
+"""``{client_authentication: value of HAProxy's argument verify}``."""
 _OF_CLIENTS_ALONE = ("ca-ignore-err", "3")
-"""``crl-file`` makes OpenSSL require a revocation list of every CA in the chain, but the API takes only one. So a
-missing list for a CA certificate (X509_V_ERR_UNABLE_TO_GET_CRL) is ignored; for the client's certificate it is not."""
+"""Arguments that check revocation of clients' certificates alone, not of CA certificates.
+
+``crl-file`` makes OpenSSL require a revocation list of every CA in the chain, but the API takes only one. So a missing
+list for a CA certificate (X509_V_ERR_UNABLE_TO_GET_CRL) is ignored; for the client's certificate it is not.
+"""
 AGE_MAX = 2_147_483_647
 
 
 def bind_arguments(listener: ServiceListener, files: ReferencedFiles) -> tuple[str, ...]:
-    """Arguments of ``bind`` after the addresses. Adds the files they need to ``files``."""
+    """Return the arguments of ``bind`` after the addresses. Adds the files that they name to ``files``."""
     if listener.protocol != TLS_PROTOCOL:
         return ()
     what = object_name("listener", listener.id)
@@ -49,14 +52,16 @@ def bind_arguments(listener: ServiceListener, files: ReferencedFiles) -> tuple[s
 
 
 def list_files(listener: ServiceListener, files: ReferencedFiles) -> Iterable[wire.File]:
-    """The listener's ``crt-list`` as a file."""
+    """Return the listener's ``crt-list`` as a file; empty if it terminates no TLS."""
     if listener.protocol == TLS_PROTOCOL:
         content = "".join(f"{name}\n" for name in _certificates(listener, files))
         yield wire.File(name=_list_name(listener), kind="crt_list", content=content)
 
 
 def hsts_lines(listener: ServiceListener) -> list[str]:
-    """Line that sets the Strict-Transport-Security header, if the listener has one. Raises :class:`Unrenderable`."""
+    """Return the line that sets the Strict-Transport-Security header; empty if the listener has none. Raises
+    :class:`Unrenderable`.
+    """
     if listener.hsts_max_age is None:
         return []
     if not 0 <= listener.hsts_max_age <= AGE_MAX:
@@ -72,7 +77,7 @@ def _list_name(listener: ServiceListener) -> str:
 
 
 def _certificates(listener: ServiceListener, files: ReferencedFiles) -> list[str]:
-    """Names of the certificate files, the default certificate first."""
+    """Return the names of the certificate files, the default certificate first."""
     name = object_name("listener", listener.id)
     default = listener.default_tls_container_ref
     # HAProxy presents the first of the list to clients whose SNI matches none.

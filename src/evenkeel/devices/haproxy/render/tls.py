@@ -19,15 +19,17 @@ from evenkeel.core.tls.tls import DEFAULT_VERSIONS, NEWEST
 from evenkeel.devices.errors import Unrenderable
 
 VERSIONS = {"TLSv1": "TLSv1.0", "TLSv1.1": "TLSv1.1", "TLSv1.2": "TLSv1.2", "TLSv1.3": "TLSv1.3"}
-"""Octavia's version name -> HAProxy's, oldest first."""
+"""``{Octavia's name of a TLS version: HAProxy's name}``, oldest first."""
 PROTOCOLS = ("h2", "http/1.1", "http/1.0")
 _OLD = frozenset({"TLSv1", "TLSv1.1"})
 _CIPHER = re.compile(r"[!+-]?[A-Za-z0-9_]+([.+=-][A-Za-z0-9_]+)*|@(STRENGTH|SECLEVEL=[0-5])", re.ASCII)
 
 
 def tls_arguments(what: str, versions: Sequence[str], ciphers: str | None) -> tuple[str, ...]:
-    """Arguments of a ``bind`` or ``server`` line. ``what``: the object, for error messages. Raises
-    :class:`Unrenderable`."""
+    """Return the TLS arguments of a ``bind`` or ``server`` line. ``what``: the object, for error messages.
+
+    Raises :class:`Unrenderable`.
+    """
     old, new = _split_ciphers(what, ciphers)
     spoken = _version_words(what, versions, only_newest=bool(new) and not old)
     if old and _OLD & set(spoken) and not any(name.startswith("@SECLEVEL") for name in old):
@@ -43,7 +45,9 @@ def tls_arguments(what: str, versions: Sequence[str], ciphers: str | None) -> tu
 
 
 def alpn(what: str, protocols: Sequence[str]) -> str:
-    """The value of ``alpn``; HTTP/1.1 if no protocol is configured, because newer HAProxys offer HTTP/2 by default."""
+    """Return the value of ``alpn``; HTTP/1.1 if no protocol is configured, because newer HAProxys offer HTTP/2 by
+    default.
+    """
     for protocol in protocols:
         if protocol not in PROTOCOLS:
             raise Unrenderable(f"{what}: alpn_protocols {protocol!r}: {', '.join(PROTOCOLS)} are possible")
@@ -51,8 +55,9 @@ def alpn(what: str, protocols: Sequence[str]) -> str:
 
 
 def _split_ciphers(what: str, text: str | None) -> tuple[list[str], list[str]]:
-    """Split OpenSSL's cipher names, separated by colons, into those up to TLS 1.2 and those of TLS 1.3. ``what``: the
-    object, for errors. Raises :class:`Unrenderable`.
+    """Split OpenSSL's cipher names, separated by colons, into those up to TLS 1.2 and those of TLS 1.3.
+
+    ``what``: the object, for errors. Raises :class:`Unrenderable`.
     """
     names = text.split(":") if text else []
     for name in names:
