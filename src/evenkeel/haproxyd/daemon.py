@@ -1,4 +1,6 @@
-"""The daemon as a whole: the partitions and their HAProxys, the API, observation and maintenance."""
+"""The daemon as a whole: partitions (one tenant's load balancers with a HAProxy of their own), API, observation and
+maintenance.
+"""
 
 import asyncio
 import contextlib
@@ -36,12 +38,15 @@ log = structlog.get_logger(__name__)
 
 RESTORE_EVERY_SECONDS = 3.0
 RESTORE_SHARE_MAX = 0.05
-"""Upper bound of the share of time spent on looking for removed files; with thousands of partitions the interval
-grows."""
+"""Maximum share of time spent on looking for removed files: with thousands of partitions the interval between looks
+grows.
+"""
 
 
 class HaproxyDaemon:
-    """Start and stop the daemon; HAProxys outlive it. Raises :class:`ValueError` for settings that cannot be used."""
+    """Starts and stops the daemon's parts; HAProxys outlive it. Raises :class:`ValueError` for settings that cannot be
+    used.
+    """
 
     def __init__(self, settings: DaemonSettings, http: HttpSettings) -> None:
         self._settings = settings
@@ -87,10 +92,10 @@ class HaproxyDaemon:
         self._endpoint_file: Path | None = None
 
     async def start(self) -> str:
-        """Adopt or start the HAProxys; return the URL once each start was tried. Raises :class:`ValueError`,
-        :class:`OSError`.
+        """Adopt running HAProxys or start missing ones, and return the URL once each start was tried.
 
-        The API serves before that, so that one tenant's slow HAProxy does not delay the others.
+        The API serves before that, so that one tenant's slow HAProxy does not delay the others. Raises
+        :class:`ValueError`, :class:`OSError`.
         """
         # before anything listens: without this host's own addresses no load balancer can be validated
         self.partitions.forbidden_addresses.check()
@@ -142,7 +147,7 @@ class HaproxyDaemon:
             self._lock.close()
 
     def about(self) -> wire.About:
-        """Identity, version and problems of this daemon."""
+        """Return identity, version and problems of this daemon."""
         return wire.About(
             name=self._settings.name,
             daemon_version=__version__,
@@ -172,8 +177,9 @@ class HaproxyDaemon:
         return self._counters[name]
 
     async def _observe(self, within_seconds: float) -> wire.DaemonObservation:
-        """Observe all partitions, as :meth:`Observer.observe`. Raises :class:`DaemonRefused` until HAProxys were
-        adopted: they would appear to be down.
+        """Observe all partitions, as :meth:`Observer.observe`.
+
+        Raises :class:`DaemonRefused` until running HAProxys were adopted, because they would appear to be down.
         """
         if not self._started:
             raise DaemonRefused("busy", "the daemon is looking for its HAProxys; try again later")
@@ -209,7 +215,7 @@ class HaproxyDaemon:
     def _lock_again(self) -> None:
         """Lock the state directory again if its lock file was removed.
 
-        Raises :class:`ValueError` if another daemon has started on the directory's path.
+        Raises :class:`ValueError` if another daemon has started with the same state directory.
         """
         # A lock file without a link was removed: another daemon could create and lock a new one.
         if self._lock is not None and not os.fstat(self._lock.fileno()).st_nlink:
@@ -235,7 +241,7 @@ def lock(state_dir: Path) -> IO[str]:
 
 
 def _open_lock(path: Path) -> IO[str]:
-    """Open the lock file, for reading only on a read-only disk. Raises :class:`OSError`."""
+    """Open the lock file; on a read-only disk for reading only. Raises :class:`OSError`."""
     try:
         return path.open("w")
     except OSError as error:

@@ -4,7 +4,7 @@ from evenkeel.core.kit.errors import EvenKeelError
 
 
 class PartitionUnknown(EvenKeelError):
-    """There is no partition of that name."""
+    """There is no partition (tenant's HAProxy with its load balancers) of that name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"no partition {name}")

@@ -7,7 +7,9 @@ PER_SECOND = 1000
 
 
 def numbers_from(now_seconds: float) -> Iterator[int]:
-    """Increasing numbers that start at the clock's milliseconds. At fewer than a thousand numbers a second, a later run
-    starts above all numbers of an earlier one, so that a client that continues from an earlier run's number is informed
-    that events are missing."""
+    """Yield increasing numbers that start at the clock's milliseconds.
+
+    At fewer than a thousand numbers a second, a later run starts above all numbers of an earlier run, so that a client
+    that continues from an earlier run's number is informed that events are missing.
+    """
     return itertools.count(int(now_seconds * PER_SECOND))

@@ -1,4 +1,4 @@
-"""Interfaces that the daemon's core requires, and the events it emits."""
+"""Interfaces that the daemon's core requires, and the events that the core emits."""
 
 import contextlib
 from collections.abc import Callable
@@ -20,23 +20,23 @@ class WorkerCli(Protocol):
         ...
 
     async def query(self, pid: int, *texts: str) -> tuple[str, ...]:
-        """Send commands that change nothing to the worker with this pid; cheaper than the others when repeated.
+        """Send commands that change nothing to the worker with this pid; when repeated, cheaper than :meth:`command`.
 
         Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown`.
         """
         ...
 
     async def of_worker(self, pid: int, text: str) -> str:
-        """Send one command to a given worker, which may be an old one that only finishes its connections."""
+        """Send one command to the worker with this pid, which may be an old one that only finishes its connections."""
         ...
 
 
 class FrontendCounters(Protocol):
-    """Totals that survive the replacement of workers."""
+    """Counters of frontends, whose totals survive the replacement of workers."""
 
     def carry_over(self, cli: WorkerCli, worker_socket: Path) -> AbstractAsyncContextManager[None]:
-        """Context around a reload: reads the worker's counters before it, and follows them until its connections have
-        ended.
+        """Read the worker's counters before a reload, and follow them until its connections have ended; a context
+        around the reload.
 
         Errors are handled in the context and do not fail the reload.
         """
@@ -44,7 +44,7 @@ class FrontendCounters(Protocol):
 
 
 class PartitionEvent(Value):
-    """The health of a server changed; without a server: the state of the partition's HAProxy."""
+    """Event: the health of a server changed, or without a server, the state of the partition's HAProxy."""
 
     partition: str
     backend: str = ""
@@ -57,10 +57,10 @@ class NoCounters:
     """Counters that record nothing, for HAProxys whose totals do not matter."""
 
     def carry_over(self, cli: WorkerCli, worker_socket: Path) -> AbstractAsyncContextManager[None]:
-        """A context manager without effect."""
+        """Return a context manager without effect."""
         return contextlib.nullcontext()
 
 
 MakeCounters = Callable[[str, Path], FrontendCounters]
-"""Takes a partition's name, and a directory for its counters."""
+"""Makes the counters of a partition, from its name and a directory for them."""
 OnEvent = Callable[[PartitionEvent], None]

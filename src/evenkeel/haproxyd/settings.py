@@ -15,19 +15,21 @@ class DaemonSettings(Value):
     """
 
     name: str
-    """This daemon's name: its HAProxys' name among their peers."""
+    """Name of this daemon, which is also its HAProxys' name among their peers."""
     state_dir: Path
     run_dir: Path
     keys_dir: Path | None = None
-    """The directory in which the daemon creates its directory for private keys; None: in memory, if possible
-    (:mod:`disk.keys_dir`)."""
+    """Directory in which the daemon creates its directory for private keys; None: in memory, if possible
+    (:mod:`disk.keys_dir`).
+    """
     haproxy: Path | None = None
-    """The HAProxy to run; None: the system's, else that of the optional package."""
+    """HAProxy executable to run; None: the system's, else that of the optional package."""
 
     user: str = ""
     group: str = ""
-    """The user and group of all workers; empty: a user of its own for each partition, if the daemon has the privileges
-    (:mod:`haproxy.worker_users`)."""
+    """User and group of all workers; empty: a user of its own for each partition, if the daemon has the privileges
+    (:mod:`haproxy.worker_users`).
+    """
     worker_uid_first: int | None = None
     """First user id of the range for workers, also used as group ids; None: a range that is normally unused."""
     worker_uid_count: int = 5000
@@ -37,7 +39,8 @@ class DaemonSettings(Value):
     threads: int = 1
     maxconn: int | None = None
     """Maximum of concurrent connections of one HAProxy; None: sized by its listeners
-    (:mod:`haproxy.config.worker_size`), as memory and the limit of open files allow."""
+    (:mod:`haproxy.config.worker_size`), as memory and the limit of open files allow.
+    """
     hard_stop_after_seconds: int = 0
     """Maximum life of connections accepted under a configuration that was replaced; 0: no limit."""
     worker_max_reloads: int = 128
@@ -54,13 +57,14 @@ class DaemonSettings(Value):
     peers_port_last: int = 12299
 
     nftables_table: str = "evenkeel"
-    """The table (family ``inet``) in which the kernel forwards datagrams. Each daemon of a network namespace needs its
-    own."""
+    """nftables table (family ``inet``) in which the kernel forwards datagrams. Each daemon of a network namespace needs
+    its own.
+    """
 
     kernel_direct_return: bool = False
     """Whether servers to which the kernel forwards see the clients' addresses: they must answer through this host."""
     kernel_drain_seconds: float = 300.0
-    """Time for which connections of a removed server go on, where the kernel forwards TCP."""
+    """Time for which connections of a removed server continue, where the kernel forwards TCP."""
 
     addresses: AddressRules = STRICT
     """Addresses that tenants' load balancers may send to and listen on."""
@@ -78,68 +82,76 @@ class DaemonSettings(Value):
     """Time after its start in which the daemon leaves running HAProxys unchanged, waiting for their owners."""
     restart_min_seconds: float = 0.2
     restart_max_seconds: float = 30.0
-    """Pauses before the restart of a HAProxy that died: the shortest, doubled each time up to the longest."""
+    """Shortest and longest pause before the restart of a HAProxy that died; each pause is double the previous one."""
     steady_after_seconds: float = 30.0
     """After this time, a HAProxy is no longer considered to be in a crash loop."""
 
     partitions_max: int = 5000
     load_balancers_max: int = 200
     servers_max: int = 10_000
-    """Limit of servers per backend."""
+    """Maximum number of servers per backend."""
     lines_max: int = 5000
-    """Limit of lines in a frontend or backend."""
+    """Maximum number of lines in a frontend or backend."""
     line_chars_max: int = 4000
-    """Limit of characters in a line: longer than the longest list of ciphers."""
+    """Maximum number of characters in a line: longer than the longest list of ciphers."""
     files_max: int = 2000
-    """Limit of files per load balancer: a listener may have 200 certificates."""
+    """Maximum number of files per load balancer: a listener may have 200 certificates."""
     file_bytes_max: int = 2 * 1024 * 1024
-    """Limit of a file in bytes: larger than the largest revocation list as PEM."""
+    """Maximum size of a file in bytes: larger than the largest revocation list as PEM."""
     certificate_bytes_max: int = 128 * 1024
-    """Limit of a certificate file in bytes, with key and intermediates."""
+    """Maximum size of a certificate file in bytes, with key and intermediates."""
     files_bytes_max: int = 64 * 1024 * 1024
-    """Limit of all files of a load balancer in bytes: they are kept in memory."""
+    """Maximum size of all files of a load balancer together in bytes: they are kept in memory."""
     answer_bytes_max: int = 64 * 1024 * 1024
-    """Maximum size of an answer of HAProxy."""
+    """Maximum size in bytes of one answer of HAProxy's runtime API."""
 
     @property
     def health_log_socket(self) -> Path:
-        """The socket to which every HAProxy logs its servers' health: datagrams, one message each."""
+        """Return the path of the socket to which every HAProxy logs its servers' health: datagrams, one message
+        each.
+        """
         return self.jail_dir / "health"
 
     @property
     def metrics_socket(self) -> Path:
-        """The socket to which HAProxys forward requests of their listeners for Prometheus."""
+        """Return the path of the socket to which HAProxys forward requests of their listeners for Prometheus."""
         return self.jail_dir / "metrics"
 
     @property
     def address_space_mib(self) -> int:
-        """Address space limit of a HAProxy, MiB: the C library reserves a heap and a stack for each thread."""
+        """Return the address space limit of a HAProxy in MiB: the C library reserves a heap and a stack for each
+        thread.
+        """
         return self.memory_max_mib + (self.threads - 1) * THREAD_MIB
 
     @property
     def jail_dir(self) -> Path:
-        """The directory that workers of another user see as ``/`` (:mod:`disk.run_dir`)."""
+        """Return the directory that workers of another user see as ``/`` (:mod:`disk.run_dir`)."""
         return self.run_dir / "workers" / "root"
 
     @property
     def partitions_dir(self) -> Path:
-        """Contains a directory per partition."""
+        """Return the directory that contains a directory per partition."""
         return self.state_dir / "partitions"
 
 
 THREAD_MIB = 128
 OLD_WORKERS_LISTED_MAX = 180
-"""Old workers of one partition: HAProxy 2.6 and 2.8 answer ``show proc`` with nothing if there are more than 186."""
+"""Maximum number of old workers of one partition: if there are more than 186, HAProxy 2.6 and 2.8 answer ``show proc``
+with nothing.
+"""
 RUN_DIR_CHARS_MAX = 60
-"""A Unix socket's path has at most 107 bytes, and HAProxy appends to it while it binds."""
+"""Maximum length of ``run_dir``: a Unix socket's path has at most 107 bytes, and HAProxy appends to it while it
+binds.
+"""
 _PATH = re.compile(r"/[A-Za-z0-9_./+@-]+")
-"""Paths that need no quotes in HAProxy's configuration."""
+"""Matches paths that need no quotes in HAProxy's configuration."""
 
 _TABLE = re.compile(r"[a-z][a-z0-9_]{0,59}")
 
 
 def check_settings(settings: DaemonSettings) -> None:
-    """Raises :class:`ValueError` naming the first invalid option."""
+    """Raise :class:`ValueError` naming the first invalid option."""
     paths = {"state_dir": settings.state_dir, "run_dir": settings.run_dir, "keys_dir": settings.keys_dir}
     for what, path in paths.items():
         if path is not None and not _PATH.fullmatch(str(path)):

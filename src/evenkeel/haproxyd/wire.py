@@ -33,7 +33,7 @@ from typing import Literal
 from evenkeel.core.kit.values import Wire
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,126}$"
-"""Names of partitions, load balancers, frontends, backends, servers and files."""
+"""Pattern for names of partitions, load balancers, frontends, backends, servers and files."""
 
 NOTE_CHARS_MAX = 65_536
 
@@ -41,7 +41,7 @@ PEERS_SECTION = "evenkeel"
 """Name of the peers section, which every configuration has, for stick tables."""
 
 How = Literal["nothing", "runtime", "reload"]
-"""Way in which a change was applied: not at all, by runtime API commands, or by a reload (a new worker)."""
+"""How a change was applied: not at all, by runtime API commands, or by a reload (a new worker)."""
 
 
 # -- configuration ----------
@@ -66,9 +66,12 @@ class LogTarget(Wire):
 
 
 class Frontend(Wire):
-    """One listener. ``maxconn`` None: no limit of its own. ``bind_arguments`` are appended to every ``bind``.
-    ``metrics``: it has no backend, but answers requests for ``/metrics`` with its load balancer's metrics
-    (Prometheus)."""
+    """One listener that HAProxy serves. ``maxconn`` None: no limit of its own. ``bind_arguments`` are appended to every
+    ``bind``.
+
+    ``metrics``: the frontend has no backend, but answers requests for ``/metrics`` with its load balancer's metrics
+    (Prometheus).
+    """
 
     name: str
     binds: tuple[Bind, ...]
@@ -117,16 +120,18 @@ class Ping(Wire):
 
 
 DatagramProtocol = Literal["udp", "sctp", "tcp"]
-"""Protocols that the kernel forwards. TCP connections are flows like those of datagrams, but for what a removed server
-means: its connections go on until a deadline."""
+"""Protocols that the kernel forwards. TCP connections are flows like those of datagrams, with one difference.
+
+TCP connections with a removed server continue until a deadline.
+"""
 
 
 class DatagramBalance(Wire):
-    """The way in which the kernel deals a backend's servers to new flows; HAProxy only checks these servers.
+    """How the kernel distributes new flows to a backend's servers; HAProxy only checks these servers.
 
     ``choice``: at random by weight, or by a hash of the client's address, or of address and port. ``sticky_seconds``:
     time without packets after which a client may get another server; 0: clients are not bound to servers.
-    ``sticky_netmask``: clients that are equal under it are bound together; empty: each by itself.
+    ``sticky_netmask``: clients that are equal under the mask are bound together; empty: each by itself.
     """
 
     protocol: DatagramProtocol = "udp"
@@ -202,7 +207,7 @@ class LoadBalancerConfig(Wire):
 
     @property
     def listeners(self) -> tuple[Frontend | DatagramListener, ...]:
-        """All listeners: HAProxy's and the kernel's."""
+        """Return all listeners: HAProxy's and the kernel's."""
         return (*self.frontends, *self.datagram_listeners)
 
 
@@ -261,7 +266,7 @@ class Receipt(Wire):
 
 
 class GuardState(Wire):
-    """The owner of a partition: the newest epoch seen, and its session.
+    """Owner of a partition: the newest epoch seen, and the session that has it.
 
     ``owner``: environment and device group; all partitions with one prefix belong to one owner. ``state_id``: in
     responses, see :attr:`About.state_id`.
@@ -277,7 +282,7 @@ class GuardState(Wire):
 
 
 class About(Wire):
-    """The daemon and its HAProxy.
+    """Identity, versions and state of the daemon and its HAProxy.
 
     ``problem``: the reason, for operators, why no HAProxy can be started or reloaded; empty if there is none. ``note``:
     settings that are less secure than possible, and restrictions of this HAProxy.
@@ -295,16 +300,18 @@ class About(Wire):
     It changes at each start, because the state directory may be an older copy, and when the directory was removed while
     the daemon runs."""
     owners: dict[str, str] = {}
-    """Owners of the partitions, by prefix: the part of their names before the last ``_``."""
+    """``{prefix: owner}`` of the partitions; a prefix is the part of their names before the last ``_``."""
     note: str = ""
     datagrams: str = ""
     """Reason why load balancers with listeners for datagrams are refused on this host; empty if they are accepted."""
     sctp: str = ""
-    """Reason why those with SCTP listeners are refused besides; empty if they are accepted where others are."""
+    """Reason why load balancers with SCTP listeners are refused although UDP is accepted; empty if they are accepted
+    too.
+    """
 
 
 class PartitionSummary(Wire):
-    """One partition in a list."""
+    """One partition (a tenant's HAProxy with its load balancers) in a list."""
 
     name: str
     epoch: int
@@ -334,7 +341,9 @@ class PartitionConfig(Wire):
 
 
 class ServerStatus(Wire):
-    """``checked``: False if the server is not checked; ``up`` then only means "not in maintenance"."""
+    """Status of one server. ``checked``: False if the server is not checked; ``up`` then only means "not in
+    maintenance".
+    """
 
     name: str
     up: bool
@@ -345,7 +354,7 @@ class ServerStatus(Wire):
 
 
 class BackendStatus(Wire):
-    """One pool and its servers."""
+    """Status of one pool and its servers."""
 
     name: str
     load_balancer_id: str
@@ -353,7 +362,7 @@ class BackendStatus(Wire):
 
 
 class FrontendStatus(Wire):
-    """One listener: whether it listens, and totals since it was created, across reloads and restarts."""
+    """Status of one listener: whether it listens, and totals since it was created, across reloads and restarts."""
 
     name: str
     load_balancer_id: str
@@ -366,7 +375,7 @@ class FrontendStatus(Wire):
 
 
 class PartitionStatus(Wire):
-    """One partition's health.
+    """Health of one partition.
 
     If its HAProxy does not run there is a ``problem``, and frontends and backends are those of load balancers that the
     kernel serves alone; with any such, ``haproxy_down`` is True.
@@ -385,7 +394,9 @@ class PartitionStatus(Wire):
 
 
 class DaemonObservation(Wire):
-    """All partitions. ``event``: number of the newest event it includes; ``state_id``: see :attr:`About.state_id`."""
+    """Status of all partitions. ``event``: number of the newest event included; ``state_id``: see
+    :attr:`About.state_id`.
+    """
 
     event: int
     state_id: str = ""
@@ -426,7 +437,7 @@ class JournalEntry(Wire):
     epoch: int
     accepted: bool
     how: str = ""
-    """:data:`How`, ``guard``, or the reason for the refusal."""
+    """How the change was applied (:data:`How`), ``guard`` for a takeover, or the reason for the refusal."""
     load_balancer_ids: tuple[str, ...] = ()
     """Ids of the load balancers in the change, at most 50."""
     request_ids: tuple[str, ...] = ()

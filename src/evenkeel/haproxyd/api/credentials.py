@@ -58,8 +58,10 @@ def add_agent(file: Path, name: str, password: str) -> None:
 
 
 def read_hashes(file: Path) -> dict[str, PasswordHash]:
-    """Password hashes by agent name; if a name occurs twice, the last line counts. Raises :class:`OSError`;
-    :class:`Invalid` naming the line, never its content."""
+    """Read ``{agent name: password hash}``; if a name occurs twice, the last line counts.
+
+    Raises :class:`OSError`; :class:`Invalid` naming the line, never its content.
+    """
     return dict(agent for _, agent in parse_lines(read_private(file), _agent_of))
 
 
@@ -74,7 +76,9 @@ def _agent_of(line: str) -> tuple[str, PasswordHash]:
 
 
 class Credentials:
-    """The password file and the cache of verified passwords. Raises :class:`ValueError` if the file cannot be used."""
+    """Checks agents' credentials against the password file; caches verified passwords. Raises :class:`ValueError` if
+    the file cannot be used.
+    """
 
     def __init__(self, file: Path) -> None:
         self._file = WatchedFile("credentials_file", file, read_hashes)
@@ -83,8 +87,10 @@ class Credentials:
         self._checks = LoginQueue()
 
     async def agent(self, authorization: str, *, peer: str) -> str:
-        """The agent's name, from the Authorization header. Raises :class:`WrongCredentials`,
-        :class:`TooManyAttempts`."""
+        """Return the agent's name, from the Authorization header, once its password is verified.
+
+        Raises :class:`WrongCredentials`, :class:`TooManyAttempts`.
+        """
         name, password = _basic(authorization)
         if self._file.refresh():
             self._verified.clear()

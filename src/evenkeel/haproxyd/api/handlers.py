@@ -1,5 +1,6 @@
-"""One handler per route. Handlers only read the request, call the core and encode the result; :mod:`api.server` maps
-errors to responses.
+"""One handler per route. Handlers only read the request, call the core and encode the result.
+
+:mod:`api.server` maps errors to responses.
 """
 
 import asyncio
@@ -190,7 +191,7 @@ class Handlers:
 
 
 def answer(value: msgspec.Struct, *, status: int = 200) -> web.Response:
-    """Response with the value as JSON."""
+    """Build the response with the value as JSON."""
     return web.Response(body=msgspec.json.encode(value), status=status, content_type="application/json")
 
 
@@ -202,7 +203,7 @@ def _name(request: web.Request) -> str:
 
 
 def _integer(request: web.Request, key: str, most: int) -> int:
-    """A query parameter from 0 to ``most``; 0 if it is absent. Raises :class:`DaemonRefused`."""
+    """Return a query parameter as a number from 0 to ``most``; 0 if it is absent. Raises :class:`DaemonRefused`."""
     text = request.query.get(key, "0")
     if not re.fullmatch(r"[0-9]{1,16}", text) or int(text) > most:
         raise DaemonRefused("invalid", f"{key}: {text[:40]!r} is not an integer from 0 to {most}")
@@ -210,8 +211,9 @@ def _integer(request: web.Request, key: str, most: int) -> int:
 
 
 def _number(request: web.Request, key: str, most: float) -> float:
-    """A query parameter from 0 to ``most``, perhaps with a fraction; 0 if it is absent. Raises
-    :class:`DaemonRefused`."""
+    """Return a query parameter, perhaps with a fraction, from 0 to ``most``; 0 if it is absent. Raises
+    :class:`DaemonRefused`.
+    """
     text = request.query.get(key, "0")
     if not re.fullmatch(r"[0-9]{1,16}(\.[0-9]{1,6})?", text) or float(text) > most:
         raise DaemonRefused("invalid", f"{key}: {text[:40]!r} is not a number from 0 to {most:g}")

@@ -6,8 +6,10 @@ from evenkeel.core.kit.values import Value
 
 
 class HttpSettings(Value):
-    """Settings of the HTTPS server. ``endpoint_file``: the daemon writes its URL there once it serves, and removes the
-    file when it stops."""
+    """Settings of the HTTPS server.
+
+    ``endpoint_file``: the daemon writes its URL there once it serves, and removes the file when it stops.
+    """
 
     certificate: Path
     key: Path
@@ -21,15 +23,15 @@ class HttpSettings(Value):
     """Maximum of open connections; never more than the limit of open files allows. At the maximum, a new connection
     closes the oldest unauthenticated one."""
     connections_per_address_max: int = 100
-    """Limit of concurrent connections from one address; 0: no limit."""
+    """Maximum number of concurrent connections from one address; 0: no limit."""
     header_seconds: float = 10.0
     """Timeout of the TLS handshake, and of each request's header."""
     login_seconds: float = 30.0
     """Time after which a connection without a valid login is closed."""
     unread_seconds: float = 5.0
-    """Time for which the server reads the rest of a request's body after it has sent the response."""
+    """Time for which the server still reads the rest of a request's body after sending the response."""
     write_seconds: float = 30.0
-    """Timeout of writes: how long the client may take to read a part of the response."""
+    """Timeout of writes: time within which the client must read each part of the response."""
     body_bytes_max: int = 64 * 1024 * 1024
     body_seconds: float = 30.0
     """Timeout of a request's body."""
@@ -39,6 +41,6 @@ class HttpSettings(Value):
     keep_alive_seconds: float = 75.0
     events_wait_seconds_max: float = 60.0
     events_waiting_max: int = 64
-    """Maximum of concurrent long polls for events."""
+    """Maximum number of concurrent long polls for events."""
     observe_every_seconds: float = 15.0
-    """Interval at which counters are read without a request, so that little is lost when a HAProxy crashes."""
+    """Interval at which the daemon reads counters without a request, so that little is lost when a HAProxy crashes."""

@@ -57,7 +57,7 @@ class WriteJournal:
         _log(entry)
 
     def entries_after(self, number: int) -> wire.Journal:
-        """Entries with a higher number, oldest first."""
+        """Return the entries with a number above ``number``, oldest first."""
         return wire.Journal(entries=tuple(entry for entry in self._entries if entry.number > number))
 
 

@@ -28,7 +28,7 @@ STATUS: dict[wire.RefusalCode, int] = {
 
 
 class DaemonRefused(Exception):
-    """A response that refuses a request."""
+    """Error that carries the response by which a request is refused."""
 
     def __init__(self, code: wire.RefusalCode, reason: str, *, epoch: int | None = None) -> None:
         super().__init__(reason)
@@ -36,7 +36,7 @@ class DaemonRefused(Exception):
 
 
 def refusal_of(error: Exception) -> wire.DaemonRefusal:
-    """The refusal for an error. An unexpected error is logged, and answered without details."""
+    """Return the refusal for an error. An unexpected error is logged, and answered without details."""
     refusal = _known_refusal(error)
     if refusal is None:
         log.error("request failed", exc_info=error)
@@ -45,7 +45,7 @@ def refusal_of(error: Exception) -> wire.DaemonRefusal:
 
 
 def code_of(error: BaseException) -> wire.RefusalCode:
-    """Error code of a refusal, without its text."""
+    """Return the refusal's error code for an exception, without a text."""
     refusal = _known_refusal(error)
     return refusal.code if refusal else "failed"
 

@@ -23,7 +23,7 @@ from evenkeel.serving.web_server import WebServer
 
 
 def routes(handlers: Handlers) -> list[web.RouteDef]:
-    """All routes; :mod:`wire` defines requests and responses."""
+    """Return all routes; :mod:`wire` defines requests and responses."""
     return [
         web.get("/v1", handlers.about),
         web.get("/v1/partitions", handlers.partitions),
@@ -40,7 +40,9 @@ def routes(handlers: Handlers) -> list[web.RouteDef]:
 def create_app(
     handlers: Handlers, credentials: Credentials, settings: HttpSettings, *, is_ready: Callable[[], bool]
 ) -> web.Application:
-    """The web application, independent of the server. Until ``is_ready``, requests get an error that allows a retry."""
+    """Build the web application, independent of the server. Until ``is_ready()``, requests get an error that allows a
+    retry.
+    """
     app = web.Application(
         client_max_size=settings.body_bytes_max,
         # The first middleware is the outermost: it answers the errors of the others, and the login comes before
@@ -85,7 +87,7 @@ class HttpsServer:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Address and port, once it listens."""
+        """Return address and port, once the server listens."""
         return self._address
 
     async def stop(self) -> None:
@@ -98,7 +100,7 @@ def _bad_request(status: int) -> web.Response:
 
 
 async def _bind(host: str, port: int) -> list[socket.socket]:
-    """A listening socket for each address of the host name. Raises :class:`OSError`."""
+    """Open a listening socket for each address of the host name. Raises :class:`OSError`."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     listening: list[socket.socket] = []
     try:

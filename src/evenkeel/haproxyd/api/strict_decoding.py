@@ -15,7 +15,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class BodyRefused(ValueError):
-    """The body is not of the expected type; the text names field and rule, and contains no values of the body."""
+    """The body is not of the expected type; the text names field and rule, and repeats no values of the body."""
 
 
 def read(content: bytes, kind: type[T]) -> T:
@@ -37,7 +37,7 @@ def _decoder(kind: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
 
 @functools.cache
 def _strict(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
-    """Copy of a struct type that forbids unknown fields, also in nested structs."""
+    """Return a copy of a struct type that forbids unknown fields, also in nested structs."""
     hints = typing.get_type_hints(kind, include_extras=True)
     # Only whether a field has a default matters, because values of the copy are never used.
     fields = [

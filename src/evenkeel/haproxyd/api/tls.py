@@ -17,34 +17,35 @@ VALID = timedelta(days=730)
 
 
 class CertificateFiles(Value):
-    """The files that ``--init`` makes: PEM, in one directory."""
+    """Paths of the files that ``--init`` makes: PEM, in one directory."""
 
     folder: Path
 
     @property
     def authority(self) -> Path:
-        """The CA certificate, which agents trust."""
+        """Return the path of the CA certificate, which agents trust."""
         return self.folder / "ca.pem"
 
     @property
     def authority_key(self) -> Path:
-        """The CA's private key, for issuing certificates to further hosts."""
+        """Return the path of the CA's private key, with which certificates are issued to further hosts."""
         return self.folder / "ca.key"
 
     @property
     def certificate(self) -> Path:
-        """This host's certificate with its chain."""
+        """Return the path of this host's certificate with its chain."""
         return self.folder / "server.pem"
 
     @property
     def key(self) -> Path:
-        """This host's private key."""
+        """Return the path of this host's private key."""
         return self.folder / "server.key"
 
 
 def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """A server context for TLS 1.2 or newer. Raises :class:`ValueError` naming the file that cannot be used, never its
-    content."""
+    """Build a server context for TLS 1.2 or newer. Raises :class:`ValueError` naming the file that cannot be used,
+    never its content.
+    """
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
@@ -59,9 +60,12 @@ def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
 
 
 def readable_authority_key(certificate: Path) -> str:
-    """Advice if the CA's private key could be read by an attacker who takes over this process or a worker of the same
-    user; empty if there is no such key. A daemon that runs as root is exempt: its workers run as other users and cannot
-    read its files."""
+    """Return advice if an attacker who takes over this process, or a worker of the same user, could read the CA's
+    private key.
+
+    Empty if there is no such key, and for a daemon that runs as root: its workers run as other users and cannot read
+    its files.
+    """
     key = CertificateFiles(folder=certificate.parent).authority_key
     if os.geteuid() == 0 or not os.access(key, os.R_OK):
         return ""
@@ -70,7 +74,10 @@ def readable_authority_key(certificate: Path) -> str:
 
 def make_certificates(folder: Path, names: Iterable[str]) -> CertificateFiles:
     """Make a private CA, unless the directory has one, and issue a certificate for ``names`` (host names and
-    addresses). Raises :class:`ValueError` if this host has a certificate already."""
+    addresses).
+
+    Raises :class:`ValueError` if this host has a certificate already.
+    """
     files = CertificateFiles(folder=folder)
     if files.certificate.exists() or files.key.exists():
         raise ValueError(f"{folder}: there is a {files.certificate.name} or {files.key.name} already; nothing was made")

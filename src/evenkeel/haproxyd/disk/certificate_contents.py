@@ -21,35 +21,38 @@ from evenkeel.haproxyd.disk.files import read_text, write_file
 log = structlog.get_logger(__name__)
 
 _MARK = "kept:"
-"""Prefix of the placeholder; no PEM starts with it."""
+"""Prefix of a placeholder for a content; no PEM starts with it."""
 _WORD_DIGITS = 32
 _WORD = re.compile(rf"[0-9a-f]{{{_WORD_DIGITS}}}")
 _SALT_DIGITS = 16
 
 
 class CertificateContents:
-    """Stores the certificate contents of one partition, and replaces them by placeholders."""
+    """Stores the certificate contents of one partition, private keys included, and replaces them by placeholders."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._words: dict[str, str] = {}
-        """Name of the stored file, which the placeholder contains, by content."""
+        """``{content: name of the file that stores it}``; the placeholder contains the name."""
 
     def store_contents(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
-        """The load balancer with placeholders for contents. The contents are on disk when this returns. Raises
-        :class:`OSError`."""
+        """Return the load balancer with placeholders for contents, which are on disk when this returns. Raises
+        :class:`OSError`.
+        """
         return _with_contents(one, self._word_for)
 
     def restore(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
-        """The reverse of :meth:`store_contents`; contents that are lost are empty."""
+        """Return the load balancer with contents for placeholders; contents that are lost are empty."""
         return _with_contents(one, self._content_of)
 
     def rewrite(self) -> None:
-        """Have all contents written again, because the directory may have been removed."""
+        """Have the next :meth:`store_contents` write all contents again, because the directory may have been
+        removed.
+        """
         self._words = {}
 
     def remove_others(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        """Remove the contents of all other load balancers. Raises :class:`OSError`."""
+        """Remove the contents of load balancers that are not in ``held``. Raises :class:`OSError`."""
         contents = {file.content for one in held for file in one.files if file.kind == "certificate"}
         self._words = {content: word for content, word in self._words.items() if content in contents}
         with contextlib.suppress(FileNotFoundError):  # the directory was removed
@@ -77,7 +80,7 @@ class CertificateContents:
 
 
 def _word_of(content: str, salt: str) -> str:
-    """The salt and a truncated digest: enough to detect damage."""
+    """Return the placeholder's word: the salt and a truncated digest, enough to detect damage."""
     return salt + hashlib.sha256(f"{salt} {content}".encode()).hexdigest()[: _WORD_DIGITS - _SALT_DIGITS]
 
 

@@ -19,7 +19,7 @@ from evenkeel.haproxyd.disk.certificate_contents import CertificateContents
 from evenkeel.haproxyd.disk.files import StorageBroken, read_value, sync_folder, write_file
 
 LOG_BYTES_MIN = 1024 * 1024
-"""A shorter log is not compacted, however small the snapshot is."""
+"""Minimum size of a log that is compacted, however small the snapshot is."""
 
 
 class HeldSnapshot(Wire):
@@ -36,8 +36,9 @@ class ChangeLogEntry(Wire):
 
 
 class ChangeLog:
-    """``held.json`` and ``held.log`` in one partition's directory. ``contents``: where contents of certificates are
-    stored."""
+    """Reads and writes ``held.json`` and ``held.log`` in one partition's directory. ``contents`` stores certificates'
+    contents.
+    """
 
     def __init__(self, directory: Path, contents: CertificateContents) -> None:
         self._snapshot = directory / "held.json"
@@ -56,8 +57,9 @@ class ChangeLog:
         return self._log.exists()
 
     def read(self) -> dict[str, wire.LoadBalancerConfig]:
-        """Load balancers by id; contents of certificates that are lost are empty. Raises :class:`StorageBroken`,
-        :class:`OSError`."""
+        """Read ``{id: load balancer}``; contents of certificates that are lost are empty. Raises
+        :class:`StorageBroken`, :class:`OSError`.
+        """
         snapshot = read_value(self._snapshot, HeldSnapshot) or HeldSnapshot()
         written = {one.id: one for one in snapshot.load_balancers}
         for entry in self._entries():
@@ -101,7 +103,9 @@ class ChangeLog:
             os.close(descriptor)
 
     def compact(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        """Compact the log if it is long. ``held``: the state that snapshot and log give together."""
+        """Replace snapshot and log by a new snapshot if the log is long. ``held``: the state that snapshot and log give
+        together.
+        """
         if _size(self._log) <= max(LOG_BYTES_MIN, _size(self._snapshot)):
             return
         self.write(held)
@@ -117,8 +121,9 @@ class ChangeLog:
         self.write(held)
 
     def remove_unused_contents(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        """Remove the contents that no load balancer refers to. ``held``: as for :meth:`compact`. Raises
-        :class:`OSError`."""
+        """Remove the contents that no load balancer in ``held``, the complete state, refers to. Raises
+        :class:`OSError`.
+        """
         self._contents.remove_others(held)
 
     def _write_snapshot(self, held: Iterable[wire.LoadBalancerConfig]) -> None:

@@ -19,7 +19,7 @@ class StorageBroken(EvenKeelError):
 
 
 def read_text(path: Path) -> str | None:
-    """Content of a text file; None if there is no readable file."""
+    """Read a text file; None if there is no readable file."""
     try:
         return path.read_bytes().decode()  # line ends as they are: certificates may have CR LF
     except (OSError, UnicodeDecodeError):
@@ -49,7 +49,9 @@ def write_file(path: Path, content: bytes, *, sync: bool = False, temporary_dir:
 
 
 def update_file(path: Path, content: bytes, *, temporary_dir: Path | None = None) -> None:
-    """Write a file by :func:`write_file` unless it has this content already, which works while the disk is full."""
+    """Write a file by :func:`write_file`, unless it has this content already: then this works even while the disk is
+    full.
+    """
     if not has_content(path, content):
         write_file(path, content, temporary_dir=temporary_dir)
 
@@ -72,7 +74,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def read_value(path: Path, kind: type[T]) -> T | None:
-    """Decode a JSON file; None if it does not exist. Raises :class:`StorageBroken`."""
+    """Decode a JSON file as ``kind``; None if the file does not exist. Raises :class:`StorageBroken`."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError:

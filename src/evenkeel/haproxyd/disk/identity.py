@@ -1,9 +1,9 @@
-"""The identity of this daemon and of its current run, by which agents detect that its state may not be what they sent.
+"""Identity of this daemon and of its current run, by which agents detect that its state may not be what they sent.
 
 The installation id is created with the state directory and survives restarts. The run's id (``state_id``) is created at
-each start: the daemon cannot detect whether the state directory is as it left it, an older copy or another daemon's,
-and a full comparison costs an agent one request per partition that changes nothing. The run's id is also on disk, so
-that a directory that was removed or replaced while the daemon runs is detected.
+each start: the daemon cannot detect whether the state directory is as it was, an older copy or another daemon's, and a
+full comparison costs an agent one request per partition that changes nothing. The run's id is also on disk, so that the
+daemon detects that the directory was removed or replaced while it runs.
 """
 
 import secrets
@@ -26,7 +26,7 @@ class IdentityFile(Wire):
 
 
 class DaemonIdentity:
-    """The identity of one daemon. Every method may block; :meth:`is_current` retries a write that failed."""
+    """Identity of one daemon. Every method may block."""
 
     def __init__(self, state_dir: Path) -> None:
         self._path = state_dir / "identity.json"
@@ -35,16 +35,16 @@ class DaemonIdentity:
 
     @property
     def installation_id(self) -> str:
-        """Id of the state directory, which survives restarts."""
+        """Return the id of the state directory, which survives restarts of the daemon."""
         return self._identity.installation_id
 
     @property
     def state_id(self) -> str:
-        """Id of the current run; agents compare everything again when it changes."""
+        """Return the id of the current run; agents compare everything again when the id changes."""
         return self._identity.state_id
 
     def begin(self) -> None:
-        """Start a new run of the installation."""
+        """Begin a new run, with a new ``state_id``; makes an installation id if the state directory has none."""
         try:
             found = read_value(self._path, IdentityFile)
         except StorageBroken as error:
@@ -55,7 +55,10 @@ class DaemonIdentity:
         self._write()
 
     def is_current(self) -> bool:
-        """Whether the state directory is still the one of this run; True if the identity could not be written."""
+        """Whether the state directory still belongs to this run; True if the identity could never be written.
+
+        Also retries a write that failed.
+        """
         if not self._written:
             self._write()
             return True

@@ -1,7 +1,7 @@
-"""The directory for private keys in use: in a memory file system, if the host has one.
+"""Directory for private keys in use: in a memory file system, if the host has one.
 
-Its content is lost when the host reboots; agents then send it again. It does not protect keys from root, nor from being
-swapped out.
+The content is lost when the host reboots; agents then send it again. The directory does not protect keys from root, nor
+from being swapped out.
 """
 
 import hashlib
@@ -17,8 +17,10 @@ _MOUNTS = Path("/proc/self/mountinfo")
 
 
 def keys_dir_of(settings: DaemonSettings) -> Path:
-    """The daemon's own directory for keys: below ``keys_dir`` if that is set; else in memory, below ``run_dir`` or
-    ``/dev/shm``; else in the state directory. Blocks shortly."""
+    """Return the path of the daemon's own directory for keys. Blocks shortly.
+
+    Below ``keys_dir`` if that is set; else in memory, below ``run_dir`` or ``/dev/shm``; else in the state directory.
+    """
     return (settings.keys_dir or _base_of(settings)) / _name_of(settings.state_dir)
 
 
@@ -28,7 +30,7 @@ def _base_of(settings: DaemonSettings) -> Path:
 
 
 def _name_of(state_dir: Path) -> str:
-    """Name of the directory, which differs between two daemons on one host."""
+    """Return the name of the keys' directory, which differs between two daemons on one host."""
     return f"evenkeel-keys-{hashlib.sha256(str(state_dir.resolve()).encode()).hexdigest()[:16]}"
 
 
@@ -54,7 +56,7 @@ def is_in_memory(path: Path) -> bool:
 def prepare(folder: Path) -> None:
     """Create the directory for keys, accessible to the daemon's user only. Blocks.
 
-    Raises :class:`ValueError` if it belongs to another user, :class:`OSError`.
+    Raises :class:`ValueError` if the directory belongs to another user, :class:`OSError`.
     """
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)

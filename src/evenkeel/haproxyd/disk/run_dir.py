@@ -1,4 +1,4 @@
-"""The directory of Unix sockets, and in it the chroot directory of workers that run as other users.
+"""Directory of Unix sockets, which contains the chroot directory of workers that run as other users.
 
 A worker in the chroot has three sockets: it logs its servers' health to one, requests Prometheus metrics at another,
 and passes its stick tables to the next worker at the third. HAProxy uses their absolute paths, so a symbolic link in

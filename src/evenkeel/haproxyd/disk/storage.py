@@ -54,9 +54,9 @@ LOG_BYTES_MAX = 4 * 1024 * 1024
 
 
 class GuardFile(Wire):
-    """Content of the guard file.
+    """Content of the guard file, which records a partition's owner.
 
-    ``owner``: environment and device group; empty if the owner named none. ``peer_port``: port on which this HAProxy
+    ``owner``: environment and device group; empty if the agent sent none. ``peer_port``: port on which this HAProxy
     accepts its peers; 0 if it has none.
     """
 
@@ -68,13 +68,16 @@ class GuardFile(Wire):
 
 
 class WorkerFile(Wire):
-    """Content of the file with the workers' user. ``uid``: the user id; 0: the partition has none of its own."""
+    """Content of the file with the workers' user. ``uid``: user id; 0: the partition's workers have no user of their
+    own.
+    """
 
     uid: int = 0
 
 
 class RunningFile(Wire):
-    """The running process. ``digest``: of everything it read (:func:`digest`); ``places``: where it may be listening.
+    """Content of the file about the running process. ``digest``: of everything the process has read (:func:`digest`);
+    ``places``: where it may be listening.
 
     ``master_pid`` and ``master_started`` (clock ticks after boot) together identify one process.
     """
@@ -86,11 +89,13 @@ class RunningFile(Wire):
     places: tuple[BindAddress, ...] = ()
     connections: int = 0
     tls_sessions: int = 0
-    """The worker's size, as in :class:`~evenkeel.haproxyd.haproxy.config.worker_size.WorkerSize`."""
+    """TLS sessions that the worker can remember, as in
+    :class:`~evenkeel.haproxyd.haproxy.config.worker_size.WorkerSize`.
+    """
 
 
 class ServerDrain(Wire):
-    """A server out of service whose connections end at ``until``, in seconds since 1970."""
+    """A server out of service whose remaining connections are ended at ``until``, in seconds since 1970."""
 
     load_balancer_id: str
     backend: str
@@ -99,17 +104,17 @@ class ServerDrain(Wire):
 
 
 class DrainsFile(Wire):
-    """Content of the file with deadlines of servers."""
+    """Content of the file with the times at which connections of servers are ended."""
 
     drains: tuple[ServerDrain, ...] = ()
 
 
 FileVersion = tuple[int, int]
-"""Identifies the file and its last modification."""
+"""Identity of a file and time of its last modification."""
 
 
 def _file_version(path: Path) -> FileVersion | None:
-    """Identity and version of a file; None if it does not exist."""
+    """Return identity and version of a file; None if it does not exist."""
     try:
         found = path.stat()
     except OSError:
@@ -118,7 +123,7 @@ def _file_version(path: Path) -> FileVersion | None:
 
 
 class PartitionStorage:
-    """One partition's directory, and its directory for keys."""
+    """One partition's directory, and the partition's directory for keys."""
 
     def __init__(self, directory: Path, keys_dir: Path) -> None:
         self.directory = directory
@@ -140,7 +145,7 @@ class PartitionStorage:
         self._drains = directory / "drains.json"
         self._guard_version: FileVersion | None = None
         self._guard_lock = threading.Lock()
-        """Held while the guard file is written, when it differs from the remembered version."""
+        """Held while the guard file is written or compared with the remembered version."""
 
     def prepare(self) -> None:
         """Create the state directories, each with its mode."""
@@ -150,7 +155,7 @@ class PartitionStorage:
 
     @property
     def keys_missing(self) -> bool:
-        """Whether a directory for keys was removed."""
+        """Whether one of the directories for keys was removed."""
         return not all(folder.is_dir() for folder in self._key_folders)
 
     @property
@@ -173,7 +178,7 @@ class PartitionStorage:
             self._guard_version = _file_version(self._guard)
 
     def find_missing(self) -> str:
-        """Text that names a file or directory that was removed or replaced since its last use; empty: none found.
+        """Return a text that names a file or directory removed or replaced since its last use; empty: none found.
 
         Checks only a few files.
         """
@@ -194,7 +199,7 @@ class PartitionStorage:
             self._guard_lock.release()
 
     def read_peer_key(self) -> str:
-        """Read this HAProxy's certificate and key for peers; empty if there is none, or if it is not usable."""
+        """Read this HAProxy's certificate and key for peers; empty if there is none, or it is not usable."""
         key = read_text(self._peer_key) or ""
         # A key that cannot be used is made anew (`PartitionGuard.ensure_port`).
         return key if certificate_of(key) else ""
@@ -214,19 +219,19 @@ class PartitionStorage:
         write_file(self._worker, msgspec.json.encode(WorkerFile(uid=uid)), sync=True)
 
     def read_drains(self) -> tuple[ServerDrain, ...]:
-        """Read the deadlines of servers; none if the file is not readable."""
+        """Read the times at which connections of servers are ended; empty if the file is not readable."""
         with contextlib.suppress(StorageBroken):
             return (read_value(self._drains, DrainsFile) or DrainsFile()).drains
         return ()
 
     def write_drains(self, drains: tuple[ServerDrain, ...]) -> None:
-        """Write the deadlines of servers, which survive a power failure once this returns."""
+        """Write the times at which connections of servers are ended; they survive a power failure once this returns."""
         write_file(self._drains, msgspec.json.encode(DrainsFile(drains=drains)), sync=True)
 
     # -- HAProxy's output
 
     def trim_log(self) -> None:
-        """Rotate an overlong log. HAProxy opened it for appending, so it needs no signal."""
+        """Rotate HAProxy's log if it is too long. HAProxy opened it for appending, so it needs no signal."""
         # There is no log before HAProxy's first start.
         with contextlib.suppress(FileNotFoundError):
             if self.log.stat().st_size > LOG_BYTES_MAX:
@@ -238,7 +243,9 @@ class PartitionStorage:
     # -- HAProxy's input
 
     def write_files(self, folder: Path, wanted: Mapping[str, str], known: Mapping[str, str]) -> None:
-        """Write files unless ``known`` or the disk has the same content. Other files stay: they may be in use."""
+        """Write the wanted files unless ``known`` or the disk has the same content. Other files stay: they may be in
+        use.
+        """
         for name, content in wanted.items():
             if known.get(name) != content:
                 update_file(folder / name, content.encode())
@@ -250,13 +257,13 @@ class PartitionStorage:
                 (self.files_dir / name).unlink(missing_ok=True)
 
     def differing_files(self, wanted: Mapping[str, str]) -> tuple[str, ...]:
-        """Names of the files that were changed or removed since they were written."""
+        """Return the names of the files that were changed or removed since they were written."""
         return tuple(
             name for name, content in wanted.items() if not has_content(self.files_dir / name, content.encode())
         )
 
     def link_local(self, *, take: bool) -> None:
-        """Include the operator's file in HAProxy's configuration, or exclude it."""
+        """Include the operator's file ``local.cfg`` in HAProxy's configuration, or with ``take`` False exclude it."""
         link = self.config_dir / self.local.name
         if take and not link.is_symlink():
             link.symlink_to(Path("..") / self.local.name)
@@ -294,7 +301,7 @@ def partition_names(directory: Path) -> list[str]:
 
 
 def digest(*texts: str) -> str:
-    """Digest of what a process has read."""
+    """Return the digest of the texts that a process has read."""
     total = hashlib.sha256()
     for text in texts:
         # The length keeps the texts ("ab", "c") and ("a", "bc") apart.

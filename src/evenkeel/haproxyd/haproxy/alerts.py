@@ -1,4 +1,4 @@
-"""HAProxy's error messages, without this host's paths, line numbers and redundant text."""
+"""Extracts HAProxy's error messages, without this host's paths, line numbers and redundant text."""
 
 import re
 
@@ -13,18 +13,18 @@ _EMPTY = ("Error(s) found in configuration file", "Fatal errors found in configu
 
 
 def alerts(output: str) -> str:
-    """HAProxy's reasons for a refusal, from its output; empty if it gave none."""
+    """Return HAProxy's reasons for a refusal, from its output; empty if there are none."""
     texts = [found[1] for line in _join_continuations(output).splitlines() if (found := _ALERT.match(line.strip()))]
     useful = [without_paths(text) for text in texts if not text.startswith(_EMPTY)]
     return "; ".join(dict.fromkeys(useful))[:WORDS_CHARS_MAX]
 
 
 def _join_continuations(output: str) -> str:
-    """The output with each message on one line: from 3.0 on HAProxy indents continuation lines."""
+    """Join each message to one line: from 3.0 on HAProxy continues messages on indented lines."""
     return output.replace(": \n  ", ": ").replace("\n  ", "; ")
 
 
 def without_paths(text: str) -> str:
-    """A message of HAProxy without the paths in it."""
+    """Return a message of HAProxy without the paths in it."""
     found = _PATH.sub(r"\1", _PARSING.sub("", text)).removeprefix("(null)").strip()
     return f"{found.rstrip('.')}: more than memory_max allows" if _MEMORY.search(found) else found

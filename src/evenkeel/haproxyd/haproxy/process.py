@@ -67,7 +67,7 @@ class HaproxyProcess:
         self._master_privileges: tuple[int, Privileges] | None = None
         self._starting = False
         self._transitions = 0
-        """Starts and reloads in progress: the process may not have its sockets yet."""
+        """Number of starts and reloads in progress: meanwhile the process may not have its sockets yet."""
         self._log = log.bind(partition=partition)
         self.master_pid = 0
         self.worker_pid: int | None = None
@@ -95,7 +95,7 @@ class HaproxyProcess:
         self.old_workers.add(processes.workers_leaving, self.worker_pid)
 
     def last_alert(self) -> str:
-        """The last error message in HAProxy's log; empty if there is none."""
+        """Return the last error message in HAProxy's log; empty if there is none."""
         return self._output.last_alert()
 
     # -- adoption
@@ -127,8 +127,8 @@ class HaproxyProcess:
         return True
 
     async def _end_unresponsive(self, pid: int) -> None:
-        """Terminate a process that does not answer (its socket was removed, or it hangs), which would conflict with the
-        next.
+        """Terminate a process that does not answer (its socket was removed, or it hangs), because it would conflict
+        with the next one.
         """
         # The process may have ended by itself meanwhile.
         with contextlib.suppress(ProcessLookupError):
@@ -194,10 +194,10 @@ class HaproxyProcess:
         )
 
     async def _wait_for(self, right: Callable[[Processes], bool], limit_seconds: float) -> Processes:
-        """Wait until the condition holds and the worker answers, and return the processes. Raises :class:`HaproxyDown`.
+        """Wait until ``right`` holds and the worker answers, and return the processes. Raises :class:`HaproxyDown`.
 
-        The worker's answer is needed because from HAProxy 3.1 on the master lists a worker before that has read its
-        configuration, which it may refuse.
+        The worker's answer is needed because from HAProxy 3.1 on the master lists a worker before the worker has read
+        its configuration, which it may refuse.
         """
         deadline = time.monotonic() + limit_seconds
         answer_seconds = FIRST_ANSWER_SECONDS
@@ -244,7 +244,7 @@ class HaproxyProcess:
             raise HaproxyRefused(alerts(answer) or self._output.alerts_since(position))
 
     def reload_obstacle(self) -> str:
-        """Reason why this process cannot be reloaded; empty if it can be, or if that cannot be determined, as during a
+        """Return the reason why this process cannot be reloaded; empty if it can, or if that is unknown, as during a
         start.
 
         Reasons are a removed socket or working directory, and a process that a daemon with other privileges or of
@@ -278,7 +278,9 @@ class HaproxyProcess:
         return ""
 
     def _privileges_of_master(self, pid: int) -> Privileges:
-        """Privileges of the master, which keeps them. Raises :class:`OSError` if it does not exist."""
+        """Return the privileges of the master, which never change. Raises :class:`OSError` if the master does not
+        exist.
+        """
         known = self._master_privileges
         if known is None or known[0] != pid:
             # one assignment: this may run in several threads
@@ -340,7 +342,7 @@ class HaproxyProcess:
             os.close(descriptor)
 
     def _watch(self, pid: int) -> None:
-        """Watch a process for its end. Raises :class:`ProcessLookupError` if it does not exist."""
+        """Watch a process for its end. Raises :class:`ProcessLookupError` if the process does not exist."""
         self._pidfd = os.pidfd_open(pid)
         self.master_pid = pid
         self._master_privileges = None  # the kernel reuses pids

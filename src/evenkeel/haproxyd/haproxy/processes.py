@@ -1,5 +1,6 @@
-"""Other processes: terminated through a pidfd, which is immune to pid reuse (pidfd_open(2)), and inspected in
-``/proc``.
+"""Terminates and inspects other processes.
+
+They are terminated through a pidfd, which is immune to pid reuse (pidfd_open(2)), and inspected in ``/proc``.
 """
 
 import asyncio
@@ -37,12 +38,14 @@ async def _exits_in_time(pidfd: int) -> bool:
 
 
 def start_ticks(pid: int) -> int:
-    """Start time of a process, in clock ticks after boot; 0 if there is none. proc(5), stat, field 22."""
+    """Return the start time of a process, in clock ticks after boot; 0 if there is none. Source: proc(5), stat, field
+    22.
+    """
     return _stat(pid, 22)
 
 
 def parent_pid(pid: int) -> int:
-    """Pid of a process's parent; 0 if the process does not exist. proc(5), stat, field 4."""
+    """Return the pid of a process's parent; 0 if the process does not exist. Source: proc(5), stat, field 4."""
     return _stat(pid, 4)
 
 

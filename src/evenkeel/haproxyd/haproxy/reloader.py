@@ -31,8 +31,10 @@ from evenkeel.metrics.haproxyd import RELOAD_DURATION
 log = structlog.get_logger(__name__)
 
 TRIES_MAX = 4
-"""Maximum of reloads for one configuration. Each leaves out what the previous one showed to be invalid; the last has
-the configuration that ran before."""
+"""Maximum number of reloads for one configuration.
+
+Each leaves out what the previous one showed to be invalid; the last one has the configuration that ran before.
+"""
 
 
 class Reloader:
@@ -66,8 +68,11 @@ class Reloader:
         self._log = log.bind(partition=partition)
 
     async def write(self, config: HaproxyConfig) -> None:
-        """Write the files that HAProxy reads. The process's configuration counts as unknown until it is set again.
-        Raises :class:`OSError`."""
+        """Write the files that HAProxy reads. Until the reload is recorded, it is unknown which configuration the
+        process runs.
+
+        Raises :class:`OSError`.
+        """
         await asyncio.to_thread(self._write, config)
 
     def _write(self, config: HaproxyConfig) -> None:
@@ -76,10 +81,10 @@ class Reloader:
         self._files.write(config, take_local=bool(self._local.text_to_include()))
 
     async def reload(self, config: HaproxyConfig) -> tuple[dict[str, str], bool]:
-        """Reload HAProxy with the configuration, without the load balancers that it refuses.
+        """Reload HAProxy with the configuration, without the load balancers that HAProxy refuses.
 
-        Returns errors by id of the load balancers that kept their previous configuration, and whether there is a new
-        worker. Raises :class:`HaproxyDown`, :class:`OSError`.
+        Returns ``{load balancer id: error}`` of those that kept their previous configuration, and whether there is a
+        new worker. Raises :class:`HaproxyDown`, :class:`OSError`.
         """
         errors: dict[str, str] = {}
         before = self._state.config if self._state.known else None
@@ -183,7 +188,7 @@ class Reloader:
             self._log.warning("old server states not removed", reason=error.strerror)
 
     async def _find_refused(self, config: HaproxyConfig, reason: str) -> dict[str, str]:
-        """Find the load balancers that HAProxy refuses, with reasons.
+        """Find the load balancers that HAProxy refuses, ``{id: reason}``.
 
         Empty: the operator's file is the cause, and is left out from now on. Raises :class:`HaproxyDown` if the check
         cannot be run.
@@ -200,5 +205,5 @@ class Reloader:
 
 
 def _same_content(one: HaproxyConfig, other: HaproxyConfig) -> bool:
-    """Whether the configurations differ in the worker's size at most."""
+    """Whether the configurations differ at most in the worker's size."""
     return msgspec.structs.replace(one, size=other.size) == other

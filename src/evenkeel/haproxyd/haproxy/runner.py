@@ -49,14 +49,15 @@ log = structlog.get_logger(__name__)
 
 
 Repaired = Mapping[str, tuple[str, ...]]
-"""Manual changes that were undone, as text for operators, by load balancer id."""
+"""``{load balancer id: texts for operators}`` about manual changes that were undone."""
 
 
 class ApplyResult(Value):
     """Outcome of one attempt to run a configuration.
 
-    ``errors``: reasons for load balancers that kept their previous configuration; ``kept``: that configuration, where
-    HAProxy runs it. ``problem``: other parts that were left out, such as peers or the operator's file.
+    ``errors``: reasons for load balancers that kept their previous configuration; ``kept``: that previous
+    configuration, where HAProxy runs it. ``problem``: other parts that were left out, such as peers or the operator's
+    file.
     """
 
     how: wire.How
@@ -67,7 +68,7 @@ class ApplyResult(Value):
 
 
 class HaproxyRunner:
-    """One partition's HAProxy and its configuration."""
+    """Runs one partition's HAProxy with its configuration."""
 
     def __init__(
         self,
@@ -89,7 +90,7 @@ class HaproxyRunner:
         self._partition = partition
         self._sizes = sizes
         self._grown = 0
-        """Connections to which the worker's size has grown beyond what its listeners' limits are."""
+        """Connections to which the worker's size has grown beyond its listeners' limits."""
         self._log = log.bind(partition=partition)
         self._peer_problem = ""
         """Reason why peers cannot connect; empty if they can."""
@@ -125,7 +126,7 @@ class HaproxyRunner:
     # -- the process
 
     async def adopt(self, config: HaproxyConfig) -> None:
-        """Adopt a running HAProxy, if there is one, and determine whether it runs ``config``."""
+        """Adopt a HAProxy that an earlier daemon started, if there is one, and determine whether it runs ``config``."""
         saved = await asyncio.to_thread(self._storage.read_running)
         if await self.process.adopt(saved.master_pid, saved.master_started):
             self._state.adopt(saved, config, read_text(self._layout.local) or "")
@@ -139,7 +140,7 @@ class HaproxyRunner:
         return self._state.lost and self.process.up
 
     async def retire(self) -> bool:
-        """Stop an empty HAProxy once its old workers have no connections left. False: they still have some, so try
+        """Stop a HAProxy without load balancers once its old workers have no connections left. False: some have, so try
         again.
         """
         if not self.process.up or self._state.config.load_balancers:
@@ -171,8 +172,11 @@ class HaproxyRunner:
         self._files.forget()
 
     async def write_outdated_files(self) -> None:
-        """Write the files for HAProxy's next start, if runtime commands have changed the process since. Raises
-        :class:`OSError`."""
+        """Write the files for HAProxy's next start, if runtime commands have changed the process since they were
+        written.
+
+        Raises :class:`OSError`.
+        """
         if self._files.outdated:
             await asyncio.to_thread(self._write_outdated_files)
 
@@ -183,14 +187,15 @@ class HaproxyRunner:
             self._state.save()
 
     async def save_state_again(self) -> None:
-        """Record what HAProxy runs, if an earlier attempt to write that failed. Does not raise."""
+        """Record what HAProxy runs, if an earlier attempt to write the record failed. Does not raise."""
         await self._state.save_again()
 
     # -- configuration
 
     def grow_for(self, connections: int) -> bool:
-        """Have the next pass start a larger worker, if this number of connections needs one; returns whether it
-        does."""
+        """Have the next pass start a larger worker if this number of connections needs one; returns whether one is
+        needed.
+        """
         running = self._state.config
         grown = grown_connections(running.size, running.frontends, connections) if self._state.known else 0
         self._grown = max(self._grown, grown)
@@ -235,8 +240,8 @@ class HaproxyRunner:
             self._log.warning("haproxy's listeners are taken from the record", reason=str(error))
 
     def _bindable(self, config: HaproxyConfig) -> tuple[HaproxyConfig, dict[str, str]]:
-        """The configuration without addresses that cannot be bound now, so that HAProxy does not try; errors by load
-        balancer.
+        """Return the configuration without addresses that cannot be bound now, so that HAProxy does not try; and
+        ``{load balancer id: error}``.
         """
         config, self._peer_problem = with_bindable_peer(config, self._state.binds)
         errors = unbindable_load_balancers(config, self._state.config, self._state.binds)
@@ -248,7 +253,9 @@ class HaproxyRunner:
         return without_unbindable(config, previous, errors), errors
 
     async def _change(self, config: HaproxyConfig, *, verify: bool) -> tuple[wire.How, dict[str, str]]:
-        """Apply the configuration. Returns the way in which it was applied, and errors by load balancer."""
+        """Apply the configuration; returns how, and ``{load balancer id: error}``. ``verify``: also undo manual
+        changes.
+        """
         size = self._sizes.size_of(self._partition, config.frontends, self._grown)
         started = msgspec.structs.replace(config, size=size)
         step = await self._plan(started, verify=verify)
@@ -291,8 +298,10 @@ class HaproxyRunner:
         )
 
     async def _changed_by_others(self) -> str:
-        """Reason for a reload from outside: another program reloaded HAProxy, or the operator's file changed. Empty:
-        none.
+        """Return the reason for a reload that others caused: another program reloaded HAProxy, or the operator's file
+        changed.
+
+        Empty: none.
         """
         worker = (await self.process.cli.processes()).worker_pid
         if worker != self.process.worker_pid:
@@ -300,7 +309,8 @@ class HaproxyRunner:
         return "local.cfg changed" if self._local.text_to_include() != self._state.local else ""
 
     async def _apply_at_runtime(self, config: HaproxyConfig, step: RuntimePlan) -> bool:
-        """Send the runtime commands. True: the process runs this configuration. False: its configuration is unknown.
+        """Send the runtime commands of the plan. True: the process runs this configuration. False: its configuration is
+        unknown.
 
         HAProxy's files and ``running.json`` are written after the response (:meth:`write_outdated_files`): only a
         reload or a start reads the files, and both write them first; a restarted daemon that finds no ``running.json``
@@ -332,9 +342,7 @@ class HaproxyRunner:
     # -- manual changes
 
     async def _verify(self) -> tuple[wire.How, Repaired]:
-        """Compare files and process with the configuration, and undo manual changes. Returns the way, and the
-        repairs.
-        """
+        """Compare files and process with the configuration, and undo manual changes. Returns how, and the repairs."""
         # First, because files that are merely outdated must not count as changed by hand.
         await self.write_outdated_files()
         running = self._state.config
@@ -364,7 +372,7 @@ class HaproxyRunner:
         return findings
 
     async def _repair_files(self) -> list[tuple[str, str]]:
-        """Write files again that were changed from outside. Returns findings by load balancer id.
+        """Write files again that others changed. Returns ``(load balancer id, finding)`` pairs.
 
         The running HAProxy has already read the files: they matter for the next worker.
         """
@@ -382,7 +390,7 @@ def _texts(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
 
 
 def _repairs_by_load_balancer(found: Iterable[tuple[str, str]]) -> Repaired:
-    """Texts of repairs by load balancer id. Repairs that belong to no load balancer are only logged."""
+    """Group texts of repairs by load balancer id. Repairs that belong to no load balancer are only logged."""
     repaired: dict[str, tuple[str, ...]] = {}
     for load_balancer_id, text in found:
         if load_balancer_id:

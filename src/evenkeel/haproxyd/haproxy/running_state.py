@@ -1,6 +1,4 @@
-"""The configuration that one HAProxy runs, as far as is certain, and its record for the next daemon
-(``running.json``).
-"""
+"""Configuration that one HAProxy runs, as far as is certain, and its record for the next daemon (``running.json``)."""
 
 import asyncio
 from collections.abc import Mapping
@@ -22,7 +20,9 @@ log = structlog.get_logger(__name__)
 
 
 class RunningState:
-    """The running state of one partition. Methods that write raise :class:`OSError` unless stated otherwise."""
+    """Record of what one partition's HAProxy runs. Methods that write raise :class:`OSError` unless stated
+    otherwise.
+    """
 
     def __init__(self, storage: PartitionStorage, files: ConfigFiles, process: HaproxyProcess) -> None:
         self._storage = storage
@@ -34,11 +34,11 @@ class RunningState:
         self.known = False
         """Whether the process runs exactly :attr:`config`."""
         self.local = ""
-        """The operator's file as HAProxy read it."""
+        """Text of the operator's file as HAProxy read it."""
         self.binds: Binds = frozenset()
         """Addresses on which the process listens; recorded addresses while :attr:`known` is False."""
         self._adopted: Mapping[str, wire.LoadBalancerConfig] = {}
-        """The load balancers on disk when a process was adopted that may run others."""
+        """Load balancers on disk when a process was adopted that may run others."""
         self.lost = False
         """Whether the process was adopted without any record of its configuration."""
         self.servers_to_delete: ServersToDelete = frozenset()
@@ -62,14 +62,16 @@ class RunningState:
 
     @property
     def previous(self) -> Mapping[str, wire.LoadBalancerConfig]:
-        """Configurations that the process runs as far as is certain, by load balancer id; a refused load balancer keeps
-        its own.
+        """Return ``{id: configuration}`` that the process runs as far as is certain; a refused load balancer keeps its
+        own.
         """
         return self.config.load_balancers or self._adopted
 
     def _is_of_process(self, saved: RunningFile) -> bool:
-        """Whether the record is of this very worker. Pids are reused, so the master's start time counts, too: the
-        record may be of an earlier HAProxy, if the disk had no room for that of this one."""
+        """Whether the record is of this very worker, compared by pid and the master's start time.
+
+        Pids are reused, and the record may be of an earlier HAProxy, if the disk had no room for a newer record.
+        """
         process = self._process
         recorded = (saved.master_pid, saved.master_started, saved.worker_pid)
         return recorded == (process.master_pid, start_ticks(process.master_pid), process.worker_pid)
@@ -83,7 +85,8 @@ class RunningState:
     def mark_unknown(self) -> None:
         """Mark the configuration as unknown until :meth:`set`, because the process is about to be changed. Blocks.
 
-        Without a process the record is left: it is of one that has ended, and a full disk must not prevent a start.
+        Without a process the record on disk is left: it is of a process that has ended, and a full disk must not
+        prevent a start.
         """
         if self._saved and self._process.up:
             self._storage.write_running(self._file(""))
@@ -95,12 +98,15 @@ class RunningState:
         await asyncio.to_thread(self.save)
 
     def set_unsaved(self, config: HaproxyConfig) -> None:
-        """Record that the process runs exactly this configuration; :meth:`save` writes that to disk."""
+        """Record in memory that the process runs exactly this configuration; :meth:`save` writes that to disk."""
         self.config, self.known, self._adopted = config, True, {}
 
     async def set_new_worker(self, config: HaproxyConfig, local: str) -> None:
-        """A new worker has read this configuration, and ``local``, the operator's file. It serves, so that this cannot
-        be recorded is only logged: until :meth:`save_again`, a restarted daemon would reload HAProxy."""
+        """Record that a new worker has read this configuration, and ``local``, the operator's file.
+
+        The worker serves, so a failure to write the record is only logged: until :meth:`save_again`, a restarted daemon
+        would reload HAProxy.
+        """
         self.binds, self.lost = binds_of(config), False
         self.local, self.servers_to_delete = local, frozenset()
         self.set_unsaved(config)

@@ -1,4 +1,4 @@
-"""The users that HAProxy's workers run as. Workers parse input of tenants' clients, so a compromised worker must gain
+"""Users that HAProxy's workers run as. Workers parse input of tenants' clients, so a compromised worker must gain
 little.
 
 A daemon that runs as root gives each partition's workers a user id of their own, and a chroot that contains only the
@@ -46,7 +46,7 @@ class WorkerUsers:
 
     def __init__(self, settings: DaemonSettings) -> None:
         self.shared_reason = missing_privileges(privileges_of(os.getpid()))
-        """Why workers run as the daemon's own user, for operators; empty if they do not."""
+        """Reason, for operators, why workers run as the daemon's own user; empty if they do not."""
         self._fixed: WorkerUser | None = None
         self._ids = range(0)
         self._partitions: dict[int, str] = {}
@@ -63,16 +63,16 @@ class WorkerUsers:
         return not self.shared_reason
 
     def restore(self, partition: str, uid: int) -> WorkerUser | None:
-        """The user that a partition had before; None if the id is no longer available."""
+        """Return the user that a partition had before; None if the user id is no longer available."""
         if self._fixed or not uid or uid not in self._ids:
             return self._fixed
         # If two partitions have the same id on disk, the first one that is read keeps it.
         return _user_with_own_group(uid) if self._partitions.setdefault(uid, partition) == partition else None
 
     def assign(self, partition: str) -> WorkerUser | None:
-        """Assign a user id of its own to a partition, or the shared one; None: the daemon's user.
+        """Assign a user id of its own to a partition, or the configured one for all; None: the daemon's user.
 
-        Raises :class:`PartitionFailed` if none is left.
+        Raises :class:`PartitionFailed` if no id is left.
         """
         if self._fixed or not self._ids:
             return self._fixed
@@ -96,7 +96,7 @@ class WorkerUsers:
 
 
 class PartitionUser:
-    """The worker user of one partition. It is written to disk before it is used, so that it never changes."""
+    """User of one partition's workers. It is written to disk before it is used, so that it never changes."""
 
     def __init__(self, partition: str, storage: PartitionStorage, users: WorkerUsers) -> None:
         self._partition = partition
@@ -150,7 +150,7 @@ def privileges_of(pid: int) -> Privileges:
 
 
 def missing_privileges(privileges: Privileges) -> str:
-    """Reason why a process with these privileges cannot run workers as another user; empty if it can."""
+    """Return the reason why a process with these privileges cannot run workers as another user; empty if it can."""
     if privileges.uid != 0:
         return "not started as root"
     lacking = sorted(CAPABILITIES.keys() - privileges.capabilities)
@@ -162,7 +162,7 @@ def _user_with_own_group(uid: int) -> WorkerUser:
 
 
 def _configured_user(settings: DaemonSettings, missing_privileges: str) -> WorkerUser | None:
-    """The configured user and group for all workers; None: the daemon's own. Raises :class:`ValueError`."""
+    """Return the configured user and group for all workers; None: the daemon's own. Raises :class:`ValueError`."""
     try:
         account = pwd.getpwnam(settings.user) if settings.user else pwd.getpwuid(os.geteuid())
         gid = grp.getgrnam(settings.group).gr_gid if settings.group else account.pw_gid
@@ -180,7 +180,9 @@ def _configured_user(settings: DaemonSettings, missing_privileges: str) -> Worke
 
 
 def _range(settings: DaemonSettings) -> range:
-    """The range of ids for partitions; empty: workers have no ids of their own. Raises :class:`ValueError`."""
+    """Return the range of user ids for partitions; empty: workers have no ids of their own. Raises
+    :class:`ValueError`.
+    """
     first, count = settings.worker_uid_first, settings.worker_uid_count
     if first is not None:
         ids = range(first, first + count)
@@ -192,7 +194,7 @@ def _range(settings: DaemonSettings) -> range:
 
 
 def _are_mapped(ids: range) -> bool:
-    """Whether this user namespace maps all ids of the range. user_namespaces(7)"""
+    """Whether this user namespace maps all ids of the range (user_namespaces(7))."""
     if not ids or ids[0] < 1 or ids[-1] > ID_MAX:
         return False
     for name in ("uid_map", "gid_map"):

@@ -21,7 +21,7 @@ TEXT_CHARS_MAX = 500
 
 
 class EventRing:
-    """Ring of the newest events, with the requests that wait for the next event."""
+    """Ring buffer of the newest events, and the requests that wait for the next event."""
 
     def __init__(self, *, now: Callable[[], float] = time.time) -> None:
         self._now = now
@@ -33,12 +33,12 @@ class EventRing:
         self._newest_of: dict[str, int] = {}
 
     def newest_of(self, partition: str) -> int:
-        """Number of the partition's newest event; 0 without any."""
+        """Return the number of the partition's newest event; 0 if there is none."""
         return self._newest_of.get(partition, 0)
 
     @property
     def newest(self) -> int:
-        """Number of the newest event; without any event, the number before the first one."""
+        """Return the number of the newest event; without any event, the number before the first one."""
         return self._newest
 
     def add(self, event: PartitionEvent) -> None:
@@ -62,7 +62,7 @@ class EventRing:
         self._arrived = asyncio.Event()
 
     async def events_after(self, number: int, wait_seconds: float) -> wire.DaemonEvents:
-        """Events with a higher ``number``; waits for the first one if there is none.
+        """Return the events above ``number``; if there is none, wait for one, at most ``wait_seconds``.
 
         ``newest`` in the result is the number for the next request.
         """

@@ -1,8 +1,9 @@
-"""HAProxys' log messages about their servers' health, within a fraction of a second: one datagram socket for all.
+"""Receives HAProxys' log messages about their servers' health within a fraction of a second: one datagram socket for
+all.
 
-The messages are hints: datagrams can be lost, and reading the servers' states gives the same information. Lines that
-cannot be parsed are ignored. The tag of a line names the partition (``log-tag``). Only HAProxy's workers can reach the
-socket, and only messages of a partition's current worker are accepted.
+The messages only speed things up: datagrams can be lost, and reading the servers' states gives the same information.
+Lines that cannot be parsed are ignored. The tag of a line names the partition (``log-tag``). Only HAProxy's workers can
+reach the socket, and only messages of a partition's current worker are accepted.
 """
 
 import asyncio
@@ -21,15 +22,15 @@ from evenkeel.haproxyd.ports import PartitionEvent
 log = structlog.get_logger(__name__)
 
 DATAGRAM_BYTES_MAX = 2048
-"""HAProxy's lines have at most 1,024 bytes; longer datagrams are truncated."""
+"""Buffer for one datagram: HAProxy's lines have at most 1,024 bytes; longer datagrams are truncated."""
 DATAGRAMS_AT_ONCE = 64
 _TAG = re.compile(r"(?:.* |<\d{1,3}>)(?P<tag>[A-Za-z0-9][\w.:-]{0,126})\[\d{1,10}", re.DOTALL)
 _HEALTH = re.compile(r"(?:Backup )?Server (?P<backend>[^\s/]+)/(?P<server>[^\s/]+) is (?P<state>UP|DOWN)\b")
-"""Does not match "was DOWN and now enters maintenance", which is not a result of a health check."""
+"""Matches a result of a health check, not "was DOWN and now enters maintenance"."""
 
 
 class HealthLine(Value):
-    """A server whose health changed."""
+    """A server and its new health, from a log line."""
 
     tag: str
     backend: str
@@ -39,7 +40,7 @@ class HealthLine(Value):
 
 
 def parse_health_line(datagram: bytes) -> HealthLine | None:
-    """Server and health from a log line; None if the line does not report a server's health."""
+    """Parse server and health from a log line; None if the line does not report a server's health."""
     if len(datagram) > DATAGRAM_BYTES_MAX:
         return None
     before, _, text = datagram.decode(errors="replace").strip().partition("]: ")
@@ -57,15 +58,15 @@ def parse_health_line(datagram: bytes) -> HealthLine | None:
 
 
 def any_process(partition: str, pid: int) -> bool:
-    """Sender check that accepts every process."""
+    """Accept every process as sender; for hosts where senders are not checked."""
     return True
 
 
 class HealthLogListener:
-    """The receiving socket, in an existing directory. HAProxys also work without it.
+    """Receives on a socket in an existing directory. HAProxys also work without it.
 
     ``is_worker``: whether a process is the current worker of a partition's HAProxy. Lines of other senders are ignored,
-    whatever their content, so that an old worker or one of another tenant that an attacker controls cannot report
+    whatever their content, so that an old worker, or another tenant's worker under an attacker's control, cannot report
     health for a partition. ``others_write``: workers run as other users; the directory then keeps all other processes
     out.
     """
@@ -97,7 +98,9 @@ class HealthLogListener:
             await self.start()
 
     def _bound_socket(self) -> socket.socket:
-        """Socket on which the kernel attaches the sender's credentials to each datagram (unix(7), SO_PASSCRED)."""
+        """Open a socket on which the kernel attaches the sender's credentials to each datagram (unix(7),
+        SO_PASSCRED).
+        """
         bound = bound_socket(self._path, socket.SOCK_DGRAM, others_write=self._others_write)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         return bound

@@ -8,13 +8,15 @@ from evenkeel.core.kit.values import Value
 
 
 class HealthState(Value):
-    """``up`` None: no result yet. ``against``: number of consecutive results that contradict it."""
+    """Health of one server. ``up`` None: no result yet. ``against``: number of consecutive results that contradict
+    ``up``.
+    """
 
     up: bool | None = None
     against: int = 0
 
     def next_state(self, answered: bool, *, rise: int, fall: int) -> "HealthState":
-        """The state after one more result: ``answered``, or not."""
+        """Return the state after one more result; ``answered``: whether the server answered."""
         if self.up is None:
             return HealthState(up=answered)
         if answered == self.up:

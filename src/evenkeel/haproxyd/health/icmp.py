@@ -15,12 +15,12 @@ NOT_PERMITTED = "no socket permitted; allow net.ipv4.ping_group_range, or give C
 LOCAL_ERRORS = frozenset(
     {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EAGAIN, errno.EPERM, errno.EACCES}
 )
-"""Errors of this host; others, such as a missing route, mean that the server cannot be reached."""
+"""Errors of this host; other errors, such as a missing route, mean that the server cannot be reached."""
 
 PACKET_BYTES_MAX = 1024
 
 SendPing = Callable[[str, float], Awaitable[bool]]
-"""Takes an address and a timeout in seconds; returns whether it answered. Raises :class:`PingImpossible`."""
+"""Pings an address with a timeout in seconds; returns whether it answered. Raises :class:`PingImpossible`."""
 
 
 class PingImpossible(Exception):
@@ -58,8 +58,11 @@ class IcmpPing:
 
 
 class EchoSocket(icmplib.AsyncSocket):  # type: ignore[misc]  # icmplib has no types
-    """A socket that waits by the event loop's clock, which is monotonic. icmplib's own ``receive`` computes the rest of
-    its time from the wall clock: set back, it would wait for as long as the jump."""
+    """A socket that waits by the event loop's clock, which is monotonic.
+
+    icmplib's own ``receive`` computes the remaining time from the wall clock: set back, it would wait for as long as
+    the jump.
+    """
 
     async def answer_to(self, request: icmplib.ICMPRequest) -> icmplib.ICMPReply:
         """Wait without a limit for the answer. Raises :class:`icmplib.ICMPSocketError`."""
@@ -87,7 +90,7 @@ async def _answers(icmp: EchoSocket, address: str, timeout_seconds: float) -> bo
 
 
 def _raise_if_local(error: icmplib.ICMPLibError) -> None:
-    """Raises :class:`PingImpossible` if the error is local; the kernel's error is its context."""
+    """Raise :class:`PingImpossible` if the error is one of this host; the kernel's error is its context."""
     cause = error.__context__
     if isinstance(cause, OSError) and cause.errno in LOCAL_ERRORS:
         raise PingImpossible(cause.strerror or "no socket") from error

@@ -1,4 +1,4 @@
-"""Prometheus metrics of one load balancer, from the statistics of its HAProxy's worker. Pure.
+"""Computes Prometheus metrics of one load balancer from the statistics of its HAProxy's worker. Pure.
 
 HAProxy's own exporter covers the whole process, which serves every load balancer of the tenant. Names and labels are
 Octavia's (``octavia_listener_…``, ``octavia_pool_…``, ``octavia_member_…``); of ``octavia_loadbalancer_…``,
@@ -21,7 +21,7 @@ Row = Mapping[str, str]
 
 
 class Figure(Value):
-    """A metric and its source column. ``scale``: factor applied to the column's value."""
+    """A metric and its source column. ``scale``: factor for the column's value."""
 
     name: str
     column: str
@@ -138,8 +138,10 @@ RESPONSES = ("1xx", "2xx", "3xx", "4xx", "5xx", "other")
 
 
 def metrics(load_balancer: wire.LoadBalancerConfig, statistics: str) -> str:
-    """The metrics page of a load balancer, from the worker's answer to :data:`STATISTICS`; other load balancers in it
-    are ignored."""
+    """Return the metrics page of a load balancer, from the worker's answer to :data:`STATISTICS`.
+
+    Other load balancers in the answer are ignored.
+    """
     load_balancer = loaded(load_balancer)
     rows = {(row["pxname"], row["svname"]): row for row in csv.DictReader(statistics.lstrip("# \n").splitlines())}
     listeners = _rows_of(rows, ((one.name, "FRONTEND") for one in load_balancer.frontends))
@@ -201,7 +203,9 @@ def _states(kind: str, rows: list[Row], labels: Callable[[Row], str]) -> Iterato
 
 
 def _state(status: str) -> str:
-    """State in HAProxy's statistics, without details: ``UP 1/3`` (going down) and ``no check`` count as up."""
+    """Return the state in HAProxy's statistics without details: ``UP 1/3`` (going down) and ``no check`` count as
+    up.
+    """
     word = status.split(" ", 1)[0]
     return {"OPEN": "UP", "FULL": "UP", "no": "UP", "STOP": "DOWN"}.get(word, word)
 

@@ -33,7 +33,7 @@ _REASONS = {200: "OK", 403: "Forbidden", 404: "Not Found", 503: "Service Unavail
 
 
 class _Statistics:
-    """A worker's statistics, and the pages rendered from them, by load balancer id."""
+    """Worker's statistics at one time, and ``{load balancer id: page}`` rendered from them."""
 
     def __init__(self, worker_pid: int | None, text: str) -> None:
         self.worker_pid = worker_pid
@@ -48,7 +48,7 @@ class _Statistics:
 
 
 class PartitionSource(ObservedPartitions, Protocol):
-    """The observed partitions, and identification of the worker that connects to the metrics server."""
+    """Source of observed partitions; identifies the worker that connects to the metrics server."""
 
     def is_worker(self, name: str, pid: int) -> bool:
         """Whether this process is the current worker of a partition's HAProxy, or one that is about to be."""
@@ -116,7 +116,7 @@ class MetricsServer:
             return 503, ""
 
     async def _page(self, partition: ObservedPartition, one: wire.LoadBalancerConfig) -> str:
-        """The load balancer's metrics page. Raises :class:`HaproxyDown`."""
+        """Return the load balancer's metrics page. Raises :class:`HaproxyDown`."""
         async with self._turns.setdefault(partition.name, asyncio.Lock()):
             kept = self._kept.get(partition.name)
             if kept is None or kept.old or kept.worker_pid != partition.worker_pid:
@@ -131,7 +131,7 @@ class MetricsServer:
 
 
 def _of_listener(partition: ObservedPartition, name: str) -> wire.LoadBalancerConfig | None:
-    """The load balancer that has this metrics listener."""
+    """Return the load balancer that has this listener for Prometheus; None if there is none."""
     balancers = partition.held.values()
     return next((one for one in balancers if any(each.metrics and each.name == name for each in one.frontends)), None)
 

@@ -40,23 +40,23 @@ log = structlog.get_logger(__name__)
 
 CONCURRENT_MAX = 8
 PARTITION_SECONDS = 6.0
-"""Timeout for all of one partition; each command has a timeout of its own."""
+"""Timeout for reading one partition as a whole; each command has a timeout of its own."""
 
 
 class ObservedDatagrams(Protocol):
-    """Listeners that the kernel serves."""
+    """Listeners that the host's kernel serves instead of HAProxy."""
 
     @property
     def problem(self) -> str:
-        """Reason why none is served; empty if they are."""
+        """Return the reason why the kernel serves no listener; empty if it does."""
         ...
 
     def observe(self, partition: str, states: Mapping[ServerKey, bool]) -> None:
-        """Take note of whether servers are up."""
+        """Record which servers of the partition are up."""
         ...
 
     def down_of(self, partition: str) -> Collection[ServerKey]:
-        """Servers of the partition that checks found down."""
+        """Return the servers of the partition that checks found down."""
         ...
 
     async def collect_totals(self) -> None:
@@ -64,26 +64,28 @@ class ObservedDatagrams(Protocol):
         ...
 
     def totals_of(self, partition: str) -> Mapping[str, DatagramTotals]:
-        """Totals of the partition's listeners at the last reading, by name."""
+        """Return ``{listener: totals}`` of the partition at the last reading."""
         ...
 
     def active_of(self, partition: str) -> Mapping[str, int]:
-        """Flows of the partition's listeners at the last count, by name."""
+        """Return ``{listener: number of flows}`` of the partition at the last count."""
         ...
 
 
 class FrontendTotals(Protocol):
-    """Source of a partition's counters, which go on over reloads and restarts."""
+    """Source of a partition's counters, which continue over reloads and restarts."""
 
     async def collect(
         self, cli: WorkerCli, pid: int, kept: tuple[str, ...], *others: str
     ) -> tuple[Mapping[str, FrontendCounts], tuple[str, ...]]:
-        """Totals by frontend, and the worker's answers to other commands. Raises :class:`HaproxyDown`."""
+        """Return ``{frontend: totals}``, and the worker's answers to the commands ``others``. Raises
+        :class:`HaproxyDown`.
+        """
         ...
 
 
 class _Observed(NamedTuple):
-    """The last observation of a partition, and what it depends on."""
+    """Last observation of a partition, and what the observation depends on."""
 
     at_seconds: float
     event: int
@@ -116,7 +118,7 @@ class Observer:
         self._datagrams = datagrams
         self._slots = asyncio.Semaphore(CONCURRENT_MAX)
         self._next: dict[float, asyncio.Task[wire.DaemonObservation]] = {}
-        """Observations about to begin, by the age that partitions' statuses may have in them."""
+        """Observations about to begin, by the maximum age in seconds of partitions' statuses in them."""
         self._last: dict[str, _Observed] = {}
         self._loaded: dict[str, LoadedParts] = {}
         self._monotonic = monotonic
@@ -125,7 +127,7 @@ class Observer:
     async def observe(self, within_seconds: float = 0.0) -> wire.DaemonObservation:
         """Return an observation that begins after this call; concurrent callers share one.
 
-        ``within_seconds``: age that the status of a partition may have that had neither an event nor a change since.
+        ``within_seconds``: maximum age of the status of a partition that had neither an event nor a change since.
         """
         if within_seconds not in self._next:
             self._next[within_seconds] = asyncio.create_task(self._observe_all(within_seconds))
@@ -133,7 +135,9 @@ class Observer:
         return await asyncio.shield(self._next[within_seconds])
 
     async def observe_unless_recent(self, seconds: float) -> None:
-        """Observe, unless an observation began within the last ``seconds``, as where agents observe more often."""
+        """Observe, unless an observation began within the last ``seconds``, as is the case where agents observe more
+        often.
+        """
         if self._monotonic() - self._began_at_seconds >= seconds:
             await self.observe()
 
@@ -156,7 +160,9 @@ class Observer:
         return wire.DaemonObservation(event=event, state_id=state_id, partitions=partitions)
 
     def _recent(self, name: str, since_seconds: float) -> wire.PartitionStatus | None:
-        """The partition's last status if it is not older, and if nothing has happened since."""
+        """Return the partition's last status if it is not older than ``since_seconds``, and nothing has happened since;
+        else None.
+        """
         last = self._last.get(name)
         if last is None or last.at_seconds <= since_seconds or self._newest_event_of(name) > last.event:
             return None
@@ -239,5 +245,5 @@ class Observer:
 
 
 def _state_of(partition: ObservedPartition) -> tuple[int | None, int | None, str]:
-    """Changes whenever HAProxy was changed by the daemon."""
+    """Return a value that differs whenever the daemon has changed the partition's HAProxy."""
     return partition.settled, partition.worker_pid, partition.problem

@@ -1,4 +1,4 @@
-"""Protocols of a partition and of all partitions, as observation and ICMP checks use them."""
+"""Protocols of one partition and of all partitions, for observation and for the daemon's own health checks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -8,47 +8,49 @@ from evenkeel.haproxyd.ports import WorkerCli
 
 
 class ObservedPartition(Protocol):
-    """One partition, as observation and ICMP checks use it."""
+    """One partition, as needed by observation and by the daemon's own health checks."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def problem(self) -> str:
-        """Reason why the partition's HAProxy does not run as configured; empty if it does."""
+        """Return the reason why the partition's HAProxy does not run as configured; empty if it does."""
         ...
 
     @property
     def cli(self) -> WorkerCli:
-        """Runtime API of the partition's HAProxy."""
+        """Return the runtime API of the partition's HAProxy."""
         ...
 
     @property
     def worker_pid(self) -> int | None:
-        """Pid of the current worker; None when there is none."""
+        """Return the pid of the current worker; None when there is none."""
         ...
 
     @property
     def held(self) -> Mapping[str, wire.LoadBalancerConfig]:
-        """Load balancers of the partition by id."""
+        """Return ``{id: load balancer}`` of the partition."""
         ...
 
     @property
     def settled(self) -> int | None:
-        """A value that differs after any change of its HAProxy; None during a change, or if the state is unknown."""
+        """Return a value that differs after any change of the partition's HAProxy; None during a change, or if the
+        state is unknown.
+        """
         ...
 
     def note_connection_count(self, current: int) -> None:
-        """Take note of the number of connections, which the worker may be too small for."""
+        """Record the number of connections, for which the worker may be too small."""
         ...
 
     def repair_drift(self, found: Sequence[str]) -> None:
-        """Have HAProxy repaired, which deviates from its configuration. ``found``: the deviations, for operators."""
+        """Repair a HAProxy that deviates from its configuration. ``found``: the deviations, for operators."""
         ...
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """Digests of the held load balancers, by id."""
+        """Return ``{load balancer id: digest}`` of the held load balancers."""
         ...
 
 
@@ -58,5 +60,5 @@ class ObservedPartitions(Protocol):
     def names(self) -> tuple[str, ...]: ...
 
     def get(self, name: str) -> ObservedPartition:
-        """The partition of this name. Raises :class:`PartitionUnknown`."""
+        """Return the partition with this name. Raises :class:`PartitionUnknown`."""
         ...

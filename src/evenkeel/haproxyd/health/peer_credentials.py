@@ -1,18 +1,18 @@
-"""Pid of the process at the other end of a UNIX socket, as the kernel reports it (unix(7))."""
+"""Reads the pid of the process at the other end of a UNIX socket, as the kernel reports it (unix(7))."""
 
 import socket
 import struct
 from collections.abc import Iterable
 
 _UCRED = struct.Struct("=iII")
-"""``struct ucred``: pid, uid, gid."""
+"""Layout of ``struct ucred``: pid, uid, gid."""
 _SCM_CREDENTIALS = 2
 ANCILLARY_BYTES = socket.CMSG_SPACE(_UCRED.size)
-"""Buffer for the sender's credentials that arrive with a datagram."""
+"""Buffer size for the sender's credentials that arrive with a datagram."""
 
 
 def sender_pid(ancillary: Iterable[tuple[int, int, bytes]]) -> int:
-    """Pid of a datagram's sender; 0 if it is unknown.
+    """Return the pid of a datagram's sender; 0 if it is unknown.
 
     ``ancillary`` was received over a socket with SO_PASSCRED.
     """
@@ -23,7 +23,7 @@ def sender_pid(ancillary: Iterable[tuple[int, int, bytes]]) -> int:
 
 
 def peer_pid(connection: socket.socket) -> int:
-    """Pid of the process that has connected; 0 if it is unknown."""
+    """Return the pid of the process that has connected; 0 if it is unknown."""
     try:
         return _pid(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
     except (OSError, struct.error):

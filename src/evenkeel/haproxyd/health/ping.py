@@ -34,21 +34,22 @@ from evenkeel.haproxyd.health.udp_probe import SendProbe, UdpProbe
 log = structlog.get_logger(__name__)
 
 POLL_SECONDS = 0.25
-"""Interval between looks for servers that are due."""
+"""Interval at which the daemon looks for servers whose next ping is due."""
 ANSWER_SECONDS_MAX = 10.0
 """Upper limit of the timeout for an answer, whatever the monitor's timeout is."""
 CONCURRENT_PER_PARTITION_MAX = 128
 CONCURRENT_MAX = 4096
-"""Maximum of concurrent pings, of one partition and of all; each uses a socket. Lower where the limit of open files is
-low."""
+"""Maximum number of concurrent pings, of one partition and of all; each uses a socket. Lower where the limit of open
+files is low.
+"""
 KNOWN_STATES_AT_ONCE = 64
 LOG_EVERY_SECONDS = 60.0
 """Minimum interval between log messages that this host cannot ping."""
 
 ReportedState = tuple[int | None, bool]
-"""A worker's pid, and the health that was set in it; pid None if it was set in none."""
+"""Pid of a worker, and the health set in it; pid None: the health was set in no worker."""
 ServerOf = tuple[str, str, str]
-"""Partition, backend and server name."""
+"""Identity of a server: partition, backend and server name."""
 
 
 class PingTarget(Value):
@@ -60,16 +61,16 @@ class PingTarget(Value):
     address: str
     ping: wire.Ping
     port: int = 0
-    """Port of checks over UDP and SCTP; 0 for others, so that they do not begin anew with another port."""
+    """Port of checks over UDP and SCTP; 0 for ICMP, so that a changed port does not restart the check."""
 
     @property
     def key(self) -> ServerOf:
-        """Partition, backend and server name."""
+        """Return partition, backend and server name."""
         return (self.partition, self.backend, self.server)
 
 
 class PingChecks:
-    """Pings every server of every backend with ICMP checks."""
+    """Pings every server of every backend whose checks the daemon makes."""
 
     def __init__(
         self, partitions: ObservedPartitions, send: SendPing | None = None, probe: SendProbe | None = None
@@ -80,7 +81,7 @@ class PingChecks:
         self._probe_sctp = SctpProbe()
         self._checks: dict[PingTarget, asyncio.Task[None]] = {}
         self._ending: dict[asyncio.Task[None], ServerOf] = {}
-        """Cancelled checks that may still have a command in progress."""
+        """Cancelled checks that may still have a command in progress, with their servers."""
         self._with_result: set[ServerOf] = set()
         self._permitted = True
         """False after the host refused to create an ICMP socket, until a ping fails for another reason."""
@@ -108,8 +109,9 @@ class PingChecks:
         self._checks.clear()
 
     def is_pinged(self, partition: str, backend: str, server: str) -> bool:
-        """Whether ping checks decide the server's state in HAProxy: by a result of this process, or by an earlier one
-        that still holds the server down.
+        """Whether ping checks decide the server's state in HAProxy.
+
+        They do after a result in this process, or while an earlier result still holds the server down.
         """
         key = (partition, backend, server)
         return key in self._with_result or key in self._set_down
@@ -129,8 +131,10 @@ class PingChecks:
             await asyncio.sleep(POLL_SECONDS)
 
     def _adapt(self, known: Mapping[ServerOf, ReportedState]) -> None:
-        """Start and cancel checks so that exactly the servers to be pinged are checked. Does not wait for cancelled
-        checks.
+        """Start and cancel checks so that exactly the servers to be pinged are checked; cancelled checks are not waited
+        for.
+
+        ``known``: health that an earlier daemon set.
         """
         wanted = set(self._targets())
         for target in self._checks.keys() - wanted:
@@ -151,7 +155,7 @@ class PingChecks:
             del self._slots_of[name]
 
     async def _reported_states(self) -> dict[ServerOf, ReportedState]:
-        """The health that an earlier daemon set in the HAProxys."""
+        """Read the health that an earlier daemon set in all HAProxys."""
         slots = asyncio.Semaphore(KNOWN_STATES_AT_ONCE)
         found: dict[ServerOf, ReportedState] = {}
 
@@ -163,7 +167,7 @@ class PingChecks:
         return found
 
     async def _reported_states_of(self, name: str) -> Mapping[ServerOf, ReportedState]:
-        """Health that an earlier daemon set in the partition's HAProxy, by server.
+        """Read the health that an earlier daemon set in the partition's HAProxy, by server.
 
         Empty if HAProxy does not answer: the first result then decides.
         """
@@ -264,7 +268,7 @@ class PingChecks:
     async def _report(self, target: PingTarget, up: bool, reported: ReportedState | None) -> ReportedState | None:
         """Set the server's health in HAProxy, unless the worker has it already.
 
-        Returns the state reported to the current worker; None: not known.
+        Returns the state set in the current worker; None: not known.
         """
         try:
             partition = self._partitions.get(target.partition)
@@ -288,7 +292,7 @@ class PingChecks:
 
 
 def _sockets_max() -> int:
-    """A quarter of the limit of open files: the rest is for agents and HAProxys."""
+    """Return a quarter of the limit of open files: the rest is for agents and HAProxys."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return CONCURRENT_MAX if soft == resource.RLIM_INFINITY else max(1, min(CONCURRENT_MAX, soft // 4))
 
@@ -306,10 +310,10 @@ def _is_unjudged(partition: ObservedPartition, backend_name: str, name: str) -> 
 
 
 def _targets_of(partition: ObservedPartition) -> Iterator[PingTarget]:
-    """The servers of a partition to be pinged.
+    """Yield the servers of a partition to be pinged.
 
-    Servers in maintenance are left out: HAProxy accepts no health for them, and drops their previous health. So are
-    those of unused backends, which HAProxy does not have.
+    Servers in maintenance are left out: HAProxy accepts no health for them, and drops their previous health. Servers of
+    unused backends are left out, because HAProxy does not have these.
     """
     for balancer in partition.held.values():
         # Most load balancers have none, and this is repeated often.

@@ -8,7 +8,8 @@ OTHERS_WRITE_MODE = 0o622
 
 
 def bound_socket(path: Path, kind: socket.SocketKind, *, others_write: bool) -> socket.socket:
-    """A bound socket. ``others_write``: workers that run as other users connect, or send. Raises :class:`OSError`.
+    """Open a bound socket. ``others_write``: workers that run as other users connect to it, or send. Raises
+    :class:`OSError`.
 
     The umask is the whole process's, so nothing may be awaited while it is changed.
     """

@@ -34,7 +34,7 @@ _TABLE = tuple(map(_table_entry, range(256)))
 
 
 def crc32c(data: bytes) -> int:
-    """The checksum of SCTP (Castagnoli)."""
+    """Return the checksum of SCTP (CRC-32C, Castagnoli)."""
     value = 0xFFFFFFFF
     for byte in data:
         value = value >> 8 ^ _TABLE[(value ^ byte) & 0xFF]
@@ -42,7 +42,7 @@ def crc32c(data: bytes) -> int:
 
 
 def packet(source: int, destination: int, tag: int, kind: int, value: bytes = b"") -> bytes:
-    """A packet with one chunk."""
+    """Build a packet with one chunk."""
     chunk = _CHUNK.pack(kind, 0, _CHUNK.size + len(value)) + value
     checksum = crc32c(_HEADER.pack(source, destination, tag, 0) + chunk)
     # the only field in the byte order of small machines
@@ -50,12 +50,12 @@ def packet(source: int, destination: int, tag: int, kind: int, value: bytes = b"
 
 
 def init_packet(source: int, destination: int, own_tag: int) -> bytes:
-    """The first packet of an association, with one stream in each direction."""
+    """Build the first packet of an association, with one stream in each direction."""
     return packet(source, destination, 0, INIT, _INIT.pack(own_tag, _WINDOW_BYTES, 1, 1, own_tag))
 
 
 class SctpProbe:
-    """Sends probes."""
+    """Probes servers over SCTP."""
 
     async def __call__(self, address: str, port: int, timeout_seconds: float) -> bool:
         """Whether the server is up. Raises :class:`PingImpossible`."""
@@ -78,7 +78,7 @@ class SctpProbe:
 
 
 async def _associates(probe: socket.socket, port: int, *, has_ip_header: bool) -> bool:
-    """Whether the server accepts an association; waits for as long as it is silent."""
+    """Whether the server accepts an association; waits until the server answers."""
     source, tag = secrets.choice(EPHEMERAL_PORTS), secrets.randbits(32) or 1
     first = init_packet(source, port, tag)
     loop = asyncio.get_running_loop()
@@ -96,7 +96,9 @@ async def _associates(probe: socket.socket, port: int, *, has_ip_header: bool) -
 
 
 def answer_to(data: bytes, source: int, port: int, tag: int, *, has_ip_header: bool) -> tuple[int, int]:
-    """Kind of the first chunk, and the server's tag if it is an INIT ACK; kind 0: not an answer to this check."""
+    """Return the kind of the first chunk, and the server's tag if the chunk is an INIT ACK; kind 0: not an answer to
+    this check.
+    """
     begin = (data[0] & 0xF) * 4 if has_ip_header and data else 0
     data = data[begin:]
     if len(data) < _HEADER.size + _CHUNK.size:

@@ -1,4 +1,4 @@
-"""Statuses of a partition's servers and frontends, and manual changes, from the worker's answers. Pure."""
+"""Derives statuses of a partition's servers and frontends, and manual changes, from the worker's answers. Pure."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
@@ -11,11 +11,11 @@ from evenkeel.haproxyd.health.observed_partition import ObservedPartition
 from evenkeel.haproxyd.layer4.totals import DatagramTotals
 
 IsPinged = Callable[[str, str, str], bool]
-"""Whether the server (partition, backend, name) is checked by ICMP and has a result."""
+"""Whether the daemon checks the server (partition, backend, name) and has a result."""
 
 
 class ServerStatuses:
-    """The servers of one partition in the worker's answers."""
+    """Servers of one partition in the worker's answers."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class ServerStatuses:
     def backends(
         self, balancers: Iterable[wire.LoadBalancerConfig], running: Mapping[str, wire.LoadBalancerConfig]
     ) -> Iterable[wire.BackendStatus]:
-        """Statuses of the held backends; a server that the worker does not have (yet) is left out.
+        """Yield the statuses of the held backends; a server that the worker does not have (yet) is left out.
 
         ``running``: the loaded parts of these load balancers. Servers of other backends are not checked.
         """
@@ -76,10 +76,10 @@ def manual_changes(
     *,
     pinged: Container[ServerKey] = frozenset(),
 ) -> tuple[str, ...]:
-    """Texts that describe manual changes in a worker.
+    """Describe manual changes in a worker, one text each.
 
-    ``running``: the loaded parts of load balancers. ``states``: the worker's servers. ``pinged``: the servers that are
-    checked by ICMP and have a result.
+    ``running``: the loaded parts of load balancers. ``states``: the worker's servers. ``pinged``: the servers that the
+    daemon checks and has a result for.
     """
     try:
         drift = server_drift(HaproxyConfig(load_balancers=running), states, pinged=pinged)
@@ -94,7 +94,7 @@ def manual_changes(
 def frontend_statuses(
     balancers: Iterable[wire.LoadBalancerConfig], totals: Mapping[str, FrontendCounts]
 ) -> Iterable[wire.FrontendStatus]:
-    """Statuses of all held frontends."""
+    """Yield the statuses of all held frontends."""
     for balancer in balancers:
         for frontend in balancer.frontends:
             counts = totals.get(frontend.name, FrontendCounts(listening=False))
@@ -117,7 +117,11 @@ def datagram_statuses(
     *,
     serving: bool,
 ) -> Iterable[wire.FrontendStatus]:
-    """Statuses of all held listeners for datagrams; flows count as connections. ``active``: flows by listener."""
+    """Yield the statuses of all held listeners for datagrams; flows count as connections. ``active``: ``{listener:
+    flows}``.
+
+    ``serving``: whether the kernel forwards.
+    """
     for balancer in balancers:
         for listener in balancer.datagram_listeners:
             counts = totals.get(listener.name, DatagramTotals())
@@ -141,7 +145,8 @@ def status_without_haproxy(
     down: Container[ServerKey] = frozenset(),
     serving: bool,
 ) -> wire.PartitionStatus:
-    """A partition whose HAProxy does not answer. Load balancers that the kernel serves alone go on.
+    """Return the status of a partition whose HAProxy does not answer. Load balancers that the kernel serves alone go
+    on.
 
     ``down``: servers that checks found down before; nothing checks the others now. ``serving``: whether the kernel
     forwards.

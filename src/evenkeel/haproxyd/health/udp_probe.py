@@ -19,17 +19,18 @@ ADDRESSES_MAX = 100_000
 DATAGRAM_BYTES_MAX = 2048
 
 SendProbe = Callable[[str, int, float], Awaitable[bool]]
-"""Takes an address, a port and a timeout in seconds; returns whether the server is up. Raises
-:class:`PingImpossible`."""
+"""Probes address and port with a timeout in seconds; returns whether the server is up. Raises
+:class:`PingImpossible`.
+"""
 
 
 class UdpProbe:
-    """Sends probes, to one address after the other."""
+    """Probes servers over UDP; probes to one address are sent one after the other."""
 
     def __init__(self, between_seconds: float = BETWEEN_SECONDS) -> None:
         self._between_seconds = between_seconds
         self._next_at_seconds: dict[str, float] = {}
-        """Time from which an address may be asked again."""
+        """``{address: time from which it may be probed again}``."""
 
     async def __call__(self, address: str, port: int, timeout_seconds: float) -> bool:
         """Whether the server is up. Raises :class:`PingImpossible`."""

@@ -1,1 +1,1 @@
-"""Addresses and ports of the host: which are in use, reserved or forbidden."""
+"""Addresses and ports of the host: which ones are in use, reserved or forbidden."""

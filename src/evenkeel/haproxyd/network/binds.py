@@ -1,5 +1,7 @@
-"""Registry of listening addresses. An address that cannot be bound must be found before HAProxy tries: its reload would
-fail only after seconds in which all other listeners are paused.
+"""Registry of listening addresses, with a check for addresses that cannot be bound.
+
+These must be found before HAProxy tries: its reload would fail only after seconds in which all other listeners are
+paused.
 """
 
 import contextlib
@@ -22,26 +24,28 @@ ANY_IPV4 = "0.0.0.0"  # noqa: S104 # compared with tenants' addresses; nothing i
 ANY = (ANY_IPV4, "::")
 
 BindAddress = tuple[str, int]
-"""An address in the notation of :mod:`ipaddress`, and a port."""
+"""Address in the notation of :mod:`ipaddress`, and port."""
 Protocol = Literal["tcp", "udp", "sctp"]
 Place = tuple[Protocol, BindAddress]
-"""Each protocol has ports of its own."""
+"""Protocol, address and port: each protocol has ports of its own."""
 
 
 class BindHolder(Value):
-    """The load balancer that listens on an address and port, with its partition."""
+    """Load balancer, with its partition, that listens on an address and port."""
 
     partition: str
     load_balancer_id: str
 
 
 def bind_addresses(one: wire.LoadBalancerConfig) -> tuple[BindAddress, ...]:
-    """The addresses on which HAProxy listens for a load balancer, with repetitions if its configuration has any."""
+    """Return the addresses on which HAProxy listens for a load balancer, with repetitions if its configuration has
+    any.
+    """
     return tuple(bind for frontend in one.frontends for bind in frontend_addresses(frontend))
 
 
 def places_of(one: wire.LoadBalancerConfig) -> tuple[Place, ...]:
-    """The addresses at which a load balancer receives, by HAProxy and by the kernel, with repetitions as above."""
+    """Return the places at which a load balancer receives, through HAProxy and through the kernel; repetitions stay."""
     return (
         *(("tcp", bind) for bind in bind_addresses(one)),
         *(
@@ -53,12 +57,12 @@ def places_of(one: wire.LoadBalancerConfig) -> tuple[Place, ...]:
 
 
 def frontend_addresses(frontend: wire.Frontend) -> tuple[BindAddress, ...]:
-    """The addresses on which a frontend listens."""
+    """Return the addresses on which a frontend listens."""
     return tuple(bind_address(bind.address, bind.port) for bind in frontend.binds)
 
 
 def bind_address(address: str, port: int) -> BindAddress:
-    """Address and port, in a notation that can be compared."""
+    """Return address and port in a notation that can be compared."""
     return _canonical(address), port
 
 
@@ -68,14 +72,16 @@ def _canonical(address: str) -> str:
 
 
 class BindRegistry:
-    """Reservations of listening addresses on this host: first come, first served. No method awaits, so calls do not
-    interleave."""
+    """Reservations of listening addresses on this host: first come, first served.
+
+    No method awaits, so calls do not interleave.
+    """
 
     def __init__(self) -> None:
         self._holders: dict[tuple[Protocol, int], dict[str, set[BindHolder]]] = {}
-        """Holders by protocol, port and address."""
+        """``{(protocol, port): {address: holders}}``."""
         self._reserved: dict[str, set[tuple[Place, BindHolder]]] = {}
-        """Reserved addresses with their holders, by partition."""
+        """``{partition: reserved places with their holders}``."""
 
     def reserve(self, partition: str, one: wire.LoadBalancerConfig, *, own: bool = False) -> str:
         """Reserve all addresses of a load balancer, in addition to its earlier ones.
@@ -141,8 +147,9 @@ class BindRegistry:
 
 
 def in_the_way(first: Iterable[wire.LoadBalancerConfig], then: Iterable[wire.LoadBalancerConfig]) -> dict[str, str]:
-    """Load balancers of ``then`` that conflict with any of ``first`` or with an earlier one of ``then``, with
-    reasons.
+    """Find load balancers of ``then`` that conflict with any of ``first`` or with an earlier one of ``then``.
+
+    Returns ``{load balancer id: reason}``.
     """
     registry = BindRegistry()
     for one in first:
@@ -158,12 +165,14 @@ def _overlaps(one: str, other: str) -> bool:
 
 
 def unbindable_addresses(wanted: Iterable[BindAddress]) -> dict[BindAddress, str]:
-    """Reasons by address, for the addresses that cannot be bound now. None of them may be bound by our own HAProxy."""
+    """Return ``{address: reason}`` for addresses that cannot be bound now. None of them may be bound by the partition's
+    own HAProxy.
+    """
     return {bind: problem for bind in wanted if (problem := _bind_problem(bind))}
 
 
 def _bind_problem(bind: BindAddress) -> str:
-    """Reason why an address cannot be bound; empty if it can.
+    """Return the reason why an address cannot be bound; empty if it can.
 
     Binds as HAProxy does: connections in TIME_WAIT are no obstacle, another listening socket is.
     """

@@ -1,5 +1,6 @@
-"""The destinations to which a load balancer makes this host connect: servers, their health checks, targets of
-access logs. Pure.
+"""Lists the destinations to which a load balancer makes this host connect. Pure.
+
+These are servers, targets of health checks and targets of access logs.
 """
 
 import itertools
@@ -15,7 +16,7 @@ Destination = tuple[str, str, int]
 
 
 def destinations(one: wire.LoadBalancerConfig) -> Iterator[Destination]:
-    """All destinations of a load balancer, with addresses in the notation of its configuration."""
+    """Yield all destinations of a load balancer, with addresses in the notation of its configuration."""
     for frontend in one.frontends:
         if frontend.access_log is not None:
             yield f"frontend {frontend.name}: access_log", frontend.access_log.address, frontend.access_log.port
@@ -42,5 +43,5 @@ def _checked_at(where: str, server: wire.BackendServer) -> Iterator[Destination]
 
 
 def words_of(server: wire.BackendServer) -> tuple[str, ...]:
-    """A server's arguments as HAProxy tokenizes them, provided that they contain no quotes."""
+    """Return a server's arguments as HAProxy tokenizes them, provided that they contain no quotes."""
     return tuple(word for text in server.arguments for word in text.split())

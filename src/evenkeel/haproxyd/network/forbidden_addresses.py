@@ -1,4 +1,5 @@
-"""Addresses that no tenant's load balancer may send to or listen on, because this host or its neighbours use them.
+"""Finds addresses that no tenant's load balancer may send to or listen on, because this host or its neighbours use
+them.
 
 Rules for all hosts are in :mod:`evenkeel.core.networking.addresses` and checked by :mod:`partition.validation`. This
 module has the addresses that are specific to this daemon: its own host's, its API, its HAProxys' peers. The daemon
@@ -17,19 +18,19 @@ from evenkeel.haproxyd.network.host_addresses import own_addresses
 from evenkeel.haproxyd.settings import DaemonSettings
 
 KEPT_SECONDS = 5.0
-"""Time for which addresses from the kernel are cached: they come and go with VRRP."""
+"""Time for which the kernel's answers about addresses are cached: addresses come and go with VRRP."""
 KEPT_MAX = 20_000
 
 
 class _Known(NamedTuple):
-    """The kernel's answer for one address, and the time of the look-up."""
+    """Kernel's answer for one address, and the time of the look-up."""
 
     kind: str
     at_seconds: float
 
 
 class ForbiddenAddresses:
-    """Checks the addresses of load balancers that are to change. ``own_addresses``: see
+    """Checks the addresses of load balancers that should change. ``own_addresses``: see
     :mod:`network.host_addresses`.
     """
 
@@ -47,11 +48,11 @@ class ForbiddenAddresses:
         self._api_host, self._api_port = "", 0
 
     def served_at(self, host: str, port: int) -> None:
-        """Add the address of the daemon's API."""
+        """Forbid the address and port of the daemon's API."""
         self._api_host, self._api_port = _normal_address(host), port
 
     def check(self) -> None:
-        """Raises :class:`ValueError` if this host's addresses cannot be determined."""
+        """Raise :class:`ValueError` if this host's addresses cannot be determined."""
         try:
             self._own_addresses(["127.0.0.1"])
         except OSError as error:
@@ -61,7 +62,7 @@ class ForbiddenAddresses:
             ) from error
 
     def problem_of(self, one: wire.LoadBalancerConfig, peers: Iterable[wire.HaproxyPeer]) -> str:
-        """Reason to refuse this load balancer, which passed all other checks; empty if it is accepted.
+        """Return the reason to refuse this load balancer, which passed all other checks; empty if it is accepted.
 
         Raises :class:`OSError`.
         """
@@ -88,7 +89,9 @@ class ForbiddenAddresses:
                 yield f"{what}: address is {address!r}, {kind}; the address of another host is allowed"
 
     def _user_of_address(self, address: str, port: int, peers: tuple[wire.HaproxyPeer, ...]) -> str:
-        """The user of the address; of loopback addresses, where they are allowed, only ports in use count."""
+        """Return what uses the address; empty: nothing. On permitted loopback addresses only ports in use are
+        forbidden.
+        """
         here = self._loopback(address)
         if port == self._api_port and (here or address == self._api_host):
             return "where this daemon's API is"

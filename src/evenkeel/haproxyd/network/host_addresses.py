@@ -1,4 +1,4 @@
-"""This host's own addresses, from the kernel's routing table: a query for the route to an address, which sends nothing.
+"""Finds this host's own addresses in the kernel's routing table, by asking for the route to an address; sends nothing.
 
 This covers addresses of interfaces, and whole networks that a route makes local, as VIPs may be. Linux only.
 """
@@ -24,7 +24,7 @@ _OWN = {2: "an address of this host", 3: "a broadcast address", 4: "an anycast a
 
 
 def own_addresses(addresses: Iterable[str]) -> dict[str, str]:
-    """Kinds of the addresses that are this host's or its network's (broadcast, anycast, multicast), by address.
+    """Return ``{address: kind}`` for addresses that are this host's or its network's (broadcast, anycast, multicast).
 
     Other addresses are left out. Raises :class:`OSError` where the kernel denies the request.
     """
@@ -38,7 +38,7 @@ def own_addresses(addresses: Iterable[str]) -> dict[str, str]:
 
 
 def _route_type(kernel: socket.socket, number: int, address: str) -> int:
-    """Type of the kernel's route to the address; 0: there is none."""
+    """Return the type of the kernel's route to the address; 0: there is none. ``number``: of the request."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     raw = socket.inet_pton(family, address)
     route = _ROUTE.pack(family, len(raw) * 8, 0, 0, 0, 0, 0, 0, 0)

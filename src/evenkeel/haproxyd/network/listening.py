@@ -1,6 +1,7 @@
-"""Finds out on which addresses a HAProxy worker listens: it hands over copies of its listening sockets, as it does to
-the worker that replaces it (``expose-fd listeners``; HAProxy's source, ``_getsocks`` of ``cli.c``, the same in 2.6 to
-3.2). Unlike ``/proc/<pid>/fd``, this needs no capability where workers run as another user.
+"""Finds the addresses on which a HAProxy worker listens: the worker hands over copies of its listening sockets.
+
+Workers do so for the worker that replaces them (``expose-fd listeners``; HAProxy's source, ``_getsocks`` of ``cli.c``,
+the same in 2.6 to 3.2). Unlike ``/proc/<pid>/fd``, this needs no capability where workers run as another user.
 """
 
 import socket
@@ -14,14 +15,14 @@ from evenkeel.haproxyd.network.binds import BindAddress, bind_address
 
 SOCKETS_MAX = 100_000
 _AT_ONCE = 253
-"""SCM_MAX_FD, the maximum of descriptors in one message (unix(7))."""
+"""Maximum number of descriptors in one message (SCM_MAX_FD, unix(7))."""
 _NAMES_BYTES = 1 << 16
 """Buffer for the namespace and interface of each socket, which are not used."""
 _COUNT = struct.Struct("=i")
 
 
 def listening_addresses(worker_socket: Path, timeout_seconds: float) -> frozenset[BindAddress]:
-    """The addresses and ports on which the worker listens. Blocks. Raises :class:`HaproxyDown`."""
+    """Return the addresses and ports on which the worker listens. Blocks. Raises :class:`HaproxyDown`."""
     try:
         with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as worker:
             worker.settimeout(timeout_seconds)
@@ -33,7 +34,9 @@ def listening_addresses(worker_socket: Path, timeout_seconds: float) -> frozense
 
 
 def _listening_addresses(worker: socket.socket) -> Iterator[BindAddress]:
-    """Raises :class:`HaproxyDown`, :class:`OSError`."""
+    """Yield address and port of each listening TCP socket of the worker. Raises :class:`HaproxyDown`,
+    :class:`OSError`.
+    """
     head, missing = b"", -1
     while missing:
         data, descriptors, _, _ = socket.recv_fds(worker, _NAMES_BYTES, _AT_ONCE)
@@ -57,7 +60,7 @@ def _count(head: bytes) -> int:
 
 
 def _name_and_close(descriptor: int) -> BindAddress | None:
-    """Address of a listening TCP socket, whose descriptor is closed; None: it is no TCP socket."""
+    """Close the descriptor of a socket and return its address; None: it is no listening TCP socket."""
     with closing(socket.socket(fileno=descriptor)) as one:
         if one.family not in (socket.AF_INET, socket.AF_INET6) or one.type != socket.SOCK_STREAM:
             return None

@@ -16,13 +16,15 @@ from evenkeel.haproxyd import wire
 
 CERTIFICATE_CHARS_MAX = 4096
 NAME_IN_CERTIFICATE = "peer.evenkeel.invalid"
-"""Not verified: each CA has issued one certificate only."""
+"""Name in each peer's certificate, which is not verified: each CA has issued one certificate only."""
 
 _CERTIFICATES = re.compile(r"-----BEGIN CERTIFICATE-----\n[A-Za-z0-9+/=\n]+\n-----END CERTIFICATE-----\n")
 
 
 def make_peer_key() -> str:
-    """Private key, certificate, and the CA that issued it, as PEM; secret. No peer trusts the CA yet."""
+    """Make a private key, its certificate, and the CA that issued the certificate, as PEM; secret. No peer trusts the
+    CA yet.
+    """
     # a subject of its own, so that a peer that trusts several CAs finds the issuer
     authority = trustme.CA(organization_name="evenkeel", organization_unit_name=f"peers {secrets.token_hex(8)}")
     leaf = authority.issue_cert(NAME_IN_CERTIFICATE)
@@ -30,15 +32,16 @@ def make_peer_key() -> str:
 
 
 def certificate_of(key: str) -> str:
-    """The CA's certificate from the text of :func:`make_peer_key`, for peers to trust; empty if the text is not of this
-    kind."""
+    """Return the CA's certificate from the text of :func:`make_peer_key`, for peers to trust; empty if the text has
+    another form.
+    """
     found = _CERTIFICATES.findall(key)
     # The CA's certificate is the last of the two (make_peer_key).
     return found[-1] if len(found) == 2 and "PRIVATE KEY" in key else ""
 
 
 def certificate_problem(text: str) -> str:
-    """Reason why the text is not a peer's certificate; empty if it is one."""
+    """Return the reason why the text is not a peer's certificate; empty if it is one."""
     if not text:
         return "is missing; the one that the peer's daemon answers is needed (its version, or the agent's, is too old)"
     if len(text) > CERTIFICATE_CHARS_MAX or not _CERTIFICATES.fullmatch(text):
@@ -51,6 +54,8 @@ def certificate_problem(text: str) -> str:
 
 
 def trusted_ca_certificates(peer: wire.HaproxyPeer, peers: Iterable[wire.HaproxyPeer]) -> str:
-    """The CA certificates that a HAProxy with these peers trusts, PEM. Its own is among them, because workers pass
-    their stick tables to the next one over the same protocol."""
+    """Return, as PEM, the CA certificates that a HAProxy with these peers trusts.
+
+    Its own is among them, because workers pass their stick tables to the next worker over the same protocol.
+    """
     return "".join(sorted({one.certificate for one in (peer, *peers)}))

@@ -14,13 +14,13 @@ class PeerPorts:
         self._partitions: dict[int, str] = {}
 
     def restore(self, partition: str, port: int) -> int:
-        """The port that a partition had; 0 if another partition has it now, or if peers are not configured."""
+        """Return the port that a partition had; 0 if another partition has it now, or if peers are not configured."""
         if not port or not self._settings.peers_address:
             return 0
         return port if self._partitions.setdefault(port, partition) == partition else 0
 
     def assign(self, partition: str) -> int:
-        """The partition's port, or a free one; 0 if peers are not configured, or no port is left."""
+        """Return the partition's port, or assign a free one; 0 if peers are not configured, or no port is left."""
         # A port that could not be written to disk is still assigned to the partition, and is used again.
         has = (port for port, holder in self._partitions.items() if holder == partition)
         port = next(has, 0) or next(self._free_ports(), 0)

@@ -1,1 +1,3 @@
-"""Partitions: ownership, what they hold, and how changes are merged and applied."""
+"""Partitions (one tenant's load balancers with a HAProxy of their own): owners, contents, and how changes are
+applied.
+"""

@@ -1,5 +1,4 @@
-"""Applies changes to one partition: to its HAProxy first, then to the kernel's forwarding of datagrams, then to what it
-holds, on disk and in memory.
+"""Applies changes to one partition: to HAProxy, then to the kernel's forwarding of datagrams, then to disk and memory.
 
 Not safe for concurrent calls; :mod:`partition.supervisor` serializes them.
 """
@@ -40,7 +39,7 @@ class HostResources(NamedTuple):
 
 
 class ChangeApplier:
-    """One partition's guard, what it holds, its workers' user, and its HAProxy."""
+    """Applies changes to one partition; holds its guard, its load balancers, its workers' user, and its HAProxy."""
 
     def __init__(self, partition: str, storage: PartitionStorage, host: HostResources, runner: HaproxyRunner) -> None:
         self._partition = partition
@@ -54,7 +53,7 @@ class ChangeApplier:
         self._loaded = LoadedParts()
 
     async def load(self) -> None:
-        """Read the partition's directory; whatever could be read is loaded, and its addresses are reserved.
+        """Read the partition's directory; whatever can be read is loaded, and its addresses are reserved.
 
         Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`, also after a partial load.
         """
@@ -85,7 +84,10 @@ class ChangeApplier:
     def merge_admitted(
         self, changes: list[QueuedChange], admit: Callable[[wire.PartitionChange], None]
     ) -> MergedChanges:
-        """Merge the changes that the guard still admits: it may have moved while they waited."""
+        """Merge the changes whose sender still owns the partition; the owner may have changed while they waited.
+
+        ``admit`` raises the error for other senders.
+        """
         merged = MergedChanges(
             self.held.by_id,
             changes,
@@ -100,7 +102,7 @@ class ChangeApplier:
         return merged
 
     async def apply(self, merged: MergedChanges, *, verify: bool) -> ApplyResult:
-        """Apply the changes to HAProxy, and store what it then runs.
+        """Apply the changes to HAProxy, and store what HAProxy then runs.
 
         ``verify``: compare everything. Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown`,
         :class:`~evenkeel.haproxyd.errors.PartitionFailed`, :class:`OSError`.
@@ -131,7 +133,7 @@ class ChangeApplier:
         return any(merged.wanted.get(name) is self.held.by_id[name] for name in self.held.incomplete)
 
     async def finish(self) -> None:
-        """Work that is done after the response to a change. Raises :class:`OSError`."""
+        """Do the work that can wait until after the response to a change. Raises :class:`OSError`."""
         await self.runner.write_outdated_files()
         await self.runner.save_state_again()
         await self.held.compact()
@@ -141,13 +143,13 @@ class ChangeApplier:
             await self.release()
 
     async def release(self) -> None:
-        """Release port and user id of a partition that needs no HAProxy and has none. Raises :class:`OSError`."""
+        """Release peer port and user id of a partition that needs no HAProxy and has none. Raises :class:`OSError`."""
         await self.guard.release_port()
         await asyncio.to_thread(self._storage.remove_unused_files, ())
         await self._user.release()
 
     def left_out(self, merged: MergedChanges, applied: ApplyResult) -> list[str]:
-        """Texts for load balancers that the partition holds but HAProxy does not run, with reasons.
+        """Describe the load balancers that the partition holds but HAProxy does not run, with reasons.
 
         Load balancers of the current changes are not included: their errors are in the receipts.
         """
@@ -164,7 +166,7 @@ class ChangeApplier:
         return [*left_out, applied.problem] if applied.problem else left_out
 
     def config(self) -> HaproxyConfig:
-        """The configuration that HAProxy is to run now."""
+        """Return the configuration that HAProxy should run now."""
         return self._config(self.held.by_id, self.guard.peers)
 
     def _config(
@@ -182,6 +184,6 @@ class ChangeApplier:
         )
 
     def _whole(self, kept: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
-        """Load balancers that HAProxy runs, with their unused backends as far as these are held."""
+        """Return the load balancers that HAProxy runs, with their unused backends as far as these are held."""
         held = self.held.by_id
         return {name: held[name] if name in held and loaded(held[name]) == one else one for name, one in kept.items()}

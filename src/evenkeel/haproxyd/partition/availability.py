@@ -1,4 +1,4 @@
-"""Whether a partition's HAProxy runs what is held, why not, and when it is restarted."""
+"""Records whether a partition's HAProxy runs what is held, why not, and when it is restarted."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 class HaproxyAvailability:
-    """The availability of one partition's HAProxy. Emits one event when it goes down and one when it serves again."""
+    """Availability of one partition's HAProxy. Emits one event when HAProxy goes down and one when it serves again."""
 
     def __init__(self, partition: str, settings: DaemonSettings, on_event: OnEvent) -> None:
         self._partition = partition
@@ -28,15 +28,17 @@ class HaproxyAvailability:
         return pause_seconds
 
     def record_failure(self, text: str, *, is_down: bool) -> None:
-        """Record a failed pass. ``is_down``: there is no HAProxy although load balancers are held."""
+        """Record a failed attempt to apply changes. ``is_down``: there is no HAProxy although load balancers are
+        held.
+        """
         self.problem = text if is_down else self.problem or text
         self.restarts.record_failed_start()
 
     def record_pass(self, left_out: Iterable[str], *, is_down: bool, is_up: bool) -> None:
-        """Record the end of a pass.
+        """Record the end of an attempt to apply changes.
 
         ``left_out``: reasons for load balancers that HAProxy does not run. ``is_down``: HAProxy ended in the meantime,
-        or no load balancer is left that it could run; ``is_up``: it runs.
+        or no load balancer is left that it could run; ``is_up``: HAProxy runs.
         """
         problem = "; ".join(left_out)
         if is_down:

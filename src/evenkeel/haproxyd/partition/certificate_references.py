@@ -1,7 +1,8 @@
-"""The certificates, CA files and revocation lists that server arguments, bind arguments and crt-lists refer to. Pure.
+"""Checks the files to which server arguments, bind arguments and crt-lists refer: certificates, CA files, revocation
+lists.
 
-They must be the load balancer's own and of the right kind: the directory that HAProxy reads also contains the files of
-other load balancers and the key for peers.
+Pure. They must be the load balancer's own and of the right kind: the directory that HAProxy reads also contains the
+files of other load balancers and the key for peers.
 """
 
 import itertools
@@ -11,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from evenkeel.haproxyd import wire
 
 Kinds = Mapping[str, str]
-"""Kinds of a load balancer's files, by name."""
+"""``{file name: kind}`` of a load balancer's files."""
 
 OUTSIDE = re.compile(r"^[/~.]|\.\./|@(?!(SECLEVEL=[0-5]|STRENGTH)(:|$))|^@")
-"""A path, or one of HAProxy's path prefixes, in an argument that may name a file; does not match lists of ciphers."""
+"""Matches a path, or one of HAProxy's path prefixes, in an argument that may name a file; but no lists of ciphers."""
 _KINDS = {
     "crt": "certificate",
     "default-crt": "certificate",
@@ -31,7 +32,7 @@ _SERVER_NAME = re.compile(r"!?(?:\*\.)?[A-Za-z0-9_-][A-Za-z0-9_.-]{0,252}")
 
 
 def argument_problems(what: str, words: Sequence[str], kinds: Kinds) -> Iterator[str]:
-    """Problems of arguments. ``what``: what has the arguments, for messages."""
+    """Yield the problems of arguments. ``what``: the object that has the arguments, for messages."""
     # The empty word at the end gives a last keyword without a value a pair too, so that it is refused.
     for word, name in itertools.pairwise((*words, "")):
         if word in _NEVER:
@@ -41,7 +42,7 @@ def argument_problems(what: str, words: Sequence[str], kinds: Kinds) -> Iterator
 
 
 def list_problems(file: wire.File, kinds: Kinds, *, lines_max: int, line_chars_max: int) -> Iterator[str]:
-    """Problems of the entries of a crt-list."""
+    """Yield the problems of the entries of a crt-list."""
     what = f"file {file.name}"
     lines = file.content.split("\n")
     if len(lines) > lines_max:

@@ -26,7 +26,7 @@ class QueuedChange:
 
     @property
     def names_load_balancers(self) -> bool:
-        """Whether the change concerns load balancers, and not only peers."""
+        """Whether the change concerns load balancers, not only peers."""
         return self.complete or bool(self.change.load_balancers or self.change.removed)
 
     def refuse(self, error: EvenKeelError) -> None:
@@ -93,7 +93,7 @@ class ChangeQueue:
 
 
 class ApplyPass:
-    """Queued changes of one partition that are applied to HAProxy together."""
+    """Queued changes of one partition that are applied to HAProxy together: a pass."""
 
     def __init__(self, changes: Iterable[QueuedChange]) -> None:
         self._owners = {(queued.change.epoch, queued.change.session_id) for queued in changes}

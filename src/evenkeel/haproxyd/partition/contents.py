@@ -1,7 +1,7 @@
-"""Contents of files that are sent only once: certificates with their keys, CA files and revocation lists. Pure.
+"""Contents of files that agents send only once: certificates with their keys, CA files and revocation lists. Pure.
 
-An agent that sends a load balancer again leaves them out and names their identity, which is opaque to the daemon. It
-then means the content held for the same load balancer, name and identity.
+An agent that sends a load balancer again leaves contents out and names their identity, which is opaque to the daemon.
+This stands for the content held for the same load balancer, name and identity.
 """
 
 from collections.abc import Callable
@@ -16,21 +16,21 @@ _HELD = "held"
 
 
 def is_lacking(file: wire.File) -> bool:
-    """Whether the file's content is missing: it was not sent, and may not be empty (a certificate, or a file with a
-    digest).
+    """Whether the file's content is missing: it was not sent, although it must not be empty (a certificate, or a file
+    with a digest).
     """
     return not file.content and (file.kind == "certificate" or (bool(file.sha256) and file.kind in _SENT_ONCE))
 
 
 def missing_contents(one: wire.LoadBalancerConfig | None) -> tuple[str, ...]:
-    """Digests of the contents that the agent has to send."""
+    """Return the digests of the contents that the agent has to send."""
     files = one.files if one else ()
     # Two files may have the same content, which is requested once.
     return tuple(dict.fromkeys(file.sha256 for file in files if file.sha256 and is_lacking(file)))
 
 
 def with_held_contents(one: wire.LoadBalancerConfig, held: wire.LoadBalancerConfig | None) -> wire.LoadBalancerConfig:
-    """The load balancer with the partition's contents in place of contents that the request leaves out.
+    """Fill in the partition's contents where the request leaves contents out, and return the load balancer.
 
     A certificate without a digest takes the content held under its name: it was copied from a reading of the partition,
     which contains no keys.
@@ -47,12 +47,12 @@ def with_held_contents(one: wire.LoadBalancerConfig, held: wire.LoadBalancerConf
 
 
 def without_keys(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
-    """The load balancer in the form in which it is shown: without private keys."""
+    """Return the load balancer as it is shown: without private keys."""
     return _map_files(one, lambda file: _with_content(file, "") if file.kind == "certificate" else file)
 
 
 def with_identities(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
-    """The load balancer with a placeholder for each held content that has a digest."""
+    """Return the load balancer with a placeholder for each held content that has a digest."""
     return _map_files(
         one,
         lambda file: _with_content(file, _HELD) if file.sha256 and file.kind in _SENT_ONCE and file.content else file,

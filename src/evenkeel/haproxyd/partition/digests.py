@@ -1,4 +1,4 @@
-"""Digests of held load balancers, for cheap comparison of many."""
+"""Digests of held load balancers, by which agents compare many at little cost."""
 
 import hashlib
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
 class Digests:
-    """Digests of one partition's load balancers; each is computed once."""
+    """Cache of the digests of one partition's load balancers."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[wire.LoadBalancerConfig, str]] = {}
 
     def digests_of(self, held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, str]:
-        """Digests of the configuration of held load balancers, by their id."""
+        """Return ``{load balancer id: digest of its configuration}`` of the held load balancers."""
         for name, one in held.items():
             known = self._known.get(name)
             # Held load balancers are replaced and never modified, so identity shows that a digest is still valid.
@@ -31,5 +31,7 @@ class Digests:
 
 
 def digest(one: wire.LoadBalancerConfig) -> str:
-    """Digest that is equal for equal load balancers. A held content is represented by its own digest, if it has one."""
+    """Return a digest that is equal for equal load balancers. A held content counts by its own digest, if it has
+    one.
+    """
     return hashlib.sha256(_ENCODER.encode(with_identities(one))).hexdigest()[:32]

@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 
 RETRY_SECONDS = 1.0
 LOOK_SECONDS_MAX = 60.0
-"""Longest wait for the next deadline: the host's clock may be set meanwhile, which the event loop's does not notice."""
+"""Longest wait for the next deadline: if the host's clock is set, the event loop does not notice."""
 
 LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
 
@@ -29,7 +29,7 @@ LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
 def drains_after(
     known: Iterable[ServerDrain], before: LoadBalancers, after: LoadBalancers, now: float
 ) -> tuple[ServerDrain, ...]:
-    """The deadlines after a change of load balancers at ``now`` (seconds since 1970). Pure.
+    """Return the deadlines after a change of load balancers at ``now`` (seconds since 1970). Pure.
 
     A server that is back in service has none; one that has a deadline already keeps it.
     """
@@ -65,7 +65,7 @@ def _new_drains(before: wire.LoadBalancerConfig, serving: frozenset[str], now: f
 
 
 class ConnectionDrains:
-    """The deadlines of one partition, and the timer that carries them out."""
+    """Deadlines at which connections of one partition's servers are ended, and the timer that does so."""
 
     def __init__(self, partition: str, storage: PartitionStorage, process: HaproxyProcess) -> None:
         self._storage = storage
@@ -78,16 +78,16 @@ class ConnectionDrains:
         self._log = log.bind(partition=partition)
 
     def read(self, held: LoadBalancers) -> None:
-        """Read the deadlines from disk, without those of servers in service: a full disk may have kept some. Blocks."""
+        """Read the deadlines from disk, except those of servers in service, which a full disk may have kept. Blocks."""
         self._drains = drains_after(self._storage.read_drains(), {}, held, time.time())
 
     def start(self) -> None:
-        """Begin to carry out deadlines, those that passed meanwhile at once."""
+        """Begin to carry out deadlines; those already passed at once."""
         self._started = True
         self._arm()
 
     async def close(self) -> None:
-        """Stop; deadlines stay on disk."""
+        """Stop the timer; deadlines stay on disk."""
         self._started = False
         self._cancel_timer()
         if self._task is not None:
@@ -142,7 +142,9 @@ class ConnectionDrains:
         self._arm(RETRY_SECONDS if due else 0.0)
 
     async def _shut_down(self, due: Iterable[ServerDrain]) -> None:
-        """End the connections in all workers. Raises :class:`HaproxyDown` if one of them does not answer."""
+        """End the connections of these servers in all workers. Raises :class:`HaproxyDown` if a worker does not
+        answer.
+        """
         if not self._process.up:
             return  # and there are no connections
         processes = await self._process.cli.processes()

@@ -1,4 +1,4 @@
-"""The files that a line of configuration, or an argument, makes HAProxy read. Pure.
+"""Finds the files that a line of configuration, or an argument, makes HAProxy read. Pure.
 
 HAProxy's master reads files as the daemon's user, who may read keys and passwords, and some directives send a file's
 content to clients. So lines may only refer to files of their own load balancer, by names without a path.
@@ -16,16 +16,16 @@ _ANSWERS = frozenset(
     ("http-after-response", "http-error", "http-request", "http-response", "tcp-request", "tcp-response")
 )
 _MAPPED = re.compile(r",\s*map\w*\(\s*([^)\s,]*)")
-"""The file argument of a map converter."""
+"""Matches the file argument of a map converter."""
 _VERIFIED = re.compile(r",\s*(jwt_verify)\(")
-"""The converter that reads a public key by its path."""
+"""Matches the converter that reads a public key by its path."""
 _NAME = re.compile(wire.NAME)
 _VALUES_AFTER = 3
-"""``acl NAME CRITERION FLAGS -- VALUES``: before that place ``--`` does not end flags."""
+"""First word from which ``--`` ends flags, in ``acl NAME CRITERION FLAGS -- VALUES``."""
 
 
 def file_read_by(words: Sequence[str], pages: Collection[str] = ()) -> str:
-    """The first reference in a line to a file that is not the load balancer's; empty if there is none.
+    """Return the first reference in a line to a file that is not the load balancer's; empty if there is none.
 
     ``words``: the line as HAProxy reads it; ``pages``: names of the load balancer's files that clients may be sent. The
     result is the file's name, or the word that could name one.
@@ -44,7 +44,8 @@ def file_read_by(words: Sequence[str], pages: Collection[str] = ()) -> str:
 
 
 def file_of_expressions(words: Sequence[str]) -> str:
-    """The first reference in sample expressions to a file that is not the load balancer's; empty if there is none.
+    """Return the first reference in sample expressions to a file that is not the load balancer's; empty if there is
+    none.
 
     The result is the name of a map, ``map``, or the converter that reads a key.
     """

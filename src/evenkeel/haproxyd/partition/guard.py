@@ -1,5 +1,7 @@
-"""The guard of a partition: the owner's epoch and session, on disk before any change of that owner is applied. The same
-file holds this HAProxy's peers, and the environment and device group that own the partition.
+"""Guard of a partition: the owner's epoch and session, on disk before any change of that owner is applied.
+
+Changes of earlier owners are refused. The same file holds this HAProxy's peers, and the environment and device group
+that own the partition.
 """
 
 import asyncio
@@ -18,11 +20,13 @@ from evenkeel.haproxyd.settings import DaemonSettings
 log = structlog.get_logger(__name__)
 
 UNGUARDED = -1
-"""The epoch of a partition that never had an owner."""
+"""Epoch of a partition that never had an owner."""
 
 
 class NotGuarded(EvenKeelError):
-    """The guard is neither the sender's nor a newer owner's. ``seen_epoch`` None: there is no guard."""
+    """The sender has to take the partition over first: the guard has an older owner. ``seen_epoch`` None: there is no
+    guard.
+    """
 
     def __init__(self, partition: str, seen_epoch: int | None, why: str) -> None:
         super().__init__(f"partition {partition}: {why}; take it over and put everything it is to hold")
@@ -30,7 +34,7 @@ class NotGuarded(EvenKeelError):
 
 
 class EpochJumpTooLarge(EvenKeelError):
-    """The wanted epoch is further above the guard's than one request may raise it."""
+    """The wanted epoch is further above the guard's epoch than one request may raise it."""
 
     def __init__(self, partition: str, seen_epoch: int, wanted: int) -> None:
         super().__init__(
@@ -67,27 +71,29 @@ class PartitionGuard:
 
     @property
     def epoch(self) -> int:
-        """The newest epoch in the guard file; :data:`UNGUARDED` if the partition never had an owner."""
+        """Return the newest epoch in the guard file; :data:`UNGUARDED` if the partition never had an owner."""
         return self._file.epoch
 
     @property
     def session_id(self) -> str:
-        """Session of the newest owner."""
+        """Return the session of the newest owner."""
         return self._file.session_id
 
     @property
     def owner(self) -> str:
-        """Environment and device group that own the partition; empty: not known."""
+        """Return the environment and device group that own the partition; empty: not known."""
         return self._file.owner
 
     @property
     def peers(self) -> tuple[wire.HaproxyPeer, ...]:
-        """The other hosts' HAProxys with which this one shares its stick tables."""
+        """Return the other hosts' HAProxys with which this one shares its stick tables."""
         return self._file.peers
 
     @property
     def peer(self) -> wire.HaproxyPeer | None:
-        """This HAProxy's own entry for its peers' configuration; None: it has no address, port or key for peers."""
+        """Return this HAProxy's own entry for its peers' configuration; None: it has no address, port or key for
+        peers.
+        """
         if not self._file.peer_port or not self._settings.peers_address or not self.peer_key:
             return None
         return wire.HaproxyPeer(
@@ -112,7 +118,8 @@ class PartitionGuard:
         self.peer_key = self._storage.read_peer_key()
 
     def claim_port(self, *, wanted: bool) -> None:
-        """Keep the stored peer port unless another partition has it now.
+        """Keep the stored peer port unless another partition has it now. ``wanted``: whether the partition needs a
+        port.
 
         Does not write: the disk may keep the old port.
         """
@@ -122,7 +129,7 @@ class PartitionGuard:
     # -- ownership
 
     def refuse_stale(self, epoch: int, session_id: str) -> None:
-        """Raises :class:`StaleOwner` if the guard has a newer epoch, or the same epoch with another session.
+        """Raise :class:`StaleOwner` if the guard has a newer epoch, or the same epoch with another session.
 
         An epoch that two sessions have was assigned twice, and belongs to the first.
         """
@@ -132,7 +139,7 @@ class PartitionGuard:
             raise StaleOwner(self._partition, held.epoch)
 
     def admit(self, change: wire.PartitionChange, state_id: str) -> None:
-        """Check that the sender has moved the guard since this daemon started.
+        """Check that the change's sender has taken over the partition since this daemon started.
 
         Raises :class:`StaleOwner`, :class:`NotGuarded`.
         """
@@ -146,7 +153,7 @@ class PartitionGuard:
             raise NotGuarded(self._partition, seen, "the daemon has a new state since its owner took it over")
 
     async def move(self, wanted: wire.GuardState) -> None:
-        """Move the guard to this owner.
+        """Make the sender of ``wanted`` the partition's owner.
 
         Raises :class:`StaleOwner`, :class:`EpochJumpTooLarge`, :class:`ForeignPartition`; :class:`OSError` if the guard
         file cannot be written.
@@ -206,5 +213,5 @@ class PartitionGuard:
 
 
 def describe(epoch: int | None) -> str:
-    """Text for operators with the epoch of a guard; ``no owner`` for None."""
+    """Describe a guard by its epoch, for operators; ``no owner`` for None."""
     return "no owner" if epoch is None else f"epoch {epoch}"

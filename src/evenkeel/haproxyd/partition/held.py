@@ -1,4 +1,4 @@
-"""The accepted load balancers of a partition in memory, on disk and in the registry of listening addresses."""
+"""Accepted ("held") load balancers of a partition, in memory, on disk and in the registry of listening addresses."""
 
 import asyncio
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class HeldLoadBalancers:
         self.by_id: Mapping[str, wire.LoadBalancerConfig] = {}
         """Load balancers by id; the mapping is replaced as a whole, never modified in place."""
         self.incomplete: frozenset[str] = frozenset()
-        """Load balancers whose contents were lost with the host's memory."""
+        """Load balancers with file contents that were lost with the host's memory."""
         self._contents_changed = True
         """Whether there may be contents that no load balancer refers to."""
 
@@ -34,7 +34,7 @@ class HeldLoadBalancers:
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """Digests of all held load balancers, by id."""
+        """Return ``{load balancer id: digest}`` of all held load balancers."""
         return self._digests.digests_of(self.by_id)
 
     def read(self) -> None:
@@ -46,8 +46,10 @@ class HeldLoadBalancers:
         self.incomplete = frozenset(name for name, one in self.by_id.items() if any(map(is_lacking, one.files)))
 
     def claim_binds(self) -> None:
-        """Reserve the load balancers' addresses, after :meth:`read`. HAProxy may already be listening there, so two
-        that overlap both remain, which is logged."""
+        """Reserve the addresses of the load balancers that :meth:`read` has read.
+
+        HAProxy may already be listening there, so two load balancers that overlap both remain, which is logged.
+        """
         self._binds.replace(self._partition, {})
         for one in self.by_id.values():
             problem = self._binds.reserve(self._partition, one)

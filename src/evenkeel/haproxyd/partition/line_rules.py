@@ -1,4 +1,4 @@
-"""Rules for the lines of a frontend or backend: first words, actions, and files that they may read. Pure."""
+"""Rules for the lines of a frontend or backend: first words, actions, and files that lines may read. Pure."""
 
 from collections.abc import Collection, Sequence
 
@@ -86,13 +86,17 @@ ACTIONS = {
     "tcp-request": _TCP_ACTIONS,
     "tcp-response": _TCP_ACTIONS,
 }
-"""Actions, checks and options, by the first word of a line. Those that connect to another address than a server's
-(``set-dst``, ``do-resolve``, ``attach-srv``, ``connect``, ``transparent``), change maps and ACLs by their file, spoof a
-source, or run services, Lua and agents (``use-service``, ``send-spoe-group``) are excluded."""
+"""``{first word of a line: allowed actions, checks and options}``.
+
+Excluded are those that connect to another address than a server's (``set-dst``, ``do-resolve``, ``attach-srv``,
+``connect``, ``transparent``), change maps and ACLs by their file, spoof a source, or run services, Lua and agents
+(``use-service``, ``send-spoe-group``).
+"""
 
 
 def line_problem(line: str, keywords: Collection[str], pages: Collection[str] = ()) -> str:
-    """Reason to refuse this line; empty if it is accepted. ``keywords``: words with which a line may begin;
+    """Return the reason to refuse this line; empty if it is accepted. ``keywords``: words with which a line may begin.
+
     ``pages``: names of the load balancer's files that may be sent to clients.
     """
     words = words_of_line(line)
@@ -112,7 +116,7 @@ def line_problem(line: str, keywords: Collection[str], pages: Collection[str] = 
 
 
 def _excluded_action(words: Sequence[str]) -> str:
-    """The word in the place of an action that is not an allowed action; empty if there is none."""
+    """Return the word in the place of an action that is not an allowed action; empty if there is none."""
     allowed = ACTIONS.get(words[0])
     if allowed is None:
         return ""

@@ -1,6 +1,6 @@
-"""The words of a line of configuration, exactly as HAProxy reads them. Pure.
+r"""Splits a line of configuration into words, exactly as HAProxy reads them. Pure.
 
-HAProxy's tokenizer has more ways to quote than lines need: ``\\x66ile`` and ``f"i"le`` are ``file``, and ``$X`` in
+HAProxy's tokenizer has more ways to quote than lines need: ``\x66ile`` and ``f"i"le`` are ``file``, and ``$X`` in
 double quotes is a variable (configuration manual, 2.2 "Quoting and escaping"). Lines that use them are refused, so that
 validation and HAProxy see the same words.
 """
@@ -15,7 +15,9 @@ QUOTING = "single quotes, with \\' between them for a single quote; no other quo
 
 
 def words_of_line(line: str) -> tuple[str, ...] | None:
-    """The words without their quotes; None: the line has other quoting than :data:`QUOTING`, or a quote is open."""
+    """Return the words without their quotes; None: the line has other quoting than :data:`QUOTING`, or a quote is
+    open.
+    """
     words: list[str] = []
     at = 0
     while at < len(line):

@@ -38,7 +38,7 @@ STARTS_AT_ONCE = 8
 
 
 def _no_events(event: PartitionEvent) -> None:
-    """Event handler that drops the event."""
+    """Drop the event."""
 
 
 def _no_counters(name: str, directory: Path) -> NoCounters:
@@ -46,7 +46,7 @@ def _no_counters(name: str, directory: Path) -> NoCounters:
 
 
 class PartitionManager:
-    """Creates, loads, finds and maintains the partitions."""
+    """Creates, loads, finds and maintains the partitions of this host."""
 
     def __init__(
         self, settings: DaemonSettings, *, on_event: OnEvent = _no_events, make_counters: MakeCounters = _no_counters
@@ -71,16 +71,18 @@ class PartitionManager:
         self._supervisors: dict[str, PartitionSupervisor] = {}
         self._owners = PrefixOwners()
         self._broken: dict[str, str] = {}
-        """Partitions whose directories cannot be read, and why: they are shown with their problem. They are left
-        unchanged, and their HAProxys keep running, until a change arrives and the directory can be read."""
+        """``{partition: reason}`` for partitions whose directories cannot be read: they are shown with their problem.
+
+        They are left unchanged, and their HAProxys keep running, until a change arrives and the directory can be read.
+        """
         self._create_lock = asyncio.Lock()
         self.loaded = asyncio.Event()
-        """Set when :meth:`names` returns all partitions; before, an observation would be incomplete."""
+        """Set when :meth:`names` returns all partitions; an observation made before would be incomplete."""
         self._binary = BinaryFinder(settings.haproxy)
 
     @property
     def note(self) -> str:
-        """A hint for operators that needs no immediate action; empty if there is none."""
+        """Return a hint for operators that needs no immediate action; empty if there is none."""
         return "; ".join(self._notes())
 
     def _notes(self) -> Iterator[str]:
@@ -98,12 +100,14 @@ class PartitionManager:
 
     @property
     def problem(self) -> str:
-        """Reason why no HAProxy can be started or reloaded; empty if there is none. Running HAProxys keep running."""
+        """Return the reason why no HAProxy can be started or reloaded; empty if there is none. Running HAProxys keep
+        running.
+        """
         return self._binary.problem
 
     @property
     def haproxy_version(self) -> str:
-        """HAProxy's version; empty when there is no usable HAProxy."""
+        """Return HAProxy's version; empty when there is no usable HAProxy."""
         return self._binary.version
 
     # -- start and end
@@ -141,7 +145,9 @@ class PartitionManager:
         await self.datagrams.clear()
 
     async def maintain(self) -> None:
-        """Periodic work: finds a usable HAProxy if there was none, restores the kernel's table, and rotates logs."""
+        """Do the periodic work: find a usable HAProxy if there was none, restore the kernel's table, and rotate
+        logs.
+        """
         await self._find_binary()
         await self.datagrams.verify()
         for supervisor in tuple(self._supervisors.values()):
@@ -232,28 +238,28 @@ class PartitionManager:
     # -- reads
 
     def names(self) -> tuple[str, ...]:
-        """Names of all partitions, sorted, including partitions that cannot be read."""
+        """Return the names of all partitions, sorted, including partitions that cannot be read."""
         return tuple(sorted(self._supervisors))
 
     def get(self, name: str) -> PartitionSupervisor:
-        """The partition of this name. Raises :class:`PartitionUnknown`."""
+        """Return the partition with this name. Raises :class:`PartitionUnknown`."""
         try:
             return self._supervisors[name]
         except KeyError:
             raise PartitionUnknown(name) from None
 
     def is_worker(self, name: str, pid: int) -> bool:
-        """Whether this process is the current worker of a partition's HAProxy, or one that is about to be."""
+        """Whether this process is the current worker of the partition's HAProxy, or a worker that is about to be."""
         supervisor = self._supervisors.get(name)
         return supervisor is not None and supervisor.is_worker(pid)
 
     @property
     def owners(self) -> Mapping[str, str]:
-        """The owners of partitions (environment and device group), by prefix of the partitions' names."""
+        """Return ``{prefix of partitions' names: owner}``; an owner is environment and device group."""
         return self._owners.by_prefix
 
     def show(self, name: str) -> wire.PartitionConfig:
-        """One partition, without private keys. Raises :class:`PartitionUnknown`."""
+        """Return the configuration of one partition, without private keys. Raises :class:`PartitionUnknown`."""
         supervisor = self.get(name)
         return wire.PartitionConfig(
             name=name,
@@ -268,15 +274,17 @@ class PartitionManager:
 
     @property
     def problem_count(self) -> int:
-        """Number of partitions that have a problem."""
+        """Return the number of partitions that have a problem."""
         return sum(bool(each.problem or each.name in self._broken) for each in self._supervisors.values())
 
     # -- writes
 
     async def guard(self, name: str, wanted: wire.GuardState) -> wire.GuardState:
-        """Move a partition's guard; creates the partition if it does not exist. Raises as
-        :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.move`; :class:`InvalidChange`,
-        :class:`PartitionFailed`, :class:`~evenkeel.haproxyd.partition.change_queue.PartitionBusy`."""
+        """Make the sender of ``wanted`` the partition's owner; creates the partition if it does not exist.
+
+        Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.move`; :class:`InvalidChange`,
+        :class:`PartitionFailed`, :class:`~evenkeel.haproxyd.partition.change_queue.PartitionBusy`.
+        """
         check_guard(wanted)
         self._owners.check(name, wanted.owner)
         supervisor = await self._get_or_create(name)
@@ -289,7 +297,10 @@ class PartitionManager:
             raise PartitionFailed(f"partition {name}: {error.strerror}") from error
 
     async def change(self, name: str, change: wire.PartitionChange, *, complete: bool) -> wire.Receipt:
-        """Apply a change, for PUT (``complete``) or PATCH. Raises as :meth:`guard`, and :class:`NotGuarded`."""
+        """Apply a change; ``complete``: it replaces the whole contents (PUT), else it changes parts (PATCH).
+
+        Raises as :meth:`guard`, and :class:`NotGuarded`.
+        """
         check_change(change, complete=complete, settings=self._settings)
         check_name("partition name", name)
         # A change creates no partition: only a takeover does, because there is no guard yet that could admit the
@@ -305,7 +316,9 @@ class PartitionManager:
         return await supervisor.change(change, complete=complete)
 
     async def _get_or_create(self, name: str) -> PartitionSupervisor:
-        """The partition, created if it does not exist. Raises :class:`InvalidChange`, :class:`PartitionFailed`."""
+        """Return the partition, created if it does not exist. Raises :class:`InvalidChange`,
+        :class:`PartitionFailed`.
+        """
         check_name("partition name", name)
         async with self._create_lock:
             # A broken partition is read again, because an operator may have repaired its directory.
@@ -329,7 +342,7 @@ class PartitionManager:
             raise PartitionFailed(self.problem) from error
 
     def _refuse_too_many(self, name: str) -> None:
-        """Raises :class:`InvalidChange` if there are too many partitions in use.
+        """Raise :class:`InvalidChange` if there are too many partitions in use.
 
         Empty partitions are not counted: each is only a guard, and costs almost nothing.
         """

@@ -15,7 +15,7 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 class MergedChanges:
-    """The content and peers of a partition after all queued changes."""
+    """Contents and peers of a partition after all queued changes."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class MergedChanges:
         self.changes = changes
         self.wanted: dict[str, wire.LoadBalancerConfig] = dict(held)
         self.named: set[str] = set()
-        """Load balancers that a change names or removes."""
+        """Load balancers that a change changes or removes."""
         self.errors: dict[str, str] = {}
         self.lacking: dict[str, tuple[str, ...]] = {}
         """Digests of contents that are neither sent nor held, by load balancer id."""
@@ -49,7 +49,7 @@ class MergedChanges:
         """Whether any load balancer gets or gives up a name or an address."""
 
     def refuse_unguarded(self, admit: Callable[[wire.PartitionChange], None]) -> None:
-        """Refuse changes whose owner lost the guard while they waited. ``admit`` raises the error for their senders."""
+        """Refuse changes whose sender is no longer the owner. ``admit`` raises the error for such a sender."""
         for queued in self.changes:
             try:
                 admit(queued.change)
@@ -74,7 +74,7 @@ class MergedChanges:
         self._refuse_unfit()
 
     def target_state(self, held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
-        """The target state; load balancers with errors remain as they are held."""
+        """Return the target state; load balancers with errors remain as they are in ``held``."""
         good = {name: one for name, one in self.wanted.items() if name not in self.errors}
         return good | {name: one for name, one in held.items() if name in self.errors}
 
@@ -85,7 +85,9 @@ class MergedChanges:
         return wanted | {one.id: with_held_contents(one, self.wanted.get(one.id)) for one in change.load_balancers}
 
     def _refuse_unfit(self) -> None:
-        """Revert load balancers that cannot be accepted, and those that conflict with a reverted one."""
+        """Take back load balancers that cannot be accepted, and load balancers that conflict with what stays
+        instead.
+        """
         self.lacking = {name: lacked for name in self.named if (lacked := missing_contents(self.wanted.get(name)))}
         # A load balancer equal to the held one may still lack contents that were lost with the host's memory.
         changed = [one for name, one in self.wanted.items() if name in self.lacking or self._before.get(name) != one]
@@ -110,7 +112,7 @@ class MergedChanges:
         )
 
     def _keeps_names_and_addresses(self, one: wire.LoadBalancerConfig) -> bool:
-        """Whether the load balancer already holds the names and addresses that it is to have."""
+        """Whether the load balancer already holds the names and addresses that it should have."""
         before = self._before.get(one.id)
         return before is not None and _names(before) == _names(one) and places_of(before) == places_of(one)
 
@@ -122,7 +124,7 @@ class MergedChanges:
             del self.wanted[name]
 
     def _problems(self, changed: list[wire.LoadBalancerConfig]) -> dict[str, str]:
-        """Reasons to refuse changed load balancers, by id.
+        """Return ``{id: reason}`` for changed load balancers that are refused.
 
         Load balancers that stay unchanged have priority for names and addresses.
         """

@@ -11,23 +11,23 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 def prefix_of(name: str) -> str:
-    """The common prefix of the names of all partitions of one owner."""
+    """Return the prefix that the names of all partitions of one owner share."""
     return name.rpartition("_")[0]
 
 
 class PrefixOwners:
-    """The owner of each prefix, from the partitions that were loaded or guarded."""
+    """Owner of each prefix, from the partitions that were loaded or guarded."""
 
     def __init__(self) -> None:
         self._by_prefix: dict[str, str] = {}
 
     @property
     def by_prefix(self) -> Mapping[str, str]:
-        """Owner (environment and device group) by prefix."""
+        """Return ``{prefix: owner}``; an owner is environment and device group."""
         return self._by_prefix
 
     def add_loaded(self, partition: str, owner: str) -> None:
-        """Record the owner from a loaded partition's guard; an empty one is ignored."""
+        """Record the owner from a loaded partition's guard; an empty owner is ignored."""
         # If partitions on disk disagree about the owner, the first one that is loaded decides.
         if owner:
             self._by_prefix.setdefault(prefix_of(partition), owner)
@@ -42,14 +42,16 @@ class PrefixOwners:
             raise ForeignPartition(partition, owner, wanted)
 
     def set(self, partition: str, owner: str) -> None:
-        """Record that this group guards a partition of the prefix."""
+        """Record that this device group owns the partition's prefix."""
         if owner:
             self._by_prefix[prefix_of(partition)] = owner
 
 
 def remove_owner(settings: DaemonSettings, prefix: str) -> dict[str, str]:
-    """Remove the owner of a prefix's partitions; returns the previous owners by partition. Only while no daemon runs.
-    Blocks. Raises :class:`OSError`, :class:`~evenkeel.haproxyd.disk.files.StorageBroken`."""
+    """Remove the owner of a prefix's partitions; returns ``{partition: previous owner}``. Only while no daemon runs.
+
+    Blocks. Raises :class:`OSError`, :class:`~evenkeel.haproxyd.disk.files.StorageBroken`.
+    """
     found = {}
     for name in partition_names(settings.partitions_dir) if settings.partitions_dir.is_dir() else ():
         storage = PartitionStorage(settings.partitions_dir / name, keys_dir_of(settings) / name)

@@ -3,17 +3,17 @@
 from collections.abc import Collection, Mapping
 
 TEXTS_MAX = 20
-"""Limit of texts for one load balancer; further texts are dropped."""
+"""Maximum number of texts for one load balancer; further texts are dropped."""
 
 
 class RepairReport:
-    """The repairs of one partition; bounded by what it holds. Not persistent: the log has all repairs."""
+    """Repairs of one partition, for the next receipt. Not persistent: the log has all repairs."""
 
     def __init__(self) -> None:
         self._texts: dict[str, list[str]] = {}
 
     def add(self, repaired: Mapping[str, tuple[str, ...]]) -> None:
-        """Add texts by load balancer id, without duplicates."""
+        """Add texts, keyed by load balancer id, without duplicates."""
         for load_balancer_id, texts in repaired.items():
             known = self._texts.setdefault(load_balancer_id, [])
             known.extend(text for text in texts if text not in known)

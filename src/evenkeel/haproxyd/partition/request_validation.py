@@ -1,5 +1,6 @@
-"""Validation of requests as a whole: an invalid one is refused completely. Load balancers are validated one by one
-(:mod:`partition.validation`).
+"""Validates requests as a whole: an invalid one is refused completely.
+
+Load balancers are validated one by one (:mod:`partition.validation`).
 """
 
 from collections import Counter
@@ -16,7 +17,7 @@ OWNER_CHARS_MAX = 200
 
 
 def check_change(change: wire.PartitionChange, *, complete: bool, settings: DaemonSettings) -> None:
-    """Raises :class:`InvalidChange` if the request as a whole is invalid."""
+    """Raise :class:`InvalidChange` if the request as a whole is invalid."""
     check_guard(wire.GuardState(epoch=change.epoch, session_id=change.session_id))
     if complete and change.removed:
         raise InvalidChange("removed: only PATCH takes it; PUT removes what it does not name")
@@ -40,7 +41,7 @@ def check_change(change: wire.PartitionChange, *, complete: bool, settings: Daem
 
 
 def check_guard(guard: wire.GuardState) -> None:
-    """Raises :class:`InvalidChange` if the guard's values are invalid."""
+    """Raise :class:`InvalidChange` if the guard's values are invalid."""
     if not is_plausible(guard.epoch):
         raise InvalidChange(f"epoch is {guard.epoch}; a whole number from 0 to {EPOCH_MAX} is allowed")
     check_name("session_id", guard.session_id)
@@ -49,6 +50,6 @@ def check_guard(guard: wire.GuardState) -> None:
 
 
 def check_name(what: str, name: str) -> None:
-    """Raises :class:`InvalidChange` if a partition's name is not valid."""
+    """Raise :class:`InvalidChange` if ``name`` is not a valid name. ``what``: the kind of name, for the message."""
     if not NAME.fullmatch(name):
         raise InvalidChange(name_problem(what, name))

@@ -1,4 +1,4 @@
-"""Backoff for restarts of HAProxy."""
+"""Growing pauses between restarts of HAProxy."""
 
 import time
 from collections.abc import Callable
@@ -19,11 +19,13 @@ class RestartBackoff:
 
     @property
     def pause_seconds(self) -> float:
-        """Pause before the next start."""
+        """Return the pause before the next start."""
         return self._backoff.nominal_seconds(self._failures)
 
     def record_serving(self) -> None:
-        """Record that HAProxy serves; after ``steady_after_seconds`` of it :meth:`record_exit` resets the pauses."""
+        """Record that HAProxy serves; if it does so for ``steady_after_seconds``, :meth:`record_exit` resets the
+        pauses.
+        """
         # Later passes do not restart the time for which HAProxy has served.
         if self._serving_since is None:
             self._serving_since = self._now()
@@ -41,5 +43,5 @@ class RestartBackoff:
         return self.pause_seconds
 
     def describe(self) -> str:
-        """Number of consecutive failures and the pause before the next start, for operators."""
+        """Describe the number of consecutive failures and the pause before the next start, for operators."""
         return f"time {self._failures} in a row, next start in {self.pause_seconds:g} s"

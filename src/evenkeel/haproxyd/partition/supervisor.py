@@ -1,8 +1,8 @@
-"""One partition: its guard, its content, and the task that applies changes, pass after pass.
+"""One partition: its guard, its contents, and the task that applies changes, pass after pass.
 
-Changes that arrive during a pass are applied together in the next one. The held content changes only after HAProxy runs
-it and it is on disk. The guard moves first: once it has moved, no change of an older owner is applied. A HAProxy that
-ends is restarted, at once the first time and then after increasing pauses.
+A pass applies together all changes that arrived during the previous one. The held contents change only after HAProxy
+runs them and they are on disk. A takeover changes the guard first: from then on no change of an older owner is applied.
+A HAProxy that ends is restarted, at once the first time and then after increasing pauses.
 """
 
 import asyncio
@@ -68,11 +68,11 @@ class PartitionSupervisor:
         self._verify_next = True
         """True for the first pass: an earlier daemon may have ended during a change."""
         self._last_repair: tuple[float, tuple[str, ...]] = (0.0, ())
-        """The drift repaired last, and the time until which the same drift is not repaired again."""
+        """Drift repaired last, and the time until which the same drift is not repaired again."""
         self._started = False
         self._closing = False
         self._waits_for_owner = False
-        """Whether HAProxy is left unchanged until its owner has sent the configuration."""
+        """Whether HAProxy is left unchanged until the partition's owner has sent the configuration."""
         self._availability = HaproxyAvailability(name, host.settings, on_event)
         self._repairs = RepairReport()
         self._log = log.bind(partition=name)
@@ -81,7 +81,7 @@ class PartitionSupervisor:
 
     @property
     def problem(self) -> str:
-        """Reason, for operators, why HAProxy does not run as configured; empty if it does."""
+        """Return the reason, for operators, why HAProxy does not run as configured; empty if it does."""
         return self._availability.problem
 
     @problem.setter
@@ -90,52 +90,52 @@ class PartitionSupervisor:
 
     @property
     def epoch(self) -> int:
-        """Epoch of the guard; -1 before there is one."""
+        """Return the epoch of the guard; -1 if the partition never had an owner."""
         return self._guard.epoch
 
     @property
     def session_id(self) -> str:
-        """Session of the newest owner."""
+        """Return the session of the newest owner."""
         return self._guard.session_id
 
     @property
     def owner(self) -> str:
-        """Environment and device group that own the partition; empty: not known."""
+        """Return the environment and device group that own the partition; empty: not known."""
         return self._guard.owner
 
     @property
     def peers(self) -> tuple[wire.HaproxyPeer, ...]:
-        """The other hosts' HAProxys with which this one shares its stick tables."""
+        """Return the other hosts' HAProxys with which this one shares its stick tables."""
         return self._guard.peers
 
     @property
     def peer(self) -> wire.HaproxyPeer | None:
-        """This HAProxy's own entry for its peers' configuration; None: it has none."""
+        """Return this HAProxy's own entry for its peers' configuration; None: it has none."""
         return self._guard.peer
 
     @property
     def held(self) -> Mapping[str, wire.LoadBalancerConfig]:
-        """The accepted load balancers, by id."""
+        """Return ``{id: load balancer}`` of the accepted load balancers."""
         return self._held.by_id
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """Digests of all held load balancers, by id."""
+        """Return ``{load balancer id: digest}`` of all held load balancers."""
         return self._held.digests
 
     @property
     def cli(self) -> WorkerCli:
-        """The current worker's runtime API."""
+        """Return the current worker's runtime API."""
         return self._runner.process.cli
 
     @property
     def worker_pid(self) -> int | None:
-        """Pid of the current worker; None if there is none."""
+        """Return the pid of the current worker; None if there is none."""
         return self._runner.process.worker_pid
 
     @property
     def old_workers(self) -> OldWorkers:
-        """Workers that reloads have replaced and that finish their connections."""
+        """Return the workers that reloads have replaced and that finish their connections."""
         return self._runner.process.old_workers
 
     def is_worker(self, pid: int) -> bool:
@@ -144,12 +144,12 @@ class PartitionSupervisor:
 
     @property
     def master_pid(self) -> int | None:
-        """Pid of the master; None if there is none."""
+        """Return the pid of the master; None if there is none."""
         return self._runner.process.master_pid if self.runs else None
 
     @property
     def runs(self) -> bool:
-        """Whether there is a HAProxy. An empty partition needs none."""
+        """Whether there is a HAProxy, which an empty partition does not need."""
         return self._runner.process.up
 
     @property
@@ -160,7 +160,7 @@ class PartitionSupervisor:
     # -- start and end
 
     async def load(self) -> None:
-        """Read the partition's directory; whatever could be read is loaded, and its addresses are reserved.
+        """Read the partition's directory; whatever can be read is loaded, and its addresses are reserved.
 
         Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`, also after a partial load.
         """
@@ -171,8 +171,11 @@ class PartitionSupervisor:
         self._host.binds.reserve_unknown(self.name, (await asyncio.to_thread(self._storage.read_running)).places)
 
     async def start(self) -> None:
-        """Start a HAProxy if none runs. A running one is adopted and left unchanged for a while: the disk may be an
-        older copy, and its owner is about to send the configuration. Failures are reported in ``problem``."""
+        """Start a HAProxy, or adopt a running one. Failures are reported in ``problem``.
+
+        A running HAProxy is left unchanged for a while: the disk may be an older copy, and the owner is about to send
+        the configuration.
+        """
         try:
             await self._runner.adopt(self._applier.config())
         finally:
@@ -212,7 +215,8 @@ class PartitionSupervisor:
     # -- repair of manual changes and removed files
 
     def find_missing(self) -> str:
-        """Text that names a missing file of the partition, or one that HAProxy needs for a reload; empty: none.
+        """Return a text that names a missing file of the partition, or one that HAProxy needs for a reload; empty:
+        none.
 
         Blocks shortly.
         """
@@ -221,7 +225,7 @@ class PartitionSupervisor:
         return missing or ("" if self._waits_for_owner else self._runner.process.reload_obstacle())
 
     def restore(self, missing: str) -> bool:
-        """Write missing files again, from memory. False: not now, because the partition begins or ends."""
+        """Write missing files again, from memory. False: not now, because the partition is being started or stopped."""
         if self._closing or not self._started:
             return False
         self._log.error("partition lost what it needs; restoring it", reason=missing)
@@ -232,12 +236,14 @@ class PartitionSupervisor:
 
     @property
     def settled(self) -> int | None:
-        """Number of passes so far; None before the start, during a pass, or while HAProxy is left unchanged."""
+        """Return the number of passes so far; None before the start, during a pass, or while HAProxy is left
+        unchanged.
+        """
         working = self._task is not None and not self._task.done()
         return None if working or self._waits_for_owner or not self._started else self._passes
 
     def note_connection_count(self, current: int) -> None:
-        """Start a larger worker if the current connections come near the number that this one is sized for."""
+        """Start a larger worker if ``current`` connections come near the number for which the worker is sized."""
         if not self._closing and self._runner.grow_for(current):
             self._pass_due = True
             self._run_passes()
@@ -256,7 +262,8 @@ class PartitionSupervisor:
     # -- changes
 
     async def guard(self, wanted: wire.GuardState) -> wire.GuardState:
-        """Move the guard, on disk, before any other work. Once this returns, no change of an older owner is applied.
+        """Make the sender of ``wanted`` the owner, on disk, before any other work. Then no change of an older owner is
+        applied.
 
         Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.move`; :class:`PartitionBusy`,
         :class:`OSError`.
@@ -279,8 +286,9 @@ class PartitionSupervisor:
         return await asyncio.shield(queued.receipt)
 
     def admit(self, change: wire.PartitionChange) -> None:
-        """Check that the sender owns the guard. Raises as
-        :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.admit`.
+        """Check that the sender of the change owns the partition.
+
+        Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.admit`.
         """
         self._guard.admit(change, self._state_id())
 
@@ -390,7 +398,7 @@ class PartitionSupervisor:
         return bool(self._held) and not self.runs
 
     def _schedule_next_pass(self) -> None:
-        """Schedule later work when no change is queued."""
+        """Schedule the next pass for later work, when no change is queued."""
         if self._closing or self._waits_for_owner:
             return
         if self.runs and not self._held:

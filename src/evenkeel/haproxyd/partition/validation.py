@@ -1,4 +1,4 @@
-"""Validation of a load balancer, before HAProxy reads any of it.
+"""Validates a load balancer before HAProxy reads any of it.
 
 Configuration arrives as lines. A line must be a single line of bounded length, and contain only what belongs into its
 section. A load balancer that breaks a rule is refused; the others are accepted.
@@ -37,7 +37,7 @@ _HIDDEN = frozenset(
 
 
 def problem_of(load_balancer: wire.LoadBalancerConfig, settings: DaemonSettings) -> str:
-    """The first reason found to refuse this load balancer; empty if it is accepted."""
+    """Return the first reason found to refuse this load balancer; empty if it is accepted."""
     return next(filter(None, _problems(load_balancer, settings)), "")
 
 
@@ -98,7 +98,7 @@ def _name_problems(kind: str, names: tuple[str, ...]) -> Iterator[str]:
 
 
 def name_problem(what: str, name: str) -> str:
-    """Reason why this is not a valid name; empty if it is. ``what``: owner of the name, for messages."""
+    """Return the reason why this is not a valid name; empty if it is. ``what``: the named object, for messages."""
     return f"{what} is {name[:200]!r}; allowed: {wire.NAME}"
 
 
@@ -125,7 +125,9 @@ def _bind_problems(what: str, binds: tuple[wire.Bind, ...], settings: DaemonSett
 
 
 def datagram_problems(one: wire.LoadBalancerConfig, settings: DaemonSettings) -> Iterator[str]:
-    """Reasons to refuse the datagram listeners and pools of a load balancer. Each value becomes a part of a rule."""
+    """Yield reasons to refuse the datagram listeners and pools of a load balancer. Their values become parts of kernel
+    rules.
+    """
     pools = {backend.name: balance for backend in one.backends if (balance := backend.datagrams) is not None}
     for listener in one.datagram_listeners:
         what = f"frontend {listener.name}"
@@ -209,8 +211,8 @@ def _line_problems(
 
 
 def _argument_problems(what: str, words: tuple[str, ...], kinds: Kinds) -> Iterator[str]:
-    """Problems of arguments: quoting, which could hide a word from validation, and files that are not the load
-    balancer's.
+    """Yield the problems of arguments: quoting, which could hide a word from validation, and files that are not the
+    load balancer's.
     """
     for word in words:
         if _HIDING.search(word):
@@ -235,7 +237,9 @@ def _text_problems(what: str, texts: Iterable[str], settings: DaemonSettings) ->
 
 
 def address_problem(what: str, address: str, port: int) -> str:
-    """Reason why this is not a valid address and port; empty if it is. ``what``: owner of the address, for messages."""
+    """Return the reason why this is not a valid address and port; empty if it is. ``what``: the object that has the
+    address.
+    """
     try:
         ipaddress.ip_address(address)
     except ValueError:

@@ -1,5 +1,6 @@
-"""Finds load balancers of a configuration whose addresses cannot be bound now, or conflict. Pure, except for test
-binds.
+"""Finds load balancers of a configuration whose addresses conflict, or cannot be bound now.
+
+Pure, except for test binds.
 """
 
 from collections.abc import Mapping
@@ -15,20 +16,22 @@ LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
 
 
 def peer_bind(config: HaproxyConfig) -> binds.BindAddress | None:
-    """The address on which HAProxy accepts its peers."""
+    """Return the address on which HAProxy accepts its peers; None if it has no peers."""
     return binds.bind_address(config.peer.address, config.peer.port) if config.peer else None
 
 
 def binds_of(config: HaproxyConfig) -> Binds:
-    """All addresses on which a HAProxy with this configuration listens."""
+    """Return all addresses on which a HAProxy with this configuration listens."""
     balancers = (bind for one in config.load_balancers.values() for bind in binds.bind_addresses(one))
     peer = peer_bind(config)
     return frozenset((*balancers, peer)) if peer else frozenset(balancers)
 
 
 def with_bindable_peer(config: HaproxyConfig, ours: Binds) -> tuple[HaproxyConfig, str]:
-    """The configuration without peers if HAProxy cannot bind their address, and the reason; this is no load balancer's
-    error. ``ours``: addresses on which it already listens."""
+    """Return the configuration; without peers, and with the reason, if HAProxy cannot bind the peers' address.
+
+    This is no load balancer's error. ``ours``: addresses on which HAProxy already listens.
+    """
     bind = peer_bind(config)
     if bind is None or bind in ours:
         return config, ""
@@ -37,7 +40,10 @@ def with_bindable_peer(config: HaproxyConfig, ours: Binds) -> tuple[HaproxyConfi
 
 
 def unbindable_load_balancers(config: HaproxyConfig, running: HaproxyConfig, ours: Binds) -> dict[str, str]:
-    """Load balancers whose new addresses cannot be bound, so that HAProxy does not try."""
+    """Return ``{load balancer id: reason}`` for new addresses that cannot be bound, so that HAProxy does not try.
+
+    ``ours``: addresses on which HAProxy already listens.
+    """
     # HAProxy listens on the peers' address too, but a load balancer cannot have that one, so it is tested as a new one.
     balancers_binds = ours - {peer_bind(running)}
     new = {
@@ -52,7 +58,8 @@ def unbindable_load_balancers(config: HaproxyConfig, running: HaproxyConfig, our
 
 
 def still_bindable(previous: LoadBalancers, ours: Binds) -> LoadBalancers:
-    """The ``previous`` load balancers whose addresses can be bound.
+    """Return the ``previous`` load balancers whose addresses can be bound. ``ours``: addresses on which HAProxy
+    listens.
 
     The test is needed because HAProxy may not run them, if they come from the disk.
     """
@@ -64,7 +71,7 @@ def still_bindable(previous: LoadBalancers, ours: Binds) -> LoadBalancers:
 
 
 def what_listens(wanted: LoadBalancers, ours: Binds) -> LoadBalancers:
-    """The load balancers that listen on any of their addresses now, without frontends that do not."""
+    """Return the load balancers that listen on any of their addresses now, without frontends that do not."""
     found = {}
     for name, one in wanted.items():
         frontends = tuple(each for each in one.frontends if ours.issuperset(binds.frontend_addresses(each)))
@@ -74,7 +81,7 @@ def what_listens(wanted: LoadBalancers, ours: Binds) -> LoadBalancers:
 
 
 def without_unbindable(config: HaproxyConfig, running: LoadBalancers, bad: dict[str, str]) -> HaproxyConfig:
-    """The configuration with the ``bad`` load balancers replaced by what runs of them now.
+    """Return the configuration with the ``bad`` load balancers replaced by what HAProxy runs of them now.
 
     Load balancers that conflict with these are added to ``bad``.
     """

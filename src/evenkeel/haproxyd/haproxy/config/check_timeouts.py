@@ -11,14 +11,17 @@ import re
 from collections.abc import Iterable, Iterator
 
 KEPT = "version_atleast(3.2.1) || version_atleast(2.8.16) && version_before(2.9)"
-"""HAProxy's condition for versions that end a check in time; equal to :attr:`Binary.check_timeout_kept`."""
+"""HAProxy's condition for versions that end a check in time; must equal :attr:`Binary.check_timeout_kept`."""
 _TIMEOUT = re.compile(r"timeout (check|connect) (\d+)(ms|s)")
 _MILLISECONDS = {"ms": 1, "s": 1000}
 
 
 def with_kept_check_timeout(lines: Iterable[str]) -> Iterator[str]:
-    """The lines of a backend, with a ``timeout connect`` for either kind of HAProxy where it exceeds ``timeout
-    check``."""
+    """Yield the lines of a backend, with ``timeout connect`` limited to ``timeout check`` on HAProxys that end checks
+    early.
+
+    A condition in the lines selects between both kinds of HAProxy.
+    """
     lines = tuple(lines)
     shorter, check, connect = limits_connects(lines), *_timeouts(lines)
     for line in lines:
@@ -30,13 +33,13 @@ def with_kept_check_timeout(lines: Iterable[str]) -> Iterator[str]:
 
 
 def limits_connects(lines: Iterable[str]) -> bool:
-    """Whether connections have the time-out of the backend's checks, too, where HAProxy ends checks early."""
+    """Whether clients' connections get the time-out of the backend's checks too, where HAProxy ends checks early."""
     check, connect = _timeouts(lines)
     return check is not None and connect is not None and _milliseconds(check) < _milliseconds(connect)
 
 
 def _timeouts(lines: Iterable[str]) -> tuple[re.Match[str] | None, re.Match[str] | None]:
-    """The lines ``timeout check`` and ``timeout connect``."""
+    """Return the matches for the lines ``timeout check`` and ``timeout connect``."""
     found = {match[1]: match for match in map(_TIMEOUT.fullmatch, lines) if match}
     return found.get("check"), found.get("connect")
 

@@ -51,20 +51,23 @@ from evenkeel.haproxyd.settings import DaemonSettings
 # HAProxy's ids are positive signed integers; 30 bits leave room for counting on after a collision.
 SERVER_ID_BITS = 0x3FFFFFFF
 PEER_KEY, TRUSTED_PEERS = "_peer.pem", "_trusted_peers.pem"
-"""Stored among load balancers' files; no load balancer's file can have these names."""
+"""Names of the files with keys for peers, stored among load balancers' files, which cannot have these names."""
 PEER_CONNECTIONS_MAX = 64
 TRAFFIC_LOG_BYTES_MAX = 4096
-"""Length of one line of the traffic log; the rest of a longer URL is cut off."""
+"""Maximum length of a line of the traffic log; the rest of a longer URL is cut off."""
 RELOADS_MAX = 1_000_000
-"""Old workers are ended by :mod:`haproxy.old_workers`, not by the master after a number of reloads (from HAProxy 3.3 on
-50 by default)."""
+"""Maximum of reloads before the master itself ends old workers (from HAProxy 3.3 on 50 by default).
+
+So high that it never does: :mod:`haproxy.old_workers` ends old workers.
+"""
 ACCESS_LOG_BYTES_MAX = 16_384
-"""Length of one line of an access log: longer than any whose client-given values have at most 256 characters, and the
-path 1024, each written with up to six."""
+"""Maximum length of a line of an access log: enough for lines whose client-given values have at most 256 characters,
+and the path 1024, each character written with up to six.
+"""
 ACCESS_LOG_BUFFER_BYTES = 256 * 1024
-"""Memory of each listener for lines that wait for a log server over TCP; beyond it they are lost."""
+"""Memory of each listener for access log lines that wait for a log server over TCP; lines beyond it are lost."""
 METRICS_BACKEND = "_metrics"
-"""Name of the daemon's backend; no load balancer's backend can have it."""
+"""Name of the backend that leads to the daemon's metrics; no load balancer's backend can have this name."""
 _METRICS_LINES = (
     "rate-limit sessions 10",
     "option httpclose",
@@ -113,7 +116,7 @@ defaults
 
 
 class HaproxyConfig(Value):
-    """The configuration that a HAProxy is to run."""
+    """Configuration that one HAProxy should run."""
 
     load_balancers: Mapping[str, wire.LoadBalancerConfig] = {}
     peer: wire.HaproxyPeer | None = None
@@ -129,7 +132,7 @@ class HaproxyConfig(Value):
 
     @property
     def frontends(self) -> tuple[wire.Frontend, ...]:
-        """The listeners of all load balancers."""
+        """Return the frontends of all load balancers."""
         return tuple(frontend for one in self.load_balancers.values() for frontend in one.frontends)
 
     def __repr__(self) -> str:
@@ -143,7 +146,10 @@ def compose(
     settings: DaemonSettings,
     fragment_of: Callable[[wire.LoadBalancerConfig], str] | None = None,
 ) -> str:
-    """The whole file, in an order that depends on the content only."""
+    """Render the whole configuration file, in an order that depends on the content only.
+
+    ``fragment_of``: source of one load balancer's sections, such as a cache.
+    """
     if fragment_of is None:
         fragment_of = functools.partial(fragment, traffic_log=settings.traffic_log)
     parts = [_global(partition, config, layout, settings), _peers(config, layout, settings), DEFAULTS]
@@ -199,9 +205,9 @@ def _clients_show_certificates(frontends: Iterable[wire.Frontend]) -> bool:
 
 
 def _peers(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> str:
-    """The ``peers`` section.
+    """Render the ``peers`` section.
 
-    It exists with the local peer alone, too: through it a worker passes its stick tables to the next one.
+    It exists also if there is only the local peer, through which a worker passes its stick tables to the next worker.
     """
     lines = (
         _with_peers(config.peer, config.peers, layout, settings)
@@ -227,15 +233,18 @@ def _with_peers(
 
 
 def _socket_access_lines(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> Iterable[str]:
-    """Makes the socket accessible to a worker that runs as another user than the daemon."""
+    """Yield lines that make the worker's socket accessible to a worker that runs as another user than the daemon."""
     owner = f" uid {config.user.uid} gid {config.user.gid}" if config.user else ""
     yield f"bind unix@{layout.peer_socket} mode 600{owner}"
     yield f"server {settings.name}"
 
 
 def _metrics(partition: str, settings: DaemonSettings) -> str:
-    """The backend of listeners for Prometheus: the daemon. Of a request, the daemon receives only partition and
-    listener; concurrent requests and requests per second are limited."""
+    """Render the backend of listeners for Prometheus, which leads to the daemon.
+
+    The daemon receives only partition and listener of a request; concurrent requests and requests per second are
+    limited.
+    """
     lines = (
         "timeout queue 5s",
         "timeout server 20s",
@@ -262,7 +271,7 @@ class Composer:
         self._last: tuple[HaproxyConfig, str] | None = None
 
     def text(self, config: HaproxyConfig) -> str:
-        """The text of :func:`compose`, with unchanged parts taken from a cache."""
+        """Return the text of :func:`compose`, with unchanged parts taken from a cache."""
         if self._last is None or self._last[0] is not config:
             text = compose(self._partition, config, self._layout, self._settings, self._fragment)
             self._last = (config, text)
@@ -278,7 +287,7 @@ class Composer:
 
 
 def fragment(one: wire.LoadBalancerConfig, traffic_log: str = "") -> str:
-    """The sections of one load balancer. ``traffic_log``: address of the traffic log, as in the settings."""
+    """Render the sections of one load balancer. ``traffic_log``: address of the traffic log, as in the settings."""
     parts = [f"\n# load balancer {one.id}\n"]
     parts.extend(_ring(frontend.name, log) for frontend in one.frontends if (log := frontend.access_log) is not None)
     parts.extend(_frontend(frontend, traffic_log) for frontend in one.frontends)
@@ -304,8 +313,10 @@ def _frontend(frontend: wire.Frontend, traffic_log: str) -> str:
 
 
 def _with_root_path(lines: tuple[str, ...]) -> Iterator[str]:
-    """The lines, with the empty path made ``/`` before the first rule about a path; after all ``tcp-request`` lines,
-    which HAProxy wants first."""
+    """Yield the lines, with a line that makes an empty path ``/`` before the first rule about a path.
+
+    The line comes after all ``tcp-request`` lines, which HAProxy wants first.
+    """
     place = next((place for place, line in enumerate(lines) if _PATH_ACL.match(line)), None)
     if place is None:
         return iter(lines)
@@ -318,7 +329,7 @@ def _access_log(name: str, target: wire.LogTarget) -> str:
 
 
 def _ring(name: str, target: wire.LogTarget) -> str:
-    """The section that sends a frontend's access log over TCP; empty for UDP."""
+    """Render the section that sends a frontend's access log over TCP; empty for UDP."""
     if target.protocol != "tcp":
         return ""
     lines = (
@@ -341,7 +352,7 @@ def _place(target: wire.LogTarget) -> str:
 
 
 def _traffic_log(address: str, frontend: wire.Frontend) -> Iterable[str]:
-    """Lines that log each request or connection, except connections without data, such as port scans.
+    """Yield lines that log each request or connection, except connections without data, such as port scans.
 
     A frontend has one format for all its logs: that of its access log, if it has one.
     """
@@ -372,14 +383,14 @@ def _server(server: wire.BackendServer, number: int) -> str:
 
 
 def server_words(server: wire.BackendServer, number: int) -> tuple[str, ...]:
-    """The arguments after the address, the same in the file and in runtime commands."""
+    """Return the arguments after the address, the same in the file and in runtime commands."""
     backup = ("backup",) if server.backup else ()
     return ("id", str(number), "weight", str(server.weight), *backup, *server.arguments)
 
 
 @functools.lru_cache(maxsize=4096)
 def server_ids(names: tuple[str, ...]) -> dict[str, int]:
-    """Server ids that depend on the name only (except for rare collisions)."""
+    """Return ``{name: id}`` of servers; an id depends on the name only (except for rare collisions)."""
     ids: dict[str, int] = {}
     taken: set[int] = set()
     # in a fixed order, so that collisions are resolved alike in every run
@@ -394,5 +405,5 @@ def server_ids(names: tuple[str, ...]) -> dict[str, int]:
 
 
 def address_of(server: wire.BackendServer) -> str:
-    """Address and port in the syntax of the runtime API."""
+    """Return address and port of a server in the syntax of the runtime API."""
     return host_and_port(server.address, server.port)

@@ -10,7 +10,8 @@ from evenkeel.haproxyd.haproxy.binary import Binary
 
 
 async def bisect_refused(suspects: Sequence[str], check: Callable[[Sequence[str]], Awaitable[str]]) -> dict[str, str]:
-    """The refused load balancers, with HAProxy's reason. ``check`` returns why it refuses a subset, or nothing.
+    """Return ``{refused load balancer: HAProxy's reason}``. ``check`` returns why HAProxy refuses a subset, or an empty
+    text.
 
     Costs one check if none is refused, and about two times log2 of the number of load balancers for each refused one.
     """
@@ -25,7 +26,7 @@ async def bisect_refused(suspects: Sequence[str], check: Callable[[Sequence[str]
 
 
 async def check_config(binary: Binary, config_dir: Path, files_dir: Path, timeout_seconds: float) -> str:
-    """HAProxy's reason to refuse this configuration, from its messages; empty if it accepts it.
+    """Return HAProxy's reason to refuse this configuration; empty if HAProxy accepts it.
 
     ``files_dir``: the directory of the files that the configuration refers to. Raises :class:`HaproxyDown`.
     """

@@ -17,7 +17,7 @@ LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
 
 
 class ConfigCheck:
-    """Checks of one partition's configuration."""
+    """Checks one partition's configurations with ``haproxy -c``."""
 
     def __init__(
         self, partition: str, settings: DaemonSettings, binary: FindBinary, storage: PartitionStorage, layout: Layout
@@ -33,7 +33,8 @@ class ConfigCheck:
         return (await self._binary()).refused_reload_costs
 
     async def check(self, load_balancers: LoadBalancers) -> str:
-        """HAProxy's reason to refuse these load balancers, without the operator's file; empty if it accepts them.
+        """Return HAProxy's reason to refuse these load balancers, without the operator's file; empty if HAProxy accepts
+        them.
 
         Raises :class:`HaproxyDown`.
         """

@@ -11,7 +11,7 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 class ConfigFiles:
-    """Files of one partition's configuration. Methods that block are marked so."""
+    """Files that one partition's HAProxy reads. Methods that block say so."""
 
     def __init__(self, partition: str, settings: DaemonSettings, storage: PartitionStorage, layout: Layout) -> None:
         self._partition = partition
@@ -25,7 +25,7 @@ class ConfigFiles:
         """Whether the files are older than the running configuration."""
 
     def forget(self) -> None:
-        """Have the next write compare all files with the disk, and replace those that differ."""
+        """Have the next write compare all files with the disk, and replace files that differ."""
         self._known = {}
         self._composer = Composer(self._partition, self._layout, self._settings)
 
@@ -55,7 +55,9 @@ class ConfigFiles:
         return differing
 
     def digest(self, config: HaproxyConfig, local: str) -> str:
-        """Digest of everything that a HAProxy with this configuration has read. ``local``: the operator's file."""
+        """Return the digest of everything that a HAProxy with this configuration has read. ``local``: text of the
+        operator's file.
+        """
         files = (part for item in sorted(files_of(config).items()) for part in item)
         return digest(self._composer.text(config), local, *files)
 
@@ -74,13 +76,13 @@ def write_files(
 
 
 def owner_of(config: HaproxyConfig, name: str) -> str:
-    """Id of the load balancer whose configuration refers to the file; empty if there is none."""
+    """Return the id of the load balancer whose configuration refers to the file; empty if there is none."""
     balancers = config.load_balancers.values()
     return next((one.id for one in balancers for file in one.files if file.name == name), "")
 
 
 def files_of(config: HaproxyConfig, kind: str = "") -> dict[str, str]:
-    """Contents of all certificates and lists by file name, or only of one ``kind``."""
+    """Return ``{file name: content}`` of all certificates and lists, or only of one ``kind``."""
     files = {
         file.name: file.content
         for one in config.load_balancers.values()

@@ -9,29 +9,29 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 class Layout(Value):
-    """Paths contain no character that the configuration would have to quote."""
+    """Paths of one HAProxy's files and sockets, without characters that the configuration would have to quote."""
 
     config_dir: Path
     files_dir: Path
     server_states: Path | None
-    """None: no server states are loaded; for a check."""
+    """File of server states that a new worker loads; None: no file, for a check of a configuration."""
     master_socket: Path
     worker_socket: Path
     peer_socket: Path
 
     @property
     def config(self) -> Path:
-        """The rendered file; HAProxy reads all files of its directory, sorted by name."""
+        """Return the path of the rendered file; HAProxy reads all files of its directory, sorted by name."""
         return self.config_dir / "haproxy.cfg"
 
     @property
     def local(self) -> Path:
-        """Path at which HAProxy reads the operator's own file, if it is included."""
+        """Return the path at which HAProxy reads the operator's own file, if it is included."""
         return self.config_dir / "local.cfg"
 
 
 def layout_of(partition: str, storage: PartitionStorage, settings: DaemonSettings) -> Layout:
-    """The paths of a partition. Sockets' names are short, however long the partition's name is."""
+    """Return the paths of a partition. Sockets' names are short, however long the partition's name is."""
     short = hashlib.sha256(partition.encode()).hexdigest()[:16]
     return Layout(
         config_dir=storage.config_dir,

@@ -1,6 +1,7 @@
-"""The part of a load balancer that HAProxy loads: all but unused backends, which no listener leads to. Pure.
+"""Selects the part of a load balancer that HAProxy loads: all but backends to which no listener leads. Pure.
 
-A pool that is created, changed or removed while nothing uses it then needs no reload. Its servers are not checked.
+A pool that is created, changed or removed while nothing uses it then needs no reload. The servers of such a pool are
+not checked.
 """
 
 import re
@@ -14,8 +15,10 @@ _NAMES = re.compile(wire.NAME.removeprefix("^").removesuffix("$").replace("{0,12
 
 
 def loaded(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
-    """The load balancer without unused backends, and without the files that only these refer to. The same object if it
-    has none."""
+    """Return the load balancer without unused backends, and without files that only these refer to.
+
+    Returns the same object if it has no unused backends.
+    """
     unused = unused_backends(one)
     if not unused:
         return one
@@ -36,13 +39,15 @@ def loaded(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
 
 
 class LoadedParts:
-    """:func:`loaded` of a partition's load balancers, again and again: only those that were replaced are examined."""
+    """Cache of :func:`loaded` for a partition's load balancers: only load balancers that were replaced are examined
+    again.
+    """
 
     def __init__(self) -> None:
         self._last: Mapping[str, tuple[wire.LoadBalancerConfig, wire.LoadBalancerConfig]] = {}
 
     def of(self, load_balancers: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
-        """The loaded parts, by id."""
+        """Return ``{id: loaded part}`` of the load balancers."""
         self._last = {name: (one, self._part(one)) for name, one in load_balancers.items()}
         return {name: part for name, (_, part) in self._last.items()}
 
@@ -52,7 +57,7 @@ class LoadedParts:
 
 
 def unused_backends(one: wire.LoadBalancerConfig) -> frozenset[str]:
-    """Names of the backends to which neither a listener nor a used backend refers."""
+    """Return the names of the backends to which neither a listener nor a used backend refers."""
     rest = {backend.name: backend for backend in one.backends}
     found = names_in(_frontend_texts(one)) | {listener.backend for listener in one.datagram_listeners}
     while used := rest.keys() & found:
@@ -61,12 +66,12 @@ def unused_backends(one: wire.LoadBalancerConfig) -> frozenset[str]:
 
 
 def names_in(texts: Iterable[str]) -> frozenset[str]:
-    """All words of configuration that could be names of backends or files."""
+    """Return all words of configuration that could be names of backends or files."""
     return frozenset(name for text in texts for name in _NAMES.findall(text))
 
 
 def texts_of(one: wire.LoadBalancerConfig) -> Iterator[str]:
-    """Lines and arguments of all frontends and backends."""
+    """Yield the lines and arguments of all frontends and backends."""
     yield from _frontend_texts(one)
     for backend in one.backends:
         yield from _backend_texts(backend)

@@ -11,10 +11,10 @@ class LocalConfig:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._refused: tuple[str, str] | None = None
-        """The text that HAProxy refused, and the reason."""
+        """Text that HAProxy refused, and the reason; None: none was refused."""
 
     def text_to_include(self) -> str:
-        """The text that HAProxy reads; empty: the file is not included."""
+        """Return the text of the operator's file that HAProxy reads; empty: the file is not included."""
         text = read_text(self._path) or ""
         return "" if self._refused and text == self._refused[0] else text
 

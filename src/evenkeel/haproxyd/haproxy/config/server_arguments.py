@@ -13,9 +13,9 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.network.destinations import words_of
 
 OWN_ADDRESS = "-"
-"""The check address of a server that is checked at its own address, as the runtime API shows it."""
+"""Check address of a server that is checked at its own address, as the runtime API shows it."""
 OWN_PORT = 0
-"""The check port of a server that is checked at its own port, as the runtime API shows it."""
+"""Check port of a server that is checked at its own port, as the runtime API shows it."""
 _WITH_VALUE = frozenset(
     (
         "addr", "agent-addr", "agent-inter", "agent-port", "agent-send", "alpn", "ca-file", "check-alpn",
@@ -35,12 +35,12 @@ _WITH_VALUE = frozenset(
 _OF_CHECKS = frozenset(
     {"check", "inter", "rise", "fall", "check-ssl", "check-sni", "check-alpn", "check-send-proxy", "verify"}
 )
-"""Arguments of which nothing but health checks depends on a server without TLS; with TLS, all but ``verify``."""
+"""Arguments that affect only health checks, on a server without TLS; with TLS, all of them but ``verify``."""
 _LINES_OF_CHECKS = ("timeout check ", "option httpchk", "http-check ")
 
 
 class ServerArguments(Value):
-    """Parsed arguments of a HAProxy ``server`` line, as far as they decide how its health is checked.
+    """Parsed arguments of a HAProxy ``server`` line, as far as they decide how the server's health is checked.
 
     ``tracks``: whether the server takes over the health of another server. ``implied_in_checks``: arguments that
     HAProxy derives for the server's checks when it reads the file, and not when a server is added at runtime (2.6 to
@@ -78,7 +78,10 @@ def _parse_arguments(words: tuple[str, ...]) -> ServerArguments:
 
 
 def _implied_in_checks(names: Collection[str]) -> Iterator[str]:
-    """Checks speak TLS and send the PROXY header as traffic does, unless they go to another address or port."""
+    """Yield arguments that HAProxy derives for checks of a server in the file.
+
+    Checks use TLS and the PROXY header as traffic does, unless they go to another address or port.
+    """
     if "check" not in names or "addr" in names or "port" in names:
         return
     if "ssl" in names and "check-ssl" not in names:
@@ -88,8 +91,11 @@ def _implied_in_checks(names: Collection[str]) -> Iterator[str]:
 
 
 def unchecked_backend(backend: wire.Backend) -> wire.Backend | None:
-    """The backend as it is without its health checks; None if that cannot be determined: their arguments are not the
-    last ones, or they go to another address or port, which the process would continue to show."""
+    """Return the backend without its health checks; None if the runtime API cannot end them so that nothing differs.
+
+    That is so if their arguments are not the last ones, or the checks go to another address or port, which the process
+    would continue to show.
+    """
     servers = tuple(map(_unchecked, backend.servers))
     lines = tuple(line for line in backend.lines if not line.startswith(_LINES_OF_CHECKS))
     if lines == backend.lines or None in servers:
@@ -109,7 +115,7 @@ def _unchecked(server: wire.BackendServer) -> wire.BackendServer | None:
 
 
 def _pairs(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Each argument with its value, which is empty for an argument without one."""
+    """Yield each argument with its value; the value is empty for an argument without one."""
     rest = iter(words)
     for word in rest:
         yield word, next(rest, "") if word in _WITH_VALUE else ""

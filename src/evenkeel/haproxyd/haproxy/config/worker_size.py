@@ -1,10 +1,10 @@
-"""The connections and TLS sessions for which a worker reserves memory when it starts. Pure, except for the host's
-shares.
+"""Number of connections and TLS sessions for which a worker reserves memory when it starts.
 
-HAProxy initializes memory for each file that it may ever open (some 80 bytes) and for each TLS session that it may
-remember (some 220 bytes), and sizes both for a host of its own: with the limits of the systemd unit 7 MiB, and 4.5 MiB
-more with TLS, for a tenant that has ten connections. So a worker is sized by its listeners' limits; where a listener
-has none, a small size grows by a reload when half of it is used, until only the host's limits are left.
+Pure, except for the host's shares. HAProxy initializes memory for each file that it may ever open (some 80 bytes) and
+for each TLS session that it may remember (some 220 bytes), and sizes both for a host of its own: with the limits of the
+systemd unit 7 MiB, and 4.5 MiB more with TLS, for a tenant that has ten connections. So a worker is sized by its
+listeners' limits; where a listener has none, a small size grows by a reload when half of it is used, until only the
+host's limits are left.
 """
 
 from collections.abc import Iterator
@@ -13,40 +13,44 @@ from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 
 UNLIMITED_CONNECTIONS = 2_000
-"""Connections of all listeners without a limit of their own, at first."""
+"""Connections reserved at first for all listeners without a limit of their own."""
 GROWTH = 4
 CONNECTIONS_MAX = 100_000
-"""A worker of more connections than this is left to the host's limits."""
+"""Maximum size in connections; a worker that needs more is left to the host's limits."""
 FILES_RESERVED = 512
-"""Open files that are neither clients' nor members' connections, apart from listening sockets and checks."""
+"""Open files that are neither clients' nor members' connections; listening sockets and checks are counted
+separately.
+"""
 SESSIONS_MIN, SESSIONS_MAX = 2_000, 20_000
-"""TLS sessions that a worker remembers; the maximum is HAProxy's default. A client of TLS 1.3 takes two."""
+"""Range of TLS sessions that a worker remembers; the maximum is HAProxy's default. A client of TLS 1.3 takes two."""
 SESSIONS_OF_HOST = 400_000
 """TLS sessions of all workers of a host together, about 90 MiB, unless each has only the minimum."""
 
 
 class WorkerSize(Value):
-    """The size with which a worker was started. ``connections`` 0: as many as the host's limits allow;
-    ``tls_sessions`` 0: HAProxy's default."""
+    """Size with which a worker was started.
+
+    ``connections`` 0: as many as the host's limits allow; ``tls_sessions`` 0: HAProxy's default.
+    """
 
     connections: int = 0
     tls_sessions: int = 0
 
     def holds(self, connections: int) -> bool:
-        """Whether it is enough for so many connections; 0: as many as the host's limits allow."""
+        """Whether the size is enough for so many connections; ``connections`` 0: as many as the host's limits allow."""
         return not self.connections or 0 < connections <= self.connections
 
 
 class HostSizes:
-    """Sizes of all workers of a host, which share the TLS sessions."""
+    """Chooses the sizes of all workers of a host, which share the TLS sessions."""
 
     def __init__(self, connections: int | None) -> None:
-        """``connections``: of each worker, as configured; None: sized by what it is to serve."""
+        """``connections``: size of each worker, as configured; None: each worker is sized by its listeners."""
         self._connections = connections
         self._tls: set[str] = set()
 
     def size_of(self, partition: str, frontends: tuple[wire.Frontend, ...], grown: int) -> WorkerSize:
-        """Size of a worker that is about to start. ``grown``: connections that it has grown to."""
+        """Return the size for a worker that is about to start. ``grown``: connections to which it has grown before."""
         if any(uses_tls(frontend) for frontend in frontends):
             self._tls.add(partition)
         else:
@@ -59,12 +63,15 @@ class HostSizes:
         )
 
     def forget(self, partition: str) -> None:
-        """The partition has no worker any more."""
+        """Release the partition's share of TLS sessions, because it has no worker any more."""
         self._tls.discard(partition)
 
 
 def connections_of(frontends: tuple[wire.Frontend, ...], grown: int = 0) -> int:
-    """Connections to reserve memory for; 0: as many as the host's limits allow."""
+    """Return the number of connections to reserve memory for; 0: as many as the host's limits allow.
+
+    ``grown``: connections to which the worker has grown before.
+    """
     total = sum(frontend.maxconn or 0 for frontend in frontends)
     if any(_unlimited(frontends)):
         total = max(total + UNLIMITED_CONNECTIONS, grown)
@@ -73,21 +80,21 @@ def connections_of(frontends: tuple[wire.Frontend, ...], grown: int = 0) -> int:
 
 
 def grown_connections(size: WorkerSize, frontends: tuple[wire.Frontend, ...], used: int) -> int:
-    """Connections to which a worker has to grow that serves so many; 0: it is large enough."""
+    """Return the connections to which a worker that serves ``used`` ones has to grow; 0: the worker is large enough."""
     if not size.connections or 2 * used < size.connections or not any(_unlimited(frontends)):
         return 0
     return GROWTH * size.connections
 
 
 def open_files(connections: int, load_balancers: tuple[wire.LoadBalancerConfig, ...]) -> int:
-    """Open files of a worker with so many connections: each may need one to a member."""
+    """Return the open files of a worker with so many connections: each may need one more to a member."""
     listening = sum(len(frontend.binds) for one in load_balancers for frontend in one.frontends)
     servers = sum(len(backend.servers) for one in load_balancers for backend in one.backends)
     return 2 * connections + listening + servers + FILES_RESERVED
 
 
 def uses_tls(frontend: wire.Frontend) -> bool:
-    """Whether clients use TLS."""
+    """Whether clients of the frontend use TLS."""
     return "ssl" in frontend.bind_arguments
 
 
@@ -96,6 +103,6 @@ def _unlimited(frontends: tuple[wire.Frontend, ...]) -> Iterator[bool]:
 
 
 def _rounded_up(connections: int) -> int:
-    """HAProxy rounds the maximum that it derives from open files down to two digits."""
+    """Round up to two digits, because HAProxy rounds down the maximum that it derives from open files."""
     unit = int("1" + "0" * (len(str(connections)) - 2)) if connections >= 100 else 1
     return -(-connections // unit) * unit

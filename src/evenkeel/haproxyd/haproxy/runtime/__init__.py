@@ -1,1 +1,1 @@
-"""The runtime API of a running HAProxy: commands, parsing of answers, and detection of drift."""
+"""Runtime API of a running HAProxy: commands, parsing of answers, and detection of manual changes (drift)."""

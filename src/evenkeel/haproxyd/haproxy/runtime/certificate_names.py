@@ -1,4 +1,4 @@
-"""The names for which HAProxy selects a certificate (SNI), derived from the certificate as HAProxy does. Pure."""
+"""Derives, as HAProxy does, the names (SNI) for which HAProxy selects a certificate. Pure."""
 
 import functools
 import re
@@ -12,14 +12,15 @@ LEAVES_MAX = 8192
 _PEM = re.compile(r"-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----")
 
 ShownFor = frozenset[tuple[str, bool]]
-"""Names in lower case, and whether the key is an RSA key: per name, HAProxy selects one certificate of each key
-type."""
+"""Pairs of a name in lower case and whether the key is an RSA key: per name, HAProxy selects one certificate of each
+key type.
+"""
 
 
 def shown_for(content: str) -> ShownFor:
-    """Names for which HAProxy presents the first certificate of a PEM file.
+    """Return the names for which HAProxy presents the first certificate of a PEM file.
 
-    Empty if it cannot be parsed: HAProxy then reports the error.
+    Empty if the file cannot be parsed: HAProxy then reports the error.
     """
     leaf = _PEM.search(content)
     return _of_leaf(leaf[0]) if leaf else frozenset()

@@ -1,4 +1,4 @@
-"""A runtime command, a deviation that a command repairs, and the error that only a reload helps."""
+"""Runtime command, a deviation that a command repairs, and the error for changes that only a reload can make."""
 
 from evenkeel.core.kit.values import Value
 
@@ -7,15 +7,19 @@ REPEATED_CHARS_MIN = 8
 
 
 class RuntimeCommand(Value):
-    """One command, and the text that its answer contains on success (empty: no answer). ``payload``: may contain a
-    private key."""
+    """One command, and the text that its answer contains on success (empty: no answer).
+
+    ``payload``: may contain a private key.
+    """
 
     text: str
     payload: str = ""
     expects: str = ""
 
     def loggable_answer(self, answer: str) -> str:
-        """The answer in a form that may be logged: replaced by a note if it repeats a line of the payload."""
+        """Return the answer in a form that may be logged: a note in its place if the answer repeats a line of the
+        payload.
+        """
         repeats = any(line in answer for line in self.payload.splitlines() if len(line) >= REPEATED_CHARS_MIN)
         return "(not shown: it repeats the payload)" if repeats else answer.strip()
 
@@ -30,7 +34,7 @@ class RuntimeCommand(Value):
 class NeedsReload(Exception):
     """A change that only a reload can apply.
 
-    ``load_balancer_id``: the load balancer that requires it; empty: it is not a single one's.
+    ``load_balancer_id``: the load balancer that requires the reload; empty: no single one.
     """
 
     def __init__(self, reason: str, load_balancer_id: str = "") -> None:
@@ -39,7 +43,10 @@ class NeedsReload(Exception):
 
 
 class Finding(Value):
-    """One deviation. ``text``: for operators, without the values that were set. ``command``: undoes it."""
+    """One deviation of the running HAProxy from its configuration.
+
+    ``text``: for operators, without the values that were set. ``command``: undoes the deviation.
+    """
 
     load_balancer_id: str
     text: str

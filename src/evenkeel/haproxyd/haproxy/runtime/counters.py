@@ -33,8 +33,9 @@ FOLLOW_SECONDS_MIN, FOLLOW_SECONDS_MAX = 0.05, 5.0
 
 HAProxy itself adds the transfer of open connections every 5 s (``option contstats``)."""
 FRONTENDS_KEPT_MAX = 10_000
-"""Totals of removed frontends are kept up to this number, because a frontend that is disabled and enabled again keeps
-its totals."""
+"""Maximum number of removed frontends whose totals are kept, because a frontend that is enabled again continues its
+totals.
+"""
 FILE = "counters.json"
 _NOTHING = FrontendCounts(listening=False)
 
@@ -46,11 +47,11 @@ class Saved(Value):
 
     base: dict[str, FrontendCounts] = {}
     workers: dict[str, dict[str, FrontendCounts]] = {}
-    """Counters by worker key, ``pid-start``."""
+    """Counters by worker, whose key is ``pid-start time``."""
 
 
 def sum_of_counts(one: FrontendCounts, other: FrontendCounts) -> FrontendCounts:
-    """The sum of two sets of counters."""
+    """Add two sets of counters."""
     return FrontendCounts(
         bytes_in=one.bytes_in + other.bytes_in,
         bytes_out=one.bytes_out + other.bytes_out,
@@ -62,7 +63,7 @@ def sum_of_counts(one: FrontendCounts, other: FrontendCounts) -> FrontendCounts:
 
 
 def started_over(before: Counts, now: Counts) -> bool:
-    """Whether a counter decreased, because the counters were cleared or the process is another one."""
+    """Whether a counter decreased, because the counters were cleared or another process counts."""
     return any(
         now[name].connections < was.connections or now[name].bytes_in < was.bytes_in
         for name, was in before.items()
@@ -71,7 +72,7 @@ def started_over(before: Counts, now: Counts) -> bool:
 
 
 class CounterTotals:
-    """The arithmetic of the totals, without I/O."""
+    """Computes the totals, without I/O."""
 
     def __init__(self, saved: Saved | None = None) -> None:
         self.base = dict(saved.base) if saved else {}
@@ -86,25 +87,25 @@ class CounterTotals:
         self.workers[worker] = {**self.workers.get(worker, {}), **counts}
 
     def add_to_base(self, worker: str) -> None:
-        """The worker will not be queried again: add its counts to the base."""
+        """Add the counts of a worker that will not be queried again to the base."""
         for name, counts in self.workers.pop(worker, {}).items():
             ended = msgspec.structs.replace(counts, active=0, listening=False)
             self.base[name] = sum_of_counts(self.base.get(name, _NOTHING), ended)
 
     def total_of(self, name: str) -> FrontendCounts:
-        """The total since the frontend was created."""
+        """Return the total since the frontend was created."""
         total = self.base.get(name, _NOTHING)
         for counts in self.workers.values():
             total = sum_of_counts(total, counts.get(name, _NOTHING))
         return total
 
     def forget_beyond(self, kept: Collection[str], limit: int) -> None:
-        """Drop frontends that are not ``kept`` if there are more than ``limit``."""
+        """Drop the totals of frontends that are not in ``kept`` if there are more than ``limit``."""
         if len(self.base) > limit:
             self.base = {name: counts for name, counts in self.base.items() if name in kept}
 
     def state_to_save(self) -> Saved:
-        """The state to be written to disk."""
+        """Return the state to be written to disk."""
         return Saved(base=dict(self.base), workers={worker: dict(counts) for worker, counts in self.workers.items()})
 
 
@@ -118,15 +119,15 @@ class PartitionCounters:
         self._saved_at_seconds = monotonic()
         self._totals = CounterTotals(_read(self._file, name))
         self._saved = b""
-        """Content of the last write; equal content is not written again."""
+        """Bytes of the last write; equal content is not written again."""
         self._lock = asyncio.Lock()
         self._followed: dict[str, asyncio.Task[None]] = {}
-        """Tasks that keep old workers from ending before they are counted, by worker key."""
+        """Tasks, by worker key, that keep old workers from ending before they are counted."""
 
     @contextlib.asynccontextmanager
     async def carry_over(self, cli: WorkerCli, worker_socket: Path) -> AsyncIterator[None]:
-        """Context around a reload: reads the current worker's counts before it is replaced, and follows them
-        afterwards.
+        """Read the current worker's counts before a reload replaces it, and follow them afterwards; a context around
+        the reload.
         """
         with contextlib.ExitStack() as kept:
             # before the reload: afterwards the new worker listens on this socket
@@ -182,7 +183,7 @@ class PartitionCounters:
             held.close()
 
     async def _is_active(self, held: HeldWorker, worker: str) -> bool:
-        """Record the worker's counts, and return whether it has connections. Raises :class:`HaproxyDown`."""
+        """Record the worker's counts, and return whether it still has connections. Raises :class:`HaproxyDown`."""
         async with self._lock:  # answers are recorded in the order in which they were given
             counts = frontend_counts(await held.command(FRONTENDS))
             self._totals.record_counts(worker, counts)
@@ -191,8 +192,10 @@ class PartitionCounters:
     async def collect(
         self, cli: WorkerCli, pid: int, kept: Collection[str], *others: str
     ) -> tuple[Mapping[str, FrontendCounts], tuple[str, ...]]:
-        """Current totals of the frontends ``kept``, and the worker's answers to other commands, sent with the one for
-        them. Raises :class:`HaproxyDown` if the worker does not answer."""
+        """Return the current totals of the frontends ``kept``, and the worker's answers to the commands ``others``.
+
+        All commands are sent at once. Raises :class:`HaproxyDown` if the worker does not answer.
+        """
         async with self._lock:
             current = worker_key(pid)
             counts, *answers = await cli.query(pid, FRONTENDS, *others)
@@ -224,7 +227,7 @@ class PartitionCounters:
         await self._save()
 
     async def _record(self, cli: WorkerCli, pid: int) -> None:
-        """Read and record the counts of any worker. Raises :class:`HaproxyDown`."""
+        """Read and record the counts of the worker ``pid``, current or old. Raises :class:`HaproxyDown`."""
         worker = worker_key(pid)  # cannot be determined any more once the process has ended
         self._totals.record_counts(worker, frontend_counts(await cli.of_worker(pid, FRONTENDS)))
 
@@ -251,7 +254,7 @@ class PartitionCounters:
 
 
 def worker_key(pid: int) -> str:
-    """A pid with the start time of its process, because the kernel reuses pids."""
+    """Return pid and start time of a process as one key, because the kernel reuses pids."""
     return f"{pid}-{start_ticks(pid) or 'gone'}"
 
 

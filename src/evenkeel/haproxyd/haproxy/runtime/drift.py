@@ -26,7 +26,10 @@ from evenkeel.haproxyd.haproxy.runtime.worker_state import (
 
 
 class ServerDrift(Value):
-    """``to_delete``: surplus servers; they are out of service once the findings' commands have been executed."""
+    """Result of comparing servers: findings with repairs.
+
+    ``to_delete``: surplus servers, which are out of service once the findings' commands have been executed.
+    """
 
     findings: tuple[Finding, ...] = ()
     to_delete: ServersToDelete = frozenset()
@@ -35,7 +38,7 @@ class ServerDrift(Value):
 def server_drift(
     config: HaproxyConfig, seen: Mapping[ServerKey, ServerState], *, pinged: Container[ServerKey] = frozenset()
 ) -> ServerDrift:
-    """Differences between the configured servers and the states that HAProxy reports.
+    """Compare the configured servers with the states that HAProxy reports.
 
     ``pinged``: servers whose health the daemon still has to set, whether or not their backend is pinged from now on.
     Raises :class:`NeedsReload` if a server is missing.
@@ -70,7 +73,7 @@ def server_drift(
 def _server_repairs(
     backend: wire.Backend, server: wire.BackendServer, found: ServerState, *, is_judged: bool
 ) -> Iterator[tuple[str, RuntimeCommand]]:
-    """Each changed attribute of a server, with the command that restores it.
+    """Yield each attribute of a server that others changed, with the command that restores it.
 
     ``is_judged``: a health check or ping may raise the server if it is down.
     """
@@ -112,7 +115,10 @@ def _added_server(load_balancer_id: str, backend: str, name: str) -> Finding:
 
 
 def frontend_drift(config: HaproxyConfig, text: str) -> tuple[Finding, ...]:
-    """Disabled frontends and changed limits, from :data:`FRONTENDS`. Raises as :func:`server_drift`."""
+    """Find disabled frontends and changed limits in HAProxy's answer to :data:`FRONTENDS`.
+
+    Raises :class:`NeedsReload` if a frontend is missing.
+    """
     seen = frontend_rows(text)
     findings: list[Finding] = []
     for one in config.load_balancers.values():
@@ -140,7 +146,10 @@ def _frontend_findings(load_balancer_id: str, frontend: wire.Frontend, row: Mapp
 
 
 def acl_drift(one: wire.LoadBalancerConfig, name: str, text: str) -> tuple[Finding, ...]:
-    """The drift of one ACL, from ``show acl``. Raises as :func:`server_drift`."""
+    """Find the drift of one ACL in HAProxy's answer to ``show acl``.
+
+    ``name``: the ACL's file. Raises :class:`NeedsReload` where only a reload helps.
+    """
     content = next(file.content for file in one.files if file.name == name)
     try:
         commands = tuple(acl_changes(name, parse_acl(text), entries(content)))
@@ -151,5 +160,5 @@ def acl_drift(one: wire.LoadBalancerConfig, name: str, text: str) -> tuple[Findi
 
 
 def parse_acl(text: str) -> tuple[str, ...]:
-    """Patterns from ``show acl``: each line is a memory address, then the pattern."""
+    """Return the patterns in the answer to ``show acl``: each line is a memory address, then the pattern."""
     return tuple(line.split(None, 1)[1] for line in text.splitlines() if line.startswith("0x") and " " in line)

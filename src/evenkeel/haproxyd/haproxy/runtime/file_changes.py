@@ -23,9 +23,9 @@ from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeComman
 from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
 
 ACL_CHANGES_MAX = 500
-"""Changed entries of a list up to which runtime commands are faster than a reload."""
+"""Maximum number of changed entries of a list for which runtime commands are faster than a reload."""
 PAYLOAD_BYTES_MAX = 15_000
-"""One command with its payload has to fit into HAProxy's buffer of 16 KiB."""
+"""Maximum size of a command's payload: command and payload must fit into HAProxy's buffer of 16 KiB."""
 _SSL_FILES = {"certificate": "cert", "ca": "ca-file", "crl": "crl-file"}
 
 Files = Mapping[str, wire.File]
@@ -34,7 +34,7 @@ Files = Mapping[str, wire.File]
 def file_changes(
     before: wire.LoadBalancerConfig, after: wire.LoadBalancerConfig, binary: Binary
 ) -> Iterator[RuntimeCommand]:
-    """The commands for one load balancer's files. Raises :class:`NeedsReload`."""
+    """Yield the commands that change one load balancer's files. Raises :class:`NeedsReload`."""
     old = {file.name: file for file in before.files}
     new = {file.name: file for file in after.files}
     changed = {name: file for name, file in new.items() if name in old and old[name] != file}
@@ -56,8 +56,7 @@ def file_changes(
 
 
 def _refuse_other_order(changed: Files, new: Files) -> None:
-    """Raises :class:`NeedsReload` if replacing a certificate would change which certificate HAProxy presents for a
-    name.
+    """Raise :class:`NeedsReload` if replacing a certificate would change which certificate HAProxy presents for a name.
 
     HAProxy presents the certificate that was loaded first; a renewed one is loaded after the certificates that follow
     it in the list.
@@ -72,7 +71,7 @@ def _refuse_other_order(changed: Files, new: Files) -> None:
 
 
 def _certificates_that_come(old: Files, new: Files, listed: Iterable["_ListChange"]) -> Iterator[RuntimeCommand]:
-    """Commands that add certificates with their content.
+    """Yield commands that add certificates with their content.
 
     They come before the changes of lists: HAProxy refuses a certificate without content in a list.
     """
@@ -89,7 +88,7 @@ def _certificates_that_come(old: Files, new: Files, listed: Iterable["_ListChang
 def _files_that_go(
     old: Files, new: Files, listed: Iterable["_ListChange"], staying: Collection[str]
 ) -> Iterator[RuntimeCommand]:
-    """Commands that remove certificates. Files of other kinds remain in the process until the next reload.
+    """Yield commands that remove certificates. Files of other kinds remain in the process until the next reload.
 
     ``staying``: names that the new configuration refers to.
     """
@@ -109,7 +108,9 @@ def _changed(old: wire.File, new: wire.File) -> Iterable[RuntimeCommand]:
 
 
 def ssl_changes(file: wire.File) -> Iterator[RuntimeCommand]:
-    """Commands that replace the content of a certificate, CA file or revocation list. Raises :class:`NeedsReload`."""
+    """Yield commands that replace the content of a certificate, CA file or revocation list. Raises
+    :class:`NeedsReload`.
+    """
     # An empty line would end the payload (runtime API), so empty lines are left out.
     lines = [line.rstrip() for line in file.content.splitlines() if line.strip()]
     text = "".join(f"{line}\n" for line in lines)
@@ -129,7 +130,10 @@ def entries(content: str) -> tuple[str, ...]:
 
 
 def acl_changes(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[RuntimeCommand]:
-    """Additions first, so that an address that is in both is never refused. Raises :class:`NeedsReload`."""
+    """Yield commands that change an ACL, additions first, so that an address in both versions is never refused.
+
+    Raises :class:`NeedsReload`.
+    """
     added = [entry for entry in dict.fromkeys(new) if entry not in old]
     removed = [entry for entry in dict.fromkeys(old) if entry not in new]
     if len(added) + len(removed) > ACL_CHANGES_MAX or not all(map(WORD.fullmatch, (*added, *removed))):
@@ -141,8 +145,11 @@ def acl_changes(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterat
 
 
 class _ListChange:
-    """A change of a listener's ``crt-list``, whose first certificate is the default. Raises :class:`NeedsReload` unless
-    certificates are only appended or removed: otherwise the order in the process would differ from the list's."""
+    """A change of a listener's ``crt-list``, whose first certificate is the default.
+
+    Raises :class:`NeedsReload` unless certificates are only appended or removed: otherwise the order in the process
+    would differ from the list's.
+    """
 
     def __init__(self, old: wire.File, new: wire.File) -> None:
         self._name = new.name
@@ -159,7 +166,7 @@ class _ListChange:
             raise NeedsReload(f"file {new.name}")
 
     def commands(self) -> Iterator[RuntimeCommand]:
-        """Additions first, so that each name always has a certificate."""
+        """Yield the commands, additions first, so that each name always has a certificate."""
         for line in self._added:
             yield RuntimeCommand(text=f"add ssl crt-list {self._name}", payload=f"{line}\n", expects="Success!")
         for line in self._removed:
@@ -168,5 +175,5 @@ class _ListChange:
 
 
 def certificate_of(line: str) -> str:
-    """The name of the certificate file in a line of a ``crt_list``."""
+    """Return the name of the certificate file in a line of a ``crt_list``."""
     return line.split()[0]

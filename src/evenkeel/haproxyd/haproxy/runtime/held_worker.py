@@ -12,14 +12,14 @@ from pathlib import Path
 from evenkeel.haproxyd.errors import HaproxyDown
 
 _PROMPT = b"\n> "
-"""Ends each answer in interactive mode (HAProxy management guide, 9.3, ``prompt``)."""
+"""Prompt that ends each answer in interactive mode (HAProxy management guide, 9.3, ``prompt``)."""
 TIMEOUT_SECONDS = 5.0
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 
 
 class HeldWorker:
     """Connection that keeps a worker from ending. Created by :meth:`open`; close it soon after the worker's last
-    connection.
+    connection has ended.
     """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -64,7 +64,7 @@ class HeldWorker:
 
 
 def worker_pid(info: str) -> int:
-    """The pid in ``show info``. Raises :class:`HaproxyDown` if there is none."""
+    """Return the pid in the answer to ``show info``. Raises :class:`HaproxyDown` if there is none."""
     for line in info.splitlines():
         key, _, value = line.partition(": ")
         if key == "Pid" and value.strip().isdecimal():

@@ -17,7 +17,7 @@ from evenkeel.haproxyd.haproxy.runtime.held_worker import TIMEOUT_SECONDS, HeldW
 
 
 class KeptConnections:
-    """Number of connections that this process keeps, of at most a quarter of its limit of open files."""
+    """Counts the connections that this process keeps: at most a quarter of its limit of open files."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -31,7 +31,7 @@ class KeptConnections:
         return True
 
     def give_back(self) -> None:
-        """Give one connection to HAProxy's runtime API back to the limit."""
+        """Count one connection less."""
         self._count -= 1
 
 
@@ -39,7 +39,7 @@ KEPT = KeptConnections()
 
 
 class KeptConnection:
-    """Connection to one worker at a time, opened when it is needed."""
+    """Connection to the current worker's runtime API, opened when it is needed and kept for the next query."""
 
     def __init__(self, worker_socket: Path, kept: KeptConnections = KEPT) -> None:
         self._worker_socket = worker_socket
@@ -49,9 +49,10 @@ class KeptConnection:
         self._lock = asyncio.Lock()
 
     async def query(self, pid: int, *texts: str) -> tuple[str, ...] | None:
-        """The answers of the worker with this pid to commands that change nothing; None if it cannot be asked here.
+        """Send commands that change nothing to the worker with this pid, and return the answers.
 
-        Raises :class:`HaproxyDown` if it does not answer in time.
+        None if the socket leads to another worker, or no connection can be had. Raises :class:`HaproxyDown` if the
+        worker does not answer in time.
         """
         async with self._lock:  # answers come in the order of the commands
             if self._pid != pid:
@@ -86,7 +87,9 @@ class KeptConnection:
         return True
 
     async def _ask(self, texts: Sequence[str]) -> tuple[str, ...] | None:
-        """The answers; None, with the connection closed, if the connection failed. Raises :class:`HaproxyDown`."""
+        """Return the answers to the commands; None, with the connection closed, if the connection failed. Raises
+        :class:`HaproxyDown`.
+        """
         worker = self._worker
         if worker is None:
             return None
@@ -103,6 +106,8 @@ class KeptConnection:
 
 
 def _raise_if_silent(error: HaproxyDown) -> None:
-    """Raise :class:`HaproxyDown` if the worker is connected but silent: the master would wait for it as long again."""
+    """Raise :class:`HaproxyDown` if the worker is connected but silent: through the master the wait would be as long
+    again.
+    """
     if isinstance(error.__cause__, TimeoutError):
         raise HaproxyDown(f"HAProxy did not answer in {TIMEOUT_SECONDS:g} s") from error

@@ -1,4 +1,4 @@
-"""HAProxy's runtime API, through the master's socket: the worker's own socket may be answered by an old worker.
+"""HAProxy's runtime API through the master's socket, because an old worker may answer at the worker's own socket.
 
 Each command uses a connection of its own, because a persistent one would stay with a worker that has been replaced;
 only repeated queries have one (:mod:`.kept_connection`), which is closed before a reload. An answer ends when the
@@ -18,7 +18,7 @@ from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.runtime.kept_connection import KeptConnection
 
 COMMAND_CHARS_MAX = 8000
-"""HAProxy's own buffer is 16 KiB."""
+"""Maximum length of a request; HAProxy's own buffer is 16 KiB."""
 WORD = re.compile(r"[A-Za-z0-9_.:/@%+,=\[\]*-]+")
 """The characters allowed in a command's word; none is special to the runtime API."""
 _COMMAND = re.compile(rf"{WORD.pattern}(?: {WORD.pattern})*")
@@ -55,12 +55,16 @@ class MasterCli:
         self._under_way = 0
 
     async def command(self, text: str, payload: str = "") -> str:
-        """The current worker's answer. Raises :class:`HaproxyDown`; :class:`ValueError` for a command with characters
-        that are not allowed."""
+        """Send one command to the current worker and return the answer.
+
+        Raises :class:`HaproxyDown`; :class:`ValueError` for a command with characters that are not allowed.
+        """
         return await self._send_when_open(f"@1 {text}", payload)
 
     async def commands(self, texts: Iterable[str]) -> str:
-        """The current worker's answers to a sequence of commands. Raises as :meth:`command`."""
+        """Send commands to the current worker, one after the other, and return the answers as one text. Raises as
+        :meth:`command`.
+        """
         answers: list[str] = []
         for request in requests_of(texts):
             # The master is free between two requests, so that a reload need not wait for all of them.
@@ -73,8 +77,10 @@ class MasterCli:
         return await self._send_when_open(f"@!{pid:d} {text}", "")
 
     async def query(self, pid: int, *texts: str) -> tuple[str, ...]:
-        """Send commands that change nothing to the worker with this pid, over a connection that is kept for the next
-        query. Raises as :meth:`command`."""
+        """Send commands that change nothing to the worker with this pid, over a connection kept for the next query.
+
+        Raises as :meth:`command`.
+        """
         for text in texts:
             _check_query(text)
         async with self._when_open():
@@ -94,7 +100,9 @@ class MasterCli:
 
     @contextlib.asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
-        """Context in which :meth:`command`, :meth:`of_worker` and :meth:`query` of other callers wait."""
+        """Have :meth:`command`, :meth:`of_worker` and :meth:`query` of other callers wait; a context around a
+        reload.
+        """
         self._open.clear()
         try:
             with contextlib.suppress(TimeoutError):  # such a command has timed out anyway
@@ -111,7 +119,7 @@ class MasterCli:
 
     @contextlib.asynccontextmanager
     async def _when_open(self) -> AsyncIterator[None]:
-        """Context that waits while another caller has the master :meth:`exclusive`. Raises :class:`HaproxyDown`."""
+        """Wait, as a context, while another caller has the master :meth:`exclusive`. Raises :class:`HaproxyDown`."""
         if not self._open.is_set():  # else no timer is needed
             try:
                 async with asyncio.timeout(self._timeout_seconds):
@@ -165,13 +173,14 @@ class MasterCli:
 
 @functools.lru_cache(maxsize=64)
 def _check_query(text: str) -> None:
-    """Raise :class:`ValueError` for what is not one command. Queries are few, and always the same."""
+    """Raise :class:`ValueError` if the text is not exactly one command."""
     request_of(text)
 
 
 def request_of(text: str, payload: str = "") -> bytes:
-    """A command in the form in which it is sent. Raises :class:`ValueError`, with no secret in the text, for anything
-    that could be parsed as two commands."""
+    """Encode a command for sending. Raises :class:`ValueError`, with no secret in the text, for anything that could be
+    parsed as two commands.
+    """
     words = text[1:] if text.startswith("@!") else text
     if len(text) > COMMAND_CHARS_MAX or not _COMMAND.fullmatch(words.lstrip("!")):
         raise ValueError("not a command: a character that has a meaning of its own, or too long")
@@ -181,8 +190,10 @@ def request_of(text: str, payload: str = "") -> bytes:
 
 
 def requests_of(texts: Iterable[str]) -> Iterator[bytes]:
-    """Many commands without payload, for the current worker, packed into as few requests as possible. Raises as
-    :func:`request_of`."""
+    """Encode many commands without payload for the current worker, packed into as few requests as possible.
+
+    Raises as :func:`request_of`.
+    """
     some: list[bytes] = []
     size = 0
     for command in (request_of(f"@1 {text}").rstrip(b"\n") for text in texts):

@@ -1,4 +1,4 @@
-"""The difference between the running and the wanted configuration: nothing, runtime commands, or a new worker. Pure.
+"""Decides how a running configuration becomes the wanted one: nothing, runtime commands, or a new worker. Pure.
 
 Commands are used only where they leave the process in the same state as a reload of the new file would, and only with
 words without special meaning to the runtime API. All other changes require a reload, which is always correct.
@@ -22,13 +22,16 @@ from evenkeel.haproxyd.haproxy.runtime.state_file import is_judged
 COMMANDS_MAX = 2000
 
 ServersToDelete = frozenset[tuple[str, str]]
-"""Backend and name of servers that remain in the process, in maintenance, until they can be deleted."""
+"""Pairs (backend, server) of servers that remain in the process, in maintenance, until they can be deleted."""
 
 _Named = TypeVar("_Named", wire.Frontend, wire.Backend)
 
 
 class RuntimePlan(Value):
-    """``reason``: why a reload is needed, for the log; empty if commands (or nothing) suffice."""
+    """Runtime commands that make the change, or the reason for a reload.
+
+    ``reason``: why a reload is needed, for the log; empty if commands (or nothing) suffice.
+    """
 
     reason: str = ""
     commands: tuple[RuntimeCommand, ...] = ()
@@ -43,9 +46,10 @@ def plan(
     *,
     connections_end: bool = False,
 ) -> RuntimePlan:
-    """The plan that takes a process from the configuration ``now`` to ``wanted``.
+    """Plan how a process with the configuration ``now`` gets to ``wanted``.
 
-    ``connections_end``: connections of removed listeners are to end some time later, as only old workers end them.
+    ``connections_end``: connections of removed listeners should be ended some time later, which only old workers can
+    do, so a reload is planned.
     """
     try:
         if (now.peer, now.peers) != (wanted.peer, wanted.peers):
@@ -75,7 +79,7 @@ def plan(
 
 
 class _Step:
-    """The change of one load balancer from one state to another."""
+    """Change of one load balancer from one state to another."""
 
     def __init__(
         self,
@@ -92,7 +96,9 @@ class _Step:
         self._gone = gone
 
     def commands(self) -> Iterator[RuntimeCommand]:
-        """Runtime commands in order: files first, because listeners may use them. Raises :class:`NeedsReload`."""
+        """Yield the runtime commands in order: files first, because listeners may use them. Raises
+        :class:`NeedsReload`.
+        """
         yield from file_changes(self._before, self._after, self._binary)
         yield from self._removals()
         for old, new in _pairs("frontends", self._before.frontends, self._after.frontends):
@@ -101,7 +107,7 @@ class _Step:
             yield from self._backend(old_backend, new_backend)
 
     def _removals(self) -> Iterator[RuntimeCommand]:
-        """Commands that end removed frontends and backends, which remain in the process until the next reload.
+        """Yield commands that end removed frontends and backends, which remain in the process until the next reload.
 
         A closed frontend has released its addresses. As in an old worker, its connections go on, over HTTP until their
         next response, and servers are not checked any more.
@@ -126,8 +132,10 @@ class _Step:
         yield from self._servers(old, new)
 
     def _without_checks(self, old: wire.Backend, new: wire.Backend) -> Iterator[RuntimeCommand]:
-        """Commands for a backend whose health checks are removed. Raises :class:`NeedsReload` for any other change of
-        its lines."""
+        """Yield commands for a backend whose health checks are removed.
+
+        Raises :class:`NeedsReload` for any other change of the backend's lines.
+        """
         left = unchecked_backend(old)
         if left is None or (left.lines, left.dynamic) != (new.lines, new.dynamic):
             raise NeedsReload(f"backend {new.name}")
@@ -173,7 +181,7 @@ class _Step:
             yield RuntimeCommand(text=f"enable server {name}")
 
     def _implied_words(self, server: wire.BackendServer) -> tuple[str, ...]:
-        """Arguments that a server in the file has by the file's defaults or its other arguments.
+        """Return the arguments that a server in the file has implicitly, by the file's defaults or its other arguments.
 
         A server added at runtime has them only if they are given. Raises :class:`NeedsReload`.
         """
@@ -212,7 +220,7 @@ def _server(backend: str, old: wire.BackendServer, new: wire.BackendServer) -> I
 
 
 def enable_checks(backend: str, server: wire.BackendServer) -> Iterator[RuntimeCommand]:
-    """Commands that enable the health checks of a server, if it has any, before it is put into service.
+    """Yield commands that enable the health checks of a server, if it has any, before it is put into service.
 
     HAProxy then runs them also while a server added at runtime is in maintenance, unlike the checks of a server in the
     file; so they stay disabled until then.
@@ -227,22 +235,22 @@ def is_checked(server: wire.BackendServer) -> bool:
 
 
 def disable_checks(backend: str, server: wire.BackendServer) -> RuntimeCommand:
-    """Command that ends the health checks of a server; its state remains as it is."""
+    """Return the command that ends the health checks of a server; the server's state remains as it is."""
     return RuntimeCommand(text=f"disable health {backend}/{server.name}")
 
 
 def set_weight(backend: str, server: wire.BackendServer) -> RuntimeCommand:
-    """Command that sets a server's weight."""
+    """Return the command that sets a server's weight."""
     return RuntimeCommand(text=f"set server {backend}/{server.name} weight {server.weight}")
 
 
 def set_state(backend: str, server: wire.BackendServer) -> RuntimeCommand:
-    """Put a server into service or into maintenance."""
+    """Return the command that puts a server into service or into maintenance, as configured."""
     return RuntimeCommand(text=f"set server {backend}/{server.name} state {'ready' if server.admin_up else 'maint'}")
 
 
 def set_up(backend: str, server: wire.BackendServer) -> RuntimeCommand:
-    """End the state down of a server that nothing checks."""
+    """Return the command that sets a server up which nothing checks any more."""
     return RuntimeCommand(text=f"set server {backend}/{server.name} health up")
 
 
@@ -252,8 +260,10 @@ def _gone(before: tuple[_Named, ...], after: tuple[_Named, ...]) -> Iterator[_Na
 
 
 def _pairs(what: str, before: tuple[_Named, ...], after: tuple[_Named, ...]) -> Iterable[tuple[_Named, _Named]]:
-    """The items that changed, before and after, without removed ones. Raises :class:`NeedsReload` if there are new
-    ones, or their order differs."""
+    """Return the items that changed, before and after, without removed items.
+
+    Raises :class:`NeedsReload` if there are new items, or the order differs.
+    """
     names = {one.name for one in after}
     before = tuple(one for one in before if one.name in names)
     if [one.name for one in before] != [one.name for one in after]:

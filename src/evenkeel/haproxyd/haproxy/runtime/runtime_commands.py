@@ -18,7 +18,7 @@ log = structlog.get_logger(__name__)
 
 
 class RuntimeCommands:
-    """Runtime commands to one partition's HAProxy."""
+    """Sends runtime commands to one partition's HAProxy."""
 
     def __init__(self, partition: str, cli: MasterCli) -> None:
         self._cli = cli
@@ -50,15 +50,17 @@ class RuntimeCommands:
     async def repair_servers_and_frontends(
         self, running: HaproxyConfig, worker_pid: int
     ) -> tuple[tuple[Finding, ...], ServersToDelete]:
-        """Restore servers and frontends that were changed manually, as :meth:`repair_servers`, after one query to the
-        current worker."""
+        """Restore servers and frontends that were changed manually, after one query to the current worker.
+
+        Returns and raises as :meth:`repair_servers`.
+        """
         servers, frontends = await self._cli.query(worker_pid, SERVERS_STATE, FRONTENDS)
         drift = server_drift(running, server_states(servers))
         repaired = await self._repair(drift.findings)
         return (*repaired, *await self._repair(frontend_drift(running, frontends))), drift.to_delete
 
     async def repair_acls(self, running: HaproxyConfig) -> tuple[Finding, ...]:
-        """Restore lists that were changed manually, and return the repairs."""
+        """Restore ACLs that were changed manually, and return the repairs."""
         repaired: list[Finding] = []
         for one in running.load_balancers.values():
             for name in files_of(HaproxyConfig(load_balancers={one.id: one}), "acl"):

@@ -23,14 +23,14 @@ _FILE, _FINGERPRINT, _LIST = "Filename: ", "SHA1 FingerPrint: ", "# "
 
 
 class SeenCertificates(Value):
-    """The certificates that a worker has loaded, by file name. ``listed``: names of certificates."""
+    """Certificates that a worker has loaded, by file name. ``listed``: names of the certificates in each list."""
 
     fingerprints: dict[str, list[str]]
     listed: dict[str, list[str]]
 
 
 def drift_commands(config: HaproxyConfig) -> tuple[str, ...]:
-    """The commands whose answers :func:`ssl_drift` evaluates."""
+    """Return the commands whose answers :func:`ssl_drift` evaluates."""
     files = (file for one in config.load_balancers.values() for file in one.files)
     return tuple(f"show ssl {_SHOWN_BY[file.kind]} {file.name}" for file in files if file.kind in _SHOWN_BY)
 
@@ -56,7 +56,7 @@ def parse(text: str) -> SeenCertificates:
 
 
 def ssl_drift(config: HaproxyConfig, text: str) -> tuple[Finding, ...]:
-    """Differences between the configured certificates and HAProxy's answers ``text``.
+    """Find differences between the configured certificates and HAProxy's answers ``text``.
 
     Raises :class:`NeedsReload` if a file is missing, or if a list differs.
     """
@@ -65,7 +65,9 @@ def ssl_drift(config: HaproxyConfig, text: str) -> tuple[Finding, ...]:
 
 
 def fingerprints(content: str) -> list[str]:
-    """Fingerprints of all certificates in a PEM file, in HAProxy's notation; none if they cannot be parsed."""
+    """Return the fingerprints of all certificates in a PEM file, in HAProxy's notation; empty if they cannot be
+    parsed.
+    """
     try:
         found = [ssl.PEM_cert_to_DER_cert(text) for text in _PEM.findall(content)]
     except ValueError:

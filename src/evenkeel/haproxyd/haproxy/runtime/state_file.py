@@ -35,15 +35,15 @@ COLUMNS = (
     "srv_iweight", "srv_time_since_last_change", "srv_check_status", "srv_check_result", "srv_check_health",
     "srv_check_state", "srv_agent_state", "bk_f_forced_id", "srv_f_forced_id", "srv_fqdn", "srv_port", "srvrecord",
 )  # fmt: skip
-"""The columns that are written; HAProxy accepts 20 or more."""
+"""Columns that are written; HAProxy accepts 20 or more."""
 DOWN, UP = "0", "2"
 """Values of the column srv_op_state."""
 _IN_SERVICE = "0"
-"""Value of the column srv_admin_state."""
+"""Value of the column srv_admin_state for a server in service."""
 
 
 def kept_states(config: HaproxyConfig, shown: str) -> str:
-    """Content of the state file for a new worker with this configuration.
+    """Return the content of the state file for a new worker with this configuration.
 
     ``shown``: the replaced worker's answer to ``show servers state``; if it lists a server twice, the first line
     counts, as it does for HAProxy.
@@ -65,7 +65,7 @@ def _is_outdated(row: Mapping[str, str]) -> bool:
 
 
 def is_judged(backend: wire.Backend, server: wire.BackendServer) -> bool:
-    """Whether a check, a tracked server or a ping can raise the server when it is down: else it would stay down for
+    """Whether a check, a tracked server or a ping can raise the server when it is down; else it would stay down for
     ever.
     """
     arguments = arguments_of(server)

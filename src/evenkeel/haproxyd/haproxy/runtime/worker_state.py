@@ -20,8 +20,11 @@ FORCED_MAINTENANCE = 0x01
 FORCED_DRAIN = 0x08
 """Bits of srv_admin_state that the runtime API or ``disabled`` sets; HAProxy sets the others itself."""
 MAINTENANCE = FORCED_MAINTENANCE | 0x02 | 0x20 | 0x40
-"""Bits of srv_admin_state: forced, inherited, by name resolution, by host name. The bit 0x04, of a server that is
-``disabled`` in the configuration, is not among them: it stays after ``set server … state ready``."""
+"""Bits of srv_admin_state for maintenance: forced, inherited, by name resolution, by host name.
+
+The bit 0x04, of a server that is ``disabled`` in the configuration, is not among them: it stays after ``set server …
+state ready``.
+"""
 CHECK_CONFIGURED, CHECK_ENABLED = 0x02, 0x04
 """Bits of the column srv_check_state."""
 
@@ -30,8 +33,11 @@ ServerKey = tuple[str, str]
 
 
 class ServerState(Value):
-    """One server as the worker reports it. ``admin``: bits of srv_admin_state. ``check_address``, ``check_port``: the
-    target of its checks, as in :mod:`~evenkeel.haproxyd.haproxy.config.server_arguments`."""
+    """One server as the worker reports it. ``admin``: bits of srv_admin_state.
+
+    ``check_address``, ``check_port``: target of the server's checks, as in
+    :mod:`~evenkeel.haproxyd.haproxy.config.server_arguments`.
+    """
 
     up: bool
     checked: bool
@@ -81,7 +87,7 @@ def server_states(text: str) -> dict[ServerKey, ServerState]:
 
 @functools.lru_cache(maxsize=8192)
 def canonical_notation(address: str) -> str:
-    """An address in the one notation in which equal addresses are equal; any other text as it is."""
+    """Return an IP address in its one canonical notation; any other text unchanged."""
     try:
         return str(ipaddress.ip_address(address))
     except ValueError:
@@ -89,7 +95,7 @@ def canonical_notation(address: str) -> str:
 
 
 def server_connections(text: str) -> dict[ServerKey, int]:
-    """Connections in use, from :data:`SERVERS_CONNECTIONS`."""
+    """Return ``{server: connections in use}``, from the answer to :data:`SERVERS_CONNECTIONS`."""
     found = {}
     for row in table_rows(text):
         backend, _, server = row["bkname/svname"].partition("/")
@@ -98,7 +104,7 @@ def server_connections(text: str) -> dict[ServerKey, int]:
 
 
 def frontend_rows(text: str) -> dict[str, Mapping[str, str]]:
-    """Columns by name of each frontend, from ``show stat``; other rows are ignored."""
+    """Return ``{frontend: columns by name}`` from ``show stat``; other rows are ignored."""
     # The line with the names of the columns begins with `# `.
     columns, *rows = csv.reader(text.lstrip("# \n").splitlines() or [""])
     if columns[:2] != ["pxname", "svname"]:
@@ -107,7 +113,7 @@ def frontend_rows(text: str) -> dict[str, Mapping[str, str]]:
 
 
 def frontend_counts(text: str) -> dict[str, FrontendCounts]:
-    """Counters by frontend, from ``show stat``."""
+    """Return ``{frontend: counters}`` from ``show stat``."""
     return {
         name: FrontendCounts(
             bytes_in=_count(row, "bin"),
@@ -122,7 +128,7 @@ def frontend_counts(text: str) -> dict[str, FrontendCounts]:
 
 
 def table_rows(text: str) -> Iterator[Mapping[str, str]]:
-    """Rows of a table as mappings from column names, which the line that starts with ``#`` gives.
+    """Yield the rows of a table as ``{column name: value}``; the line that starts with ``#`` gives the names.
 
     Other lines, and rows with too few columns, are ignored.
     """
