@@ -148,7 +148,7 @@ class DeviceGroup(ABC, Generic[D, R]):
 
     async def check(self) -> tuple[DeviceState, ...]:
         """Read the current state of each device."""
-        return tuple(await asyncio.gather(*map(_checked, self._devices)))
+        return tuple(await asyncio.gather(*map(_state_with_name, self._devices)))
 
     async def silent(self) -> Mapping[str, str]:
         """Return ``{host: reason}`` of the devices that do not answer now."""
@@ -245,7 +245,7 @@ async def on_all(
     return done, lost
 
 
-async def _checked(device: GroupDevice[Any]) -> DeviceState:
+async def _state_with_name(device: GroupDevice[Any]) -> DeviceState:
     state = await _state(device)
     # A device out of reach keeps the name that it reported last.
     device.own_name = state.own_name or device.own_name

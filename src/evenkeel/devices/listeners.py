@@ -11,10 +11,10 @@ def allowed_networks(listener: ServiceListener) -> list[str]:
 
     Raises :class:`Unrenderable` for a text that is no network.
     """
-    return sorted({_canonical(listener, text) for text in listener.allowed_cidrs})
+    return sorted({_canonical_network(listener, text) for text in listener.allowed_cidrs})
 
 
-def _canonical(listener: ServiceListener, text: str) -> str:
+def _canonical_network(listener: ServiceListener, text: str) -> str:
     try:
         return str(ipaddress.ip_network(text, strict=False))
     except ValueError as error:

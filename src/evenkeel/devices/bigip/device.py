@@ -136,7 +136,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """
         try:
             await self.reach.confirm()
-            return self._with_save_problem(await self.run_watched(self._checked()))
+            return self._with_save_problem(await self.run_watched(self._read_state()))
         except DeviceUnavailable as error:
             return DeviceState(name=self.host, reachable=False, problem=str(error))
         except DeviceRejected as error:
@@ -531,7 +531,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     # -- ownership of the device
 
-    async def _checked(self) -> DeviceState:
+    async def _read_state(self) -> DeviceState:
         state, cluster = await requirements.read_state(self.icontrol, self._options.traffic_groups)
         self.cluster = cluster or self.cluster
         state = state if state.problem else await self._claimed_state(state)

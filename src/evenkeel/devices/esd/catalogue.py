@@ -61,7 +61,7 @@ class Catalogue:
             return
         async with self._turn:
             await self._read_files(self._directory)
-            self._settle(await self._verifier.verify(self._parsed.definitions, strict=self._strict))
+            self._replace_definitions(await self._verifier.verify(self._parsed.definitions, strict=self._strict))
             self._loaded = True
 
     async def definitions_for(self, services: Iterable[ServiceDefinition]) -> Mapping[str, Definition]:
@@ -128,7 +128,7 @@ class Catalogue:
         for problem in filter(None, (snapshot.problem, *self._parsed.problems.values())):
             log.error("enhanced services not read", problem=problem)
 
-    def _settle(self, found: Mapping[str, Definition]) -> None:
+    def _replace_definitions(self, found: Mapping[str, Definition]) -> None:
         before, self.definitions = self.definitions, found
         changed = {name for name in before.keys() | found.keys() if before.get(name) != found.get(name)}
         self._changed |= changed

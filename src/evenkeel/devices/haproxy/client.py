@@ -51,7 +51,7 @@ class Daemon:
             reserved=1,
             attempts_max=ATTEMPTS_MAX,
         )
-        self._https.authenticate(_basic(options.username, options.password))
+        self._https.authenticate(_basic_auth_header(options.username, options.password))
         # The long poll has a slot of its own; otherwise it would take one of the other requests' for its whole
         # duration.
         self._events_turn = asyncio.Semaphore(1)
@@ -60,7 +60,7 @@ class Daemon:
         """Use these credentials and this TLS context for requests from now on."""
         self._options = options
         self._https.use(tls)
-        self._https.authenticate(_basic(options.username, options.password))
+        self._https.authenticate(_basic_auth_header(options.username, options.password))
 
     # -- reads
 
@@ -153,7 +153,7 @@ class Daemon:
             raise DeviceUnavailable(self.host, f"answered something else than {kind.__name__}") from error
 
 
-def _basic(username: str, password: str) -> str:
+def _basic_auth_header(username: str, password: str) -> str:
     return "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()
 
 

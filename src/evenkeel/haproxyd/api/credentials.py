@@ -91,7 +91,7 @@ class Credentials:
 
         Raises :class:`WrongCredentials`, :class:`TooManyAttempts`.
         """
-        name, password = _basic(authorization)
+        name, password = _name_and_password(authorization)
         if self._file.refresh():
             self._verified.clear()
         digest = hashlib.blake2b(name.encode() + b"\0" + password, key=self._key).digest()
@@ -111,7 +111,7 @@ class Credentials:
         return name
 
 
-def _basic(authorization: str) -> tuple[str, bytes]:
+def _name_and_password(authorization: str) -> tuple[str, bytes]:
     try:
         name, password = basic_credentials(authorization.encode(errors="replace"))
     except ValueError:

@@ -106,7 +106,7 @@ class ChangeLog:
         """Replace snapshot and log by a new snapshot if the log is long. ``held``: the state that snapshot and log give
         together.
         """
-        if _size(self._log) <= max(LOG_BYTES_MIN, _size(self._snapshot)):
+        if _file_size(self._log) <= max(LOG_BYTES_MIN, _file_size(self._snapshot)):
             return
         self.write(held)
 
@@ -138,7 +138,7 @@ def _write_all(descriptor: int, content: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def _size(path: Path) -> int:
+def _file_size(path: Path) -> int:
     try:
         return path.stat().st_size
     except FileNotFoundError:

@@ -55,7 +55,7 @@ class DaemonIdentity:
         self._write()
 
     def is_current(self) -> bool:
-        """Whether the state directory still belongs to this run; True if the identity could never be written.
+        """Whether the state directory still belongs to this run; True while the identity cannot be written.
 
         Also retries a write that failed.
         """

@@ -116,10 +116,10 @@ class OldWorkers:
             if await asyncio.to_thread(_terminate_and_wait, one):
                 ended += 1
                 OLD_WORKERS_ENDED.labels(limit).inc()
-                self._report(one, reason)
+                self._report_ended(one, reason)
         return ended
 
-    def _report(self, one: OldWorker, reason: str) -> None:
+    def _report_ended(self, one: OldWorker, reason: str) -> None:
         known = one.connections != _CONNECTIONS_UNKNOWN
         connections = counted(one.connections, "connection") if known else "an unknown number of connections"
         text = f"an old worker with {connections} was ended: {reason}"

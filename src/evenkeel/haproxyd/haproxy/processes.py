@@ -41,15 +41,15 @@ def start_ticks(pid: int) -> int:
     """Return the start time of a process, in clock ticks after boot; 0 if there is none. Source: proc(5), stat, field
     22.
     """
-    return _stat(pid, 22)
+    return _stat_field(pid, 22)
 
 
 def parent_pid(pid: int) -> int:
     """Return the pid of a process's parent; 0 if the process does not exist. Source: proc(5), stat, field 4."""
-    return _stat(pid, 4)
+    return _stat_field(pid, 4)
 
 
-def _stat(pid: int, field: int) -> int:
+def _stat_field(pid: int, field: int) -> int:
     try:
         fields = Path(f"/proc/{pid:d}/stat").read_text().rpartition(")")[2].split()
         return int(fields[field - 3])  # the first two fields are cut off, because the command's name may contain spaces

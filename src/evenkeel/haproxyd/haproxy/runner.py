@@ -358,10 +358,10 @@ class HaproxyRunner:
             self._state.known = False
             await self._reloader.reload(running)
             return "reload", _repairs_by_load_balancer(
-                [*files, *_texts(findings), (reason.load_balancer_id, str(reason))]
+                [*files, *_texts_with_owner(findings), (reason.load_balancer_id, str(reason))]
             )
         how: wire.How = "runtime" if files or findings else "nothing"
-        return how, _repairs_by_load_balancer([*files, *_texts(findings)])
+        return how, _repairs_by_load_balancer([*files, *_texts_with_owner(findings)])
 
     async def _repair_servers_and_frontends(self, running: HaproxyConfig) -> tuple[Finding, ...]:
         worker_pid = self.process.worker_pid
@@ -385,7 +385,7 @@ class HaproxyRunner:
         return [(owner_of(running, name), f"file {name} was changed") for name in changed]
 
 
-def _texts(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
+def _texts_with_owner(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
     return ((finding.load_balancer_id, finding.text) for finding in findings)
 
 

@@ -45,7 +45,7 @@ class IcmpPing:
                 kind = icmplib.ICMPv6Socket if icmplib.is_ipv6_address(address) else icmplib.ICMPv4Socket
                 with EchoSocket(kind(privileged=privileged)) as icmp:
                     self._privileged = privileged
-                    return await _answers(icmp, address, timeout_seconds)
+                    return await _answers_echo(icmp, address, timeout_seconds)
             except TimeoutError:
                 return False
             except icmplib.SocketPermissionError:
@@ -79,7 +79,7 @@ class EchoSocket(icmplib.AsyncSocket):  # type: ignore[misc]  # icmplib has no t
             raise icmplib.ICMPSocketError(str(error)) from error
 
 
-async def _answers(icmp: EchoSocket, address: str, timeout_seconds: float) -> bool:
+async def _answers_echo(icmp: EchoSocket, address: str, timeout_seconds: float) -> bool:
     """Whether the address answers one echo request. Raises :class:`TimeoutError`, :class:`icmplib.ICMPLibError`."""
     request = icmplib.ICMPRequest(destination=address, id=unique_identifier(), sequence=0)
     icmp.send(request)

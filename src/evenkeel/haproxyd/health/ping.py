@@ -217,21 +217,21 @@ class PingChecks:
         health = HealthState(up=reported[1] if reported else None)
         while True:
             due = asyncio.get_running_loop().time() + ping.delay
-            answered = await self._ask(target)
+            answered = await self._ping_target(target)
             # the host allows no pings any more: no server may stay down for lack of a check
             if answered is None and not self._permitted and target.key in self._set_down:
-                health, reported = HealthState(), await self._report(target, True, reported)
+                health, reported = HealthState(), await self._set_health(target, True, reported)
             if answered is not None:
                 health = health.next_state(answered, rise=ping.rise, fall=ping.fall)
                 self._with_result.add(target.key)
-                reported = await self._report(target, health.up is True, reported)
+                reported = await self._set_health(target, health.up is True, reported)
             while (left := due - asyncio.get_running_loop().time()) > 0:
                 # A new worker assumes that the server is up, so the state is also reported between two pings.
                 await asyncio.sleep(min(left, POLL_SECONDS))
                 if reported is not None:
-                    reported = await self._report(target, reported[1], reported)
+                    reported = await self._set_health(target, reported[1], reported)
 
-    async def _ask(self, target: PingTarget) -> bool | None:
+    async def _ping_target(self, target: PingTarget) -> bool | None:
         """Ping the target. Returns whether it answered; None: no ping could be sent."""
         # The partition's slot comes first: a tenant that waits for its own limit must hold no slot of all.
         async with self._slots_of[target.partition], self._slots:
@@ -265,7 +265,7 @@ class PingChecks:
         self._logged_at_seconds = now
         return True
 
-    async def _report(self, target: PingTarget, up: bool, reported: ReportedState | None) -> ReportedState | None:
+    async def _set_health(self, target: PingTarget, up: bool, reported: ReportedState | None) -> ReportedState | None:
         """Set the server's health in HAProxy, unless the worker has it already.
 
         Returns the state set in the current worker; None: not known.

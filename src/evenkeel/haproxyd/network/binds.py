@@ -63,11 +63,11 @@ def frontend_addresses(frontend: wire.Frontend) -> tuple[BindAddress, ...]:
 
 def bind_address(address: str, port: int) -> BindAddress:
     """Return address and port in a notation that can be compared."""
-    return _canonical(address), port
+    return _canonical_address(address), port
 
 
 @functools.lru_cache(maxsize=8192)
-def _canonical(address: str) -> str:
+def _canonical_address(address: str) -> str:
     return str(ipaddress.ip_address(address))
 
 

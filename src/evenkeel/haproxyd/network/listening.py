@@ -46,13 +46,13 @@ def _listening_addresses(worker: socket.socket) -> Iterator[BindAddress]:
         if missing < 0:  # the count comes first, alone or together with the first sockets
             head += data
             if len(head) >= _COUNT.size:
-                missing = _count(head)
+                missing = _socket_count(head)
         if not data:
             raise HaproxyDown("HAProxy handed over some of its sockets only")
         missing -= len(names)
 
 
-def _count(head: bytes) -> int:
+def _socket_count(head: bytes) -> int:
     count: int = _COUNT.unpack_from(head)[0]
     if not 0 <= count <= SOCKETS_MAX:
         raise HaproxyDown(f"HAProxy hands over {count} sockets; at most {SOCKETS_MAX} are expected")

@@ -58,7 +58,7 @@ class ChangeApplier:
         Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`, also after a partial load.
         """
         try:
-            await asyncio.to_thread(self._read)
+            await asyncio.to_thread(self._read_directory)
         finally:
             # Also after a failed read: this partition's HAProxy may be running, and no other partition may get its
             # addresses.
@@ -66,7 +66,7 @@ class ChangeApplier:
             # An empty partition has no HAProxy that could use its peer port, so another partition may have it.
             self.guard.claim_port(wanted=bool(self.held))
 
-    def _read(self) -> None:
+    def _read_directory(self) -> None:
         self._storage.prepare()
         self._user.read()  # also if the rest is not readable: its HAProxy keeps running
         self.held.read()
@@ -114,7 +114,7 @@ class ChangeApplier:
         applied = await self.runner.apply(self._config(merged.wanted, peers), verify=verify)
         # Only load balancers that a change names have an outcome; errors of others become the partition's problem.
         merged.errors.update({name: words for name, words in applied.errors.items() if name in merged.named})
-        target = merged.target_state({**self.held.by_id, **self._whole(applied.kept)})
+        target = merged.target_state({**self.held.by_id, **self._with_unused_backends(applied.kept)})
         # HAProxy first: what it refuses must not be forwarded either.
         if await self._host.datagrams.serve(self._partition, target) and applied.how == "nothing":
             applied = msgspec.structs.replace(applied, how="runtime")
@@ -183,7 +183,7 @@ class ChangeApplier:
             user=self._user.user,
         )
 
-    def _whole(self, kept: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
+    def _with_unused_backends(self, kept: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
         """Return the load balancers that HAProxy runs, with their unused backends as far as these are held."""
         held = self.held.by_id
         return {name: held[name] if name in held and loaded(held[name]) == one else one for name, one in kept.items()}

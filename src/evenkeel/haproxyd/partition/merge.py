@@ -114,7 +114,7 @@ class MergedChanges:
     def _keeps_names_and_addresses(self, one: wire.LoadBalancerConfig) -> bool:
         """Whether the load balancer already holds the names and addresses that it should have."""
         before = self._before.get(one.id)
-        return before is not None and _names(before) == _names(one) and places_of(before) == places_of(one)
+        return before is not None and _names_used(before) == _names_used(one) and places_of(before) == places_of(one)
 
     def _put_back(self, name: str, problem: str) -> None:
         self.errors[name] = problem
@@ -135,18 +135,18 @@ class MergedChanges:
         problems = {one.id: problem for one in changed if (problem := self._problem(one))}
         fit = [one for one in changed if one.id not in problems]
         problems |= in_the_way(still, fit)
-        taken = {key: one.id for one in still for key in _names(one)}
+        taken = {key: one.id for one in still for key in _names_used(one)}
         # An address that is reserved here and not used in the end is released after the pass (`release_other_binds`).
         for one in fit:
             problem = problems.get(one.id) or _name_taken(one, taken) or self._registry.reserve(self._partition, one)
             if problem:
                 problems[one.id] = problem
             else:
-                taken |= dict.fromkeys(_names(one), one.id)
+                taken |= dict.fromkeys(_names_used(one), one.id)
         return problems
 
 
-def _names(one: wire.LoadBalancerConfig) -> list[tuple[str, str]]:
+def _names_used(one: wire.LoadBalancerConfig) -> list[tuple[str, str]]:
     return [
         *(("frontend", item.name) for item in one.listeners),
         *(("backend", item.name) for item in one.backends),
@@ -155,7 +155,7 @@ def _names(one: wire.LoadBalancerConfig) -> list[tuple[str, str]]:
 
 
 def _name_taken(one: wire.LoadBalancerConfig, taken: Mapping[tuple[str, str], str]) -> str:
-    for kind, name in _names(one):
+    for kind, name in _names_used(one):
         if taken.get((kind, name), one.id) != one.id:
             return f"{kind} {name} is load balancer {taken[kind, name]}'s; names are unique in a partition"
     return ""

@@ -59,7 +59,7 @@ async def found_networks(
             raise NotAdoptable(f"its default route domain is {default}: set it to 0 first, addresses name theirs")
         if not layout.adjacent:
             return None
-        found = _found(observed, numbers, services, names, layout)
+        found = _networks_found(observed, numbers, services, names, layout)
     except NotAdoptable as reason:
         raise DeviceRejected(device.host, f"partition {partition} cannot be adopted: {reason}") from None
     subnet_ids = {subnet.id for service in services for net in service.networks for subnet in net.subnets}
@@ -69,7 +69,7 @@ async def found_networks(
     return replace(found, addresses=addresses)
 
 
-def _found(
+def _networks_found(
     observed: Observed,
     numbers: Collection[int],
     services: Sequence[ServiceDefinition],
@@ -162,7 +162,7 @@ def combined_findings(group: str, found: dict[str, FoundNetworks]) -> FoundNetwo
         return None
     first, *others = found.values()
     if any(_numbers(one) != _numbers(first) for one in others):
-        shown = ", ".join(f"{_shown(one)} on {host}" for host, one in sorted(found.items()))
+        shown = ", ".join(f"{_route_domains_text(one)} on {host}" for host, one in sorted(found.items()))
         raise DeviceRejected(group, f"the partition has another route domain on each device: {shown}")
     by_use: dict[tuple[str, WantedAddress], set[FoundAddress]] = {}
     for one in found.values():
@@ -177,7 +177,7 @@ def _numbers(found: FoundNetworks) -> tuple[int, Mapping[str, int]]:
     return found.route_domain, found.route_domains
 
 
-def _shown(found: FoundNetworks) -> str:
+def _route_domains_text(found: FoundNetworks) -> str:
     if found.route_domain != SEVERAL_ROUTE_DOMAINS:
         return str(found.route_domain)
     return " and ".join(f"{number} of network {id_}" for id_, number in sorted(found.route_domains.items())) or "none"

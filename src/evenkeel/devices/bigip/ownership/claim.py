@@ -49,9 +49,9 @@ async def read_claim(device: IControl, names: BigIpNames, before: Claim | None, 
     ``folder``: the existing folder in /Common that has the claim. Raises :class:`DeviceRejected` if another owner
     claimed the device, :class:`DeviceUnavailable`.
     """
-    found = await _read(device, names, folder)
+    found = await _read_existing(device, names, folder)
     # A claim made before sync mode is outside the folder; it counts only if it is another owner's.
-    if found is None and folder and (former := await _read(device, names, "")) is not None:
+    if found is None and folder and (former := await _read_existing(device, names, "")) is not None:
         found = former if not names.is_own_mark(former.mark) else None
     found = found or await _create_claim(device, names, folder)
     if not names.is_own_mark(found.mark):
@@ -59,14 +59,14 @@ async def read_claim(device: IControl, names: BigIpNames, before: Claim | None, 
         raise DeviceRejected(device.host, f"belongs to {owner}; this is {names.place}")
     # Under a new lineage the loss is visible to all agents of the group, not only to the one that has found it.
     if before is not None and found.went_back(before):
-        found = await _write(device, names, Claim(mark=found.mark, lineage=_new_id(), stamp=_new_id()), folder)
+        found = await _write_records(device, names, Claim(mark=found.mark, lineage=_new_id(), stamp=_new_id()), folder)
     return found
 
 
 async def count_save(device: IControl, names: BigIpNames, seen: Claim, folder: str = "") -> Claim:
     """Count one more save in the claim, so that the running configuration is newer than the saved one from now on."""
     counted = Claim(mark=seen.mark, lineage=seen.lineage, saves=seen.saves + 1, stamp=_new_id())
-    return await _write(device, names, counted, folder)
+    return await _write_records(device, names, counted, folder)
 
 
 def claim_in(item: Mapping[str, Any]) -> Claim:
@@ -90,7 +90,7 @@ def claim_in(item: Mapping[str, Any]) -> Claim:
     )
 
 
-async def _read(device: IControl, names: BigIpNames, folder: str) -> Claim | None:
+async def _read_existing(device: IControl, names: BigIpNames, folder: str) -> Claim | None:
     try:
         return claim_in(await device.get(_path(names, folder)))
     except Absent:
@@ -112,11 +112,11 @@ async def _create_claim(device: IControl, names: BigIpNames, folder: str) -> Cla
         await device.write("POST", f"/mgmt/tm/{DATA_GROUP}", body)
     except Exists:
         # Another agent of the group has created it in the meantime.
-        return await _read(device, names, folder) or made
+        return await _read_existing(device, names, folder) or made
     return made
 
 
-async def _write(device: IControl, names: BigIpNames, claim: Claim, folder: str) -> Claim:
+async def _write_records(device: IControl, names: BigIpNames, claim: Claim, folder: str) -> Claim:
     await device.write("PATCH", _path(names, folder), {"records": claim.records()})
     return claim
 

@@ -33,7 +33,7 @@ def abandoned_objects(
 
     ``left``: attributes of all objects that will exist.
     """
-    used = list(_used(left))
+    used = list(_addresses_used(left))
     theirs = [key for key in left if key in observed and observed[key].mark is None and key not in wanted]
     gone = [
         key
@@ -56,7 +56,7 @@ def abandoned_objects(
     return [*gone, *(key for key in links if f"/{partition}/{key.name}" in freed)]
 
 
-def _used(left: Mapping[Key, Attributes]) -> Iterator[tuple[int, str]]:
+def _addresses_used(left: Mapping[Key, Attributes]) -> Iterator[tuple[int, str]]:
     """Yield route domain and address of each virtual address, node, source address and gateway."""
     yield from addresses_in_use(left)
     for key, attributes in left.items():

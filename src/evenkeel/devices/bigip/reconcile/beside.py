@@ -67,7 +67,7 @@ def with_names_beside(
     for key, seen in observed.items():
         if (space := _SPACES.get(key.type)) is not None:
             held[space, key.name].append(seen)
-    return [_renamed(one, held, names, partition) for one in rendered]
+    return [_with_second_names(one, held, names, partition) for one in rendered]
 
 
 def other_key(key: Key) -> Key | None:
@@ -78,7 +78,7 @@ def other_key(key: Key) -> Key | None:
     return replace(key, name=first if first != key.name else f"{first}{BESIDE}")
 
 
-def _renamed(one: RenderedObjects, held: _Held, names: BigIpNames, partition: str) -> RenderedObjects:
+def _with_second_names(one: RenderedObjects, held: _Held, names: BigIpNames, partition: str) -> RenderedObjects:
     keys = {item.key: key for item in one.objects if (key := _key_beside(item, held, names)) is not None}
     if not keys:
         return one
@@ -95,13 +95,17 @@ def _key_beside(item: WantedObject, held: _Held, names: BigIpNames) -> Key | Non
     second = replace(item.key, name=f"{item.key.name}{BESIDE}")
     own, beside = held.get((space, item.key.name), ()), held.get((space, second.name), ())
     if beside:
-        return second if all(_fits(seen, item) and names.is_own_mark(seen.mark) for seen in beside) else None
+        return (
+            second
+            if all(_can_change_in_place(seen, item) and names.is_own_mark(seen.mark) for seen in beside)
+            else None
+        )
     # Another owner's object is left for the plan to report.
     foreign = any(seen.mark is not None and not names.is_own_mark(seen.mark) for seen in own)
-    return None if foreign or all(_fits(seen, item) for seen in own) else second
+    return None if foreign or all(_can_change_in_place(seen, item) for seen in own) else second
 
 
-def _fits(seen: ObservedObject, item: WantedObject) -> bool:
+def _can_change_in_place(seen: ObservedObject, item: WantedObject) -> bool:
     """Whether the existing object can be changed in place into the wanted one."""
     return seen.key.type == item.key.type and all(
         canonical.has_wanted_value(name, item.attributes[name], seen.attributes) for name in item.immutables

@@ -48,7 +48,7 @@ def chaining_problems(
     for owner, found in members.items():
         problems |= _problems(owner, "member address", found, answered, "the VIP")
     used = {
-        **_used(observed, lambda seen: stays(seen) or _owner(seen) in problems),
+        **_owners_by_member_address(observed, lambda seen: stays(seen) or _owner(seen) in problems),
         **_wanted_members(services, problems),
     }
     for owner, found in vips.items():
@@ -112,7 +112,7 @@ def _wanted_members(services: Sequence[RenderedObjects], refused: Collection[str
     return {_canonical(each.attributes["address"]): item.owner for item in pools for each in item.members}
 
 
-def _used(observed: Observed, stays: Callable[[ObservedObject], bool]) -> dict[object, str]:
+def _owners_by_member_address(observed: Observed, stays: Callable[[ObservedObject], bool]) -> dict[object, str]:
     pools = (seen for key, seen in observed.items() if key.type == POOL and stays(seen))
     return {
         _canonical(each.attributes.get("address")): _owner(seen) for seen in pools for each in seen.members.values()

@@ -32,7 +32,7 @@ def deleted_later(steps: Collection[ConfigOperation], observed: Observed, partit
 
     Objects that clients reach, and members, are deleted at once; so are objects that are created anew.
     """
-    if not _detached(steps, observed, partition):
+    if not _detaches_object_in_use(steps, observed, partition):
         return frozenset()
     anew = {step.key for step in steps if step.verb is Verb.CREATE}
     return frozenset(
@@ -42,20 +42,20 @@ def deleted_later(steps: Collection[ConfigOperation], observed: Observed, partit
     )
 
 
-def _detached(steps: Collection[ConfigOperation], observed: Observed, partition: str) -> bool:
+def _detaches_object_in_use(steps: Collection[ConfigOperation], observed: Observed, partition: str) -> bool:
     """Whether a monitor or policy that these steps delete is used now by a pool, member or virtual server that
     stays.
     """
     deleted = {step.key for step in steps if step.verb is Verb.DELETE}
     anew = {step.key for step in steps if step.verb is Verb.CREATE}
-    found = {(_kind(key), f"/{partition}/{key.name}") for key in deleted - anew if key.type in _TYPES}
+    found = {(_namespace_of(key), f"/{partition}/{key.name}") for key in deleted - anew if key.type in _TYPES}
     if not found:
         return False
     staying = (seen for key, seen in observed.items() if key.type in (POOL, VIRTUAL) and key not in deleted)
     return any(each in found for seen in staying for each in _references(seen, deleted))
 
 
-def _kind(key: Key) -> str:
+def _namespace_of(key: Key) -> str:
     """Return the namespace of a key's name: monitors of all types share one."""
     return POLICY if key.type == POLICY else _MONITOR
 

@@ -89,7 +89,7 @@ def _files_of(
         return {key: None for key in place.values() if key in observed}
     if content is None:
         return {}
-    texts = _texts(need, content)
+    texts = _file_contents(need, content)
     return {place[suffix]: None if place[suffix] in observed else text for suffix, text in texts.items()}
 
 
@@ -100,7 +100,7 @@ _PLACES = {
 }
 
 
-def _texts(need: CertificateNeed, content: CertificateContent) -> dict[str, Secret]:
+def _file_contents(need: CertificateNeed, content: CertificateContent) -> dict[str, Secret]:
     """Return the file contents by suffix of the file's name. Raises :class:`WrongContent`."""
     if content.kind is not need.kind or content.sha256 != need.sha256:
         raise WrongContent(f"what came for a {need.kind.value.replace('_', ' ')} is something else")

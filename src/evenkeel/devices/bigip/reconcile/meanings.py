@@ -31,17 +31,19 @@ def adoption_note(key: Key, body: Attributes, observed: Observed, partition: str
     seen = observed.get(key) if key.type == VIRTUAL else None
     if seen is None or seen.mark is not None:
         return ""
-    return "; ".join(_changes(seen, body, observed, partition))
+    return "; ".join(_behaviour_changes(seen, body, observed, partition))
 
 
-def _changes(seen: ObservedObject, body: Attributes, observed: Observed, partition: str) -> Iterator[str]:
+def _behaviour_changes(seen: ObservedObject, body: Attributes, observed: Observed, partition: str) -> Iterator[str]:
     if "persist" in body:
         yield from _persistence(seen, observed, partition)
-    if "policies" in body and any(_resets(each, observed) for each in seen.attributes.get("policies") or ()):
+    if "policies" in body and any(
+        _resets_connections(each, observed) for each in seen.attributes.get("policies") or ()
+    ):
         yield "REJECT reset connections, and answers 403 now"
     if "profiles" in body and _FASTL4 in map(canonical.full_path, body["profiles"]):
         was = [canonical.full_path(each) for each in seen.attributes.get("profiles") or ()]
-        if any(path == "/Common/tcp" or _found(_TCP, path, observed, partition) for path in was):
+        if any(path == "/Common/tcp" or _object_at(_TCP, path, observed, partition) for path in was):
             yield "TCP ended at the device, and is passed on by fastL4 now"
     others = others_irules(seen)
     wanted = set(map(canonical.full_path, body["rules"])) if "rules" in body else set(others)
@@ -59,19 +61,19 @@ def others_irules(virtual: ObservedObject) -> list[str]:
 
 def _persistence(seen: ObservedObject, observed: Observed, partition: str) -> Iterator[str]:
     for path in map(canonical.full_path, seen.attributes.get("persist") or ()):
-        if (profile := _found(SOURCE_PERSISTENCE, path, observed, partition)) is not None:
+        if (profile := _object_at(SOURCE_PERSISTENCE, path, observed, partition)) is not None:
             yield f"persistence of source addresses lasted {profile.attributes.get('timeout')} s"
-        cookie = _found(COOKIE_PERSISTENCE, path, observed, partition)
+        cookie = _object_at(COOKIE_PERSISTENCE, path, observed, partition)
         if cookie is not None and canonical.scalar(cookie.attributes.get("expiration")) not in _NO_EXPIRY:
             yield f"cookies expired after {cookie.attributes['expiration']}, and last for the client's session now"
 
 
-def _found(kind: str, path: str, observed: Observed, partition: str) -> ObservedObject | None:
+def _object_at(kind: str, path: str, observed: Observed, partition: str) -> ObservedObject | None:
     folder, _, name = path.removeprefix("/").partition("/")
     return observed.get(Key(type=kind, name=name)) if folder == partition else None
 
 
-def _resets(policy: Any, observed: Observed) -> bool:
+def _resets_connections(policy: Any, observed: Observed) -> bool:
     """Whether the L7 policy, if it is one of the partition, resets connections."""
     seen = observed.get(Key(type=POLICY, name=canonical.full_path(policy).rpartition("/")[2]))
     rules = seen.attributes.get("rules", ()) if seen is not None else ()

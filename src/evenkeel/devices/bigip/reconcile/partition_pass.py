@@ -557,7 +557,7 @@ class PartitionPass:
         self._removed.update(step.key for step in steps if step.verb is Verb.DELETE)
         self._note_repairs(steps)
         self._view.observed = state_after(self._view.observed or {}, steps)
-        self._log.info("batch committed", commands=len(commands), removed=_count(steps, Verb.DELETE))
+        self._log.info("batch committed", commands=len(commands), removed=_count_verb(steps, Verb.DELETE))
 
     async def _commit_commands(self, commands: list[Command], revision: str = "") -> None:
         """Commit the commands after the command for the guard. Raises as :func:`commit`; :class:`FirstGuardRefused`."""
@@ -624,7 +624,7 @@ def change_of(rendered: RenderedObjects) -> Change:
     return rendered.service.revision, rendered.service.change_id, rendered.settings
 
 
-def _count(steps: tuple[ConfigOperation, ...], verb: Verb) -> int:
+def _count_verb(steps: tuple[ConfigOperation, ...], verb: Verb) -> int:
     return sum(step.verb is verb for step in steps)
 
 

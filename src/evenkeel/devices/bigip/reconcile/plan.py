@@ -186,7 +186,7 @@ def plan(
     changed = {step.key: step for step in _attach(together, observed, partition)}
     for owner, items in needs.items():
         operations.extend(replace(changed[item.key], owner=owner) for item in items if item.key in changed)
-    operations.extend(_replaced(observed, wanted, gone, partition, names))
+    operations.extend(_removals_of_f5_objects(observed, wanted, gone, partition, names))
     operations.extend(_detach(observed, {**wanted, **together}, gone, partition, names, shared))
     operations.sort(key=_order)
     return Plan(operations=tuple(operations), problems=problems, networks=needs, observed=observed, partition=partition)
@@ -225,7 +225,7 @@ def _attach(needs: Mapping[Key, WantedObject], observed: Observed, partition: st
             yield from _operations_for(item if seen is None else beside_others(item, seen), seen, partition)
 
 
-def _replaced(
+def _removals_of_f5_objects(
     observed: Observed,
     wanted: Mapping[Key, WantedObject],
     gone: Collection[Key],

@@ -149,7 +149,9 @@ def _key_on_device(
     if attribute is None:
         return None
     seen = found.get((item.key.type, canonical.canonical_form_of(attribute)(item.attributes[attribute])))
-    if seen is not None and (names.is_own_mark(seen.mark) or (seen.mark is None and _is_its(seen, item, partition))):
+    if seen is not None and (
+        names.is_own_mark(seen.mark) or (seen.mark is None and _has_name_by_f5(seen, item, partition))
+    ):
         return seen.key
     return None if own is None else replace(item.key, name=f"{item.key.name}{_BESIDE}")
 
@@ -158,12 +160,16 @@ def _is_in_the_way(item: WantedObject, seen: ObservedObject, partition: str) -> 
     """Whether F5's agent gave the wanted object's name to another address, which is removed after EvenKeel's object
     exists.
     """
-    if item.key.type not in (SELF_IP, SNAT_ADDRESS) or seen.mark is not None or not _is_its(seen, item, partition):
+    if (
+        item.key.type not in (SELF_IP, SNAT_ADDRESS)
+        or seen.mark is not None
+        or not _has_name_by_f5(seen, item, partition)
+    ):
         return False
     return not canonical.has_wanted_value("address", item.attributes["address"], seen.attributes)
 
 
-def _is_its(seen: ObservedObject, item: WantedObject, partition: str) -> bool:
+def _has_name_by_f5(seen: ObservedObject, item: WantedObject, partition: str) -> bool:
     """Whether F5's agent named the observed object, by its rules for objects of the wanted object's type and subnet."""
     if item.key.type == ROUTE_DOMAIN:
         return f5_agent.is_route_domain(seen.key.name, partition)

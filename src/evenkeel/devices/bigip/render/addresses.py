@@ -50,15 +50,15 @@ class VirtualIp(Value):
 def virtual_ips(service: ServiceDefinition) -> tuple[VirtualIp, ...]:
     """Return the VIP and the additional VIPs of a load balancer. Raises :class:`Unrenderable`."""
     return (
-        VirtualIp(address=_canonical("vip_address", service.vip.address)),
+        VirtualIp(address=_canonical_address("vip_address", service.vip.address)),
         *(
             VirtualIp(address=address, digest=hashlib.sha256(address.encode()).hexdigest()[:_DIGEST_DIGITS])
-            for address in (_canonical("additional_vips", vip.address) for vip in service.additional_vips)
+            for address in (_canonical_address("additional_vips", vip.address) for vip in service.additional_vips)
         ),
     )
 
 
-def _canonical(field: str, address: str) -> str:
+def _canonical_address(field: str, address: str) -> str:
     try:
         return address_of(address)
     except ValueError as error:

@@ -34,11 +34,11 @@ def header_parts(listener: ServiceListener, listeners: Iterable[ServiceListener]
     headers = header_plan(listener, listeners)
     if not headers.removed and not headers.respelled:
         return
-    yield RulePart(event="HTTP_REQUEST", order=Order.CLEANING, lines=tuple(_removals(headers)))
+    yield RulePart(event="HTTP_REQUEST", order=Order.CLEANING, lines=tuple(_removal_lines(headers)))
     yield RulePart(event="HTTP_REQUEST", order=Order.INSERTION, lines=tuple(_insertions(headers)))
 
 
-def _removals(headers: HeaderPlan) -> Iterator[str]:
+def _removal_lines(headers: HeaderPlan) -> Iterator[str]:
     yield "    foreach name [HTTP::header names] {"
     yield "        switch -- [string map {_ -} [string tolower $name]] {"
     for name in map(str.lower, headers.removed):

@@ -164,7 +164,7 @@ def idle_settings(listener: ServiceListener, kind: str, tunnel: int | None = Non
     if times == (_USUAL.timeout_client_data, _USUAL.timeout_member_data):
         return {}
     longest = str(SCTP_SECONDS_MAX) if kind == "sctp" else "indefinite"  # the sctp profile takes numbers only
-    return {"idleTimeout": longest if 0 in times else str(_seconds(max(times)))}
+    return {"idleTimeout": longest if 0 in times else str(_seconds_rounded_up(max(times)))}
 
 
 def _check_tunnel(listener: ServiceListener, tunnel: int) -> None:
@@ -173,8 +173,8 @@ def _check_tunnel(listener: ServiceListener, tunnel: int) -> None:
         return
     for name in ("timeout_client_data", "timeout_member_data"):
         time = getattr(listener, name)
-        if time == 0 or _seconds(time) > tunnel:
-            allowed = f"at least {_seconds(time)} is" if time else "none is"
+        if time == 0 or _seconds_rounded_up(time) > tunnel:
+            allowed = f"at least {_seconds_rounded_up(time)} is" if time else "none is"
             raise Unrenderable(
                 f"listener {listener.id}: timeouts.tunnel {tunnel}: {allowed} allowed on BIG-IPs beside {name} {time},"
                 f" because a connection has one idle time, whether it was upgraded or not"
@@ -195,7 +195,7 @@ def connect_settings(listener: ServiceListener, kind: str) -> dict[str, Any]:
             "with SCTP on a BIG-IP"
         )
     if kind == "fastl4":
-        return {"tcpHandshakeTimeout": str(_seconds(time)) if time else "indefinite"}
+        return {"tcpHandshakeTimeout": str(_seconds_rounded_up(time)) if time else "indefinite"}
     first, repeats = syn_intervals(time)
     return {"synRtoBase": first, "synMaxRetrans": repeats}
 
@@ -211,6 +211,6 @@ def syn_intervals(milliseconds: int) -> tuple[int, int]:
     return SYN_INTERVAL_MILLISECONDS_MAX, SYN_REPEATS_MAX
 
 
-def _seconds(milliseconds: int) -> int:
+def _seconds_rounded_up(milliseconds: int) -> int:
     # Rounded up, so that no connection ends earlier than configured.
     return -(-milliseconds // 1000)

@@ -37,7 +37,7 @@ def membership(cluster: ClusterView) -> Membership:
     """Return the sync-failover group that the reporting device shares with others; empty if there is none."""
     own = cluster.own.get("name")
     for group in cluster.groups:
-        names = _names(group)
+        names = _device_names(group)
         if group.get("type") == "sync-failover" and len(names) > 1 and own in names:
             members = tuple(item for item in cluster.devices if item.get("name") in names)
             auto = group.get("autoSync") == "enabled"
@@ -45,7 +45,7 @@ def membership(cluster: ClusterView) -> Membership:
     return Membership()
 
 
-def _names(group: Item) -> frozenset[str]:
+def _device_names(group: Item) -> frozenset[str]:
     found = group.get("devicesReference")
     items = found.get("items", []) if isinstance(found, Mapping) else group.get("devices", [])
     return frozenset(str(item.get("name") if isinstance(item, Mapping) else item).rpartition("/")[2] for item in items)
@@ -63,7 +63,10 @@ def units(clusters: Mapping[str, ClusterView]) -> tuple[tuple[str, ...], ...]:
 def ha_problems(clusters: Mapping[str, ClusterView], ha_type: HaType, mode: SyncMode) -> dict[str, tuple[str, ...]]:
     """Return ``{host: reasons}`` why these devices must not be written with this HA type and sync mode."""
     synced = any(membership(cluster).group for cluster in clusters.values())
-    return {host: (*_trust(host, clusters, ha_type), *_syncs(host, clusters, mode, synced=synced)) for host in clusters}
+    return {
+        host: (*_trust_problems(host, clusters, ha_type), *_sync_group_problems(host, clusters, mode, synced=synced))
+        for host in clusters
+    }
 
 
 def role_problems(cluster: ClusterView) -> list[str]:
@@ -76,7 +79,7 @@ def role_problems(cluster: ClusterView) -> list[str]:
     return ["no device of its cluster is active"] if members and not active else []
 
 
-def _trust(host: str, clusters: Mapping[str, ClusterView], ha_type: HaType) -> Iterator[str]:
+def _trust_problems(host: str, clusters: Mapping[str, ClusterView], ha_type: HaType) -> Iterator[str]:
     trusted = clusters[host].devices
     if ha_type is HaType.STANDALONE:
         return
@@ -90,7 +93,9 @@ def _trust(host: str, clusters: Mapping[str, ClusterView], ha_type: HaType) -> I
             yield f"does not trust {other}; f5_ha_type {ha_type} needs devices of one trust domain"
 
 
-def _syncs(host: str, clusters: Mapping[str, ClusterView], mode: SyncMode, *, synced: bool) -> Iterator[str]:
+def _sync_group_problems(
+    host: str, clusters: Mapping[str, ClusterView], mode: SyncMode, *, synced: bool
+) -> Iterator[str]:
     own = membership(clusters[host])
     named = {key_of(cluster.own) for cluster in clusters.values()}
     others = [item for item in own.members if key_of(item) not in named]

@@ -137,10 +137,10 @@ def _load_balancer(
 
 def vip_addresses(service: ServiceDefinition) -> tuple[str, ...]:
     """Return the VIP and the additional VIPs in canonical form."""
-    return tuple(_canonical(vip.address) for vip in (service.vip, *service.additional_vips))
+    return tuple(_canonical_address(vip.address) for vip in (service.vip, *service.additional_vips))
 
 
-def _canonical(address: str) -> str:
+def _canonical_address(address: str) -> str:
     try:
         return str(ipaddress.ip_address(address))
     except ValueError as error:

@@ -177,7 +177,7 @@ def _global(partition: str, config: HaproxyConfig, layout: Layout, settings: Dae
         "stats timeout 60s",
         *TLS,
         WITHOUT_AUTHORITIES,
-        *_size(config),
+        *_size_lines(config),
     ]
     if layout.server_states is not None:
         lines.append(f"server-state-file {layout.server_states}")
@@ -190,7 +190,7 @@ def _global(partition: str, config: HaproxyConfig, layout: Layout, settings: Dae
     )
 
 
-def _size(config: HaproxyConfig) -> Iterator[str]:
+def _size_lines(config: HaproxyConfig) -> Iterator[str]:
     if config.size.connections:
         yield f"fd-hard-limit {open_files(config.size.connections, tuple(config.load_balancers.values()))}"
     tls = [frontend for frontend in config.frontends if uses_tls(frontend)]

@@ -117,7 +117,7 @@ class PartitionCounters:
         self._file = directory / FILE
         self._monotonic = monotonic
         self._saved_at_seconds = monotonic()
-        self._totals = CounterTotals(_read(self._file, name))
+        self._totals = CounterTotals(_read_saved(self._file, name))
         self._saved = b""
         """Bytes of the last write; equal content is not written again."""
         self._lock = asyncio.Lock()
@@ -258,7 +258,7 @@ def worker_key(pid: int) -> str:
     return f"{pid}-{start_ticks(pid) or 'gone'}"
 
 
-def _read(file: Path, name: str) -> Saved | None:
+def _read_saved(file: Path, name: str) -> Saved | None:
     try:
         return msgspec.json.decode(file.read_bytes(), type=Saved)
     except FileNotFoundError:

@@ -48,7 +48,7 @@ def file_changes(
     yield from _certificates_that_come(old, new, listed)
     for name, file in changed.items():
         if file.content != old[name].content and file.kind != "crt_list":
-            yield from _changed(old[name], file)
+            yield from _content_changes(old[name], file)
     for change in listed:
         yield from change.commands()
     staying = names_in((*texts_of(after), *(file.content for file in new.values() if file.kind == "crt_list")))
@@ -101,7 +101,7 @@ def _files_that_go(
             raise NeedsReload("files")
 
 
-def _changed(old: wire.File, new: wire.File) -> Iterable[RuntimeCommand]:
+def _content_changes(old: wire.File, new: wire.File) -> Iterable[RuntimeCommand]:
     if new.kind == "acl":
         return acl_changes(new.name, entries(old.content), entries(new.content))
     return ssl_changes(new)

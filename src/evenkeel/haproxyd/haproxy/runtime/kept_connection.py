@@ -57,10 +57,10 @@ class KeptConnection:
         async with self._lock:  # answers come in the order of the commands
             if self._pid != pid:
                 self.close()
-            if self._worker is not None and (answers := await self._ask(texts)) is not None:
+            if self._worker is not None and (answers := await self._send_commands(texts)) is not None:
                 return answers
             # The worker closes a connection that was idle for long.
-            return await self._ask(texts) if await self._open(pid) else None
+            return await self._send_commands(texts) if await self._open(pid) else None
 
     def close(self) -> None:
         """Close the connection, so that the worker can end. The next query opens it again."""
@@ -86,7 +86,7 @@ class KeptConnection:
         self._worker, self._pid = worker, pid
         return True
 
-    async def _ask(self, texts: Sequence[str]) -> tuple[str, ...] | None:
+    async def _send_commands(self, texts: Sequence[str]) -> tuple[str, ...] | None:
         """Return the answers to the commands; None, with the connection closed, if the connection failed. Raises
         :class:`HaproxyDown`.
         """

@@ -100,13 +100,13 @@ class _Step:
         :class:`NeedsReload`.
         """
         yield from file_changes(self._before, self._after, self._binary)
-        yield from self._removals()
-        for old, new in _pairs("frontends", self._before.frontends, self._after.frontends):
+        yield from self._removal_commands()
+        for old, new in _changed_pairs("frontends", self._before.frontends, self._after.frontends):
             yield from _frontend(old, new)
-        for old_backend, new_backend in _pairs("backends", self._before.backends, self._after.backends):
+        for old_backend, new_backend in _changed_pairs("backends", self._before.backends, self._after.backends):
             yield from self._backend(old_backend, new_backend)
 
-    def _removals(self) -> Iterator[RuntimeCommand]:
+    def _removal_commands(self) -> Iterator[RuntimeCommand]:
         """Yield commands that end removed frontends and backends, which remain in the process until the next reload.
 
         A closed frontend has released its addresses. As in an old worker, its connections go on, over HTTP until their
@@ -259,7 +259,7 @@ def _gone(before: tuple[_Named, ...], after: tuple[_Named, ...]) -> Iterator[_Na
     return (one for one in before if one.name not in kept)
 
 
-def _pairs(what: str, before: tuple[_Named, ...], after: tuple[_Named, ...]) -> Iterable[tuple[_Named, _Named]]:
+def _changed_pairs(what: str, before: tuple[_Named, ...], after: tuple[_Named, ...]) -> Iterable[tuple[_Named, _Named]]:
     """Return the items that changed, before and after, without removed items.
 
     Raises :class:`NeedsReload` if there are new items, or the order differs.

@@ -85,10 +85,12 @@ def _findings_of(one: wire.LoadBalancerConfig, seen: SeenCertificates) -> Iterat
             listed.update(names)
     for file in one.files:
         if file.kind in _WORDS:
-            yield from _changed(one.id, file, seen.fingerprints.get(file.name), must_be=file.name in listed)
+            yield from _file_findings(one.id, file, seen.fingerprints.get(file.name), must_be=file.name in listed)
 
 
-def _changed(load_balancer_id: str, file: wire.File, found: list[str] | None, *, must_be: bool) -> Iterator[Finding]:
+def _file_findings(
+    load_balancer_id: str, file: wire.File, found: list[str] | None, *, must_be: bool
+) -> Iterator[Finding]:
     if found is None:  # without must_be, no configuration line refers to the file
         if must_be:
             raise NeedsReload(f"{_WORDS[file.kind]} {file.name} is not there", load_balancer_id)

@@ -116,11 +116,11 @@ def frontend_counts(text: str) -> dict[str, FrontendCounts]:
     """Return ``{frontend: counters}`` from ``show stat``."""
     return {
         name: FrontendCounts(
-            bytes_in=_count(row, "bin"),
-            bytes_out=_count(row, "bout"),
-            connections=_count(row, "stot"),
-            request_errors=_count(row, "ereq"),
-            active=_count(row, "scur"),
+            bytes_in=_number_in(row, "bin"),
+            bytes_out=_number_in(row, "bout"),
+            connections=_number_in(row, "stot"),
+            request_errors=_number_in(row, "ereq"),
+            active=_number_in(row, "scur"),
             listening=row["status"] in ("OPEN", "FULL"),
         )
         for name, row in frontend_rows(text).items()
@@ -141,7 +141,7 @@ def table_rows(text: str) -> Iterator[Mapping[str, str]]:
             yield dict(zip(columns, fields, strict=False))
 
 
-def _count(row: Mapping[str, str], column: str) -> int:
+def _number_in(row: Mapping[str, str], column: str) -> int:
     # `show stat` leaves a column empty where it does not apply.
     value = row.get(column) or "0"
     return int(value) if value.isdigit() else 0

@@ -84,7 +84,7 @@ class _Parser:
 
     def _piece(self, depth: int) -> str:
         atom, anchor = self._atom(depth)
-        repetition = self._repetition()
+        repetition = self._take_repetition()
         if repetition and anchor:
             raise NotPossible(f"{atom} cannot be repeated")
         return atom + repetition
@@ -137,8 +137,8 @@ class _Parser:
             raise NotPossible(f"\\{char} is no escape that Tcl has")
         return char
 
-    def _repetition(self) -> str:
-        found = self._count() or (self._take_character() if self.rest[:1] in tuple("*+?") else "")
+    def _take_repetition(self) -> str:
+        found = self._take_count() or (self._take_character() if self.rest[:1] in tuple("*+?") else "")
         if found:
             if self._skip_if_next("+"):
                 raise NotPossible("possessive repetition is not possible")
@@ -147,7 +147,7 @@ class _Parser:
                 raise NotPossible("a repetition cannot be repeated")
         return found
 
-    def _count(self) -> str:
+    def _take_count(self) -> str:
         if not self.rest.startswith("{"):
             return ""
         count = _COUNT.match(self.rest)
