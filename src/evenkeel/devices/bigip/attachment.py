@@ -130,7 +130,7 @@ class AttachmentOptions(Value):
     all_common: bool = False
     external_common: bool = True
     external_gateway: bool = False
-    """Whether EvenKeel sets the default route of route domain 0; if not, the operator does."""
+    """Whether Even Keel sets the default route of route domain 0; if not, the operator does."""
     common_network_ids: tuple[str, ...] = ()
     tunnel_types: tuple[NetworkType, ...] = ()
     vtep_folder: str = "Common"

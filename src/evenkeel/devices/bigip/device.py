@@ -303,7 +303,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return (await find_removable(self.icontrol, recorded, but=partition, instead=after))[0]
 
     async def adopt(self, project_id: ProjectId) -> None:
-        """Mark the partition as EvenKeel's (adoption), if it exists.
+        """Mark the partition as Even Keel's (adoption), if it exists.
 
         Raises :class:`DeviceRejected` if another owner has the partition; :class:`DeviceUnavailable`.
         """
@@ -343,7 +343,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def _nodes_to_give_back(
         self, project_id: ProjectId, partition: str, signs: Signs
     ) -> tuple[Observed, list[tuple[ConfigOperation, ...]]]:
-        """Read the partition, and plan the moves of its members away from EvenKeel's nodes in /Common: one transaction
+        """Read the partition, and plan the moves of its members away from Even Keel's nodes in /Common: one transaction
         an item.
         """
         if not (signs.marked or signs.guarded):
@@ -388,7 +388,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return found
 
     async def found_irules(self, batch: PartitionBatch) -> dict[str, tuple[str, ...]]:
-        """Find the operators' iRules on virtual servers without EvenKeel's mark: ``{listener id: paths}``. Raises
+        """Find the operators' iRules on virtual servers without Even Keel's mark: ``{listener id: paths}``. Raises
         :class:`DeviceUnavailable`.
         """
         async with self.required_reachable():

@@ -123,7 +123,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return Retirement(left=tuple(host for host, gone in done.items() if not gone), lagging=tuple(lost))
 
     async def adopt(self, project_id: ProjectId) -> None:
-        """Mark the partition as EvenKeel's (adoption) on all devices.
+        """Mark the partition as Even Keel's (adoption) on all devices.
 
         Raises :class:`DeviceUnavailable` if a device was not reached; the others are adopted then, and a repetition
         completes the adoption.

@@ -1,4 +1,4 @@
-"""Objects of F5's agent in /Common that listeners of an adopted partition used, and that ours have replaced. Pure.
+"""Objects of F5's agent in /Common that listeners of an adopted partition used, and that Even Keel's replaced. Pure.
 
 F5's agent keeps TLS in /Common, where listeners of several tenants use one certificate:
 

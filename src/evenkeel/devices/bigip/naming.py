@@ -74,7 +74,7 @@ class Mark(Value):
 
 
 def parse_mark(description: object) -> Mark | None:
-    """Parse the mark in a description; None if there is none of EvenKeel's form."""
+    """Parse the mark in a description; None if there is none of Even Keel's form."""
     fields = description.split(":") if isinstance(description, str) else []
     if not 3 <= len(fields) <= 5 or fields[0] != "evenkeel" or not fields[1] or not fields[2]:
         return None
@@ -97,7 +97,7 @@ def parse_marked_code(code: object) -> Mark | None:
 
 def _environment_and_group(text: str) -> tuple[str, int | None]:
     """Split the text into environment and group number. Other text counts as an environment, which equals none of
-    EvenKeel's.
+    Even Keel's.
     """
     environment, _, group = text.partition("/")
     return (environment, int(group)) if _GROUP.fullmatch(group) else (text, None)
@@ -134,8 +134,8 @@ class BigIpNames(Value):
         return COMMON if project_id == COMMON_PROJECT else self.partition(project_id)
 
     def tenant(self, partition: str) -> ProjectId | None:
-        """Return the project whose partition has this name; None if the name is not EvenKeel's, or has a digest instead
-        of the id.
+        """Return the project whose partition has this name; None if the name is not Even Keel's, or has a digest
+        instead of the id.
         """
         prefix, _, tail = partition.rpartition("_")
         return ProjectId(tail) if prefix == self.prefix and _PLAIN.fullmatch(tail) else None
@@ -169,7 +169,7 @@ class BigIpNames(Value):
         return f"{self.prefix}_{sha256}{suffix}"
 
     def is_file(self, name: str) -> bool:
-        """Whether the name has the form of EvenKeel's files; no other program uses it in a partition with EvenKeel's
+        """Whether the name has the form of Even Keel's files; no other program uses it in a partition with Even Keel's
         guard.
         """
         return name.startswith(f"{self.prefix}_") and bool(_FILE_TAIL.fullmatch(name[len(self.prefix) + 1 :]))

@@ -30,7 +30,7 @@ CERTIFICATE_FILE = "sys/file/ssl-cert"
 KEY_FILE = "sys/file/ssl-key"
 REVOCATION_FILE = "sys/file/ssl-crl"
 FILES = (CERTIFICATE_FILE, KEY_FILE, REVOCATION_FILE)
-"""Types without a description: the name alone shows that a file is EvenKeel's. Load balancers may share files."""
+"""Types without a description: the name alone shows that a file is Even Keel's. Load balancers may share files."""
 CIPHERS = (CIPHER_RULE, CIPHER_GROUP)
 MONITORS = (
     "ltm/monitor/http",
@@ -68,7 +68,7 @@ OWNED_TYPES = (
     POLICY,
     VIRTUAL,
 )
-"""Types of objects that EvenKeel creates, in creation order: referenced objects come first."""
+"""Types of objects that Even Keel creates, in creation order: referenced objects come first."""
 BANDWIDTH_POLICY = "net/bwc/policy"
 FTP_PROFILE = "ltm/profile/ftp"
 F5_ONLY_TYPES = (BANDWIDTH_POLICY, FTP_PROFILE)
@@ -115,7 +115,7 @@ class Key(Value):
 
 
 class WantedObject(Value):
-    """An object that should exist, with exactly the attributes that EvenKeel sets.
+    """An object that should exist, with exactly the attributes that Even Keel sets.
 
     ``immutables``: attributes that the device cannot change in place; a difference means delete and create.
     ``members``: of pools only; each member is an object of its own, but is created together with its pool.
@@ -129,7 +129,7 @@ class WantedObject(Value):
 
 
 class ObservedObject(Value):
-    """An object as the device returned it. ``mark`` None: the object is not EvenKeel's, or its mark was removed."""
+    """An object as the device returned it. ``mark`` None: the object is not Even Keel's, or its mark was removed."""
 
     key: Key
     attributes: Mapping[str, Any]
@@ -138,7 +138,7 @@ class ObservedObject(Value):
 
 
 Observed = dict[Key, ObservedObject]
-"""All objects of one partition as read from the device, of EvenKeel's types; pool members are inside their pools."""
+"""All objects of one partition as read from the device, of Even Keel's types; pool members are inside their pools."""
 
 
 class CertificateNeed(Value):

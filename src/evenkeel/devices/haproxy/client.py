@@ -110,7 +110,7 @@ class Daemon:
 
     @property
     def seconds_since_answer(self) -> float:
-        """Seconds since the last response of any kind, or since creation."""
+        """Return the seconds since the daemon's last response of any kind, or since this client was created."""
         return self._https.seconds_since_answer
 
     async def probe(self, timeout_seconds: float) -> None:

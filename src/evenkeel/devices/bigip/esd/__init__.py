@@ -1,5 +1,5 @@
 """Enhanced service definitions (ESD): named sets of the operator's objects in /Common, and their presence on the
 devices.
 
-EvenKeel only reads these objects.
+Even Keel only reads these objects.
 """

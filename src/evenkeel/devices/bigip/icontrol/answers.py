@@ -20,7 +20,7 @@ RESTARTING = "wait for /available"
 
 
 class RefusedByDevice(DeviceRejected):
-    """A device refused a request. Other :class:`DeviceRejected` are EvenKeel's own decisions not to write a device."""
+    """A device refused a request. Other :class:`DeviceRejected` are Even Keel's own decisions not to write a device."""
 
 
 class Absent(RefusedByDevice):

@@ -81,5 +81,5 @@ def default_route(destination: str, number: int) -> str:
 
 
 def flat_vlan(name: str) -> str:
-    """Return the name by which F5's agent calls the untagged VLAN that EvenKeel calls ``name``."""
+    """Return the name by which F5's agent calls the untagged VLAN that Even Keel calls ``name``."""
     return name.replace(".", "-")

@@ -24,7 +24,7 @@ class SyncStatus(Value):
 
     @property
     def text(self) -> str:
-        """Config-sync status and its summary, as operators see it."""
+        """Return the config-sync status with its summary, as operators see it."""
         return ": ".join(filter(None, (self.status, self.summary.strip())))
 
 

@@ -1,7 +1,7 @@
 """Reads one partition: the device's JSON -> :data:`Observed`, and the partition's guards (records of its owner).
 
-A full read requests every type of object that EvenKeel uses, concurrently; a light read only pools and virtual servers.
-An object counts as absent only if a successful response does not contain it: every failure raises.
+A full read requests every type of object that Even Keel uses, concurrently; a light read only pools and virtual
+servers. An object counts as absent only if a successful response does not contain it: every failure raises.
 """
 
 from collections.abc import Iterable, Mapping
@@ -102,7 +102,7 @@ def _records_of(group: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
 
 
 async def read_all(device: IControl, partition: str, *, adjacent: bool = False) -> tuple[Observed, Guards]:
-    """Read all attributes of all objects of EvenKeel's types in the partition: one request per type, concurrently.
+    """Read all attributes of all objects of Even Keel's types in the partition: one request per type, concurrently.
 
     ``adjacent``: also read the objects that attach the device to networks.
     """
@@ -152,7 +152,7 @@ class CommonNodes(Value):
 
     ours: frozenset[Key] = frozenset()
     others: Mapping[str, str] = {}
-    """``{address: path}`` of the nodes that are not EvenKeel's."""
+    """``{address: path}`` of the nodes that are not Even Keel's."""
 
 
 async def read_nodes(device: IControl, names: BigIpNames) -> CommonNodes:
@@ -171,7 +171,7 @@ async def read_nodes(device: IControl, names: BigIpNames) -> CommonNodes:
 
 
 _WITH_PARTS = (FORWARDING_TABLE, POLICY, POOL, VIRTUAL, VLAN)
-"""Types whose subcollections EvenKeel needs too."""
+"""Types whose subcollections Even Keel needs too."""
 
 
 async def _gather(device: IControl, kinds: tuple[str, ...], partition: str) -> dict[str, list[dict[str, Any]]]:

@@ -36,7 +36,7 @@ async def found_networks(
     layout: NetworkLayout,
     services: Sequence[ServiceDefinition],
 ) -> FoundNetworks | None:
-    """Find the networks of a partition without a mark; None: the partition is EvenKeel's, does not exist, or has no
+    """Find the networks of a partition without a mark; None: the partition is Even Keel's, does not exist, or has no
     networks.
 
     ``services``: all the project's load balancers. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
@@ -120,7 +120,7 @@ def _check_layout(observed: Observed, numbers: Collection[int], layout: NetworkL
 def _addresses(
     observed: Observed, host: str, wanted: frozenset[WantedAddress], subnet_ids: Iterable[str]
 ) -> Iterator[FoundAddress]:
-    """Yield the addresses in the partition that the device needs under EvenKeel's configuration too, so that they are
+    """Yield the addresses in the partition that the device needs under Even Keel's configuration too, so that they are
     kept.
     """
     snat_owners = sorted({owner for use, owner, _ in wanted if use is AddressUse.SNAT})

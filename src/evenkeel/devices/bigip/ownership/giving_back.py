@@ -1,9 +1,9 @@
 """Undoes an adoption: a partition becomes F5's agent's again, with everything in it.
 
-Members at EvenKeel's nodes in /Common move to nodes in the partition, under the guard, but not where another
+Members at Even Keel's nodes in /Common move to nodes in the partition, under the guard, but not where another
 partition's members use the same node: a device refuses an address that is a node elsewhere. Then the signs of
-EvenKeel's ownership are removed: the mark in the partition's description, the guard with its sentinel, and the record
-of the adoption. The mark goes first: with the guard alone the partition is still EvenKeel's, so a repetition completes
+Even Keel's ownership are removed: the mark in the partition's description, the guard with its sentinel, and the record
+of the adoption. The mark goes first: with the guard alone the partition is still Even Keel's, so a repetition completes
 what was interrupted. From then on takeovers are refused as before the adoption.
 """
 
@@ -20,7 +20,7 @@ from evenkeel.devices.bigip.ownership import guard
 
 
 class Signs(Value):
-    """Mark and guards of a partition: the signs that the partition is EvenKeel's."""
+    """Mark and guards of a partition: the signs that the partition is Even Keel's."""
 
     marked: bool
     guards: Guards = Guards()

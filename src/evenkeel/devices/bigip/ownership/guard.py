@@ -138,7 +138,7 @@ async def _refuse_foreign_partition(device: IControl, partition: str, names: Big
 
 
 async def adopt_partition(device: IControl, partition: str, names: BigIpNames, *, adjacent: bool) -> None:
-    """Mark a partition without a mark as EvenKeel's. No effect if the partition does not exist or is EvenKeel's
+    """Mark a partition without a mark as Even Keel's. No effect if the partition does not exist or is Even Keel's
     already.
 
     ``adjacent``: devices are attached to tenants' networks, so F5's route domains can be kept. Raises

@@ -1,6 +1,6 @@
 """The record of F5's objects in /Common that an adopted partition's listeners used: a data group in the partition.
 
-Written when the partition is adopted, before it is marked as ours; removed together with the last of the objects, or
+Written when the partition is adopted, before the mark; removed together with the last of the objects, or
 with the partition's guard. See :mod:`evenkeel.devices.bigip.f5_common`.
 """
 
@@ -45,7 +45,7 @@ async def record_replaced(device: IControl, partition: str, names: BigIpNames) -
 
 
 async def find_used(device: IControl, observed: Observed, partition: str, names: BigIpNames) -> frozenset[Key]:
-    """F5's objects in /Common that unmarked virtual servers and iRules of the partition use.
+    """Find F5's objects in /Common that unmarked virtual servers and iRules of the partition use.
 
     Raises :class:`DeviceUnavailable`.
     """

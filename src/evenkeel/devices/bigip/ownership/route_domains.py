@@ -1,7 +1,7 @@
 """Checks of the route domains that F5's agent made for the networks of a partition. Pure.
 
 Since 9.8 F5's agent made one route domain for each network; earlier, one for the tenant and further ones where its
-subnets overlapped. EvenKeel has one for all networks of a load balancer, so a load balancer's networks have to be in
+subnets overlapped. Even Keel has one for all networks of a load balancer, so a load balancer's networks have to be in
 the same one.
 """
 

@@ -1,7 +1,7 @@
 """Finds self IPs, VLANs and tunnels of F5's agent in whose subnets nothing else is left. Pure.
 
 Late in 9.10 F5's agent attaches devices to a network for the source addresses of one load balancer alone. When
-EvenKeel's addresses have replaced these, nothing else is in that network, and the attachment would keep the route
+Even Keel's addresses have replaced these, nothing else is in that network, and the attachment would keep the route
 domain from being removed.
 """
 

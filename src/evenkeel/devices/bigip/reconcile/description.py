@@ -34,7 +34,7 @@ _WORDS: Mapping[Verb, Literal["create", "modify", "delete"]] = {
     Verb.DELETE: "delete",
 }
 _UNMARKED = (*FILES, FORWARDING_TABLE, NODE)
-"""Types whose objects never have a mark, not even EvenKeel's own."""
+"""Types whose objects never have a mark, not even Even Keel's own."""
 _RECREATED = "an attribute of it cannot be changed in place; it is recreated"
 _REPLACED = "an attribute of it cannot be changed in place;"
 _IMPLIED = ("name", "partition")

@@ -85,7 +85,7 @@ def is_f5s_rule(name: str) -> bool:
 
 
 def objects_of_f5(observed: Observed, prefix: str) -> list[Key]:
-    """Return the objects that have a name given by F5's agent and do not have EvenKeel's mark."""
+    """Return the objects that have a name given by F5's agent and do not have Even Keel's mark."""
     return [key for key, seen in observed.items() if seen.mark is None and is_f5s(key, prefix)]
 
 

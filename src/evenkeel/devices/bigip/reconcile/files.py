@@ -141,7 +141,7 @@ def _chain_or_none(attributes: Mapping[str, Any], files: Collection[str]) -> dic
 def unused_files(
     observed: Observed, rendered: Iterable[RenderedObjects], gone: Iterable[Key], partition: str, names: BigIpNames
 ) -> list[Key]:
-    """Find EvenKeel's files to which nothing will refer. ``gone``: objects to be removed."""
+    """Find Even Keel's files to which nothing will refer. ``gone``: objects to be removed."""
     ours = [key for key in observed if key.type in FILES and names.is_file(key.name)]
     if not ours:
         return []

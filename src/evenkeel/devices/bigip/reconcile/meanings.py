@@ -26,7 +26,7 @@ Attributes = Mapping[str, Any]
 
 def adoption_note(key: Key, body: Attributes, observed: Observed, partition: str) -> str:
     """Describe how the modification changes the object's behaviour; empty unless it is a virtual server without
-    EvenKeel's mark.
+    Even Keel's mark.
     """
     seen = observed.get(key) if key.type == VIRTUAL else None
     if seen is None or seen.mark is not None:

@@ -104,7 +104,7 @@ def _written_form(item: Any) -> Any:
 
 
 def _own_subnet(key: Key, attributes: Attributes, names: BigIpNames) -> MarkedSubnet | None:
-    """Return the subnet in the mark of a self IP; None if the self IP is not EvenKeel's, or the subnet has no
+    """Return the subnet in the mark of a self IP; None if the self IP is not Even Keel's, or the subnet has no
     gateway.
     """
     mark = names.own_mark(attributes.get("description")) if key.type == SELF_IP else None
@@ -164,8 +164,8 @@ def _default_route(
 def spare_addresses(
     left: Mapping[Key, Attributes], wanted: Mapping[Key, WantedObject], shared: SharedNetworks
 ) -> frozenset[str]:
-    """Return the paths of SNAT addresses in EvenKeel's SNAT pool that are in /Common and whose subnets nothing uses any
-    more.
+    """Return the paths of SNAT addresses in Even Keel's SNAT pool that are in /Common and whose subnets nothing uses
+    any more.
 
     Addresses of unknown subnets are not returned, so they stay.
     """
@@ -187,7 +187,7 @@ def spare_addresses(
 def unused_objects(
     left: Mapping[Key, Attributes], marked: Observed, names: BigIpNames, partition: str, spare: Collection[str]
 ) -> list[Key]:
-    """Return EvenKeel's network objects that nothing uses; objects that belong to one network alone are left out.
+    """Return Even Keel's network objects that nothing uses; objects that belong to one network alone are left out.
 
     ``left``: attributes of all objects that will exist. ``marked``: the objects that exist now. ``spare``: result of
     :func:`spare_addresses`.
@@ -314,7 +314,7 @@ def shorter_tables(
 ) -> Iterator[tuple[Key, dict[str, Any]]]:
     """Yield ``(key, attributes)`` changes that remove the records of vanished hosts from forwarding tables.
 
-    A record has no mark: it is EvenKeel's if it has the MAC address of one of EvenKeel's neighbour entries, so it is
+    A record has no mark: it is Even Keel's if it has the MAC address of one of Even Keel's neighbour entries, so it is
     removed with the last of these. An end point gets no more broadcasts when the last record that named it is removed;
     records that an operator added stay.
     """

@@ -66,7 +66,7 @@ def with_nodes(
 ) -> list[RenderedObjects]:
     """Return the load balancers with each member at the node that its address has, or gets, on the device.
 
-    ``others``: ``{address: path}`` of nodes in /Common that are not EvenKeel's.
+    ``others``: ``{address: path}`` of nodes in /Common that are not Even Keel's.
     """
     found = {**others, **_nodes_in_use(observed), **_own_nodes(observed)}
     return [replace(one, objects=tuple(_with_node(item, found, names) for item in one.objects)) for one in rendered]
@@ -109,7 +109,7 @@ def _at_node(member: WantedObject, found: Mapping[str, str], names: BigIpNames) 
 def removable(
     freed: Iterable[ObservedObject], used: Container[str], observed: Observed, names: BigIpNames
 ) -> list[Key]:
-    """Return the nodes of freed members that no other member of the partition uses: EvenKeel's nodes in /Common, and
+    """Return the nodes of freed members that no other member of the partition uses: Even Keel's nodes in /Common, and
     nodes in the partition that are as the device made them.
 
     ``used``: nodes of the members that stay.
@@ -146,7 +146,7 @@ def moves(
 
     Only for nodes in the common route domain, and where the options allow it; networks that projects share have no
     members. One transaction, because two nodes of one address cannot exist. Nodes with members or attributes that are
-    not EvenKeel's stay.
+    not Even Keel's stay.
     """
     if project_id == COMMON_PROJECT or not options.move_nodes:
         return []

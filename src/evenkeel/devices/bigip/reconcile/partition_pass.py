@@ -140,7 +140,7 @@ class Planned(Value):
     refused: int
     """Number of load balancers that the device had refused when the plan was made."""
     nodes: Mapping[str, str] | None
-    """``{address: path}`` of nodes in /Common that are not EvenKeel's; None: they were not read."""
+    """``{address: path}`` of nodes in /Common that are not Even Keel's; None: they were not read."""
     plan: Plan
 
 
@@ -197,7 +197,7 @@ class PartitionPass:
         self._unknown = 0
         self._read_fully = False
         self._nodes: Mapping[str, str] | None = None
-        """``{address: path}`` of nodes in /Common that are not EvenKeel's; None: they were not read."""
+        """``{address: path}`` of nodes in /Common that are not Even Keel's; None: they were not read."""
         self._removed: set[Key] = set()
         """Keys of the objects that this pass removed."""
         self._planned: Planned | None = None
@@ -316,7 +316,7 @@ class PartitionPass:
         self._view.observed = {**others, **seen}
 
     async def _check_owner(self) -> None:
-        """Read the guards and check that ours is the only one. Raises :class:`StaleOwner`, :class:`GuardLost`."""
+        """Check that this agent's guard is the only one. Raises :class:`StaleOwner`, :class:`GuardLost`."""
         self._make_sure(await read_guards(self._device, self._partition))
 
     def _make_sure(self, guards: Guards) -> None:
@@ -405,7 +405,7 @@ class PartitionPass:
             self._log.warning("nodes not moved to /Common", reason=error.reason)
 
     async def _remove_unused_nodes(self) -> None:
-        """Remove EvenKeel's nodes in /Common that no member of any partition names.
+        """Remove Even Keel's nodes in /Common that no member of any partition names.
 
         A node that stays does no harm: a member uses it, or the next agent to do this removes it.
         """
@@ -519,7 +519,7 @@ class PartitionPass:
         return await self._read_nodes()
 
     async def _read_nodes(self) -> bool:
-        """Read, once in a pass, the nodes in /Common that are not EvenKeel's, because members have to use them. True:
+        """Read, once in a pass, the nodes in /Common that are not Even Keel's, because members have to use them. True:
         read just now.
         """
         if self._nodes is not None or not any(item.members for one in self._rendered for item in one.objects):

@@ -144,7 +144,7 @@ def plan(
     """Plan all operations for these load balancers, or for these networks in /Common.
 
     ``complete``: also remove all other load balancers' objects. ``shared``: facts about networks that projects share.
-    ``nodes``: ``{address: path}`` of nodes in /Common that are not EvenKeel's.
+    ``nodes``: ``{address: path}`` of nodes in /Common that are not Even Keel's.
     """
     there = under_their_names(with_nodes(rendered, observed, names, nodes), observed, names, partition)
     services = tuple(with_names_beside(there, observed, names, partition))

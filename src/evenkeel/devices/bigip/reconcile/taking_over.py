@@ -1,8 +1,8 @@
-"""Objects of F5's agent in an adopted partition: which of them EvenKeel keeps under their names, and which are
+"""Objects of F5's agent in an adopted partition: which of them Even Keel keeps under their names, and which are
 replaced.
 
 Pure. An adoption stores nothing. A wanted object whose name does not exist is matched to the object with the same
-number or address that F5's agent created, or that has had EvenKeel's mark since; so each pass finds the same matches,
+number or address that F5's agent created, or that has had Even Keel's mark since; so each pass finds the same matches,
 whichever agent ran the earlier ones. Objects of other names are never matched: an operator may have created them.
 """
 
@@ -79,7 +79,7 @@ def _without_f5s_limits(item: WantedObject, observed: Observed) -> WantedObject:
     gave it.
 
     F5's agent had virtual servers listen only on the VLAN of their VIP, which could not be removed before them;
-    EvenKeel's listen everywhere in their route domain. No attribute of the API stands for F5's limits. Limits are
+    Even Keel's listen everywhere in their route domain. No attribute of the API stands for F5's limits. Limits are
     removed only at the adoption: what an operator sets later stays.
     """
     seen = observed.get(item.key) if item.key.type == VIRTUAL else None
@@ -157,7 +157,7 @@ def _key_on_device(
 
 
 def _is_in_the_way(item: WantedObject, seen: ObservedObject, partition: str) -> bool:
-    """Whether F5's agent gave the wanted object's name to another address, which is removed after EvenKeel's object
+    """Whether F5's agent gave the wanted object's name to another address, which is removed after Even Keel's object
     exists.
     """
     if (
@@ -219,7 +219,7 @@ def adoption_obstacle(rendered: Iterable[RenderedObjects], observed: Observed, p
 def replaced_objects(
     left: Mapping[Key, Attributes], wanted: Mapping[Key, WantedObject], observed: Observed, partition: str
 ) -> list[Key]:
-    """Return the objects of F5's agent that EvenKeel's replace, or have replaced, and to which nothing refers.
+    """Return the objects of F5's agent that Even Keel's replace, or have replaced, and to which nothing refers.
 
     ``left``: attributes of all objects that will exist; ``wanted``: the objects wanted now.
     """
@@ -290,7 +290,7 @@ def _replaced_snat(
     theirs: Iterable[Key],
     partition: str,
 ) -> Iterator[Key]:
-    """Yield SNAT pools and addresses of F5's agent that EvenKeel's replace.
+    """Yield SNAT pools and addresses of F5's agent that Even Keel's replace.
 
     An address stays as long as an unchanged pool has it. A pool stays until a pass after the one that gives its virtual
     servers another pool: requests may be on their way.

@@ -47,7 +47,7 @@ _BUILT_IN_VALUES: dict[str, dict[str, Any]] = {
     "udp": {"idleTimeout": "60"},
     "sctp": {"idleTimeout": "300"},
 }
-"""``{kind: {attribute: value}}`` in the built-in profiles, of the attributes that EvenKeel sets.
+"""``{kind: {attribute: value}}`` in the built-in profiles, of the attributes that Even Keel sets.
 
 A child profile always has all of these attributes, so that one that is no longer needed is set back.
 """

@@ -225,7 +225,7 @@ class VcmpGuest:
 def _left_over(
     at_host: Iterable[FoundVlan], guests: Iterable[FoundGuest], mine: FoundGuest, used: Collection[int]
 ) -> set[int]:
-    """Return the tags of EvenKeel's VLANs at the host that this guest has and does not use, or that no guest has."""
+    """Return the tags of Even Keel's VLANs at the host that this guest has and does not use, or that no guest has."""
     by_any = {path for each in guests for path in each.vlans}
     ours = (each for each in at_host if each.ours)
     return {each.tag for each in ours if each.path not in by_any or (each.path in mine.vlans and each.tag not in used)}

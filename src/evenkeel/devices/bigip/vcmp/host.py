@@ -42,7 +42,7 @@ class FoundVlan(Value):
     ours: bool = False
     """Whether the VLAN has the mark :data:`MARK`."""
     of_network: bool = False
-    """Whether the VLAN has the mark of a network, which EvenKeel adds on a device that is attached to the network by
+    """Whether the VLAN has the mark of a network, which Even Keel adds on a device that is attached to the network by
     it.
     """
 
@@ -55,7 +55,7 @@ class FoundVlan(Value):
 
     @property
     def partition(self) -> str:
-        """Partition of the VLAN, from its full path."""
+        """Return the partition of the VLAN, from its full path."""
         return self.path.split("/")[1]
 
 
@@ -105,7 +105,7 @@ class VcmpHost:
             log.info("VLAN assigned to vCMP guest", vcmp_host=self.name, guest=guest, vlan=path)
 
     async def withdraw(self, guest: str, tags: Iterable[int]) -> None:
-        """Withdraw EvenKeel's VLANs with these tags from the guest, and delete those that no guest has."""
+        """Withdraw Even Keel's VLANs with these tags from the guest, and delete those that no guest has."""
         async with self._turn:
             these = {each.path for each in await self.vlans() if each.ours and each.tag in set(tags)}
             found = await self._guest(guest)

@@ -46,7 +46,7 @@ class ConfigFiles:
         self._storage.remove_unused_files(self._known)
 
     def find_changed(self, config: HaproxyConfig) -> tuple[str, ...]:
-        """Names of the files that differ from the last write; the next :meth:`write` writes them again. Blocks."""
+        """Return the names of files that differ from the last write; :meth:`write` then writes them again. Blocks."""
         wanted = files_of(config)
         differing = self._storage.differing_files(wanted)
         self._known = {name: content for name, content in wanted.items() if name not in differing}

@@ -23,7 +23,7 @@ class LocalConfig:
         self._refused = (text, reason)
 
     def problem(self) -> str:
-        """Reason, for operators, why the operator's file is left out; empty if it is included."""
+        """Return the reason, for operators, why the operator's file is left out; empty if it is included."""
         if self._refused and read_text(self._path) == self._refused[0]:
             return f"local.cfg is left out: {self._refused[1]}"
         self._refused = None
