@@ -213,7 +213,7 @@ async def test_lists_filter_choose_and_page(api: Client, v2: Maker) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["sort_key=colour", "sort_key=name&sort_dir=up", "limit=many", "admin_state_up=maybe"]
+    "query", ["sort_key=colour", "sort_key=name&sort_dir=up", "limit=many", "limit=", "admin_state_up=maybe"]
 )
 async def test_bad_list_parameter_is_refused(api: Client, query: str) -> None:
     answer = await api.get(f"{LBAAS}/loadbalancers?{query}", 400)

@@ -60,7 +60,7 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
         filters={name: tuple(values) for name, values in wanted.items()},
         project_id=scope if scope is not None or len(projects) != 1 else ProjectId(projects[0]),
         sort=_order(call, filters),
-        limit=_limit(call.values("limit"), limits.page_items),
+        limit=_limit(_given_limits(call), limits.page_items),
         marker=next(iter(call.values("marker")), None),
         page_reverse=any(FLAG_WORDS.get(value.lower(), False) for value in call.values("page_reverse")),
     )
@@ -74,6 +74,11 @@ def _parsed(parse: Parse, name: str, value: str) -> Any:
         return parse(name, value)
     except RequestError as error:
         raise bad_request(str(error), "InvalidInput") from error
+
+
+def _given_limits(call: Call) -> list[str]:
+    """Return all values of the ``limit`` parameter, also empty ones, which Neutron refuses."""
+    return [value for name, value in call.query if name == "limit"]
 
 
 def _limit(given: Sequence[str], cap: int) -> int:
@@ -135,7 +140,7 @@ def answer_of(call: Call, plural: str, rows: Iterable[Any], name_of: Callable[[A
     """Build the body of a page of a short list that is read as a whole: rows from the marker on, with the chosen
     ``fields``. Raises :class:`NeutronRefusal` for a bad limit.
     """
-    given = call.values("limit")
+    given = _given_limits(call)
     limit = _limit(given, cap)
     named = [_Named(name_of(row), row) for row in rows]
     marker = next(iter(call.values("marker")), None)
