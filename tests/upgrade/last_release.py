@@ -8,12 +8,16 @@ import sys
 import tarfile
 from pathlib import Path
 
+from evenkeel.demo.configuration import Sections
 from evenkeel.demo.processes import Process
 from evenkeel.demo.workspace import Workspace
 
 ROOT = Path(__file__).parents[2]
 _SECTION = re.compile(r"^## \[(?P<version>[^\]]+)\].*?^Commit: `(?P<commit>[0-9a-f]{40})`$", re.MULTILINE | re.DOTALL)
 BUILD_SECONDS = 300
+NEW_OPTIONS = {"haproxyd": {"nftables_table"}}
+"""Options, by section, of the demo's files that the last release does not have: an operator adds them after an upgrade,
+and removes them before a step back."""
 
 
 class NotThere(Exception):
@@ -74,6 +78,16 @@ class MixedWorkspace(Workspace):
 
     release: Path
     new: set[str]
+
+    def create_process(self, name: str, module: str, sections: Sections) -> Process:
+        if name not in self.new:
+            sections = {
+                section: {
+                    option: value for option, value in options.items() if option not in NEW_OPTIONS.get(section, ())
+                }
+                for section, options in sections.items()
+            }
+        return super().create_process(name, module, sections)
 
     def process(self, name: str, module: str, arguments: list[str]) -> Process:  # type: ignore[override]
         known = self.processes.get(name)
