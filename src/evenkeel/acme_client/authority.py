@@ -56,7 +56,7 @@ _WRONG_ANSWERS = (
 
 
 class ExternalAccount(NamedTuple):
-    """An account that the authority knows otherwise, to which it binds ACME accounts (RFC 8555, 7.3.4)."""
+    """A customer's account at the authority outside of ACME, to which it binds ACME accounts (RFC 8555, 7.3.4)."""
 
     key_id: str
     hmac_key: Secret

@@ -179,9 +179,9 @@ class PendingCalls:
     async def reply_to(
         self, call_id: str, *, queue: str, timeout_seconds: float, give_up_at: float | None = None
     ) -> AsyncIterator[asyncio.Future[Any]]:
-        """The future of the reply to a call to ``queue``.
+        """Yield a future of the reply to a call that the caller sends to ``queue``. Raises :class:`CallTimeout`.
 
-        ``give_up_at``: the deadline by the loop's clock, if the time-out began earlier. Raises :class:`CallTimeout`.
+        ``give_up_at``: the deadline by the loop's clock; None: ``timeout_seconds`` from now.
         """
         deadline = asyncio.get_running_loop().time() + timeout_seconds if give_up_at is None else give_up_at
         future = self.open(call_id)

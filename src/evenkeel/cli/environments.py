@@ -122,7 +122,7 @@ class ShowEnvironment(ShowsEnvironment):
 
 
 class SetEnvironment(ShowsEnvironment):
-    """The command of the act ``environment_update``."""
+    """The command ``environment set``, which sends the operators' request ``environment_update``."""
 
     act = "environment_update"
 

@@ -48,7 +48,9 @@ class Controls:
         }
 
     async def do(self, action: object, host: object) -> None:
-        """Perform an action of a visitor. Raises :class:`WrongControl`."""
+        """Perform an action that a visitor of the demo's page chose. ``host``: of the agent concerned. Raises
+        :class:`WrongControl` for invalid input.
+        """
         if not self.offered:
             raise WrongControl("the demo's scenario has not ended yet")
         if action not in ACTIONS:

@@ -25,7 +25,7 @@ for these, it is never disclosed whether another project has them.
 
 
 def refusing_foreign_objects(operation: Operation) -> Operation:
-    """Return the operation with a response 403 for objects of other projects."""
+    """Return a copy of the operation that answers 403 to requests for other projects' objects."""
     return replace(operation, handle=_refuse_foreign(operation.handle))
 
 

@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 
 
 class Admission(NamedTuple):
-    """Authentication, authorization, rate limit and allowed web pages of requests."""
+    """Decides whether a request is admitted: authentication, authorization, rate limit, allowed origins of pages."""
 
     identity: Authenticator
     policy: Policy

@@ -38,8 +38,8 @@ def run_serving(main: Coroutine[Any, Any, None]) -> None:
 
 
 class Server(uvicorn.Server):
-    """uvicorn without its signal handling, because the process decides when to stop, and with this project's accepting
-    of connections.
+    """A uvicorn server that handles no signals, because the process decides when to stop, and accepts connections by a
+    loop of this project.
     """
 
     def __init__(

@@ -111,7 +111,7 @@ class OperatorStore(Protocol):
         ...
 
     async def countdowns(self) -> Countdowns:
-        """Return the automatic, irreversible removals that the database is about to make. One query."""
+        """Return the removals that take place by themselves, and for good, when their grace time is over. One query."""
         ...
 
     async def accept_history(self, history_id: str) -> History:

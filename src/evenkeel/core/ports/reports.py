@@ -73,10 +73,12 @@ class ReportStore(Protocol):
         ...
 
     async def judge_orphans(self, call: JudgeOrphans, *, grace_seconds: float, limit: int) -> OrphanVerdict:
-        """Decide which load balancers are removed from devices: deleted ones immediately; unknown ones when they were
-        first reported longer ago than ``grace_seconds`` (0: never) and the database's history is older than that, at
-        most ``limit``; and those whose removal an operator requested. Unknown networks of the common shard are removed
-        immediately. Nothing is removed while an unknown history is not accepted. Raises :class:`SessionLost` unless the
+        """Decide which of the reported load balancers the agent removes from its devices.
+
+        Deleted ones and those whose removal an operator requested: at once. Ones that the database does not know: at
+        most ``limit``, when they were first reported more than ``grace_seconds`` ago (0: never) and this database was
+        created or restored before that. Unknown networks of the common shard: at once. Nothing is removed while agents
+        report the history id of another database that no operator has accepted. Raises :class:`SessionLost` unless the
         agent owns the shard.
         """
         ...

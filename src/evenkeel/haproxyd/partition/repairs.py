@@ -13,7 +13,7 @@ class RepairReport:
         self._texts: dict[str, list[str]] = {}
 
     def add(self, repaired: Mapping[str, tuple[str, ...]]) -> None:
-        """Add texts, keyed by load balancer id, without duplicates."""
+        """Add descriptions of repairs, ``{load balancer id: descriptions}``; those that are known are not repeated."""
         for load_balancer_id, texts in repaired.items():
             known = self._texts.setdefault(load_balancer_id, [])
             known.extend(text for text in texts if text not in known)

@@ -104,7 +104,7 @@ def place(
 
 
 def _lock(connection: Connection, project_id: ProjectId, ids: Sequence[LoadBalancerId]) -> Sequence[Any]:
-    """Lock load balancers with these ids, and those with any challenges, in the order of their ids."""
+    """Lock the project's load balancers that have these ids or any pending challenges, in the order of their ids."""
     columns = (_root.c.id, _root.c.challenges, _root.c.revision, _root.c.applied_revision)
     concerned = or_(in_list(_root.c.id, list(ids)), _root.c.challenges != "[]")
     statement = (

@@ -250,7 +250,9 @@ def _domain_and_host(text: str) -> tuple[int, str]:
 def _is_subnet_used(
     key: Key, left: Mapping[Key, Attributes], marked: Observed, addresses: Iterable[tuple[int, str]]
 ) -> bool:
-    """Whether an address of the object's subnet is in use."""
+    """Whether one of the ``addresses`` in use needs the network object ``key``. ``left``: the objects that remain,
+    ``key`` among them; ``marked``: all objects with an ownership mark.
+    """
     if key.type in NEIGHBOURS:
         return _domain_and_host(str(left[key].get("ipAddress", ""))) in addresses
     places = _places(key, left, marked)

@@ -316,7 +316,9 @@ class PartitionPass:
         self._view.observed = {**others, **seen}
 
     async def _check_owner(self) -> None:
-        """Check that this agent's guard is the only one. Raises :class:`StaleOwner`, :class:`GuardLost`."""
+        """Read the partition's guards, the marks of its owners, and check that this agent's is the only one. Raises
+        :class:`StaleOwner` if a newer owner has one, :class:`GuardLost` if this agent's is missing.
+        """
         self._make_sure(await read_guards(self._device, self._partition))
 
     def _make_sure(self, guards: Guards) -> None:

@@ -41,8 +41,8 @@ class VirtualIp(Value):
         return names.helper(f"vip-{self.digest}", object_id) if self.digest else names.object_name(object_id)
 
     def mark_kind(self, kind: str) -> str:
-        """Return the kind for the mark of an object at this address: ``kind``, for an additional VIP with its
-        digest.
+        """Return the kind in the ownership mark of an object at this address: ``kind`` at the VIP, ``kind`` with a
+        digest of the address at an additional VIP.
         """
         return f"{kind}-{self.digest}" if self.digest else kind
 
