@@ -52,17 +52,6 @@ class Case(NamedTuple):
 # -- what explains a difference as a whole
 
 
-def _idle_pool(case: Case) -> bool:
-    """A pool that no listener that is up uses: the members of some are checked by one of both."""
-    if not case.found.startswith("checks at"):
-        return False
-    tree = case.tree
-    up = [one for one in tree.listeners if one.admin_state_up and tree.admin_state_up]
-    used = {one.default_pool_id for one in up}
-    used |= {each.redirect_pool_id for one in up for each in one.l7policies if each.admin_state_up}
-    return any(pool.id not in used or not pool.admin_state_up for pool in tree.pools)
-
-
 def _hello(case: Case) -> bool:
     """TLS-HELLO checks of members in the clear, for which an amphora only connects."""
     monitors = [one.monitor.type for one in case.tree.pools if one.monitor and not one.tls_enabled]
@@ -131,7 +120,6 @@ def _unverified(case: Case) -> bool:
 
 
 WHOLE: Mapping[str, Callable[[Case], bool]] = {
-    "checks of members do not depend on who uses their pool": _idle_pool,
     "TLS-HELLO checks begin TLS": _hello,
     "a TCP listener forwards bytes, whatever its pool's protocol is": _http_pool_behind_tcp,
     "allowed_cidrs are HAProxy's; in Octavia security groups' in front of it": _other_clients,
