@@ -33,21 +33,23 @@ def drains_after(
 
     A server that is back in service has none; one that has a deadline already keeps it.
     """
-    serving = {one.id: _servers_in_service(one) for one in after.values()}
-    none: frozenset[str] = frozenset()
+    known = tuple(known)
+    changed = [one for one in before.values() if after.get(one.id) is not one]
+    # only of those concerned: a partition may have many more
+    concerned = {drain.load_balancer_id for drain in known} | {one.id for one in changed}
+    serving = {name: _servers_in_service(after.get(name)) for name in concerned}
     kept = {
-        (drain.backend, drain.server): drain
-        for drain in known
-        if drain.server not in serving.get(drain.load_balancer_id, none)
+        (drain.backend, drain.server): drain for drain in known if drain.server not in serving[drain.load_balancer_id]
     }
-    for load_balancer in before.values():
-        if after.get(load_balancer.id) is not load_balancer:
-            for drain in _new_drains(load_balancer, serving.get(load_balancer.id, none), now):
-                kept.setdefault((drain.backend, drain.server), drain)
+    for load_balancer in changed:
+        for drain in _new_drains(load_balancer, serving[load_balancer.id], now):
+            kept.setdefault((drain.backend, drain.server), drain)
     return tuple(kept.values())
 
 
-def _servers_in_service(load_balancer: wire.LoadBalancerConfig) -> frozenset[str]:
+def _servers_in_service(load_balancer: wire.LoadBalancerConfig | None) -> frozenset[str]:
+    if load_balancer is None:
+        return frozenset()
     # by name alone, because a pool's backend may get another name while its members stay
     return frozenset(server.name for backend in load_balancer.backends for server in backend.servers if server.admin_up)
 

@@ -51,8 +51,9 @@ def file_changes(
             yield from _content_changes(old[name], file)
     for change in listed:
         yield from change.commands()
-    staying = names_in((*texts_of(after), *(file.content for file in new.values() if file.kind == "crt_list")))
-    yield from _files_that_go(old, new, listed, staying)
+    if old.keys() - new.keys():
+        staying = names_in((*texts_of(after), *(file.content for file in new.values() if file.kind == "crt_list")))
+        yield from _files_that_go(old, new, listed, staying)
 
 
 def _refuse_other_order(changed: Files, new: Files) -> None:

@@ -112,7 +112,6 @@ class _Step:
         A closed frontend has released its addresses. As in an old worker, its connections go on, over HTTP until their
         next response, and servers are not checked any more.
         """
-        named = names_in(texts_of(self._after))
         for frontend in _gone(self._before.frontends, self._after.frontends):
             if frontend.access_log is not None and frontend.access_log.protocol == "tcp":
                 raise NeedsReload(f"frontend {frontend.name} is connected to a log server")
@@ -120,7 +119,9 @@ class _Step:
             # (2.6 to 3.4): `disable` ends that.
             yield RuntimeCommand(text=f"disable frontend {frontend.name}")
             yield RuntimeCommand(text=f"shutdown frontend {frontend.name}")
-        for backend in _gone(self._before.backends, self._after.backends):
+        backends = tuple(_gone(self._before.backends, self._after.backends))
+        named = names_in(texts_of(self._after)) if backends else frozenset()
+        for backend in backends:
             if backend.name in named:
                 raise NeedsReload(f"backend {backend.name} is still referred to")
             yield from (disable_checks(backend.name, server) for server in backend.servers if is_checked(server))
