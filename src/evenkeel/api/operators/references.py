@@ -136,7 +136,7 @@ def unissued_trouble(request: AcmeCertificate, reference: str, *, awaited: bool)
     )
 
 
-def unrequested_of(row: ReferencedCertificate) -> CertificateTrouble:
+def unrequested_trouble(row: ReferencedCertificate) -> CertificateTrouble:
     """Describe a certificate of one load balancer that listeners wait for although no request is left."""
     return CertificateTrouble(
         f"{row.kind.words} {row.reference} is missing, and its listeners wait: {row.problem or 'it is not requested'}",

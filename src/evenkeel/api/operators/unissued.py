@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from evenkeel.api.common.services import Services
-from evenkeel.api.operators.references import CertificateTrouble, unissued_trouble, unrequested_of
+from evenkeel.api.operators.references import CertificateTrouble, unissued_trouble, unrequested_trouble
 from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree
 from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.core.tls.acme.references import is_acme_reference, spellings
@@ -29,7 +29,7 @@ async def unissued_certificates(services: Services, root: LoadBalancer) -> Certi
         is_awaited = request.reference in awaited
         if is_awaited or (request.progress.problem and used.keys() & {reference, *spellings(request.reference)}):
             return unissued_trouble(request, reference, awaited=is_awaited)
-    return unrequested_of(used[min(awaited)]) if awaited else CertificateTrouble()
+    return unrequested_trouble(used[min(awaited)]) if awaited else CertificateTrouble()
 
 
 async def why_listeners_wait(services: Services, tree: LoadBalancerTree) -> str:
