@@ -1,7 +1,8 @@
 """The port ``NameResolver``, implemented by dnspython."""
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import dns.asyncresolver
 import dns.exception
@@ -32,12 +33,7 @@ class DnsResolver:
         """Return the A and AAAA records of the name, after CNAMEs."""
         found: list[str] = []
         for kind in ("A", "AAAA"):
-            try:
-                answer = await self._resolver.resolve(f"{name}.", kind, search=False)
-            except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
-                continue
-            except (dns.exception.DNSException, OSError) as error:
-                raise ResolverUnavailable(f"{name} cannot be resolved: {error}"[:500]) from error
+            answer = await self._records(name, kind, f"{name} cannot be resolved")
             found += [str(ipaddress.ip_address(each.address)) for each in answer]
         return tuple(sorted(set(found))[:ADDRESSES_MAX])
 
@@ -45,26 +41,27 @@ class DnsResolver:
         """Return the addresses of the name servers in the zone's NS records; none if it has none. Raises
         :class:`ResolverUnavailable`.
         """
-        try:
-            answer = await self._resolver.resolve(f"{zone}.", "NS", search=False)
-        except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
-            return ()
-        except (dns.exception.DNSException, OSError) as error:
-            raise ResolverUnavailable(f"the name servers of {zone} cannot be read: {error}"[:500]) from error
+        answer = await self._records(zone, "NS", f"the name servers of {zone} cannot be read")
         names = [each.target.to_text(omit_final_dot=True) for each in answer][:RECORDS_MAX]
         found = [await self.addresses(name) for name in names]
         return tuple(dict.fromkeys(address for addresses in found for address in addresses))
 
     async def caa(self, name: str) -> tuple[CaaRecord, ...]:
         """Return the CAA records of the name, after CNAMEs."""
+        answer = await self._records(name, "CAA", f"the CAA records of {name} cannot be read")
+        found = [CaaRecord(each.flags, _text(each.tag), _text(each.value)) for each in answer]
+        return tuple(found[:RECORDS_MAX])
+
+    async def _records(self, name: str, kind: str, failure: str) -> Iterable[Any]:
+        """Return the name's records of this type, after CNAMEs; none if it has none. Raises
+        :class:`ResolverUnavailable` that begins with ``failure``.
+        """
         try:
-            answer = await self._resolver.resolve(f"{name}.", "CAA", search=False)
+            return await self._resolver.resolve(f"{name}.", kind, search=False)
         except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
             return ()
         except (dns.exception.DNSException, OSError) as error:
-            raise ResolverUnavailable(f"the CAA records of {name} cannot be read: {error}"[:500]) from error
-        found = [CaaRecord(each.flags, _text(each.tag), _text(each.value)) for each in answer]
-        return tuple(found[:RECORDS_MAX])
+            raise ResolverUnavailable(f"{failure}: {error}"[:500]) from error
 
 
 def _text(content: bytes) -> str:
