@@ -2,14 +2,14 @@
 further authorities.
 """
 
-import re
 from collections.abc import Iterable
 
 from oslo_config import cfg
 
+from evenkeel.cmd.options.section_names import NAME_RULE, name_in, sections_of_kind
+
 SECTION = "acme"
-_NAMED = re.compile(r"acme:([a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?)")
-NAME_RULE = "1 to 32 letters, digits and '-'"
+PREFIX = f"{SECTION}:"
 
 _AUTHORITY = [
     cfg.StrOpt("contact", default="", help="E-mail address of the account at the authority; empty: none."),
@@ -92,12 +92,12 @@ NAMED_AUTHORITY = [
 
 def named_sections(sections: Iterable[str]) -> list[str]:
     """Sections of named authorities among these, in lower case."""
-    return sorted({section.lower() for section in sections if section.lower().startswith(f"{SECTION}:")})
+    return sections_of_kind(PREFIX, sections)
 
 
 def authority_name(section: str) -> str:
     """Name of the authority of a section ``[acme:NAME]``. Raises :class:`ValueError`."""
-    found = _NAMED.fullmatch(section)
-    if found is None or found[1] == "default":
-        raise ValueError(f"{section}: the name after acme: should be {NAME_RULE}, and not default, which is [acme]")
-    return found[1]
+    name = name_in(section, PREFIX)
+    if name is None or name == "default":
+        raise ValueError(f"{section}: the name after {PREFIX} should be {NAME_RULE}, and not default, which is [acme]")
+    return name

@@ -1,13 +1,12 @@
 """Sections ``[dns:NAME]``: DNS zones in which controllers prove names to certificate authorities by dns-01."""
 
-import re
 from collections.abc import Iterable
 
 from oslo_config import cfg
 
+from evenkeel.cmd.options.section_names import NAME_RULE, name_in, sections_of_kind
+
 PREFIX = "dns:"
-_NAMED = re.compile(r"dns:[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
-NAME_RULE = "1 to 32 letters, digits and '-'"
 
 DNS_ZONE = [
     cfg.StrOpt("zone", default="", help="Name of the zone, such as example.org."),
@@ -40,10 +39,10 @@ DNS_ZONE = [
 
 def zone_sections(sections: Iterable[str]) -> list[str]:
     """Sections of DNS zones among these, in lower case."""
-    return sorted({section.lower() for section in sections if section.lower().startswith(PREFIX)})
+    return sections_of_kind(PREFIX, sections)
 
 
 def check_section(section: str) -> None:
     """Raise :class:`ValueError` unless the section has a valid name."""
-    if not _NAMED.fullmatch(section):
+    if name_in(section, PREFIX) is None:
         raise ValueError(f"{section}: the name after {PREFIX} should be {NAME_RULE}")

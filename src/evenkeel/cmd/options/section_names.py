@@ -1,0 +1,18 @@
+"""Names of sections ``[KIND:NAME]``."""
+
+import re
+from collections.abc import Iterable
+
+NAME_RULE = "1 to 32 letters, digits and '-'"
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
+
+
+def sections_of_kind(prefix: str, sections: Iterable[str]) -> list[str]:
+    """Return the sections whose names begin with ``prefix``, such as ``acme:``, in lower case and sorted."""
+    return sorted({section.lower() for section in sections if section.lower().startswith(prefix)})
+
+
+def name_in(section: str, prefix: str) -> str | None:
+    """Return the name behind ``prefix``; None if it is not as :data:`NAME_RULE` says."""
+    name = section.removeprefix(prefix)
+    return name if section.startswith(prefix) and _NAME.fullmatch(name) else None
