@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 from icontrol_emulator.config.model import Obj
 from icontrol_emulator.config.rules.pool import member_endpoint
+from icontrol_emulator.config.secrets import revealed
+from icontrol_emulator.dataplane.cookie_encryption import CookieCipher
 
 REWRITTEN = "BIGipCookie"
 """The name of the cookie that a server sends as a place holder, for the method `rewrite`."""
@@ -23,6 +25,7 @@ _V6 = re.compile(r"vi([0-9a-f]{32})\.(\d{1,5})")
 _IN_DOMAIN = re.compile(r"rd(\d{1,5})o([0-9a-f]{32})o(\d{1,5})")
 _PORT_MAX = 65_535
 _V4_MAX = 2**32 - 1
+_PLAIN = "disabled"
 
 
 class NamedMember(NamedTuple):
@@ -48,6 +51,28 @@ def cookie_value(member: Obj) -> str:
     if address.version == 6:
         return f"vi{address.packed.hex()}.{_swapped(port)}"
     return f"{int.from_bytes(address.packed, 'little')}.{_swapped(port)}.0000"
+
+
+def shown_value(profile: Mapping[str, Any], member: Obj) -> str:
+    """The value that clients get: encrypted, with `!` before it, if the profile's `cookieEncryption` is not
+    `disabled`.
+    """
+    value = cookie_value(member)
+    return value if profile.get("cookieEncryption", _PLAIN) == _PLAIN else f"!{_cipher(profile).encrypted(value)}"
+
+
+def accepted_value(profile: Mapping[str, Any], sent: str) -> str:
+    """The value in a client's cookie, decrypted where the profile encrypts it; empty if the profile does not accept
+    it.
+    """
+    wanted = profile.get("cookieEncryption", _PLAIN)
+    if wanted != _PLAIN and sent.startswith("!"):
+        return _cipher(profile).decrypted(sent[1:]) or ""
+    return "" if wanted == "required" else sent
+
+
+def _cipher(profile: Mapping[str, Any]) -> CookieCipher:
+    return CookieCipher(revealed(profile.get("cookieEncryptionPassphrase")))
 
 
 def named_by(value: str) -> NamedMember | None:

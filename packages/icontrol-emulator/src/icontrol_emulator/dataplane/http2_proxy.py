@@ -21,7 +21,7 @@ from h2.exceptions import H2Error
 from h2.settings import SettingCodes
 
 from icontrol_emulator.dataplane.compression import Compression, requested_compression
-from icontrol_emulator.dataplane.http_headers import add_to_request, add_to_response, own_head
+from icontrol_emulator.dataplane.http_headers import add_to_request, add_to_response, own_head, take_request
 from icontrol_emulator.dataplane.http_proxy import RESELECTIONS_MAX, NoMember
 from icontrol_emulator.dataplane.http_wire import BadMessage, Head, body_parts, read_head, response_framing
 from icontrol_emulator.dataplane.idle import ClientSide
@@ -124,6 +124,7 @@ class Http2Proxy:
 
     async def _serve(self, number: int, request: Request) -> None:
         upstream: Upstream | None = None
+        take_request(self._session, request.head)
         cookies = request.head.get(b"cookie").decode("latin-1")
         try:
             exchange = self._rules.request(request.head)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
+from icontrol_emulator.dataplane.cookie_encryption import decrypt_request, encrypt_response
 from icontrol_emulator.dataplane.cookies import REWRITTEN
 from icontrol_emulator.dataplane.http_wire import Head
 from icontrol_emulator.dataplane.persist import CookieToSet
 from icontrol_emulator.dataplane.session import Session
 from icontrol_emulator.irules.state import Answer
+
+
+def take_request(session: Session, head: Head) -> None:
+    """What happens to a request before its rules see it."""
+    decrypt_request(head, session.profiles.encrypted_cookies, session.profiles.cookie_passphrase)
 
 
 def add_to_request(session: Session, head: Head) -> None:
@@ -20,6 +26,7 @@ def add_to_request(session: Session, head: Head) -> None:
 
 
 def add_to_response(session: Session, head: Head, cookie: CookieToSet | None) -> None:
+    encrypt_response(head, session.profiles.encrypted_cookies, session.profiles.cookie_passphrase)
     if cookie is not None and cookie.rewrites:
         head.lines = [f"Set-Cookie: {cookie.value}".encode() if _is_place_holder(line) else line for line in head.lines]
     elif cookie is not None:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 
 from icontrol_emulator.dataplane.compression import Compression, requested_compression
-from icontrol_emulator.dataplane.http_headers import add_to_request, add_to_response, own_head
+from icontrol_emulator.dataplane.http_headers import add_to_request, add_to_response, own_head, take_request
 from icontrol_emulator.dataplane.http_wire import (
     BadMessage,
     Head,
@@ -62,6 +62,7 @@ class HttpProxy:
 
     async def _exchange(self, head: Head) -> bool:
         """One request and its response; returns whether another request may follow."""
+        take_request(self._session, head)
         cookies = head.get(b"cookie").decode("latin-1")
         exchange = self._rules.request(head)
         decision = exchange.decision

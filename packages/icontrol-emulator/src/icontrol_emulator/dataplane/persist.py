@@ -220,7 +220,9 @@ class Persistence:
         if found is not None and found.member == member.key and props.get("alwaysSend") != "enabled":
             return None
         name = cookies.cookie_name(props, pool)
-        value = cookies.set_cookie(props, name, cookies.cookie_value(member), secure=secure, now=self.table.clock())
+        value = cookies.set_cookie(
+            props, name, cookies.shown_value(props, member), secure=secure, now=self.table.clock()
+        )
         return CookieToSet(value, rewrites)
 
     def _key_of(self, kind: str, props: Mapping[str, Any], pool: str, cookie: str) -> PersistKey | None:
@@ -239,7 +241,7 @@ class Persistence:
         if props.get("method") == "hash":
             return None
         for value in cookies.sent_values(cookie, cookies.cookie_name(props, pool)):
-            wanted = cookies.named_by(value)
+            wanted = cookies.named_by(cookies.accepted_value(props, value))
             for member in self.engine.store.children(MEMBERS, pool) if wanted is not None else ():
                 if cookies.endpoint_of(member) == wanted:
                     return Found(member.key, props.get("overrideConnectionLimit") == "enabled")

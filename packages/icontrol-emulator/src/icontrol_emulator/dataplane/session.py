@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.rules.virtual import ADDRESS, PROFILES, destination, is_virtual_address
+from icontrol_emulator.config.secrets import revealed
 from icontrol_emulator.dataplane import streams
 from icontrol_emulator.dataplane.balance import Balancer, address_of, member_path
 from icontrol_emulator.dataplane.counters import CounterBook, Counters
@@ -69,6 +70,15 @@ class Profiles:
         """The header line inserted into each request, empty if there is none."""
         given = str(self._http.get("headerInsert") or "none").strip().strip('"')
         return "" if given == "none" else given
+
+    @property
+    def encrypted_cookies(self) -> tuple[str, ...]:
+        """The names of cookies that are encrypted for clients."""
+        return tuple(map(str, self._http.get("encryptCookies") or ()))
+
+    @property
+    def cookie_passphrase(self) -> str:
+        return revealed(self._http.get("encryptCookieSecret"))
 
     @property
     def transport_security(self) -> str:

@@ -11,6 +11,7 @@ from icontrol_emulator.config.db_variables import accepted
 from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.names import is_address, split_path, strip_domain
 from icontrol_emulator.config.schema import Context, TypeRules
+from icontrol_emulator.config.secrets import hide
 from icontrol_emulator.errors import IControlError
 
 
@@ -29,6 +30,11 @@ class BuiltInRules(TypeRules):
         if obj.props.get("_system"):
             word = ctx.spec(obj.key.type).word
             raise errors.mcpd(400, "01070635", f"The system {word} ({obj.key.path}) may not be deleted.")
+
+
+class HttpProfileRules(BuiltInRules):
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        hide(props, "encryptCookieSecret")
 
 
 class SnatPoolRules(TypeRules):

@@ -10,6 +10,7 @@ from icontrol_emulator import errors
 from icontrol_emulator.config.model import Obj
 from icontrol_emulator.config.rules.misc import BuiltInRules
 from icontrol_emulator.config.schema import Context
+from icontrol_emulator.config.secrets import hide
 
 _TIME = re.compile(r"indefinite|\d{1,10}|(\d{1,5}:){1,3}\d{1,5}")
 _COOKIE_NAME = re.compile(r"""[^\s()<>@,;:\\"/\[\]?={}\x00-\x1f\x7f]+""")
@@ -30,9 +31,7 @@ class PersistenceRules(BuiltInRules):
         name = str(props.get("cookieName", "none"))
         if not _COOKIE_NAME.fullmatch(name):
             raise errors.invalid_value("cookieName", name)
-        passphrase = props.get("cookieEncryptionPassphrase")
-        if isinstance(passphrase, str) and not passphrase.startswith("$M$"):
-            props["cookieEncryptionPassphrase"] = f"$M$em${len(passphrase)}"
+        hide(props, "cookieEncryptionPassphrase")
 
     def check(self, ctx: Context, obj: Obj) -> None:
         props = ctx.props(obj)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from icontrol_emulator.config.rules.misc import BuiltInRules
+from icontrol_emulator.config.rules.misc import BuiltInRules, HttpProfileRules
 from icontrol_emulator.config.rules.ssl import SslProfileRules
 from icontrol_emulator.config.schema import Ref, TypeSpec, names
 
@@ -176,20 +176,20 @@ _SSL_REFS = (
 
 def _profile(
     path: str, root: str, defaults: Mapping[str, Any] | None = None, *, word: str = "profile",
-    refs: tuple[Ref, ...] = (), closed: bool = False,
+    refs: tuple[Ref, ...] = (), closed: bool = False, rules: BuiltInRules | None = None, optional: str = "",
 ) -> TypeSpec:  # fmt: skip
     return TypeSpec(
         path=f"ltm/{path}", word=word, family="profile",
-        rules=SslProfileRules() if refs else BuiltInRules(), inherits=True, root=f"/Common/{root}",
+        rules=rules or (SslProfileRules() if refs else BuiltInRules()), inherits=True, root=f"/Common/{root}",
         defaults=dict(defaults or {}), refs=refs, open=not closed,
         word_lists=names("tmOptions") if refs else frozenset(),
-        optional=frozenset() if refs else names("customTag"),
+        optional=frozenset() if refs else names(f"customTag {optional}"),
         choices={name: words for name, words in _SSL_CHOICES.items() if refs and name in (defaults or {})},
     )  # fmt: skip
 
 
 SPECS = [
-    _profile("profile/http", "http", _HTTP, closed=True),
+    _profile("profile/http", "http", _HTTP, closed=True, rules=HttpProfileRules(), optional="encryptCookieSecret"),
     _profile("profile/tcp", "tcp", _TCP, closed=True),
     _profile("profile/udp", "udp", _UDP, closed=True),
     _profile("profile/fastl4", "fastL4", _FASTL4, closed=True),
