@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 
 from evenkeel.core.networking.addresses import ALLOWED_WORDS
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.lines.file_references import file_of_expressions
+from evenkeel.haproxyd.lines.rules import KEYWORDS, line_problem
 from evenkeel.haproxyd.network.binds import bind_address
 from evenkeel.haproxyd.network.destinations import destinations, words_of
 from evenkeel.haproxyd.partition.certificate_references import OUTSIDE, Kinds, argument_problems, list_problems
 from evenkeel.haproxyd.partition.contents import is_lacking
-from evenkeel.haproxyd.partition.file_references import file_of_expressions
-from evenkeel.haproxyd.partition.line_rules import KEYWORDS, line_problem
 from evenkeel.haproxyd.settings import DaemonSettings
 
 NAME = re.compile(wire.NAME)

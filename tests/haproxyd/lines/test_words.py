@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.devices.haproxy.render.quoting import quote_line
-from evenkeel.haproxyd.partition.line_words import words_of_line
+from evenkeel.haproxyd.lines.words import words_of_line
 
 TEXTS = st.text(st.characters(min_codepoint=0x20, exclude_characters="\x7f", exclude_categories=("Cs",)), min_size=1)
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
-from evenkeel.haproxyd.partition.file_references import file_read_by
-from evenkeel.haproxyd.partition.line_words import QUOTING, words_of_line
+from evenkeel.haproxyd.lines.file_references import file_read_by
+from evenkeel.haproxyd.lines.words import QUOTING, words_of_line
 
 _BOTH = (
     "acl",
