@@ -25,7 +25,7 @@ from evenkeel.devices.esd.support import without_unsupported_parts
 from tests.certificates import by_sha256, referring
 from tests.devices import tls_behaviour
 from tests.devices.plain_http import ask
-from tests.devices.service_behaviour import VIP, Clients, Server, Site, members
+from tests.devices.service_behaviour import VIP, Clients, Server, Site, members, sticky
 from tests.devices.services import listener, pool, service
 from tests.equivalence import http2
 from tests.waiting import eventually
@@ -84,6 +84,15 @@ class EnhancedClients(Clients):
         pools = (pool(members=members(servers), monitor=None, protocol=changes.get("protocol", "HTTP")),)
         await self.apply(service(listeners=(listener(enhanced_services=names, **changes),), pools=pools))
 
+    async def raw(self, *headers: str) -> tuple[bytes, bytes]:
+        """Head and body of one answer, as bytes."""
+        reader, writer = await asyncio.open_connection(*self.site.place(VIP, 80))
+        lines = ("GET / HTTP/1.1", "Host: test", "Connection: close", *headers, "", "")
+        writer.write("\r\n".join(lines).encode())
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        writer.close()
+        return head, body
+
     async def statuses_of(self, count: int, *headers: str, source: str | None = None) -> Counter[str]:
         """Status codes of requests one after another, on connections of their own; empty: refused."""
         found: Counter[str] = Counter()
@@ -95,6 +104,13 @@ class EnhancedClients(Clients):
 
 def _status(head: str) -> str:
     return head.split(" ")[1] if head else ""
+
+
+def guide() -> dict[str, Any]:
+    """The definitions of the guide for operators, by name."""
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "offer-enhanced-services.md").read_text()
+    found: dict[str, Any] = json.loads(text.partition("```json\n")[2].partition("```")[0])
+    return found
 
 
 def header(head: str | bytes, name: str) -> list[str]:
@@ -274,12 +290,25 @@ class EnhancedServiceBehaviour:
             head, body = await clients.ask()
             assert header(head, "Content-Encoding") == [] and body == Texts.BODY
             assert header(head, "X-Content-Type-Options") == ["nosniff"]
-            reader, writer = await asyncio.open_connection(*clients.site.place(VIP, 80))
-            writer.write(b"GET / HTTP/1.1\r\nHost: test\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n")
-            found = await reader.read()
-            writer.close()
-            assert header(found.partition(b"\r\n\r\n")[0], "Content-Encoding") == ["gzip"]
-            assert len(found) < len(Texts.BODY)
+            head_bytes, packed = await clients.raw("Accept-Encoding: gzip")
+            assert header(head_bytes, "Content-Encoding") == ["gzip"]
+            assert len(packed) < len(Texts.BODY)
+        finally:
+            await texts.stop()
+
+    async def test_responses_below_the_minimum_size_are_not_compressed(
+        self, clients: EnhancedClients, servers: tuple[Server, ...]
+    ) -> None:
+        texts = Texts("member-1-1")
+        await texts.start()
+        try:
+            encodings = []
+            for size in (len(Texts.BODY), len(Texts.BODY) + 1):
+                await clients.offer(web={"compression": {"types": ["text/plain"], "minimum_size": size}})
+                await clients.serve((texts,), "web")
+                head, _ = await clients.raw("Accept-Encoding: gzip")
+                encodings.append(header(head, "Content-Encoding"))
+            assert encodings == [["gzip"], []]
         finally:
             await texts.stop()
 
@@ -378,6 +407,59 @@ class EnhancedServiceBehaviour:
             writer.transport.abort()
             await echo.stop()
 
+    async def test_request_whose_headers_are_not_complete_in_time_ends(
+        self, clients: EnhancedClients, servers: tuple[Server, ...]
+    ) -> None:
+        await clients.offer(web={"timeouts": {"request": 1}})
+        await clients.serve(servers, "web")
+        reader, writer = await asyncio.open_connection(*clients.site.place(VIP, 80))
+        try:
+            writer.write(b"GET / HTTP/1.1\r\nHost: te")
+            answer = await asyncio.wait_for(reader.read(), 30.0)
+            assert answer == b"" or _status(answer.decode()) == "408"
+            assert servers[0].heard == []
+        finally:
+            writer.transport.abort()
+
+    async def test_connection_without_another_request_ends_after_the_keep_alive_time(
+        self, clients: EnhancedClients
+    ) -> None:
+        kept = Keeping("member-1-1")
+        await kept.start()
+        await clients.offer(web={"timeouts": {"keep_alive": 1}})
+        await clients.serve((kept,), "web")
+        reader, writer = await asyncio.open_connection(*clients.site.place(VIP, 80))
+        try:
+            for _ in range(2):
+                writer.write(b"GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+                assert _status((await reader.readuntil(b"\r\n\r\n")).decode()) == "200"
+                assert await reader.readexactly(2) == b"ok"
+            assert await asyncio.wait_for(reader.read(), 30.0) == b""
+        finally:
+            writer.transport.abort()
+            await kept.stop()
+
+    async def test_definitions_of_the_guide_do_what_they_say(
+        self, clients: EnhancedClients, servers: tuple[Server, ...]
+    ) -> None:
+        await clients.offer(**guide())
+        await clients.serve(servers, "secure-web")
+        head, _ = await clients.ask()
+        assert (_status(head), header(head, "Location")) == ("308", ["https://test/"])
+        await clients.serve(servers, "api")
+        assert await clients.statuses_of(52, "X-Api-Key: one") == {"200": 50, "429": 2}
+        assert await clients.statuses_of(1, "X-Api-Key: two") == {"200": 1}
+        await clients.serve(servers, "legacy")
+        await clients.ask("X-Powered-By: client", "X-Real-IP: 192.0.2.1")
+        heard = servers[0].heard[-1]
+        assert header(heard, "X-Powered-By") == [] and header(heard, "X-Real-IP") == ["127.0.0.1"]
+        assert header(heard, "X-Forwarded-Host") == ["test"]
+        await clients.serve(servers, "websocket")
+        assert await clients.statuses_of(1) == {"200": 1}
+        await clients.serve(servers, "maintenance")
+        head, body = await clients.ask()
+        assert (_status(head), body, header(head, "Retry-After")) == ("503", "<h1>Back at noon</h1>", ["3600"])
+
     async def test_websocket_is_upgraded_with_all_parts_that_the_device_has(self, clients: EnhancedClients) -> None:
         every = {
             "connection_limit_per_source": 2,
@@ -421,6 +503,29 @@ class EnhancedServiceBehaviour:
         finally:
             writer.transport.abort()
             await echo.stop()
+
+    async def test_clients_see_encrypted_cookies_and_members_plain_ones(self, clients: EnhancedClients) -> None:
+        await clients.offer(web={"cookie_encryption": {"cookies": ["SESSION"]}})
+        servers = (Server("member-1-1"), Server("member-1-2"))
+        for server in servers:
+            await server.start()
+        wanted = pool(members=members(servers), monitor=None, session_persistence=sticky("HTTP_COOKIE", "SRV"))
+        try:
+            await clients.apply(service(listeners=(listener(enhanced_services=("web",)),), pools=(wanted,)))
+            head, first = await clients.ask()
+            cookies = dict(one.partition(";")[0].split("=", 1) for one in header(head, "Set-Cookie"))
+            assert cookies.keys() == {"SESSION", "SRV"}
+            assert first not in cookies["SESSION"]
+            # a plain one names the member's address and port
+            assert re.fullmatch(r"![A-Za-z0-9+/]+=*", cookies["SRV"])
+            sent = "; ".join(f"{name}={value}" for name, value in cookies.items())
+            for _ in range(4):
+                assert (await clients.ask(f"Cookie: {sent}"))[1] == first
+            heard = next(server for server in servers if server.name == first).heard[-1]
+            assert f"SESSION={first}" in "".join(header(heard, "Cookie"))
+        finally:
+            for server in servers:
+                await server.stop()
 
     async def test_requests_of_one_connection_are_counted_each(self, clients: EnhancedClients) -> None:
         kept = Keeping("member-1-1")

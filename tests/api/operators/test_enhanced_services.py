@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.core.ports import Store
 from evenkeel.core.protocol.messages import ReportState
@@ -46,6 +47,7 @@ async def test_agents_that_have_the_same_agree(api: Client, agents: Store) -> No
     ("second", "problem"),
     [
         (EnhancedService(name="web", file="a.json"), ""),
+        (replace(WEB, secret_digest="0123"), ""),
         (EnhancedService(name="web", file="a.json", problem="no such tag"), "no such tag"),
         (EnhancedService(name="other"), "not in its files"),
     ],

@@ -34,11 +34,13 @@ EVERY: dict[str, Any] = {
     "response_headers": {"set": {"X-D": "d"}},
     "security_headers": "strict",
     "error_pages": {"503": {"body": "<p>sorry</p>"}},
-    "compression": {"types": ["text/html"]},
+    "compression": {"types": ["text/html"], "minimum_size": 2048},
     "timeouts": {"request": 5, "keep_alive": 10, "tunnel": 3600},
     "access_log": {"target": "[2001:db8::514]:514", "protocol": "tcp", "lines_per_second": 50, "query": True},
     "member_connection_limit": {"connections": 20, "queue": 5, "wait": 3},
     "drain": 60,
+    "cookie_encryption": {"cookies": ["session", ".app"]},
+    "haproxy_lines": ["http-request set-header X-A 'b'"],
 }
 
 

@@ -22,6 +22,7 @@ from tests.devices.tls_behaviour import Member
 from tests.services.process import loopback_network
 
 ADDS_A_HEADER = 'when HTTP_REQUEST {\n    HTTP::header insert "X-Added" "by the operator"\n}'
+SECRET = "a secret of the operator, of 32 characters and more"
 VIRTUAL = at("ltm/virtual", "listener-1")
 
 
@@ -221,7 +222,7 @@ class EnhancedTrafficSite(TrafficSite):
     """One device whose agent reads definitions from a directory."""
 
     def __init__(self, rig: BigIpRig, esd_dir: Path) -> None:
-        super().__init__(rig, esd_dir=str(esd_dir), access_log_networks="127.0.0.0/8")
+        super().__init__(rig, esd_dir=str(esd_dir), access_log_networks="127.0.0.0/8", cookie_password=SECRET)
         self.esd_dir = esd_dir
 
     async def refresh(self) -> Mapping[str, str]:

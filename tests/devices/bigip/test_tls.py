@@ -223,7 +223,7 @@ async def test_an_answer_that_repeats_what_was_uploaded_is_not_reported(
         told = repr(await rig.owner().apply(bringing(A, services=(wanted,), complete=True)))
     except (DeviceRejected, DeviceUnavailable) as error:
         told = str(error)
-    assert "it repeats what was uploaded" in told
+    assert "it repeats a secret that was sent" in told
     assert "-----BEGIN" not in told + repr(capfd.readouterr())
 
 

@@ -1,9 +1,7 @@
 """Enhanced services that a device type cannot render."""
 
 import json
-import textwrap
 from ipaddress import ip_network
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +14,7 @@ from evenkeel.core.networking.addresses import AddressRules
 from evenkeel.devices.bigip import capabilities as bigip
 from evenkeel.devices.esd.support import SupportVerifier, without_unsupported_parts
 from evenkeel.devices.haproxy import capabilities as haproxy
+from tests.devices.enhanced_behaviour import guide
 
 SOME = Capabilities(service_parts=("compression", "deny"))
 
@@ -47,11 +46,21 @@ def test_definition_with_a_setting_that_cannot_be_rendered_is_unusable() -> None
     )
 
 
+def test_a_known_reason_is_given() -> None:
+    table = Capabilities(
+        service_parts=("timeouts",),
+        service_settings={"timeouts": ("tunnel",)},
+        service_refusals={"drain": "no time", "timeouts.request": "no event"},
+    )
+    problem = without_unsupported_parts(definition(drain=1, deny=["192.0.2.0/24"], timeouts={"request": 5}), table)
+    assert problem.problem.endswith(
+        "deny, timeouts.request (no event), drain (no time): not possible on this device type; allowed: timeouts.tunnel"
+    )
+
+
 @pytest.mark.parametrize("table", [haproxy.CAPABILITIES, bigip.CAPABILITIES])
 def test_the_definitions_of_the_guide_are_possible_on_each_device_type(table: Capabilities) -> None:
-    guide = (Path(__file__).parents[3] / "docs" / "how-to" / "offer-enhanced-services.md").read_text()
-    text = textwrap.dedent(guide.partition("```json\n")[2].partition("```")[0])
-    definitions = parse_all({"guide.json": text.encode()}).definitions.values()
+    definitions = parse_all({"guide.json": json.dumps(guide()).encode()}).definitions.values()
     assert [one.name for one in definitions if one.problem or without_unsupported_parts(one, table) is not one] == []
     assert definitions
 

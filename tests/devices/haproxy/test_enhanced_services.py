@@ -1,6 +1,7 @@
 """Enhanced services through real HAProxys: what every device does, and what is HAProxy's own."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -17,7 +18,7 @@ from tests.devices.haproxy.test_traffic import HaproxySite
 from tests.devices.hostile_text_behaviour import HostileTextBehaviour
 from tests.devices.plain_http import ask
 from tests.devices.service_behaviour import VIP, Server
-from tests.devices.services import batch
+from tests.devices.services import batch, listener, service
 from tests.services.haproxy import binaries
 from tests.waiting import eventually
 
@@ -151,6 +152,64 @@ async def test_definition_with_tags_of_bigips_is_refused_when_it_is_loaded(rig: 
     problems = await site.refresh()
     assert problems["good"] == ""
     assert "lbaas_irule: not possible on this device type; allowed: allow, deny," in problems["web"]
+
+
+async def test_lines_of_operators_take_effect(rig: HaproxyRig, tmp_path: Path, server: Server) -> None:
+    clients = EnhancedClients(EnhancedHaproxySite(rig, tmp_path))
+    lines = [
+        "http-request set-header X-From 'an operator'",
+        "tcp-request connection reject if { src 127.0.0.9 }",
+        "http-request return status 404 if { path /private }",
+    ]
+    await clients.offer(own={"haproxy_lines": lines, "https_redirect": {"code": 302}})
+    await clients.serve((server,), "own", protocol="HTTP")
+    assert await clients.statuses_of(1) == {"302": 1}
+    assert await clients.statuses_of(1, source="127.0.0.9") == {"": 1}
+    await clients.offer(own={"haproxy_lines": lines})
+    await clients.serve((server,), "own")
+    head, _ = await ask(rig.box.moved(VIP, 80), "/private")
+    assert head.startswith("HTTP/1.1 404")
+    await clients.ask()
+    assert b"X-From: an operator" in server.heard[-1] or b"x-from: an operator" in server.heard[-1]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("http-request use-service lua.x", "line 2: a line has 'use-service'; only servers determine"),
+        ("http-request return file /etc/passwd", "line 2: a line reads 'file'; files of the load balancer alone"),
+        ("backend other", "line 2: a line begins with 'backend'; allowed: acl,"),
+        ('http-request set-header X-A "$HOME"', "line 2: a line has other quoting than is allowed"),
+    ],
+)
+async def test_line_that_the_daemon_refuses_makes_its_definition_unusable(
+    rig: HaproxyRig, tmp_path: Path, line: str, problem: str
+) -> None:
+    site = EnhancedHaproxySite(rig, tmp_path)
+    own = {"haproxy_lines": ["option dontlognull", line]}
+    (tmp_path / "a.json").write_text(json.dumps({"own": own, "good": {"haproxy_lines": ["option dontlognull"]}}))
+    problems = await site.refresh()
+    assert problems["good"] == ""
+    assert f"a.json: enhanced service 'own': haproxy_lines: {problem}" in problems["own"]
+
+
+async def test_line_that_haproxy_refuses_is_its_load_balancers_error_alone(
+    rig: HaproxyRig, tmp_path: Path, server: Server
+) -> None:
+    site = EnhancedHaproxySite(rig, tmp_path)
+    clients = EnhancedClients(site)
+    await clients.offer(own={"haproxy_lines": ["http-request set-header X-A"]})
+    wrong = service(listeners=(listener(enhanced_services=("own",)),))
+    outcome = await site.owner.apply(batch(wrong, service(2)))
+    errors = {one.load_balancer_id: one.error for one in outcome.outcomes}
+    assert errors["lb-2"] == "" and "http-request" in errors["lb-1"]
+
+
+async def test_cookie_encryption_is_refused_with_the_reason(rig: HaproxyRig, tmp_path: Path) -> None:
+    site = EnhancedHaproxySite(rig, tmp_path)
+    (tmp_path / "a.json").write_text('{"web": {"cookie_encryption": {"cookies": ["session"]}}}')
+    problems = await site.refresh()
+    assert "cookie_encryption (HAProxy 2.6 can decrypt a value, but not encrypt one): not possible" in problems["web"]
 
 
 async def test_connections_to_another_process_or_host_are_not_counted(

@@ -1,21 +1,33 @@
 """Rate limit policies through real HAProxys: what every device does, and what is HAProxy's own."""
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from evenkeel.core.devices.service import ServiceRateLimitRule
 from evenkeel.devices.haproxy.render.load_balancer import render
-from tests.devices.haproxy.rig import HaproxyRig
+from tests.devices.haproxy.rig import HaproxyRig, haproxy
 from tests.devices.haproxy.test_traffic import HaproxySite
 from tests.devices.rate_limit_behaviour import RateLimitBehaviour
 from tests.devices.services import listener, rate_limit, rate_rule, service
+from tests.services.haproxy import binaries
 
 
 class TestHaproxyRateLimits(RateLimitBehaviour):
     @pytest.fixture
     def site(self, rig: HaproxyRig) -> HaproxySite:
         return HaproxySite(rig)
+
+
+class TestHaproxy28RateLimits(RateLimitBehaviour):
+    @pytest.fixture
+    async def site(self) -> AsyncIterator[HaproxySite]:
+        program = binaries().get("2.8")
+        if program is None:
+            pytest.skip("no HAProxy 2.8 here, or another one is to be tested")
+        async with haproxy("one", program=program) as rig:
+            yield HaproxySite(rig)
 
 
 def test_paths_of_a_rule_are_a_file_so_that_a_change_of_them_is_no_reload() -> None:

@@ -29,7 +29,9 @@ class OfferedServiceView(Value):
 
     name: str
     parts: dict[str, Any]
-    """Settings by part; for a part with a page, the size and digest of the page's body."""
+    """Settings by part; for a part with a page, the size and digest of the page's body; the number of lines of
+    ``haproxy_lines``.
+    """
     tags: list[str]
     """Names of the tags, in F5's file format, that the service sets."""
     parameters: dict[str, ServiceParameter]
@@ -78,7 +80,7 @@ async def capabilities(services: Services, call: Call) -> Answer:
         device_driver=device_driver,
         enhanced_services=table.offers_services,
         offered_enhanced_services=[
-            OfferedServiceView(name=name, parts=one.settings, tags=sorted(one.tags), parameters=one.parameters)
+            OfferedServiceView(name=name, parts=one.offered_settings, tags=sorted(one.tags), parameters=one.parameters)
             for name, one in offered.items()
         ],
         **asdict(table),

@@ -44,7 +44,7 @@ class EnhancedServiceView(Value):
     usable: bool
     """True if an agent offers the service, so that tenants may choose it."""
     agreed: bool
-    """True if all agents of the environment have the same definition, without problems."""
+    """True if all agents of the environment have the same definition, and secret for it, without problems."""
     agents: list[LoadedServiceView]
 
 
@@ -83,7 +83,10 @@ def _views(rows: Sequence[AgentEnhancedServices]) -> Iterable[EnhancedServiceVie
 def _service_view(environment: str, name: str, agents: Iterable[AgentEnhancedServices]) -> EnhancedServiceView:
     absent = EnhancedService(name=name, problem=ABSENT)
     found = [(agent, next((one for one in agent.services if one.name == name), absent)) for agent in agents]
-    said = {msgspec.json.encode((one.tags, one.parts, one.parameters), order="deterministic") for _, one in found}
+    said = {
+        msgspec.json.encode((one.tags, one.parts, one.parameters, one.secret_digest), order="deterministic")
+        for _, one in found
+    }
     return EnhancedServiceView(
         environment=environment,
         name=name,

@@ -25,6 +25,8 @@ class Definition(Value):
     problem: str = ""
     warnings: tuple[str, ...] = ()
     """Discarded tags, each with its reason."""
+    secret_digest: str = ""
+    """Digest of the agent's secret that the parts need beside the file; empty: they need none."""
 
     def path(self, tag: str) -> str:
         """Return the path of the tag's single object; empty if the definition has none."""
@@ -40,6 +42,7 @@ class Definition(Value):
             parameters=dict(self.parameters),
             problem=self.problem,
             warnings=self.warnings,
+            secret_digest=self.secret_digest,
         )
 
 

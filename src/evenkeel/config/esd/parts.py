@@ -53,6 +53,8 @@ Count = Annotated[int, Meta(ge=1, le=1_000_000)]
 Token = Annotated[str, Meta(pattern=_NAME)]
 HeaderName = Token
 HeaderValue = Annotated[str, Meta(pattern=r"\A[ -~]+\Z", max_length=HEADER_VALUE_CHARACTERS_MAX)]
+CookieName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_.-]{1,128}\Z")]
+HaproxyLine = Annotated[str, Meta(pattern=r"\A[ -~]+\Z", max_length=1024)]
 ContentType = Annotated[str, Meta(pattern=_MEDIA_TYPE, max_length=100)]
 Network = Annotated[str, Meta(max_length=64)]
 Networks = Annotated[tuple[Network, ...], Meta(min_length=1, max_length=NETWORKS_MAX)]
@@ -148,7 +150,9 @@ class Maintenance(ResponsePage):
 
 
 class Compression(Value):
-    """Compresses responses of these content types with gzip for clients that accept it."""
+    """Compresses responses of these content types with gzip for clients that accept it; those of at least
+    ``minimum_size`` bytes (None: what the device type has).
+    """
 
     types: Annotated[tuple[ContentType, ...], Meta(min_length=1, max_length=32)] = (
         "text/html",
@@ -160,6 +164,7 @@ class Compression(Value):
         "application/xml",
         "image/svg+xml",
     )
+    minimum_size: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
 
 
 class MemberConnectionLimit(Value):
@@ -229,12 +234,20 @@ class AccessLog(Value):
         return ValueError(f"target: {self.target!r}: ADDRESS:PORT, as 192.0.2.1:514 or [2001:db8::1]:514, is allowed")
 
 
+class CookieEncryption(Value):
+    """Encrypts cookies for clients: members' cookies of these names, and the one that session persistence by
+    HTTP_COOKIE sets. Members get the plain values.
+    """
+
+    cookies: Annotated[tuple[CookieName, ...], Meta(max_length=32)] = ()
+
+
 class Parts(Value):
     """The parts of one definition; None or empty: the definition does not have this part.
 
     ``allow``: networks from which connections are accepted, all others are refused; ``deny``: networks from which they
     are refused. ``drain``: seconds after which the open connections of a member that was removed or disabled are
-    closed.
+    closed. ``haproxy_lines``: further lines of HAProxy's configuration, for the listener's frontend.
     """
 
     allow: Networks | None = None
@@ -252,6 +265,8 @@ class Parts(Value):
     access_log: AccessLog | None = None
     member_connection_limit: MemberConnectionLimit | None = None
     drain: Seconds | None = None
+    cookie_encryption: CookieEncryption | None = None
+    haproxy_lines: Annotated[tuple[HaproxyLine, ...], Meta(min_length=1, max_length=32)] | None = None
 
     def __post_init__(self) -> None:
         """Raise :class:`ValueError` for an invalid network."""

@@ -162,6 +162,8 @@ class Capabilities(Value):
     """Parts of enhanced services that the device type renders (:mod:`evenkeel.config.esd.parts`)."""
     service_settings: Mapping[str, tuple[str, ...]] = {}
     """Settings of such parts of which the device type renders only some; other parts it renders whole."""
+    service_refusals: Mapping[str, str] = {}
+    """{part, or setting such as ``timeouts.request``, that the device type does not render: reason}."""
     service_tags: bool = False
     """True if enhanced services may have F5's tags, which name objects on the devices."""
     rate_limits: RateLimitSupport = RateLimitSupport()

@@ -86,6 +86,14 @@ class EnhancedService(Wire):
     problem: str = ""
     warnings: tuple[str, ...] = ()
     """Tags of the definition that the agent discarded, each with its reason (for operators)."""
+    secret_digest: str = ""
+    """Digest of the agent's secret that the definition needs beside its file; empty: it needs none."""
+
+    @property
+    def offered_settings(self) -> dict[str, Any]:
+        """Return :attr:`settings` as tenants see them: of an operator's lines only their number."""
+        found = self.settings
+        return found | {name: len(found[name]) for name in ("haproxy_lines",) if name in found}
 
     @property
     def settings(self) -> dict[str, Any]:

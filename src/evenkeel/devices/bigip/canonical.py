@@ -239,6 +239,7 @@ _FORMS: Mapping[str, Callable[[Any], object]] = {
     "policies": _paths,
     "rules": _rules,
     "contentTypeInclude": _words,
+    "encryptCookies": _words,
     "controls": _words,
     "requires": _words,
     "legacy": _flag,

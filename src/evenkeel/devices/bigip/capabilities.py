@@ -84,9 +84,15 @@ CAPABILITIES = Capabilities(
         "timeouts",
         "access_log",
         "member_connection_limit",
+        "cookie_encryption",
     ),
-    # no profile has a time for a request's headers, or between requests
     service_settings={"timeouts": ("tunnel",)},
+    service_refusals={
+        "timeouts.request": "a BIG-IP has no time for a request's headers, and no event at the begin of a request",
+        "timeouts.keep_alive": "a BIG-IP has no time between requests, and no event at the end of a response",
+        "haproxy_lines": "they are of HAProxy's configuration; tags and iRules of operators are BIG-IP's",
+        "drain": "a BIG-IP has no time of a member after which its connections end",
+    },
     service_tags=True,
     rate_limits=RateLimitSupport(
         protocols=("HTTP", "TERMINATED_HTTPS"),

@@ -57,7 +57,14 @@ log = structlog.get_logger(__name__)
 class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     """Driver of one device group of BIG-IPs. Raises :class:`ValueError` naming an option that cannot be used."""
 
-    reloaded_options = ("icontrol_username", "icontrol_password", "icontrol_password_file", "ca_file")
+    reloaded_options = (
+        "icontrol_username",
+        "icontrol_password",
+        "icontrol_password_file",
+        "ca_file",
+        "cookie_password",
+        "cookie_password_file",
+    )
 
     def __init__(self, options: BigIpOptions) -> None:
         self._options = options
@@ -80,7 +87,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """Units of devices that config-sync keeps equal, by their hosts; only in sync mode."""
         self._unfit: dict[str, tuple[str, ...]] = {}
         """Reasons, by host, why a device must not be written while its cluster is in the present state."""
-        verifier = DeviceObjects(self._common_objects, options.log_targets)
+        verifier = DeviceObjects(
+            self._common_objects, options.log_targets, cookie_secret=lambda: self._options.cookie_secret
+        )
         self._renderings = KeptRenderings()
         self._enhanced = Catalogue(options.esd_dir, verifier, strict=options.esd_strict)
 
@@ -94,12 +103,20 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             await host.close()
 
     def reload(self, options: Mapping[str, Any]) -> None:
-        """Use changed credentials and certificate authorities; see :class:`evenkeel.core.ports.Reloadable`."""
+        """Use changed credentials, certificate authorities and the secret for cookies; see
+        :class:`evenkeel.core.ports.Reloadable`.
+        """
         mine = self._options
         changed = parse_options(
             options, environment=mine.environment, group_number=mine.group_number, host=mine.agent_host
         )
-        access = replace(mine, username=changed.username, password=changed.password, ca_file=changed.ca_file)
+        access = replace(
+            mine,
+            username=changed.username,
+            password=changed.password,
+            ca_file=changed.ca_file,
+            cookie_secret=changed.cookie_secret,
+        )
         # Raises for an unusable file before any device was changed.
         tls = tls_context(access)
         for device in self._devices:
@@ -384,14 +401,14 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             return tuple(RenderedObjects(service=service, problem=service.problem) for service in batch.services)
         addresses, parent = self._options.addresses, self._options.parent_ssl_profile
         enhanced = await self._enhanced.definitions_for(batch.services)
-        attachment = self._options.attachment
+        attachment, secret = self._options.attachment, self._options.cookie_secret
 
         def rendered(service: ServiceDefinition) -> RenderedObjects:
             named = {name: enhanced[name] for name in enhanced_names(service) if name in enhanced}
             return self._renderings.rendered(
                 service,
-                (addresses, parent, attachment, named),
-                lambda one: render(one, self._names, addresses, parent, named, attachment),
+                (addresses, parent, attachment, named, secret),
+                lambda one: render(one, self._names, addresses, parent, named, attachment, secret),
             )
 
         return tuple(map(rendered, batch.services))

@@ -126,6 +126,10 @@ class WantedObject(Value):
     attributes: Mapping[str, Any]
     immutables: frozenset[str] = frozenset()
     members: tuple["WantedObject", ...] = ()
+    secrets: Mapping[str, Secret] = {}
+    """Attributes that are written when the object is created, and never compared, because a device does not return
+    them: another secret needs another name.
+    """
 
 
 class ObservedObject(Value):
@@ -187,5 +191,7 @@ class ConfigOperation(Value):
     owner: str
     body: Mapping[str, Any] = {}
     rank: int = 0
+    secrets: Mapping[str, Secret] = {}
+    """Further attributes of the body."""
     content: Secret | None = None
     """Content of a file to create: the content is uploaded first, and ``sourcePath`` is added to the body."""

@@ -16,6 +16,7 @@ from evenkeel.core.networking.addresses import Address, AddressRules, parsed_add
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.bigip import attachment
 from evenkeel.devices.bigip.attachment import AttachmentOptions
+from evenkeel.devices.bigip.cookie_secret import OPTION_NAME, CookieSecret, cookie_secret
 from evenkeel.devices.esd.log_targets import OPTION, log_targets
 from evenkeel.devices.options import client_options, credential
 
@@ -144,6 +145,14 @@ OPTIONS = [
         "F5's agent does.",
     ),
     OPTION,
+    cfg.StrOpt(
+        OPTION_NAME,
+        default="",
+        secret=True,
+        help="Secret of at least 32 characters, the same for all agents of the environment, from which the "
+        "passphrases of encrypted cookies derive. Empty: enhanced services cannot encrypt cookies.",
+    ),
+    cfg.StrOpt(f"{OPTION_NAME}_file", help=f"File whose first line is the secret; wins over {OPTION_NAME}."),
     cfg.ListOpt(
         "traffic_groups",
         default=[],
@@ -190,8 +199,9 @@ class BigIpOptions(Value):
     esd_dir: str
     """Directory with the files of enhanced services; empty: no enhanced services."""
     esd_strict: bool = False
-    log_targets: LogTargets = NO_TARGETS
     """Whether an unusable tag makes its enhanced service unusable."""
+    log_targets: LogTargets = NO_TARGETS
+    cookie_secret: CookieSecret | None = None
     move_nodes: bool = True
     """Whether members move from nodes in the partition to nodes in /Common."""
     attachment: AttachmentOptions = attachment.NOT_ADJACENT
@@ -217,6 +227,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         force_until = problems.collect_from(lambda: _force_until(values["sync_force_until"] or "", datetime.now(UTC)))
         addresses = problems.collect_from(lambda: _addresses(values, hosts))
         targets = problems.collect_from(lambda: log_targets(values, addresses))
+        secret = problems.collect_from(lambda: cookie_secret(values))
         vcmp_hosts = problems.collect_from(lambda: _vcmp_hosts(values["icontrol_vcmp_hostname"], hosts)) or ()
         attached = problems.collect_from(lambda: _attachment(values, (*hosts, *vcmp_hosts)))
     return BigIpOptions(
@@ -248,6 +259,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         esd_dir=values["esd_dir"],
         esd_strict=values["esd_strict"],
         log_targets=targets,
+        cookie_secret=secret,
         attachment=attached,
         vcmp_hosts=vcmp_hosts,
     )

@@ -16,7 +16,16 @@ from evenkeel.devices.errors import Unrenderable
 Definitions = Mapping[str, Definition]
 
 _IN_ANY_MODE = frozenset(
-    ("allow", "deny", "connection_limit_per_source", "timeouts", "member_connection_limit", "drain", "access_log")
+    (
+        "allow",
+        "deny",
+        "connection_limit_per_source",
+        "timeouts",
+        "member_connection_limit",
+        "drain",
+        "access_log",
+        "haproxy_lines",
+    )
 )
 """Parts that also apply to listeners without HTTP; of ``timeouts`` only ``tunnel``."""
 

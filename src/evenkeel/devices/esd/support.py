@@ -14,7 +14,7 @@ def without_unsupported_parts(definition: Definition, table: Capabilities) -> De
     """Return the definition; with a problem if it has parts or tags that the device type cannot render."""
     if definition.problem:
         return definition
-    parts = list(_unsupported(definition.parts, table))
+    parts = [_with_reason(name, table) for name in _unsupported(definition.parts, table)]
     tags = list(definition.tags) if not table.service_tags else []
     if not (parts or tags):
         return definition
@@ -24,6 +24,10 @@ def without_unsupported_parts(definition: Definition, table: Capabilities) -> De
         f" not possible on this device type; allowed: {allowed}"
     )
     return replace(definition, tags={}, types={}, parts=NO_PARTS, problem=problem)
+
+
+def _with_reason(name: str, table: Capabilities) -> str:
+    return f"{name} ({table.service_refusals[name]})" if name in table.service_refusals else name
 
 
 def _unsupported(parts: Parts, table: Capabilities) -> Iterator[str]:

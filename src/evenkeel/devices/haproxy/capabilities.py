@@ -82,14 +82,19 @@ _PROXY = Capabilities(
     http_challenges=True,
     # listeners are transparent: they answer only what is routed to the host
     standby="listening",
-    service_parts=PARTS,
+    service_parts=tuple(part for part in PARTS if part != "cookie_encryption"),
+    service_settings={"compression": ("types",)},
+    service_refusals={
+        "cookie_encryption": "HAProxy 2.6 can decrypt a value, but not encrypt one",
+        "compression.minimum_size": "HAProxy 2.6 compresses responses of any size",
+    },
     rate_limits=RateLimitSupport(
         protocols=("HTTP", "TERMINATED_HTTPS"),
         metrics=("REQUESTS", "REQUESTS_PER_URL", "KBYTES"),
         actions=("DENY", "REJECT", "SILENT_DROP"),
         refusals={
             "PACKETS": "HAProxy forwards streams and sees no packets",
-            "QUEUE": "HAProxy cannot delay single requests",
+            "QUEUE": "HAProxy delays single requests by Lua only, which the daemon does not run",
         },
         # HAProxy 2.6 is built with three counters for each stream
         counters_max=3,

@@ -20,7 +20,6 @@ from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.ids import ProjectId, SessionId
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.esd.catalogue import Catalogue
-from evenkeel.devices.esd.support import SupportVerifier
 from evenkeel.devices.group import DeviceGroup, on_all, outcomes_of, plan_on_each, repairs
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.device import DeviceResult, HaproxyDevice
@@ -28,6 +27,7 @@ from evenkeel.devices.haproxy.naming import HaproxyNames
 from evenkeel.devices.haproxy.observe import observation, watching
 from evenkeel.devices.haproxy.options import HaproxyOptions, parse_options
 from evenkeel.devices.haproxy.render.load_balancer import RenderedConfig, render
+from evenkeel.devices.haproxy.verify import HaproxyVerifier
 from evenkeel.devices.https import tls_context
 from evenkeel.haproxyd import wire
 
@@ -44,7 +44,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         self._names = HaproxyNames(prefix=options.prefix or options.environment)
         tls = tls_context(options)
         super().__init__("haproxy", options.ha_type, [HaproxyDevice(host, options, tls) for host in options.hosts])
-        self._enhanced = Catalogue(options.esd_dir, SupportVerifier(CAPABILITIES, options.log_targets))
+        self._enhanced = Catalogue(options.esd_dir, HaproxyVerifier(CAPABILITIES, options.log_targets))
 
     def reload(self, options: Mapping[str, Any]) -> None:
         """Use changed credentials and certificate authorities; see :class:`evenkeel.core.ports.Reloadable`."""

@@ -27,7 +27,7 @@ def hide(props: dict[str, Any], name: str) -> None:
 
 
 def revealed(shown: object) -> str:
-    """What `hide` encrypted; empty for anything else."""
+    """Return the text that `hide` encrypted; empty for anything else."""
     if not isinstance(shown, str) or not shown.startswith(_BEGIN):
         return ""
     try:

@@ -13,7 +13,7 @@ from icontrol_emulator.irules.state import Answer
 
 
 def take_request(session: Session, head: Head) -> None:
-    """What happens to a request before its rules see it."""
+    """Decrypt the cookies of a request, before its rules see it."""
     decrypt_request(head, session.profiles.encrypted_cookies, session.profiles.cookie_passphrase)
 
 

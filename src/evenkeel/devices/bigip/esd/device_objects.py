@@ -13,7 +13,8 @@ from evenkeel.config.esd.definition import Definition, types_of
 from evenkeel.config.esd.log_targets import NO_TARGETS, LogTargets
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
-from evenkeel.devices.bigip.esd.verify import Common, verify_definition
+from evenkeel.devices.bigip.cookie_secret import CookieSecret
+from evenkeel.devices.bigip.esd.verify import Common, verify_definition, with_cookie_secret
 from evenkeel.devices.esd.support import usable_definition
 
 log = structlog.get_logger(__name__)
@@ -32,10 +33,17 @@ class DeviceObjects:
     """Verifier of enhanced services for BIG-IPs, used by :class:`evenkeel.devices.esd.catalogue.Catalogue`."""
 
     def __init__(
-        self, read_common: ReadCommon, targets: LogTargets = NO_TARGETS, *, now: Callable[[], float] = time.monotonic
+        self,
+        read_common: ReadCommon,
+        targets: LogTargets = NO_TARGETS,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        cookie_secret: Callable[[], CookieSecret | None] = lambda: None,
     ) -> None:
+        """``cookie_secret``: returns the agent's secret for encrypted cookies, which an operator may change."""
         self._read_common = read_common
         self._targets = targets
+        self._cookie_secret = cookie_secret
         self._now = now
         self._devices: dict[str, Common] = {}
         self._verified_at_seconds: float | None = None
@@ -51,10 +59,11 @@ class DeviceObjects:
         :func:`.verify.verify_definition`.
         """
         await self._read(types_of(definitions.values()))
-        return {
-            name: verify_definition(usable_definition(one, CAPABILITIES, self._targets), self._devices, strict=strict)
-            for name, one in definitions.items()
-        }
+        usable = {name: self._usable(one) for name, one in definitions.items()}
+        return {name: verify_definition(one, self._devices, strict=strict) for name, one in usable.items()}
+
+    def _usable(self, definition: Definition) -> Definition:
+        return with_cookie_secret(usable_definition(definition, CAPABILITIES, self._targets), self._cookie_secret())
 
     async def _read(self, types: tuple[str, ...]) -> None:
         verified_at = self._verified_at_seconds

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from evenkeel.config.esd.definition import Definition
+from evenkeel.config.esd.parts import NO_PARTS
 from evenkeel.config.esd.tags import TAGS
 from evenkeel.devices.bigip.canonical import full_path
+from evenkeel.devices.bigip.cookie_secret import OPTION_NAME, CookieSecret
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import COMMON
 from evenkeel.devices.waiting import gather_all
@@ -66,6 +68,18 @@ def verify_definition(definition: Definition, devices: Mapping[str, Common], *, 
         types={tag: kind for tag, kind in types.items() if tag not in discarded},
         warnings=(*definition.warnings, *(f"{reason}; the tag is discarded" for reason in discarded.values())),
     )
+
+
+def with_cookie_secret(definition: Definition, secret: CookieSecret | None) -> Definition:
+    """Return the definition; if it encrypts cookies with the digest of the agent's secret, or, where the agent has
+    none, with that problem.
+    """
+    if definition.problem or definition.parts.cookie_encryption is None:
+        return definition
+    if secret is not None:
+        return replace(definition, secret_digest=secret.digest)
+    where = f"{definition.file}: enhanced service {definition.name!r}: cookie_encryption"
+    return replace(definition, parts=NO_PARTS, tags={}, problem=f"{where}: the agent's option {OPTION_NAME} is not set")
 
 
 def _missing_object_text(definition: Definition, tag: str, path: str, host: str) -> str:

@@ -7,6 +7,7 @@ clear refusal means that the device is unavailable for now.
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, EvenKeelError
@@ -71,12 +72,12 @@ _ECHO_CHARACTERS = 16
 """Characters at the beginning of a line that are compared; long enough that texts do not match by chance."""
 
 
-def failure(device: str, status: int, body: bytes, *, uploaded: bytes = b"") -> EvenKeelError:
-    """Build the error for a response with a status other than 2xx. ``uploaded``: the request's content, which the error
+def failure(device: str, status: int, body: bytes, *, hidden: Iterable[bytes] = ()) -> EvenKeelError:
+    """Build the error for a response with a status other than 2xx. ``hidden``: parts of the request that the error
     never repeats.
     """
     found = document(body)
-    message = _without_echo(str(found.get("message", "")), uploaded)[:REASON_CHARACTERS_MAX]
+    message = without_echo(str(found.get("message", "")), hidden)[:REASON_CHARACTERS_MAX]
     reason = message or f"answered {status}"
     if status == 401:
         return LoginLost(device, reason)
@@ -99,11 +100,11 @@ def failure(device: str, status: int, body: bytes, *, uploaded: bytes = b"") -> 
     return DeviceUnavailable(device, reason)
 
 
-def _without_echo(message: str, uploaded: bytes) -> str:
-    """Return a device's error message, or a general one if it quotes uploaded text, which may be part of a key."""
-    pieces = {line[:_ECHO_CHARACTERS] for line in uploaded.decode("latin-1").splitlines()}
+def without_echo(message: str, hidden: Iterable[bytes]) -> str:
+    """Return a device's error message, or a general one if it quotes one of the texts, which may be part of a key."""
+    pieces = {line[:_ECHO_CHARACTERS] for text in hidden for line in text.decode("latin-1").splitlines()}
     repeats = any(piece in message for piece in pieces if len(piece) == _ECHO_CHARACTERS)
-    return "(its reason is not shown: it repeats what was uploaded)" if repeats else message
+    return "(its reason is not shown: it repeats a secret that was sent)" if repeats else message
 
 
 def _is_configuration(found: dict[str, Any]) -> bool:

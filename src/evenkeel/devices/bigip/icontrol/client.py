@@ -14,12 +14,14 @@ import random
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from yarl import URL
 
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import DeviceUnavailable
+from evenkeel.core.tls.certificates import Secret
 from evenkeel.devices.bigip.icontrol.answers import (
     Absent,
     Busy,
@@ -145,11 +147,18 @@ class IControl:
         *,
         transaction: str = "",
         timeout_seconds: float | None = None,
+        secrets: Mapping[str, Secret] = MappingProxyType({}),
     ) -> dict[str, Any]:
-        """Send one write. It is repeated only if the device answers that it was busy and did nothing."""
+        """Send one write. It is repeated only if the device answers that it was busy and did nothing.
+
+        ``secrets``: further attributes of the body, which no error repeats.
+        """
         headers = {"X-F5-REST-Coordination-Id": transaction} if transaction else {}
         return await self._with_retries(
-            lambda: self.send(method, path, body=body, headers=headers, timeout_seconds=timeout_seconds), _write_again
+            lambda: self.send(
+                method, path, body=body, headers=headers, timeout_seconds=timeout_seconds, secrets=secrets
+            ),
+            _write_again,
         )
 
     async def upload(self, name: str, content: bytes) -> None:
@@ -178,13 +187,16 @@ class IControl:
         headers: Mapping[str, str] | None = None,
         timeout_seconds: float | None = None,
         remember: bool = False,
+        secrets: Mapping[str, Secret] = MappingProxyType({}),
     ) -> dict[str, Any]:
         """Send one authenticated request; retried once with a new token if the old one is refused.
 
-        ``content`` is sent unchanged, ``body`` as JSON.
+        ``content`` is sent unchanged, ``body`` as JSON, with ``secrets`` among its attributes.
         """
         target = str(URL(path, encoded=True).with_query(query)) if query else path
-        sent = content if body is None else json.dumps(body).encode()
+        revealed = {name: secret.reveal() for name, secret in secrets.items()}
+        whole = {**(body or {}), **{name: text.decode() for name, text in revealed.items()}}
+        sent = content if body is None else json.dumps(whole).encode()
         for attempt in (1, 2):
             login = await self._login.headers()
             status, answer = await self._https.exchange(
@@ -202,7 +214,7 @@ class IControl:
                 break
         if status in (200, 202):
             return self._remembered.document(target, answer) if remember else document(answer)
-        raise failure(self.host, status, answer, uploaded=content or b"")
+        raise failure(self.host, status, answer, hidden=(content or b"", *revealed.values()))
 
     async def probe(self, timeout_seconds: float) -> None:
         """Check that the device's configuration responds within the time. Raises :class:`DeviceUnavailable`."""

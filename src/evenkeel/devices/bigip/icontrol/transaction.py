@@ -8,12 +8,13 @@ The outcome is one of three: committed; refused (:class:`DeviceRejected`, nothin
 """
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.values import Value
-from evenkeel.devices.bigip.icontrol.answers import Absent
+from evenkeel.core.tls.certificates import Secret
+from evenkeel.devices.bigip.icontrol.answers import Absent, without_echo
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import segment
 from evenkeel.devices.bigip.objects import MEMBER, POOL, ConfigOperation, Key, Verb
@@ -32,6 +33,8 @@ class Command(Value):
     method: str
     path: str
     body: Mapping[str, Any] = {}
+    secrets: Mapping[str, Secret] = {}
+    """Further attributes of the body."""
 
 
 def command_of(operation: ConfigOperation, partition: str, source: str = "") -> Command:
@@ -39,7 +42,7 @@ def command_of(operation: ConfigOperation, partition: str, source: str = "") -> 
     collection = collection_path(operation.key, partition)
     if operation.verb is Verb.CREATE:
         body = {**operation.body, "sourcePath": source} if source else operation.body
-        return Command(method="POST", path=collection, body=body)
+        return Command(method="POST", path=collection, body=body, secrets=operation.secrets)
     path = f"{collection}/{segment(partition, operation.key.name)}"
     return Command(method=operation.verb.value, path=path, body=operation.body)
 
@@ -58,6 +61,8 @@ async def commit(device: IControl, commands: Iterable[Command], *, pending: set[
     transaction's number stays in ``pending`` while the device might still commit it, even if the caller is cancelled:
     call :func:`drop_pending` before planning again.
     """
+    commands = tuple(commands)
+    hidden = tuple(secret for command in commands for secret in command.secrets.values())
     opened = await device.write("POST", TRANSACTIONS, {})
     number = str(opened.get("transId", ""))
     if not number:
@@ -67,7 +72,7 @@ async def commit(device: IControl, commands: Iterable[Command], *, pending: set[
     try:
         for command in commands:
             body = None if command.method == "DELETE" else command.body
-            await device.write(command.method, command.path, body, transaction=number)
+            await device.write(command.method, command.path, body, transaction=number, secrets=command.secrets)
     except Exception as error:
         # Not committed: delete the queued transaction, so that the device does not keep it open.
         with contextlib.suppress(DeviceUnavailable):
@@ -76,10 +81,12 @@ async def commit(device: IControl, commands: Iterable[Command], *, pending: set[
         if isinstance(error, Absent) and number in error.reason:
             raise DeviceUnavailable(device.host, "the transaction expired before it was committed") from error
         raise
-    await _commit(device, number, pending, timeout_seconds)
+    await _commit(device, number, pending, timeout_seconds, hidden)
 
 
-async def _commit(device: IControl, number: str, pending: set[str], timeout_seconds: float) -> None:
+async def _commit(
+    device: IControl, number: str, pending: set[str], timeout_seconds: float, hidden: Sequence[Secret]
+) -> None:
     path = f"{TRANSACTIONS}/{number}"
     try:
         answer = await device.write("PATCH", path, {"state": "VALIDATING"}, timeout_seconds=timeout_seconds)
@@ -88,7 +95,9 @@ async def _commit(device: IControl, number: str, pending: set[str], timeout_seco
         # A 404 about an object begins with the text of a failed transaction; any other is about the transaction itself.
         if isinstance(error, Absent) and not error.reason.startswith(_FAILED):
             raise DeviceUnavailable(device.host, "the transaction expired before it was committed") from error
-        raise DeviceRejected(device.host, error.reason.removeprefix(_FAILED).strip()) from error
+        # the device judges the queued commands only now, so its reason may quote one of them
+        reason = without_echo(error.reason, [secret.reveal() for secret in hidden])
+        raise DeviceRejected(device.host, reason.removeprefix(_FAILED).strip()) from error
     except DeviceUnavailable as error:
         # the number stays in pending: the device may still be carrying the transaction out
         raise OutcomeUnknown(device.host, f"commit: {error}") from error

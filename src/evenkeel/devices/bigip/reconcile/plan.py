@@ -357,7 +357,12 @@ def _members(item: WantedObject, seen: ObservedObject, partition: str) -> Iterat
 
 def _create(item: WantedObject, partition: str) -> ConfigOperation:
     return ConfigOperation(
-        verb=Verb.CREATE, key=item.key, owner=item.owner, body=_body(item, partition), rank=_MAKE[item.key.type]
+        verb=Verb.CREATE,
+        key=item.key,
+        owner=item.owner,
+        body=_body(item, partition),
+        secrets=item.secrets,
+        rank=_MAKE[item.key.type],
     )
 
 

@@ -354,7 +354,8 @@ def _code(made: _Virtual, found: Mapping[str, _Setting]) -> None:
 
 def _content(definition: Definition) -> list[tuple[str, tuple[str, ...]]]:
     parts = [(part, (text,)) for part, text in parts_report(definition.parts).items()]
-    return sorted((*definition.tags.items(), *parts))
+    secret = [("secret", (definition.secret_digest,))] if definition.secret_digest else []
+    return sorted((*definition.tags.items(), *parts, *secret))
 
 
 def digest_of(listeners: Iterable[ServiceListener], known: Definitions) -> str:

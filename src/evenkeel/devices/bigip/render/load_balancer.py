@@ -6,8 +6,8 @@ LBaaS                 iControl REST                             name
 load balancer         ltm/virtual-address, autoDelete off       ``<prefix>_<load balancer id>``
 listener              ltm/virtual                               ``<prefix>_<listener id>``
 additional VIP        one more of each                          ``<prefix>_vip-<digest>_<id>``
-its headers, times    ltm/profile/http, /tcp, /fastl4, /udp,    ``<prefix>_<kind>_<listener id>``
-                      /sctp; ltm/rule
+its headers, times,   ltm/profile/http, /tcp, /fastl4, /udp,    ``<prefix>_<kind>_<listener id>``
+cookies               /sctp; ltm/rule
 its allowed CIDRs     ltm/data-group/internal                   ``<prefix>_cidrs_<listener id>``
 challenges            the same, with a part of its ltm/rule     ``<prefix>_challenges_<listener id>``
 without a listener    ltm/virtual and these                     ``<prefix>_challenges_<load balancer id>``
@@ -42,6 +42,7 @@ from evenkeel.core.networking.addresses import STRICT, AddressRules
 from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.bigip.attachment import NOT_ADJACENT, AttachmentOptions
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
+from evenkeel.devices.bigip.cookie_secret import CookieSecret, EncryptedCookies
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RenderedObjects, WantedObject
 from evenkeel.devices.bigip.render.addresses import check_addresses, virtual_address, virtual_ips
@@ -49,6 +50,7 @@ from evenkeel.devices.bigip.render.admission import admitted_networks
 from evenkeel.devices.bigip.render.certificates import References
 from evenkeel.devices.bigip.render.challenges import challenge_objects, challenge_parts, own_virtual_servers
 from evenkeel.devices.bigip.render.client_ssl import DEFAULT_PARENT, client_ssl_profiles, http2_profiles
+from evenkeel.devices.bigip.render.cookies import cookie_encryption
 from evenkeel.devices.bigip.render.enhanced import digest_of, with_enhanced_services
 from evenkeel.devices.bigip.render.l7.effective import Routing, effective_routing
 from evenkeel.devices.bigip.render.l7.rendered import render_l7
@@ -75,11 +77,12 @@ def render(
     parent_ssl_profile: str = DEFAULT_PARENT,
     enhanced: Definitions = MappingProxyType({}),
     attachment: AttachmentOptions = NOT_ADJACENT,
+    cookie_secret: CookieSecret | None = None,
 ) -> RenderedObjects:
     """Render all objects of one load balancer except files and networks, or return the problem.
 
     A deleted load balancer has no objects. ``enhanced``: the agent's enhanced services. ``parent_ssl_profile``: path of
-    the profile from which client-ssl profiles inherit.
+    the profile from which client-ssl profiles inherit. ``cookie_secret``: the agent's, for encrypted cookies.
     """
     if service.deleted or service.problem:
         return RenderedObjects(service=service, problem=service.problem)
@@ -91,7 +94,12 @@ def render(
         check_addresses(service, addresses)
         references = References(service, names)
         found = _objects(
-            in_route_domain(with_readers_of_cookies(service)), names, references, parent_ssl_profile, enhanced
+            in_route_domain(with_readers_of_cookies(service)),
+            names,
+            references,
+            parent_ssl_profile,
+            enhanced,
+            cookie_secret,
         )
         objects = tuple(with_translation(item, service, attachment, names) for item in found)
         settings = digest_of(service.listeners, enhanced)
@@ -106,6 +114,7 @@ def _objects(
     references: References,
     parent_ssl_profile: str,
     enhanced: Definitions,
+    cookie_secret: CookieSecret | None,
 ) -> list[WantedObject]:
     pools = {pool.id: pool for pool in service.pools}
     vips = virtual_ips(service)
@@ -114,19 +123,22 @@ def _objects(
         found.extend(cipher_objects(service, pool, names) if pool.tls_enabled else ())
         found.extend(server_ssl_profiles(service, pool, names, references))
         found.extend(monitor_objects(service, pool, names))
-        found.extend(persistence_objects(service, pool, names))
     virtuals: list[WantedObject] = []
     chosen: dict[str, list[Parts]] = {}
+    encrypted: dict[str, EncryptedCookies] = {}
     for listener in service.listeners:
         default_pool = pools.get(listener.default_pool_id or "")
         routes = effective_routing(listener, pools)
         parts = parts_of(listener, enhanced)
         for pool in routes.named:
             chosen.setdefault(pool.id, []).append(parts)
-        own = _listener_objects(service, routes, default_pool, names, parts)
+        encryption = cookie_encryption(service, routes, parts, cookie_secret)
+        if encryption is not None:
+            encrypted.update(dict.fromkeys((pool.id for pool in routes.pools), encryption))
+        own = _listener_objects(service, routes, default_pool, names, parts, encryption)
         client_ssl = client_ssl_profiles(service, listener, names, references, parent_ssl_profile)
         own = [*own, *client_ssl]
-        made = (virtual_server(service, vip, default_pool, routes, own, names) for vip in vips)
+        made = (virtual_server(service, vip, default_pool, routes, own, names, encryption=encryption) for vip in vips)
         changed, servers = with_enhanced_services(made, own, listener, default_pool, enhanced, parts.tunnel)
         found.extend(changed)
         virtuals.extend(servers)
@@ -134,15 +146,22 @@ def _objects(
     found.extend(own)
     virtuals.extend(servers)
     found.extend(virtual_address(service, vip, names) for vip in vips)
-    found.extend(pool_object(service, pool, names, member_limit(chosen.get(pool.id, ()))) for pool in service.pools)
+    for pool in service.pools:
+        found.extend(persistence_objects(service, pool, names, encrypted.get(pool.id)))
+        found.append(pool_object(service, pool, names, member_limit(chosen.get(pool.id, ()))))
     return [*found, *virtuals]
 
 
 def _listener_objects(
-    service: ServiceDefinition, routes: Routing, pool: ServicePool | None, names: BigIpNames, parts: Parts
+    service: ServiceDefinition,
+    routes: Routing,
+    pool: ServicePool | None,
+    names: BigIpNames,
+    parts: Parts,
+    encryption: EncryptedCookies | None,
 ) -> list[WantedObject]:
     """Build the virtual server's auxiliary objects, except client-ssl profiles. ``parts``: settings from its enhanced
-    services.
+    services; ``encryption``: that of its cookies.
     """
     listener = routes.listener
     responses = listener_responses(service, listener, parts, names)
@@ -150,7 +169,7 @@ def _listener_objects(
     groups, rule_parts = service_objects(service, listener, parts, names, responses, l7.parts)
     return [
         *(cipher_objects(service, listener, names) if listener.protocol == TLS_PROTOCOL else ()),
-        *http_profile(service, listener, names),
+        *http_profile(service, listener, names, encryption),
         *compression_profile(service, listener, parts.compression, names),
         *transport_profiles(service, listener, pool, names, parts.tunnel),
         *http2_profiles(service, listener, names),

@@ -30,6 +30,7 @@ from msgspec.structs import replace
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, ServicePool
 from evenkeel.core.resources.model import COOKIE_PERSISTENCE as COOKIE_PERSISTENCES
 from evenkeel.core.resources.model import L7_PROTOCOLS
+from evenkeel.devices.bigip.cookie_secret import EncryptedCookies
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames
 from evenkeel.devices.bigip.objects import (
     COOKIE_PERSISTENCE,
@@ -69,10 +70,15 @@ def _hashes_port(pool: ServicePool) -> bool:
 # -- objects
 
 
-def persistence_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
-    """Build the pool's own persistence profiles, with the objects that they refer to. Raises :class:`Unrenderable`."""
+def persistence_objects(
+    service: ServiceDefinition, pool: ServicePool, names: BigIpNames, encryption: EncryptedCookies | None = None
+) -> list[WantedObject]:
+    """Build the pool's own persistence profiles, with the objects that they refer to. ``encryption``: that of the
+    listeners that encrypt the pool's cookie. Raises :class:`Unrenderable`.
+    """
     return [
         *_cookie_profile(service, pool, names),
+        *_encrypted_cookie_profile(service, pool, names, encryption),
         *_app_cookie_objects(service, pool, names),
         *_source_profile(service, pool, names),
     ]
@@ -84,6 +90,18 @@ def _cookie_profile(service: ServiceDefinition, pool: ServicePool, names: BigIpN
         return []
     settings = {"cookieName": _cookie_name(pool)}
     return [_profile(service, pool, COOKIE_PERSISTENCE, COOKIE_KIND, "/Common/cookie", settings, names)]
+
+
+def _encrypted_cookie_profile(
+    service: ServiceDefinition, pool: ServicePool, names: BigIpNames, encryption: EncryptedCookies | None
+) -> list[WantedObject]:
+    wanted = pool.session_persistence
+    if encryption is None or wanted is None or wanted.type != "HTTP_COOKIE":
+        return []
+    settings = {"cookieEncryption": "required"} | ({"cookieName": _cookie_name(pool)} if wanted.cookie_name else {})
+    kind = encryption.kind(COOKIE_KIND)
+    made = _profile(service, pool, COOKIE_PERSISTENCE, kind, "/Common/cookie", settings, names)
+    return [replace(made, secrets={"cookieEncryptionPassphrase": encryption.passphrase})]
 
 
 def _app_cookie_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
@@ -227,10 +245,14 @@ def with_readers_of_cookies(service: ServiceDefinition) -> ServiceDefinition:
 
 
 def persistence_attributes(
-    service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
+    service: ServiceDefinition,
+    listener: ServiceListener,
+    pool: ServicePool | None,
+    names: BigIpNames,
+    encryption: EncryptedCookies | None = None,
 ) -> dict[str, Any]:
     """Return ``persist`` and ``fallbackPersistence`` of the listener's virtual servers. ``pool``: the listener's
-    default pool, if that gets clients. Raises :class:`Unrenderable`.
+    default pool, if that gets clients; ``encryption``: that of the listener's cookies. Raises :class:`Unrenderable`.
     """
     if pool is None:
         return {"persist": [], "fallbackPersistence": ""}
@@ -248,13 +270,20 @@ def persistence_attributes(
             f"{listener.protocol}"
         )
     fallback = f"/{by_source[1]}/{by_source[0]}" if pool.lb_algorithm == "SOURCE_IP" else ""
-    return {"persist": [_default_profile(*_by_cookie(pool, partition, names))], "fallbackPersistence": fallback}
+    return {
+        "persist": [_default_profile(*_by_cookie(pool, partition, names, encryption))],
+        "fallbackPersistence": fallback,
+    }
 
 
-def _by_cookie(pool: ServicePool, partition: str, names: BigIpNames) -> tuple[str, str]:
+def _by_cookie(
+    pool: ServicePool, partition: str, names: BigIpNames, encryption: EncryptedCookies | None
+) -> tuple[str, str]:
     wanted = pool.session_persistence
     if wanted is not None and wanted.type == "APP_COOKIE":
         return names.helper(APP_COOKIE_KIND, pool.id), partition
+    if encryption is not None:
+        return names.helper(encryption.kind(COOKIE_KIND), pool.id), partition
     if wanted is not None and wanted.cookie_name:
         return names.helper(COOKIE_KIND, pool.id), partition
     return "cookie", COMMON

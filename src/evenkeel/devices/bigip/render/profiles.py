@@ -3,10 +3,13 @@
 from evenkeel.config.esd.parts import Compression
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from evenkeel.core.resources.model import TLS_PROTOCOL
+from evenkeel.devices.bigip.cookie_secret import EncryptedCookies
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import COMPRESSION_PROFILE, Key, WantedObject
 from evenkeel.devices.bigip.render.headers import header_plan
 
+_MINIMUM_SIZE = 1024
+"""Bytes of a response below which the built-in profile does not compress it."""
 _NO_HSTS: dict[str, str | int] = {
     "mode": "disabled",
     "maximumAge": 16_070_400,
@@ -16,25 +19,34 @@ _NO_HSTS: dict[str, str | int] = {
 """Values of the built-in http profile, which sends no Strict-Transport-Security."""
 
 
-def http_profile(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
-    """Build the http profile of a listener that inserts headers without an iRule or sends Strict-Transport-Security;
-    else empty.
+def http_profile(
+    service: ServiceDefinition,
+    listener: ServiceListener,
+    names: BigIpNames,
+    encryption: EncryptedCookies | None = None,
+) -> list[WantedObject]:
+    """Build the http profile of a listener that inserts headers without an iRule, encrypts members' cookies or sends
+    Strict-Transport-Security; else empty.
     """
     plan = header_plan(listener, service.listeners)
-    if not (plan.forwarded_for or plan.profile_header or listener.hsts_max_age is not None):
+    encrypted = () if encryption is None else encryption.cookies
+    if not (plan.forwarded_for or plan.profile_header or listener.hsts_max_age is not None or encrypted):
         return []
+    kind = "http" if encryption is None else encryption.kind("http")
     return [
         WantedObject(
-            key=Key(type="ltm/profile/http", name=names.helper("http", listener.id)),
+            key=Key(type="ltm/profile/http", name=names.helper(kind, listener.id)),
             owner=service.load_balancer_id,
             attributes={
                 "defaultsFrom": "/Common/http",
                 "insertXforwardedFor": "enabled" if plan.forwarded_for else "disabled",
                 "headerInsert": plan.profile_header or "none",
                 **({"hsts": _hsts(listener)} if listener.protocol == TLS_PROTOCOL else {}),
+                **({"encryptCookies": list(encrypted)} if encrypted else {}),
                 "description": names.marked_description("http", service.load_balancer_id, listener.id),
             },
             immutables=frozenset({"defaultsFrom"}),
+            secrets={} if encryption is None else {"encryptCookieSecret": encryption.passphrase},
         )
     ]
 
@@ -54,6 +66,7 @@ def compression_profile(
             attributes={
                 "defaultsFrom": "/Common/httpcompression",
                 "contentTypeInclude": [_pattern(type_) for type_ in compression.types],
+                "minSize": compression.minimum_size or _MINIMUM_SIZE,
                 "description": names.marked_description("compression", service.load_balancer_id, listener.id),
             },
             immutables=frozenset({"defaultsFrom"}),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from evenkeel.core.devices.service import ServiceDefinition, ServicePool
 from evenkeel.core.resources.model import L7_PROTOCOLS
+from evenkeel.devices.bigip.cookie_secret import EncryptedCookies
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import (
     CLIENT_SSL,
@@ -38,17 +39,19 @@ def virtual_server(
     names: BigIpNames,
     *,
     kind: str = "listener",
+    encryption: EncryptedCookies | None = None,
 ) -> WantedObject:
     """Build the listener's virtual server at one VIP.
 
     ``own``: the listener's objects; the virtual server refers to the profiles, policies and iRules among them.
     ``kind``: kind in its mark; with another kind than ``listener``, observations do not count it as a listener.
+    ``encryption``: that of the listener's cookies.
     """
     partition = names.partition(service.project_id)
     listener, live_pool = routes.listener, routes.default
     # where pools have different persistence, the iRule sets it for each request
     chosen = None if sets_app_cookies(routes.pools) else next(iter(routes.pools), None)
-    persistence = persistence_attributes(service, listener, chosen, names)
+    persistence = persistence_attributes(service, listener, chosen, names, encryption)
     up = service.admin_state_up and listener.admin_state_up
     address_name = vip.object_name(service.load_balancer_id, names)
     return WantedObject(

@@ -82,9 +82,12 @@ def test_access_log_has_a_pool_in_the_route_domain_of_members_and_counts_by_list
 
 
 def test_parts_and_settings_that_no_bigip_has_are_refused_by_name() -> None:
-    wanted = parts(timeouts={"request": 5, "keep_alive": 6, "tunnel": 7}, drain=60)
+    wanted = parts(timeouts={"request": 5, "keep_alive": 6, "tunnel": 7}, drain=60, haproxy_lines=["mode http"])
     found = without_unsupported_parts(Definition(name="web", file="a.json", parts=wanted), CAPABILITIES)
-    assert "timeouts.request, timeouts.keep_alive, drain: not possible" in found.problem
+    refused, _, _ = found.problem.partition(": not possible")
+    for name in ("timeouts.request", "timeouts.keep_alive", "drain", "haproxy_lines"):
+        assert f"{name} ({CAPABILITIES.service_refusals[name]})" in refused
+    assert "timeouts.tunnel" not in refused
     assert "timeouts.tunnel" in found.problem.partition("allowed: ")[2].split(", ")
     tunnel_only = Definition(name="ws", file="a.json", parts=parts(timeouts={"tunnel": 7}))
     assert without_unsupported_parts(tunnel_only, CAPABILITIES) is tunnel_only

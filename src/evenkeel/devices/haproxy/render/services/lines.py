@@ -14,6 +14,7 @@ security_headers             ``http-after-response set-header``, so that HAProxy
 error_pages                  ``http-error``, with each page in a file
 compression                  ``compression``
 timeouts                     ``timeout http-request`` and ``http-keep-alive``; ``tunnel`` is the backend's
+haproxy_lines                as they are: those of connections first, others after limits and answers
 access_log                   ``log-format`` and a log target of the frontend, see :mod:`.access_log`
 ===========================  =======================================================================================
 
@@ -67,7 +68,11 @@ def service_lines(listener: ServiceListener, parts: Parts, load_balancer_id: str
     slots = _free_slots(parts)
     rates = rate_lines(name, limits, slots, _refusal_pages(name, parts, limits, files))
     return ServiceLines(
-        connection=(*_connection(name, parts, files), *rates.connection),
+        connection=(
+            *_connection(name, parts, files),
+            *rates.connection,
+            *_operators_lines(parts, of_connections=True),
+        ),
         settings=(
             *_settings(name, parts, files),
             *([log_format(listener, load_balancer_id)] if parts.access_log is not None else []),
@@ -76,6 +81,7 @@ def service_lines(listener: ServiceListener, parts: Parts, load_balancer_id: str
             *_log(name, listener, parts),
             *rates.lines,
             *_answers(name, parts, files),
+            *_operators_lines(parts, of_connections=False),
         ),
         last=tuple(_header_lines(parts)),
         tables=(*([log_table(name)] if parts.access_log is not None else []), *rates.tables),
@@ -83,6 +89,13 @@ def service_lines(listener: ServiceListener, parts: Parts, load_balancer_id: str
         # Last, because rendering collects the files that it refers to.
         files=(*files.values(), *rates.files),
     )
+
+
+def _operators_lines(parts: Parts, *, of_connections: bool) -> Iterator[str]:
+    """Lines of operators; HAProxy runs ``tcp-request`` rules before all others, and warns if they stand after them."""
+    for line in parts.haproxy_lines or ():
+        if line.lstrip().startswith("tcp-request ") is of_connections:
+            yield line
 
 
 def _log(name: str, listener: ServiceListener, parts: Parts) -> Iterator[str]:

@@ -1,0 +1,34 @@
+"""Checks definitions of enhanced services for HAProxy, when they are loaded: parts, targets of access logs, lines of
+operators.
+
+The daemon applies the same rules to each line that it gets; here they find what it would refuse before a load balancer
+uses it. What HAProxy itself thinks of a line is found by the daemon's check of the whole configuration.
+"""
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from evenkeel.config.esd.definition import Definition
+from evenkeel.config.esd.parts import NO_PARTS
+from evenkeel.devices.esd.support import SupportVerifier
+from evenkeel.haproxyd.lines.rules import KEYWORDS, line_problem
+
+
+class HaproxyVerifier(SupportVerifier):
+    """Verifier of an agent's enhanced services, used by :class:`evenkeel.devices.esd.catalogue.Catalogue`."""
+
+    async def verify(self, definitions: Mapping[str, Definition], *, strict: bool) -> Mapping[str, Definition]:
+        """Return the definitions; with a problem in those that HAProxy cannot render, or whose lines the daemon would
+        refuse.
+        """
+        found = await super().verify(definitions, strict=strict)
+        return {name: _with_checked_lines(one) for name, one in found.items()}
+
+
+def _with_checked_lines(definition: Definition) -> Definition:
+    for number, line in enumerate(definition.parts.haproxy_lines or (), 1):
+        if not definition.problem and (problem := line_problem(line, KEYWORDS["frontend"])):
+            where = f"{definition.file}: enhanced service {definition.name!r}: haproxy_lines: line {number}"
+            return replace(definition, parts=NO_PARTS, tags={}, problem=f"{where}: {problem}")
+    return definition
