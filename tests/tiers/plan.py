@@ -11,8 +11,6 @@ RERUN_AT_MOST = 10
 NO_TESTS = 5
 """Exit code of pytest when no test was selected."""
 WORKERS_AT_MOST = 4
-WAITING_WORKERS = 2
-"""Workers beyond the number of cores in tiers whose tests wait most of the time."""
 DISTRIBUTION = "worksteal"
 """``--dist`` of pytest-xdist. Each worker begins with consecutive tests (:mod:`tests.tiers.order`), so that fixtures of
 a module or package are set up by one worker; workers that have run out of tests take over half of those of another."""
@@ -27,12 +25,13 @@ class Tier(NamedTuple):
     marks: str
     """Expression for ``-m``."""
     is_waiting: bool = False
-    """Whether its tests wait for processes and sockets most of the time, so that more of them than there are cores may
-    run at once."""
+    """Whether its tests wait for processes and sockets most of the time, so that another tier may run beside it."""
+    more_workers: int = 0
+    """Workers beyond the number of cores, which compute while tests of others wait."""
 
     def workers(self, cores: int) -> int:
         """Number of pytest processes on a machine with so many cores."""
-        return min(cores, WORKERS_AT_MOST) + (WAITING_WORKERS if self.is_waiting else 0)
+        return min(cores, WORKERS_AT_MOST) + self.more_workers
 
 
 def tiers(mode: Mode, marks: str = "") -> list[Tier]:
@@ -42,12 +41,13 @@ def tiers(mode: Mode, marks: str = "") -> list[Tier]:
         only.append("not release")
     if mode == "quick":
         only.append("not slow")
-        return [Tier("quick tests", _all("not services and not acceptance", *only))]
+        # nothing runs beside it, and its tests wait a third of the time
+        return [Tier("quick tests", _all("not services and not acceptance", *only), more_workers=1)]
     return [
         Tier("tests without servers", _all(f"not {_WAITING}", *only)),
         # with acceptance tests, which wait most: they begin, for they take long, and others fill the processors; a tier
         # of their own would start all servers and import all programs twice, and end with one worker
-        Tier("tests with servers", _all(_WAITING, *only), is_waiting=True),
+        Tier("tests with servers", _all(_WAITING, *only), is_waiting=True, more_workers=2),
     ]
 
 
