@@ -15,7 +15,7 @@ from evenkeel.haproxyd.haproxy.config import server_arguments
 from evenkeel.haproxyd.haproxy.config.bindability import with_bindable_peer
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
-from evenkeel.haproxyd.haproxy.runtime import drift, state_file
+from evenkeel.haproxyd.haproxy.runtime import drift, file_changes, state_file
 from evenkeel.haproxyd.haproxy.runtime.worker_state import canonical_notation
 from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
 
@@ -98,6 +98,11 @@ def _dead_members_get_datagrams() -> AbstractContextManager[Any]:
     return patch.object(DatagramBalancer, "observe", lambda *_: None)
 
 
+def _challenges_of_before() -> AbstractContextManager[Any]:
+    """A map in memory stays as the worker has read it."""
+    return patch.object(file_changes, "_map_changes", lambda *_: ())
+
+
 FAULTS: Mapping[str, Fault] = {
     "dead_datagrams": Fault("dead members get datagrams", _dead_members_get_datagrams, "5", 6),
     "old_states": Fault("what a worker was told before wins over its configuration", _old_states_win, "5013", 12),
@@ -114,4 +119,5 @@ FAULTS: Mapping[str, Fault] = {
     "added_checks": Fault(
         "members added at runtime are checked in clear text", _added_members_are_checked_in_clear_text, "10258", 8
     ),
+    "challenges": Fault("challenges are those of the last reload", _challenges_of_before, "7", 4),
 }

@@ -12,6 +12,7 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS
 from tests.equivalence import definitions as d
 from tests.equivalence import values
+from tests.equivalence.challenges import Challenges
 from tests.equivalence.datagrams import Datagrams
 from tests.equivalence.site import places
 
@@ -156,6 +157,8 @@ class Device(NamedTuple):
     happens: tuple[tuple[str, int], ...]
     datagrams: bool = False
     """Whether a load balancer for datagrams rides along. Other load balancers then have nothing of UDP."""
+    challenges: bool = False
+    """Whether load balancers answer challenges of a certificate authority."""
 
 
 def draw(seed: str, device: Device, *, steps: int = STEPS) -> History:
@@ -186,6 +189,7 @@ class _Drawing:
         self._device = device
         self._maker = d.Maker(self._rng, _without_datagrams(device.table) if device.datagrams else device.table)
         self._datagrams = Datagrams(seed, self._problem) if device.datagrams else None
+        self._challenges = Challenges(seed) if device.challenges else None
         self._dead: set[tuple[str, int]] = set()
         self._wants_unbindable = False
 
@@ -193,6 +197,8 @@ class _Drawing:
         first = {}
         for number in LOAD_BALANCERS[: self._rng.choice((1, 1, 2))]:
             first[f"lb-{number}"] = self._load_balancer(number)
+        if self._challenges:
+            first = {name: replace(tree, **self._challenges.drawn()) for name, tree in first.items()}
         trees, made = first, []
         rider = self._datagrams.first() if self._datagrams else None
         if rider is not None:
@@ -202,6 +208,11 @@ class _Drawing:
             if isinstance(step, Change):
                 for edit in step.edits:
                     trees = edit.on(trees)
+                if self._challenges:
+                    asked = tuple(Set(name, "", values) for name, values in self._challenges.changed(trees))
+                    step = step._replace(edits=(*step.edits, *asked))
+                    for edit in asked:
+                        trees = edit.on(trees)
                 if self._datagrams:
                     rider, edits = _ridden(rider, self._datagrams.after(rider))
                     step = step._replace(edits=(*step.edits, *edits))

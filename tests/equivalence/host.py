@@ -60,6 +60,7 @@ HAPROXY = Device(
         ("unbindable", 2),
     ),
     datagrams=True,
+    challenges=True,
 )
 _projects = itertools.count(1)
 

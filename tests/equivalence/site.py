@@ -90,15 +90,12 @@ class Site:
             tree,
             vip=self._vip(tree.vip),
             additional_vips=tuple(map(self._vip, tree.additional_vips)),
-            listeners=tuple(map(self._listener, tree.listeners)),
+            listeners=tuple(map(with_real_port, tree.listeners)),
             pools=tuple(map(self._pool, tree.pools)),
         )
 
     def _vip(self, one: Vip) -> Vip:
         return replace(one, address=self.real_address(one.address))
-
-    def _listener(self, one: ServiceListener) -> ServiceListener:
-        return replace(one, protocol_port=PORTS_FROM + one.protocol_port)
 
     def _pool(self, one: ServicePool) -> ServicePool:
         return replace(one, members=tuple(map(self._member, one.members)))
@@ -111,6 +108,11 @@ class Site:
             changes["monitor_port"] = PORTS_FROM + one.monitor_port
         address, port = self.real(one.address, one.protocol_port)
         return replace(one, address=address, protocol_port=port, **changes)
+
+
+def with_real_port(one: ServiceListener) -> ServiceListener:
+    """The listener with the port that it has at all sites."""
+    return replace(one, protocol_port=PORTS_FROM + one.protocol_port)
 
 
 def named_port(port: int) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS
 from tests.equivalence import definitions as d
+from tests.equivalence.challenges import requests_for_challenges
 from tests.equivalence.requests import Answer, Clients, Request, heard_as, requests_to
 from tests.equivalence.site import Site
 from tests.equivalence.websites import NUMBER, Heard
@@ -60,6 +61,7 @@ async def traffic_differences(
     requests: list[Request] = []
     for tree, one in listeners:
         requests += requests_to(tree, one, spread=max(SPREAD_MIN, REQUESTS // len(listeners)))
+    requests += [one for tree in trees for one in requests_for_challenges(tree)]
     clients = [Clients(site, folder / name) for site, name in ((old, "old"), (new, "new"))]
     answers = await asyncio.gather(*(each.ask_all(requests) for each in clients))
     shared = {one.id: _algorithm(tree, one) for tree, one in listeners}

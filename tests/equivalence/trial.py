@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from msgspec.structs import replace
 
@@ -17,16 +18,19 @@ from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, Se
 from evenkeel.core.kit.errors import EvenKeelError
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.model import Vip
+from evenkeel.devices import challenges
 from evenkeel.devices.haproxy.render.load_balancer import render
+from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.config.loaded import loaded
+from evenkeel.haproxyd.haproxy.runtime.drift import parse_list
 from tests.devices.plain_http import ask
 from tests.equivalence import definitions as d
 from tests.equivalence import history as h
 from tests.equivalence import runtime
 from tests.equivalence.faults import FAULTS
 from tests.equivalence.host import Host, Partition, host
-from tests.equivalence.site import MEMBER_PORT, STEADY_PLACE, Site, occupied
+from tests.equivalence.site import MEMBER_PORT, PORTS_FROM, STEADY_PLACE, Site, occupied, with_real_port
 from tests.equivalence.traffic import (
     AGREE_SECONDS,
     check_differences,
@@ -62,6 +66,7 @@ class Rig:
 async def rig(folder: Path, fault: str = "") -> AsyncIterator[Rig]:
     """A rig whose hosts run. ``fault``: planted in the daemon with a history, and in the agents here."""
     async with contextlib.AsyncExitStack() as stack:
+        stack.enter_context(patch.object(challenges, "PORT", PORTS_FROM + challenges.PORT))
         if fault:
             stack.enter_context(FAULTS[fault].plant())
         found = []
@@ -296,7 +301,9 @@ class _Trial:
 
     async def _shown(self, partition: Partition, site: Site) -> dict[str, Any]:
         sections = frozenset[str]().union(*map(_sections, self._everything()))
-        return await _shown(partition, site, self._members(), sections)
+        maps = [file.name for tree in self._everything() for file in _loaded(tree).files if file.kind == "map"]
+        shown = await _shown(partition, site, self._members(), sections)
+        return shown | await _maps(partition, maps)
 
     def _members(self) -> frozenset[str]:
         return frozenset(member.id for tree in self._everything() for pool in tree.pools for member in pool.members)
@@ -346,11 +353,24 @@ async def _shown(partition: Partition, site: Site, members: frozenset[str], sect
     return compared | ({} if runtime.settled(rows) else {"unsettled": str(partition.project)})
 
 
+async def _maps(partition: Partition, names: Sequence[str]) -> dict[str, Any]:
+    """What the worker has in its maps, in any order."""
+    with contextlib.suppress(HaproxyDown):
+        return {f"map {name}": sorted(parse_list(await partition.ask(f"show map {name}"))) for name in names}
+    return {}
+
+
+def _loaded(tree: ServiceDefinition) -> wire.LoadBalancerConfig:
+    """What HAProxy loads for a load balancer, at the addresses of definitions."""
+    moved = replace(tree, listeners=tuple(map(with_real_port, tree.listeners)))
+    rendered = render(d.certified(moved), d.CONTENTS).load_balancer
+    assert rendered is not None
+    return loaded(rendered)
+
+
 def _sections(tree: ServiceDefinition) -> frozenset[str]:
     """Names of the listeners and pools that HAProxy loads for a load balancer."""
-    rendered = render(d.certified(tree), d.CONTENTS).load_balancer
-    assert rendered is not None
-    one = loaded(rendered)
+    one = _loaded(tree)
     return frozenset((*(each.name for each in one.frontends), *(each.name for each in one.backends)))
 
 

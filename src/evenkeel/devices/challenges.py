@@ -1,7 +1,7 @@
 """Challenges of a certificate authority (ACME's http-01), whatever the device. Pure.
 
 They are answered by a load balancer's HTTP listeners on port 80. One that has no listener there gets a listener of its
-own while there are challenges, which answers nothing else, and of which tenants see neither status nor statistics.
+own, which answers nothing else, and of which tenants see neither status nor statistics.
 """
 
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
@@ -13,21 +13,26 @@ PORT = 80
 """The port that authorities connect to (RFC 8555, 8.3)."""
 
 
-def own_listener(service: ServiceDefinition) -> ServiceListener | None:
-    """The listener that only answers challenges, with the load balancer's id; None if none is needed, or another one
-    has the port.
+def own_listener(service: ServiceDefinition, *, needed: bool) -> ServiceListener | None:
+    """The listener that only answers challenges, with the load balancer's id; None if none is ``needed``, or another
+    one has the port.
     """
     taken = any(each.protocol_port == PORT and each.protocol not in DATAGRAM_PROTOCOLS for each in service.listeners)
-    if not service.challenges or not service.admin_state_up or taken:
+    if not needed or not service.admin_state_up or taken:
         return None
     return ServiceListener(id=service.load_balancer_id, protocol="HTTP", protocol_port=PORT)
+
+
+def answers_challenges(listener: ServiceListener) -> bool:
+    """Whether the listener is one that authorities ask."""
+    return listener.protocol == "HTTP" and listener.protocol_port == PORT
 
 
 def answered_paths(service: ServiceDefinition, listener: ServiceListener) -> dict[str, str]:
     """Content of the response by path, sorted, of the challenges that the listener answers before anything else. Both
     consist of characters that need no quoting anywhere. Raises :class:`Unrenderable` for texts that are no challenge.
     """
-    if listener.protocol != "HTTP" or listener.protocol_port != PORT:
+    if not answers_challenges(listener):
         return {}
     for token, content in service.challenges.items():
         if not is_challenge(token, content):

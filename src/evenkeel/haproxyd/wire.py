@@ -175,14 +175,15 @@ class DatagramListener(Wire):
 class File(Wire):
     """A file that lines refer to. Certificates contain private keys, which are never logged and never in a response.
 
-    ``kind``: a ``page`` is sent to clients as it is; no other file may be.
+    ``kind``: a ``page`` is sent to clients as it is; no other file may be. A ``map`` has a key and a value in each
+    line, and is the only kind that map converters may read.
     ``sha256``: the identity of the content, opaque to the daemon; empty for content that is always sent. Empty
     ``content`` of a certificate: the content held for the same load balancer, name and ``sha256``. If it is not held,
     the load balancer is left unchanged, and its outcome names what is lacking.
     """
 
     name: str
-    kind: Literal["acl", "certificate", "crt_list", "ca", "crl", "page"]
+    kind: Literal["acl", "map", "certificate", "crt_list", "ca", "crl", "page"]
     content: str
     sha256: str = ""
 

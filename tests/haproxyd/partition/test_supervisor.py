@@ -9,6 +9,7 @@ import pytest
 from evenkeel.core.kit.errors import StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, InvalidChange
+from evenkeel.haproxyd.haproxy.runtime.drift import parse_list
 from tests.devices.services import session_of
 from tests.haproxyd.world import VIP_PORT, Traffic, config_path, errors, free_vip, get, load_balancer, server, world
 from tests.waiting import eventually
@@ -128,8 +129,12 @@ async def test_a_complete_change_undoes_what_was_done_by_hand():
     async with world() as site:
         a, b = await site.member("a"), await site.member("b")
         allowed = wire.File(name="lb.acl", kind="acl", content="127.0.0.0/8\n")
-        rule = ("tcp-request connection reject unless { src -f lb.acl }",)
-        wanted = load_balancer("lb", free_vip(), a, b, lines=rule, files=(allowed,), maxconn=100)
+        names = wire.File(name="lb.map", kind="map", content="/a b\n")
+        rules = (
+            "tcp-request connection reject unless { src -f lb.acl }",
+            "http-request deny if { path,map(lb.map) c }",
+        )
+        wanted = load_balancer("lb", free_vip(), a, b, lines=rules, files=(allowed, names), maxconn=100)
         await site.put("p", wanted)
         supervisor = site.partitions.get("p")
         good = config_path(supervisor).read_text()
@@ -139,6 +144,8 @@ async def test_a_complete_change_undoes_what_was_done_by_hand():
             "add server lb_b/stranger 127.0.0.1:1",
             "enable server lb_b/stranger",
             "add acl lb.acl 10.0.0.0/8",
+            "add map lb.map /x c",
+            "set map lb.map /a c",
             "set maxconn frontend lb_f 3",
             "disable frontend lb_f",
         )
@@ -149,6 +156,7 @@ async def test_a_complete_change_undoes_what_was_done_by_hand():
         assert await seen_states(supervisor) == {"a": (1, 0), "b": (1, 0)}
         assert config_path(supervisor).read_text() == good
         assert "10.0.0.0/8" not in await supervisor.cli.command("show acl lb.acl")
+        assert parse_list(await supervisor.cli.command("show map lb.map")) == ("/a b",)
         row = next(
             line
             for line in (await supervisor.cli.command("show stat -1 1 -1")).splitlines()

@@ -158,11 +158,13 @@ def test_a_value_that_looks_like_one_of_those_words_is_a_value() -> None:
         "acl -- path,map_str_ip(/etc/passwd) -m found",
         "acl a http_auth_bearer,jwt_verify(txn.algorithm,/etc/passwd) -m int 1",
         "acl a 'path,map(\"/etc/passwd\")' -m found",
+        "http-request return status 200 content-type text/plain lf-string %[path,map(key)]",
+        "http-request set-header x %[src,map(of-another)]",
     ],
 )
-def test_no_line_reads_a_file_that_is_not_the_load_balancers(line: str) -> None:
-    backend = wire.Backend(name="b", lines=(line,))
-    assert "files of the load balancer alone" in problem_of(balancer(backends=(backend,)), SETTINGS)
+def test_no_line_reads_a_file_that_is_not_the_load_balancers_or_has_a_private_key(line: str) -> None:
+    backend, key = wire.Backend(name="b", lines=(line,)), wire.File(name="key", kind="certificate", content="PEM")
+    assert "files of the load balancer alone" in problem_of(balancer(backends=(backend,), files=(key,)), SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -205,8 +207,8 @@ def test_clients_are_sent_no_file_but_pages_of_the_load_balancer(line: str) -> N
     ],
 )
 def test_files_of_its_own_and_texts_that_look_like_files_are_taken(line: str) -> None:
-    backend = wire.Backend(name="b", lines=(line,))
-    assert problem_of(balancer(backends=(backend,)), SETTINGS) == ""
+    backend, names = wire.Backend(name="b", lines=(line,)), wire.File(name="names", kind="map", content="")
+    assert problem_of(balancer(backends=(backend,), files=(names,)), SETTINGS) == ""
 
 
 @pytest.mark.parametrize(

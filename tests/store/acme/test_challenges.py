@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from evenkeel.core.devices.service import ServiceDefinition, definition_of
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.resources.model import Listener, LoadBalancer, Vip
+from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Vip
 from evenkeel.core.tls.acme.values import AcmeCertificate, Authorization, AuthorizationStatus
 from evenkeel.store.records import schema
 from tests.store.acme.test_certificates import new, taken
@@ -105,7 +106,37 @@ async def test_removed_challenges_leave_those_of_another_certificate(world: Worl
     await world.store.acme.place(other, {id_: [authorization("b")]})
     _, changes = await world.store.acme.place(one, {})
     assert [change.revision for change in changes] == [4]
-    assert [each.token for each in (await stored(world, root.id)).challenges] == ["b"]
+    assert [each.token for each in (await stored(world, root.id)).challenges if each.open] == ["b"]
+
+
+async def test_a_load_balancer_stays_prepared_for_the_next_order_until_the_certificate_is_removed(world: World) -> None:
+    root, one = await with_address(world), await in_turn(world)
+    id_ = LoadBalancerId(root.id)
+
+    async def place(certificate: AcmeCertificate, *tokens: str) -> tuple[int, ServiceDefinition]:
+        wanted = {id_: [authorization(token) for token in tokens]} if tokens else {}
+        _, changes = await world.store.acme.place(certificate, wanted)
+        return len(changes), definition_of(LoadBalancerTree(load_balancer=await stored(world, root.id)))
+
+    for tokens in (("a", "b"), ("c",)):
+        changes, service = await place(one, *tokens)
+        assert changes == 1 and set(service.challenges) == set(tokens)
+        changes, service = await place(one)
+        assert changes == 1 and service.challenges == {} and service.prepared_for_challenges
+        assert (await place(one))[0] == 0
+    await world.store.acme.request_removal(PROJECT, "www")
+    changes, service = await place(await taken(world))
+    assert changes == 1 and not service.prepared_for_challenges
+    assert (await stored(world, root.id)).challenges == ()
+
+
+async def test_a_load_balancer_to_which_the_names_lead_no_more_is_prepared_no_more(world: World) -> None:
+    old, new_, one = await with_address(world), await with_address(world, "192.0.2.9"), await in_turn(world)
+    await world.store.acme.place(one, {LoadBalancerId(old.id): [authorization("a")]})
+    await world.store.acme.place(one, {})
+    await world.store.acme.place(one, {LoadBalancerId(new_.id): [authorization("b")]})
+    assert (await stored(world, old.id)).challenges == ()
+    assert [each.token for each in (await stored(world, new_.id)).challenges] == ["b"]
 
 
 async def test_another_projects_load_balancer_never_gets_a_challenge(world: World) -> None:

@@ -132,6 +132,10 @@ class ServiceDefinition(Wire):
     """{token: key authorization} of a certificate authority's challenges, which HTTP listeners on port 80 answer before
     anything else (:mod:`evenkeel.core.resources.http_challenges`).
     """
+    prepared_for_challenges: bool = False
+    """True: challenges come and go, as certificates are renewed: devices that need a reload to be able to answer any
+    stay able to.
+    """
     data_path: DataPath = "proxy"
     """Whether a proxy or the kernel of the devices forwards TCP connections."""
     networks: tuple[ServiceNetwork, ...] = ()
@@ -248,7 +252,8 @@ def definition_of(
         data_path=root.data_path,
         # sorted, so that equal content gives equal definitions
         certificates=tuple(sorted((one for one in given if one.sha256), key=lambda one: (one.reference, one.kind))),
-        challenges={each.token: each.key_authorization for each in root.challenges},
+        challenges={each.token: each.key_authorization for each in root.challenges if each.open},
+        prepared_for_challenges=bool(root.challenges),
     )
 
 

@@ -109,8 +109,9 @@ class AcmeStore(Protocol):
         self, certificate: AcmeCertificate, wanted: Mapping[LoadBalancerId, Sequence[Authorization]]
     ) -> tuple[tuple[PlacedChallenges, ...], tuple[Change, ...]]:
         """Make the certificate's challenges on the project's load balancers these, and no others: load balancers that
-        differ get a new revision. Returns the state of each in ``wanted`` that exists, and the changes. Does nothing if
-        the certificate's turn is over.
+        differ get a new revision. Without any, a closed challenge stays on each load balancer, unless the certificate
+        is being removed. Returns the state of each in ``wanted`` that exists, and the changes. Does nothing if the
+        certificate's turn is over.
         """
         ...
 

@@ -20,7 +20,11 @@ class HttpChallenge(Wire):
     key_authorization: str
     """The content of the response to a request for the token."""
     revision: int
-    """Revision of the load balancer from which on devices answer the challenge."""
+    """Revision of the load balancer from which on devices answer the challenge, or do not any more."""
+    open: bool = True
+    """False: the authority's order has ended, so devices do not answer the challenge any more; they stay prepared for
+    the certificate's next one.
+    """
 
 
 def is_challenge(token: str, key_authorization: str) -> bool:

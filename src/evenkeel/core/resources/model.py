@@ -181,7 +181,7 @@ class LoadBalancer(Value):
     shard_id: ShardId | None = None
     """Id of the shard; None: the load balancer is not placed yet (no eligible device group)."""
     challenges: tuple[HttpChallenge, ...] = ()
-    """Challenges of a certificate authority that the load balancer answers."""
+    """Challenges of a certificate authority that the load balancer answers, and closed ones."""
     created_at: float = 0.0
     updated_at: float | None = None
     listener_ids: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ class HaproxyVerifier(SupportVerifier):
 
 def _with_checked_lines(definition: Definition) -> Definition:
     for number, line in enumerate(definition.parts.haproxy_lines or (), 1):
-        if not definition.problem and (problem := line_problem(line, KEYWORDS["frontend"])):
+        if not definition.problem and (problem := line_problem(line, KEYWORDS["frontend"], kinds={})):
             where = f"{definition.file}: enhanced service {definition.name!r}: haproxy_lines: line {number}"
             return replace(definition, parts=NO_PARTS, tags={}, problem=f"{where}: {problem}")
     return definition

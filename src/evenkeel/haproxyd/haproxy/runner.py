@@ -350,7 +350,7 @@ class HaproxyRunner:
         findings: list[Finding] = []
         try:
             findings.extend(await self._repair_servers_and_frontends(running))
-            findings.extend(await self._commands.repair_acls(running))
+            findings.extend(await self._commands.repair_lists(running))
             findings.extend(await self._commands.repair_certificates(running))
         except NeedsReload as reason:
             self._log.warning("reloading haproxy to undo a manual change", reason=str(reason))

@@ -6,9 +6,12 @@ content to clients. So lines may only refer to files of their own load balancer,
 
 import itertools
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 
 from evenkeel.haproxyd import wire
+
+Kinds = Mapping[str, str]
+"""``{file name: kind}`` of a load balancer's files."""
 
 _SENT = frozenset(("errorfile", "errorfiles", "file", "lf-file"))
 """Keywords of rules that respond with a file's content."""
@@ -24,27 +27,27 @@ _VALUES_AFTER = 3
 """First word from which ``--`` ends flags, in ``acl NAME CRITERION FLAGS -- VALUES``."""
 
 
-def file_read_by(words: Sequence[str], pages: Collection[str] = ()) -> str:
-    """Return the first reference in a line to a file that is not the load balancer's; empty if there is none.
+def file_read_by(words: Sequence[str], kinds: Kinds) -> str:
+    """Return the first reference in a line to a file that the line may not read; empty if there is none.
 
-    ``words``: the line as HAProxy reads it; ``pages``: names of the load balancer's files that clients may be sent. The
-    result is the file's name, or the word that could name one.
+    ``words``: the line as HAProxy reads it. Clients may be sent pages and values of maps. The result is the file's
+    name, or the word that could name one.
     """
     if words and words[0] in _ANSWERS:
         # The empty word at the end gives a last keyword without a value a pair too, so that it is refused.
         for word, name in itertools.pairwise((*words, "")):
-            if word in _SENT and not (word == "file" and name in pages):
+            if word in _SENT and not (word == "file" and kinds.get(name) == "page"):
                 return word
     # After `--` an ACL has only values, which may look like flags.
     flags = _without_values(words) if words[:1] == ("acl",) else words
     for flag, name in itertools.pairwise(flags):
         if flag == "-f" and not _NAME.fullmatch(name):
             return name
-    return file_of_expressions(flags)
+    return file_of_expressions(flags, kinds)
 
 
-def file_of_expressions(words: Sequence[str]) -> str:
-    """Return the first reference in sample expressions to a file that is not the load balancer's; empty if there is
+def file_of_expressions(words: Sequence[str], kinds: Kinds) -> str:
+    """Return the first reference in sample expressions to a file that is no map of the load balancer; empty if there is
     none.
 
     The result is the name of a map, ``map``, or the converter that reads a key.
@@ -52,7 +55,7 @@ def file_of_expressions(words: Sequence[str]) -> str:
     # The arguments of a converter may extend over several words, so the words are searched together.
     text = " ".join(words)
     for name in _MAPPED.findall(text):
-        if not _NAME.fullmatch(name):
+        if kinds.get(name) != "map":
             return str(name) or "map"
     found = _VERIFIED.search(text)
     return found[1] if found else ""

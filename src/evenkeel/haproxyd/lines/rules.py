@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from evenkeel.haproxyd.lines.file_references import file_read_by
+from evenkeel.haproxyd.lines.file_references import Kinds, file_read_by
 from evenkeel.haproxyd.lines.words import QUOTING, words_of_line
 
 _BOTH = (
@@ -94,11 +94,8 @@ Excluded are those that connect to another address than a server's (``set-dst``,
 """
 
 
-def line_problem(line: str, keywords: Collection[str], pages: Collection[str] = ()) -> str:
-    """Return the reason to refuse this line; empty if it is accepted. ``keywords``: words with which a line may begin.
-
-    ``pages``: names of the load balancer's files that may be sent to clients.
-    """
+def line_problem(line: str, keywords: Collection[str], kinds: Kinds) -> str:
+    """Return the reason to refuse this line; empty if it is accepted. ``keywords``: words with which it may begin."""
     words = words_of_line(line)
     if words is None:
         return f"a line has other quoting than is allowed: {QUOTING}"
@@ -110,7 +107,7 @@ def line_problem(line: str, keywords: Collection[str], pages: Collection[str] = 
             f"a line has {excluded[:60]!r}; only servers determine where a connection goes, and nothing else is run; "
             f"allowed after {words[0]}: {', '.join(sorted(ACTIONS[words[0]]))}"
         )
-    if file := file_read_by(words, pages):
+    if file := file_read_by(words, kinds):
         return f"a line reads {file[:60]!r}; files of the load balancer alone, by their names, are allowed"
     return ""
 

@@ -7,12 +7,10 @@ files of other load balancers and the key for peers.
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from evenkeel.haproxyd import wire
-
-Kinds = Mapping[str, str]
-"""``{file name: kind}`` of a load balancer's files."""
+from evenkeel.haproxyd.lines.file_references import Kinds
 
 OUTSIDE = re.compile(r"^[/~.]|\.\./|@(?!(SECLEVEL=[0-5]|STRENGTH)(:|$))|^@")
 """Matches a path, or one of HAProxy's path prefixes, in an argument that may name a file; but no lists of ciphers."""

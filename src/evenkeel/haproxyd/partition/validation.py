@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 
 from evenkeel.core.networking.addresses import ALLOWED_WORDS
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.lines.file_references import file_of_expressions
+from evenkeel.haproxyd.lines.file_references import Kinds, file_of_expressions
 from evenkeel.haproxyd.lines.rules import KEYWORDS, line_problem
 from evenkeel.haproxyd.network.binds import bind_address
 from evenkeel.haproxyd.network.destinations import destinations, words_of
-from evenkeel.haproxyd.partition.certificate_references import OUTSIDE, Kinds, argument_problems, list_problems
+from evenkeel.haproxyd.partition.certificate_references import OUTSIDE, argument_problems, list_problems
 from evenkeel.haproxyd.partition.contents import is_lacking
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -112,7 +112,7 @@ def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings, kinds:
     yield from _argument_problems(f"{what}: bind_arguments", words, kinds)
     if "namespace" in words:
         yield f"{what}: bind_arguments: 'namespace' is not allowed; binds set its addresses"
-    yield from _line_problems(what, frontend.lines, KEYWORDS["frontend"], settings, _pages(kinds))
+    yield from _line_problems(what, frontend.lines, KEYWORDS["frontend"], settings, kinds)
 
 
 def _bind_problems(what: str, binds: tuple[wire.Bind, ...], settings: DaemonSettings) -> Iterator[str]:
@@ -178,7 +178,7 @@ def _is_address(text: str) -> bool:
 
 def _backend_problems(backend: wire.Backend, settings: DaemonSettings, kinds: Kinds) -> Iterator[str]:
     what = f"backend {backend.name}"
-    yield from _line_problems(what, backend.lines, KEYWORDS["backend"], settings, _pages(kinds))
+    yield from _line_problems(what, backend.lines, KEYWORDS["backend"], settings, kinds)
     if len(backend.servers) > settings.servers_max:
         yield f"{what}: {len(backend.servers)} servers given; at most {settings.servers_max} are allowed"
     if not 0 <= backend.drain_seconds <= DRAIN_SECONDS_MAX:
@@ -195,18 +195,14 @@ def _backend_problems(backend: wire.Backend, settings: DaemonSettings, kinds: Ki
                 yield f"{where}: arguments: {word!r} is not allowed; address, ping_address and addr set its address"
 
 
-def _pages(kinds: Kinds) -> frozenset[str]:
-    return frozenset(name for name, kind in kinds.items() if kind == "page")
-
-
 def _line_problems(
-    what: str, lines: tuple[str, ...], keywords: frozenset[str], settings: DaemonSettings, pages: frozenset[str]
+    what: str, lines: tuple[str, ...], keywords: frozenset[str], settings: DaemonSettings, kinds: Kinds
 ) -> Iterator[str]:
     if len(lines) > settings.lines_max:
         yield f"{what}: {len(lines)} lines given; at most {settings.lines_max} are allowed"
     yield from _text_problems(f"{what}: lines", lines, settings)
     for line in lines:
-        if problem := line_problem(line, keywords, pages):
+        if problem := line_problem(line, keywords, kinds):
             yield f"{what}: {problem}"
 
 
@@ -219,7 +215,7 @@ def _argument_problems(what: str, words: tuple[str, ...], kinds: Kinds) -> Itera
             yield f"{what}: {word[:60]!r} has a quote, a backslash, a variable or a comment; none is allowed"
         if OUTSIDE.search(word):
             yield f"{what}: {word[:60]!r}: files of the load balancer alone, by their names, are allowed"
-    if file := file_of_expressions(words):
+    if file := file_of_expressions(words, kinds):
         yield f"{what}: {file[:60]!r}: files of the load balancer alone, by their names, are allowed"
     yield from argument_problems(what, words, kinds)
 

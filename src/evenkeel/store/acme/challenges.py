@@ -16,7 +16,7 @@ from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.http_challenges import CHALLENGES_PER_LOAD_BALANCER, HttpChallenge
 from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS
 from evenkeel.core.resources.statuses import ProvisioningStatus
-from evenkeel.core.tls.acme.values import AcmeCertificate, AcmeTarget, Authorization, PlacedChallenges
+from evenkeel.core.tls.acme.values import AcmeCertificate, AcmeStep, AcmeTarget, Authorization, PlacedChallenges
 from evenkeel.store.acme.certificates import holds_turn
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.options import StoreOptions
@@ -86,14 +86,18 @@ def place(
     options: StoreOptions,
 ) -> tuple[tuple[PlacedChallenges, ...], tuple[Change, ...]]:
     """Make the certificate's challenges these ones. Raises :class:`Conflict` for more than a load balancer can have."""
-    rows = _lock(connection, certificate.project_id, list(wanted))
+    rows = _lock(connection, certificate, list(wanted))
     if not holds_turn(connection, certificate):
         return (), ()
     stored = {row.id: _decoder.decode(row.challenges) for row in rows}
     changed = []
+    stay_prepared = not wanted and certificate.progress.step is not AcmeStep.REMOVE
     for row in rows:
-        new = _new_challenges(stored[row.id], certificate.id, wanted.get(row.id, ()), row.revision + 1)
-        if len(new) > CHALLENGES_PER_LOAD_BALANCER:
+        if stay_prepared:
+            new = _closed_challenges(stored[row.id], certificate.id, row.revision + 1)
+        else:
+            new = _new_challenges(stored[row.id], certificate.id, wanted.get(row.id, ()), row.revision + 1)
+        if sum(each.open for each in new) > CHALLENGES_PER_LOAD_BALANCER:
             raise Conflict(f"Load balancer {row.id} has {CHALLENGES_PER_LOAD_BALANCER} challenges, which is the most.")
         if new != stored[row.id]:
             stored[row.id] = new
@@ -103,13 +107,13 @@ def place(
     return placed, changes_of(connection, in_list(_root.c.id, changed)) if changed else ()
 
 
-def _lock(connection: Connection, project_id: ProjectId, ids: Sequence[LoadBalancerId]) -> Sequence[Any]:
-    """Lock the project's load balancers that have these ids or any pending challenges, in the order of their ids."""
+def _lock(connection: Connection, certificate: AcmeCertificate, ids: Sequence[LoadBalancerId]) -> Sequence[Any]:
+    """Lock the project's load balancers with these ids or challenges of the certificate, in the order of their ids."""
     columns = (_root.c.id, _root.c.challenges, _root.c.revision, _root.c.applied_revision)
-    concerned = or_(in_list(_root.c.id, list(ids)), _root.c.challenges != "[]")
+    concerned = or_(in_list(_root.c.id, list(ids)), _root.c.challenges.contains(f'"{certificate.id}"', autoescape=True))
     statement = (
         select(*columns, _root.c.provisioning_status, _root.c.status_reason)
-        .where(_root.c.project_id == project_id, _root.c.deleted == false(), concerned)
+        .where(_root.c.project_id == certificate.project_id, _root.c.deleted == false(), concerned)
         .order_by(_root.c.id)
     )
     return connection.execute(statement.with_for_update(key_share=True)).all()
@@ -129,6 +133,17 @@ def _new_challenges(
         same = former is not None and replace(former, revision=revision) == made
         new.append(former if former is not None and same else made)
     return (*(each for each in stored if each.certificate_id != certificate_id), *new)
+
+
+def _closed_challenges(
+    stored: Sequence[HttpChallenge], certificate_id: str, revision: int
+) -> tuple[HttpChallenge, ...]:
+    """Challenges with one closed one in the place of all that the certificate has."""
+    own = [each for each in stored if each.certificate_id == certificate_id]
+    if not any(each.open for each in own):
+        return tuple(stored)
+    closed = replace(own[0], open=False, revision=revision)
+    return (*(each for each in stored if each.certificate_id != certificate_id), closed)
 
 
 def _change(connection: Connection, id_: str, challenges: tuple[HttpChallenge, ...], options: StoreOptions) -> None:

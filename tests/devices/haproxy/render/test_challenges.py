@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.resources.model import Vip
@@ -12,15 +13,20 @@ from tests.devices.services import listener, policy, rule, service
 
 TOKEN, ANSWER = "a-Token_1", "a-Token_1.thumb-Print"
 LINE = (
-    f"http-request return status 200 content-type application/octet-stream string {ANSWER}"
-    f" if {{ path /.well-known/acme-challenge/{TOKEN} }}"
+    "http-request return status 200 content-type application/octet-stream lf-string '%[path,map_str(lb-1:challenges)]'"
+    " if { path,map_str(lb-1:challenges) -m found }"
 )
+MAP = wire.File(name="lb-1:challenges", kind="map", content=f"/.well-known/acme-challenge/{TOKEN} {ANSWER}\n")
+
+
+def load_balancer(definition: ServiceDefinition) -> wire.LoadBalancerConfig:
+    made = render(definition)
+    assert made.load_balancer is not None, made.problem
+    return made.load_balancer
 
 
 def rendered(definition: ServiceDefinition) -> tuple[wire.Frontend, ...]:
-    made = render(definition)
-    assert made.load_balancer is not None, made.problem
-    return made.load_balancer.frontends
+    return load_balancer(definition).frontends
 
 
 def test_a_challenge_is_answered_before_l7_policies_judge() -> None:
@@ -39,9 +45,22 @@ def test_only_http_listeners_on_port_80_answer_challenges() -> None:
     )
 
 
+@pytest.mark.parametrize("listeners", [(listener(),), (listener(protocol_port=8080),)], ids=["http", "none on 80"])
+def test_nothing_but_the_map_differs_while_there_are_challenges(listeners: tuple[Any, ...]) -> None:
+    prepared = service(listeners=listeners, prepared_for_challenges=True)
+    idle, asked = load_balancer(prepared), load_balancer(replace(prepared, challenges={TOKEN: ANSWER}))
+    assert idle.files == (replace(MAP, content=""),) and asked.files == (MAP,)
+    assert idle == replace(asked, files=idle.files)
+
+
+def test_a_load_balancer_that_is_not_prepared_has_nothing_of_challenges() -> None:
+    made = load_balancer(service())
+    assert made.files == () and not any("challenge" in line for each in made.frontends for line in each.lines)
+
+
 def test_challenges_are_rendered_in_the_same_order_whatever_theirs_is() -> None:
     one, other = {TOKEN: ANSWER, "b": "b.c"}, {"b": "b.c", TOKEN: ANSWER}
-    assert rendered(service(challenges=one)) == rendered(service(challenges=other))
+    assert load_balancer(service(challenges=one)) == load_balancer(service(challenges=other))
 
 
 @pytest.mark.parametrize("token", ["", "a b", "../x", "a'b", "a\n", "ü", "x" * 201])

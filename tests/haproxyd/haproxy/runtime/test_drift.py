@@ -6,7 +6,7 @@ import pytest
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload
-from evenkeel.haproxyd.haproxy.runtime.drift import acl_drift, frontend_drift, server_drift
+from evenkeel.haproxyd.haproxy.runtime.drift import frontend_drift, list_drift, server_drift
 from evenkeel.haproxyd.haproxy.runtime.worker_state import server_states
 
 HEAD = """1
@@ -139,11 +139,20 @@ def test_a_frontend_that_was_closed_or_limited_is_found() -> None:
 
 
 def test_a_list_that_was_changed_is_found() -> None:
-    (one,) = config("a").load_balancers.values()
-    assert acl_drift(one, "a.acl", "0x1 10.0.0.0/8\n") == ()
-    found = acl_drift(one, "a.acl", "0x1 10.9.0.0/16\n")
+    acl = wire.File(name="a.acl", kind="acl", content="10.0.0.0/8\n")
+    assert list_drift("a", acl, "0x1 10.0.0.0/8\n") == ()
+    found = list_drift("a", acl, "0x1 10.9.0.0/16\n")
     assert {(each.load_balancer_id, each.text) for each in found} == {("a", "list a.acl was changed")}
     assert [each.command.text for each in found] == ["add acl a.acl 10.0.0.0/8", "del acl a.acl 10.9.0.0/16"]
+
+
+def test_a_map_that_was_changed_is_found() -> None:
+    file = wire.File(name="a.map", kind="map", content="/x 1\n/y 2\n")
+    assert list_drift("a", file, "0x1 /y 2\n0x2 /x 1\n") == ()
+    found = list_drift("a", file, "0x1 /x 9\n0x2 /z 3\n")
+    assert [each.command.text for each in found] == ["add map a.map /y 2", "set map a.map /x 1", "del map a.map /z"]
+    with pytest.raises(NeedsReload, match=r"file a\.map"):
+        list_drift("a", file, "0x1 /x 1\n0x2 /x 2\n0x3 /y 2\n")
 
 
 def test_columns_are_found_by_name() -> None:

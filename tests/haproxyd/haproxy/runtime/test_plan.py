@@ -128,6 +128,11 @@ def test_limits_lists_and_certificates_are_commands():
     assert texts(LB, before=unlimited) == ["set maxconn frontend f 10"]
     files = (change(LB.files[0], content="11.0.0.0/8\n"), LB.files[1])
     assert texts(change(LB, files=files)) == ["add acl a.acl 11.0.0.0/8", "del acl a.acl 10.0.0.0/8"]
+    known = change(LB, files=(wire.File(name="a.map", kind="map", content="/x 1\n"),))
+    empty, odd = (change(known, files=(change(known.files[0], content=text),)) for text in ("", "/x a 'b\n"))
+    assert texts(known, before=empty) == ["add map a.map /x 1"]
+    assert texts(empty, before=known) == ["del map a.map /x"]
+    assert planned(odd, before=known).reason == "file a.map"
     files = (LB.files[0], change(LB.files[1], content="y\n\nz\n"))
     rotated = planned(change(LB, files=files)).commands
     assert [command.text for command in rotated] == ["set ssl cert c.pem", "commit ssl cert c.pem"]

@@ -42,7 +42,7 @@ def own_virtual_servers(
 
     The result is (objects needed, virtual servers). Raises :class:`Unrenderable`.
     """
-    listener = own_listener(service)
+    listener = own_listener(service, needed=bool(service.challenges))
     if listener is None:
         return [], []
     routes = effective_routing(listener, {})

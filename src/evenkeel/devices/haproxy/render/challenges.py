@@ -1,7 +1,8 @@
 """Challenges of a certificate authority (ACME's http-01), answered by HTTP listeners on port 80. Pure.
 
-A response line for each challenge: they exist for the seconds of an order, and their change reloads HAProxy, which cuts
-no connection.
+A load balancer's challenges are a map in HAProxy's memory, and one line of each of these listeners answers what is in
+it: so challenges come and go without a reload once the line is there. It stays as long as the load balancer is prepared
+for challenges; so does the frontend of a load balancer that has no such listener.
 """
 
 from collections.abc import Sequence
@@ -9,8 +10,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
-from evenkeel.devices.challenges import answered_paths, own_listener
-from evenkeel.devices.haproxy.naming import auxiliary_name
+from evenkeel.devices.challenges import answered_paths, answers_challenges, own_listener
+from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 from evenkeel.devices.haproxy.render.listener import frontend
 from evenkeel.devices.haproxy.render.quoting import quote_line
 from evenkeel.haproxyd import wire
@@ -19,19 +20,19 @@ _NOT_FOUND = "http-request return status 404"
 
 
 def challenge_lines(service: ServiceDefinition, listener: ServiceListener) -> tuple[str, ...]:
-    """Return the lines that answer challenges, to be placed before all lines that may refuse, redirect or answer
-    requests.
-
-    Raises :class:`Unrenderable` for texts that are no challenge.
+    """Return the line that answers challenges, to be placed before all lines that may refuse, redirect or answer
+    requests; empty for a listener that answers none.
     """
-    return tuple(_line(path, content) for path, content in answered_paths(service, listener).items())
+    if not _prepared(service) or not answers_challenges(listener):
+        return ()
+    known = f"path,map_str({_map_name(service)})"
+    response = ("status", "200", "content-type", "application/octet-stream", "lf-string", f"%[{known}]")
+    return (f"{quote_line('http-request', 'return', *response)} if {{ {known} -m found }}",)
 
 
 def own_frontend(service: ServiceDefinition, addresses: Sequence[str]) -> list[wire.Frontend]:
-    """Build the frontend that only answers challenges; empty if the load balancer needs none. Raises
-    :class:`Unrenderable`.
-    """
-    listener = own_listener(service)
+    """Build the frontend that only answers challenges; empty if the load balancer needs none."""
+    listener = _own_listener(service)
     if listener is None:
         return []
     lines = (*challenge_lines(service, listener), _NOT_FOUND)
@@ -40,6 +41,26 @@ def own_frontend(service: ServiceDefinition, addresses: Sequence[str]) -> list[w
     return [replace(made, name=auxiliary_name(made.name, "challenges"))]
 
 
-def _line(path: str, key_authorization: str) -> str:
-    response = ("status", "200", "content-type", "application/octet-stream", "string", key_authorization)
-    return f"{quote_line('http-request', 'return', *response)} if {{ path {path} }}"
+def challenge_files(service: ServiceDefinition, listening: Sequence[ServiceListener]) -> list[wire.File]:
+    """Build the map of the challenges; empty if no listener answers any. ``listening``: listeners that the device has.
+
+    Raises :class:`Unrenderable` for texts that are no challenge.
+    """
+    own = _own_listener(service)
+    answering = next(filter(answers_challenges, (*listening, *([own] if own else []))), None)
+    if answering is None or not _prepared(service):
+        return []
+    content = "".join(f"{path} {answer}\n" for path, answer in answered_paths(service, answering).items())
+    return [wire.File(name=_map_name(service), kind="map", content=content)]
+
+
+def _own_listener(service: ServiceDefinition) -> ServiceListener | None:
+    return own_listener(service, needed=_prepared(service))
+
+
+def _prepared(service: ServiceDefinition) -> bool:
+    return service.prepared_for_challenges or bool(service.challenges)
+
+
+def _map_name(service: ServiceDefinition) -> str:
+    return auxiliary_name(object_name("load balancer", service.load_balancer_id), "challenges")

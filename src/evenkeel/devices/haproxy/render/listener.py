@@ -39,7 +39,7 @@ def frontend(
     disconnected.
 
     ``inserted``: headers that clients must not forge (:mod:`.headers`). ``services``: what enhanced services add.
-    ``challenges``: lines that answer challenges of a certificate authority.
+    ``challenges``: lines that answer challenges of a certificate authority, and those that only their frontend has.
     """
     return wire.Frontend(
         name=object_name("listener", listener.id),

@@ -6,8 +6,8 @@ LBaaS               HAProxy                                     name
 listener            frontend                                    listener id
 allowed CIDRs       ACL file                                    ``<listener id>:cidrs``
 certificates        files, see :mod:`.certificates`             ``<listener or pool id>:<kind>.<digits>``
-challenges          lines of listeners, see :mod:`.challenges`  none
-of no listener's    frontend                                     ``<load balancer id>:challenges``
+challenges          map, see :mod:`.challenges`                 ``<load balancer id>:challenges``
+of no listener's    frontend                                    the same
 a listener's        ``crt-list`` of these files                 ``<listener id>:crt_list``
 pool                backend                                     pool id
 L7 policies         lines of the frontend, see :mod:`.l7`       ``l7.<n>.<m>`` for ACLs
@@ -36,7 +36,7 @@ from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.note import Note, pack_note
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
-from evenkeel.devices.haproxy.render.challenges import challenge_lines, own_frontend
+from evenkeel.devices.haproxy.render.challenges import challenge_files, challenge_lines, own_frontend
 from evenkeel.devices.haproxy.render.datagrams import datagram_listener, forwarded_protocols
 from evenkeel.devices.haproxy.render.headers import inserted_headers
 from evenkeel.devices.haproxy.render.l7 import policy_lines, pools_in_use, redirect_pools
@@ -119,6 +119,7 @@ def _load_balancer(
         for backend in backends(pool, _senders(service.listeners, pool), address, certificates, parts, forwarded)
     )
     lists = [file for each in carried for file in (*cidr_files(each), *list_files(each, certificates))]
+    lists += challenge_files(service, carried)
     return wire.LoadBalancerConfig(
         id=object_name("load balancer", service.load_balancer_id),
         revision=service.revision,

@@ -81,14 +81,9 @@ def owner_of(config: HaproxyConfig, name: str) -> str:
     return next((one.id for one in balancers for file in one.files if file.name == name), "")
 
 
-def files_of(config: HaproxyConfig, kind: str = "") -> dict[str, str]:
-    """Return ``{file name: content}`` of all certificates and lists, or only of one ``kind``."""
-    files = {
-        file.name: file.content
-        for one in config.load_balancers.values()
-        for file in one.files
-        if kind in ("", file.kind)
-    }
-    if config.peer and not kind:
+def files_of(config: HaproxyConfig) -> dict[str, str]:
+    """Return ``{file name: content}`` of all certificates and lists."""
+    files = {file.name: file.content for one in config.load_balancers.values() for file in one.files}
+    if config.peer:
         files |= {PEER_KEY: config.peer_key, TRUSTED_PEERS: trusted_ca_certificates(config.peer, config.peers)}
     return files

@@ -12,7 +12,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.server_arguments import ServerArguments, arguments_of
 from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
-from evenkeel.haproxyd.haproxy.runtime.file_changes import acl_changes, entries
+from evenkeel.haproxyd.haproxy.runtime.file_changes import list_changes
 from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete, enable_checks, set_state, set_up, set_weight
 from evenkeel.haproxyd.haproxy.runtime.state_file import is_judged
 from evenkeel.haproxyd.haproxy.runtime.worker_state import (
@@ -145,20 +145,18 @@ def _frontend_findings(load_balancer_id: str, frontend: wire.Frontend, row: Mapp
         )
 
 
-def acl_drift(one: wire.LoadBalancerConfig, name: str, text: str) -> tuple[Finding, ...]:
-    """Find the drift of one ACL in HAProxy's answer to ``show acl``.
-
-    ``name``: the ACL's file. Raises :class:`NeedsReload` where only a reload helps.
+def list_drift(load_balancer_id: str, file: wire.File, text: str) -> tuple[Finding, ...]:
+    """Find the drift of one ACL or map in HAProxy's answer to ``show acl`` or ``show map``. Raises :class:`NeedsReload`
+    where only a reload helps.
     """
-    content = next(file.content for file in one.files if file.name == name)
     try:
-        commands = tuple(acl_changes(name, parse_acl(text), entries(content)))
+        commands = tuple(list_changes(file, parse_list(text)))
     except NeedsReload as reason:
-        raise NeedsReload(str(reason), one.id) from reason
-    found = f"list {name} was changed"
-    return tuple(Finding(load_balancer_id=one.id, text=found, command=command) for command in commands)
+        raise NeedsReload(str(reason), load_balancer_id) from reason
+    found = f"list {file.name} was changed"
+    return tuple(Finding(load_balancer_id=load_balancer_id, text=found, command=command) for command in commands)
 
 
-def parse_acl(text: str) -> tuple[str, ...]:
-    """Return the patterns in the answer to ``show acl``: each line is a memory address, then the pattern."""
+def parse_list(text: str) -> tuple[str, ...]:
+    """Return the entries in the answer to ``show acl`` or ``show map``: each line is an address, then the entry."""
     return tuple(line.split(None, 1)[1] for line in text.splitlines() if line.startswith("0x") and " " in line)

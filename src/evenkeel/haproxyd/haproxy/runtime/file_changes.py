@@ -1,4 +1,4 @@
-"""Runtime changes of files: ACLs, certificates, CA files, revocation lists and crt-lists. Pure.
+"""Runtime changes of files: ACLs, maps, certificates, CA files, revocation lists and crt-lists. Pure.
 
 A certificate and its key change together, in one HAProxy transaction: each handshake uses the old or the new pair.
 Existing client and server connections stay open (HAProxy management guide, 9.3, ``set ssl cert`` and related commands).
@@ -7,6 +7,7 @@ Existing client and server connections stay open (HAProxy management guide, 9.3,
 kind of file       commands
 =================  =================================================================================================
 ``acl``            ``add acl``, then ``del acl``
+``map``            ``add map``, ``set map``, then ``del map``
 ``certificate``    ``set ssl cert``, ``commit ssl cert``; to add one: ``new ssl cert`` before, ``add ssl crt-list``
                    after; to remove one: ``del ssl crt-list``, ``del ssl cert``
 ``ca``, ``crl``    ``set`` and ``commit`` of ``ssl ca-file`` or ``ssl crl-file``, where HAProxy supports it
@@ -22,10 +23,12 @@ from evenkeel.haproxyd.haproxy.runtime.certificate_names import shown_for
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
 
-ACL_CHANGES_MAX = 500
+LIST_CHANGES_MAX = 500
 """Maximum number of changed entries of a list for which runtime commands are faster than a reload."""
 PAYLOAD_BYTES_MAX = 15_000
 """Maximum size of a command's payload: command and payload must fit into HAProxy's buffer of 16 KiB."""
+LISTS = ("acl", "map")
+"""Kinds of files that are lists of entries; runtime commands call them the same."""
 _SSL_FILES = {"certificate": "cert", "ca": "ca-file", "crl": "crl-file"}
 
 Files = Mapping[str, wire.File]
@@ -103,8 +106,8 @@ def _files_that_go(
 
 
 def _content_changes(old: wire.File, new: wire.File) -> Iterable[RuntimeCommand]:
-    if new.kind == "acl":
-        return acl_changes(new.name, entries(old.content), entries(new.content))
+    if new.kind in LISTS:
+        return list_changes(new, entries(old.content))
     return ssl_changes(new)
 
 
@@ -130,19 +133,53 @@ def entries(content: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
-def acl_changes(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[RuntimeCommand]:
+def list_changes(file: wire.File, old: tuple[str, ...]) -> Iterator[RuntimeCommand]:
+    """Yield commands that give a list in the process, an ACL or a map with the entries ``old``, the file's entries.
+    Raises :class:`NeedsReload`.
+    """
+    if file.kind == "map":
+        yield from _map_changes(file.name, old, entries(file.content))
+    else:
+        yield from _acl_changes(file.name, old, entries(file.content))
+
+
+def _acl_changes(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[RuntimeCommand]:
     """Yield commands that change an ACL, additions first, so that an address in both versions is never refused.
 
     Raises :class:`NeedsReload`.
     """
     added = [entry for entry in dict.fromkeys(new) if entry not in old]
     removed = [entry for entry in dict.fromkeys(old) if entry not in new]
-    if len(added) + len(removed) > ACL_CHANGES_MAX or not all(map(WORD.fullmatch, (*added, *removed))):
+    if len(added) + len(removed) > LIST_CHANGES_MAX or not all(map(WORD.fullmatch, (*added, *removed))):
         raise NeedsReload(f"file {name}")
     for entry in added:
         yield RuntimeCommand(text=f"add acl {name} {entry}")
     for entry in removed:
         yield RuntimeCommand(text=f"del acl {name} {entry}")
+
+
+def _map_changes(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[RuntimeCommand]:
+    before, after = _map_values(name, old), _map_values(name, new)
+    changed = [key for key in before.keys() | after.keys() if before.get(key) != after.get(key)]
+    if len(changed) > LIST_CHANGES_MAX:
+        raise NeedsReload(f"file {name}")
+    yield from (RuntimeCommand(text=f"add map {name} {key} {after[key]}") for key in after if key not in before)
+    yield from (
+        RuntimeCommand(text=f"set map {name} {key} {after[key]}")
+        for key in after
+        if key in before and before[key] != after[key]
+    )
+    yield from (RuntimeCommand(text=f"del map {name} {key}") for key in before if key not in after)
+
+
+def _map_values(name: str, lines: tuple[str, ...]) -> dict[str, str]:
+    """Return the values of a map by key. Raises :class:`NeedsReload` for lines that no runtime command can have."""
+    pairs = [line.split() for line in lines]
+    values = {pair[0]: pair[-1] for pair in pairs}
+    # of two entries with one key HAProxy uses one, and a command changes both
+    if len(values) < len(pairs) or not all(len(pair) == 2 and all(map(WORD.fullmatch, pair)) for pair in pairs):
+        raise NeedsReload(f"file {name}")
+    return values
 
 
 class _ListChange:

@@ -6,9 +6,9 @@ import structlog
 
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.config.config_files import files_of
 from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
-from evenkeel.haproxyd.haproxy.runtime.drift import acl_drift, frontend_drift, server_drift
+from evenkeel.haproxyd.haproxy.runtime.drift import frontend_drift, list_drift, server_drift
+from evenkeel.haproxyd.haproxy.runtime.file_changes import LISTS
 from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli
 from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete
 from evenkeel.haproxyd.haproxy.runtime.ssl_drift import drift_commands, ssl_drift
@@ -59,14 +59,16 @@ class RuntimeCommands:
         repaired = await self._repair(drift.findings)
         return (*repaired, *await self._repair(frontend_drift(running, frontends))), drift.to_delete
 
-    async def repair_acls(self, running: HaproxyConfig) -> tuple[Finding, ...]:
-        """Restore ACLs that were changed manually, and return the repairs."""
+    async def repair_lists(self, running: HaproxyConfig) -> tuple[Finding, ...]:
+        """Restore ACLs and maps that were changed manually, and return the repairs."""
         repaired: list[Finding] = []
         for one in running.load_balancers.values():
-            for name in files_of(HaproxyConfig(load_balancers={one.id: one}), "acl"):
-                answer = await self._cli.command(f"show acl {name}")
+            for file in one.files:
+                if file.kind not in LISTS:
+                    continue
+                answer = await self._cli.command(f"show {file.kind} {file.name}")
                 if not answer.startswith("Unknown"):  # no configuration line refers to it
-                    repaired.extend(await self._repair(acl_drift(one, name, answer)))
+                    repaired.extend(await self._repair(list_drift(one.id, file, answer)))
         return tuple(repaired)
 
     async def repair_certificates(self, running: HaproxyConfig) -> tuple[Finding, ...]:
