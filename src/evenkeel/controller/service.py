@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from evenkeel.controller.acme import AcmeIssuing, AcmeParts
+from evenkeel.controller.acme import AcmeIssuing, AcmeParts, WaitEnds
+from evenkeel.controller.acme.waits import LOOK_SECONDS
 from evenkeel.controller.activity import ActivityRecorder
 from evenkeel.controller.adoptions import Adoptions
 from evenkeel.controller.callbacks import Callbacks
@@ -136,6 +137,7 @@ class Controller:
             None if certificates is None else OwnCertificates(store.operators, store.scheduling, certificates, clock)
         )
         self._renewals = None if key_manager is None else Renewals(store.renewals, key_manager, self.driver)
+        self._waits = WaitEnds(store.acme)
         self._acme = (
             None
             if acme is None
@@ -177,6 +179,8 @@ class Controller:
         if self._renewals is not None:
             pause = self._pause(lambda: settings.renewal_interval_seconds)
             loops.append(self._repeat(pause, self._renewals.process_due, "certificates read again"))
+        pause = self._pause(lambda: LOOK_SECONDS)
+        loops.append(self._repeat(pause, self._waits.end_overdue, "listeners that wait for certificates"))
         if self._acme is not None:
             acme_settings = self._acme.settings
             pause = self._pause(lambda: acme_settings.look_seconds)

@@ -164,6 +164,66 @@ async def test_a_deleted_request_puts_its_listeners_into_error(world: World) -> 
     assert (await statuses(world, root, row))[1] == "ERROR"
 
 
+async def end_overdue(world: World) -> int:
+    """What every controller does now and then, one without an authority, too."""
+    return await world.store.acme.end_overdue_waits(awaited_seconds=AWAITED_SECONDS, limit=9)
+
+
+async def make_older(world: World, seconds: float) -> None:
+    """The request was made so long ago, and no step was taken since."""
+    row = schema.acme_certificate
+    older = {"referenced_at": row.c.referenced_at - seconds, "next_attempt_at": row.c.next_attempt_at - seconds}
+    await world.db.write(lambda connection: connection.execute(row.update().values(**older)))
+
+
+async def test_waiting_ends_in_error_although_no_controller_has_an_authority_any_more(world: World) -> None:
+    root, row = await waiting(world)
+    await make_older(world, AWAITED_SECONDS - 60.0)
+    assert await end_overdue(world) == 0
+    assert (await statuses(world, root, row))[1] == "PENDING_CREATE"
+    await make_older(world, 61.0)
+    assert await end_overdue(world) == 1
+    assert await statuses(world, root, row) == ("ACTIVE", "ERROR", "OFFLINE")
+    (found,) = await world.operator.references(ReferenceQuery(load_balancer_id=root.id), limit=9)
+    assert found.problem.startswith("Not issued within 3600 s. No controller takes the next step")
+    (request,) = await world.store.acme.requested(root.project_id)
+    assert request.progress.problem in found.problem
+    assert await end_overdue(world) == 0
+    # the authority is configured again
+    await world.store.renewals.note_content(await due(world), ISSUED)
+    await report_newest(world, root)
+    assert await statuses(world, root, row) == ("ACTIVE", "ACTIVE", "ONLINE")
+    assert await end_overdue(world) == 0
+
+
+async def test_waiting_for_steps_that_are_taken_in_vain_ends_with_their_problem(world: World) -> None:
+    root, row = await waiting(world)
+    await world.store.acme.note(
+        await taken(world), Advance(AcmeProgress(problem=UNPROVEN, waits=1), 5.0), lease_seconds=60.0
+    )
+    await make_older(world, AWAITED_SECONDS + 1.0)
+    newer = {"next_attempt_at": await world.now() + 5.0}
+    await world.db.write(lambda connection: connection.execute(schema.acme_certificate.update().values(**newer)))
+    assert await end_overdue(world) == 1
+    (found,) = await world.operator.references(ReferenceQuery(load_balancer_id=root.id), limit=9)
+    assert found.problem == f"Not issued within 3600 s. {UNPROVEN}"
+    assert (await statuses(world, root, row))[1] == "ERROR"
+
+
+@pytest.mark.parametrize("is_row_there", [True, False])
+async def test_waiting_for_a_deleted_request_ends_although_no_controller_removes_it(
+    world: World, is_row_there: bool
+) -> None:
+    root, row = await waiting(world)
+    await world.store.acme.request_removal(root.project_id, (await taken(world)).name)
+    if not is_row_there:
+        await world.db.write(lambda connection: connection.execute(schema.acme_certificate.delete()))
+    assert await end_overdue(world) == 1
+    (found,) = await world.operator.references(ReferenceQuery(load_balancer_id=root.id), limit=9)
+    assert found.problem == "The request for the certificate was deleted."
+    assert (await statuses(world, root, row))[1] == "ERROR"
+
+
 async def test_a_failed_load_balancer_leaves_its_waiting_listener_pending_once_it_is_applied(world: World) -> None:
     root, row = await waiting(world)
     await world.tenant_changes(root.id)

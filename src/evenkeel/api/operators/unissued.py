@@ -19,8 +19,6 @@ async def unissued_certificates(services: Services, root: LoadBalancer) -> Certi
     """Describe a certificate of the load balancer that its authority does not issue: first one that listeners wait
     for.
     """
-    if services.acme is None:
-        return CertificateTrouble()
     requests = await _requests(services, root)
     query = ReferenceQuery(load_balancer_id=root.id)
     used = {each.reference: each for each in await services.operators.references(query, limit=NAMED_OF_ONE_MAX)}

@@ -2,5 +2,6 @@
 
 from evenkeel.controller.acme.dns_proof import UsedZone
 from evenkeel.controller.acme.issuing import AcmeIssuing, AcmeParts, AcmeSettings, UsedAuthority
+from evenkeel.controller.acme.waits import WaitEnds
 
-__all__ = ["AcmeIssuing", "AcmeParts", "AcmeSettings", "UsedAuthority", "UsedZone"]
+__all__ = ["AcmeIssuing", "AcmeParts", "AcmeSettings", "UsedAuthority", "UsedZone", "WaitEnds"]

@@ -15,6 +15,7 @@ from evenkeel.controller.acme.authorization_records import AuthorizationRecords
 from evenkeel.controller.acme.dns_proof import DnsProof, UsedZone
 from evenkeel.controller.acme.keys import AcmeKeys
 from evenkeel.controller.acme.readiness import NameProof
+from evenkeel.controller.acme.waits import AWAITED_SECONDS
 from evenkeel.controller.driver import Driver
 from evenkeel.controller.loops import for_each
 from evenkeel.core.devices.capabilities import Capabilities
@@ -65,8 +66,6 @@ DUE_PER_LOOK = 8
 UNUSED_LOOK_SECONDS = 60.0
 UNUSED_SECONDS = 3600.0
 """Time for which a request that a reference made stays without a listener that has the reference."""
-AWAITED_SECONDS = 3600.0
-"""Time for which listeners wait for a certificate before they are in ERROR; what is issued later is used, too."""
 STEPS_PER_TURN = 6
 """Maximum number of steps, each due at once after the one before, for which a certificate stays taken."""
 

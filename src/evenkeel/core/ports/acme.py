@@ -79,6 +79,13 @@ class AcmeStore(Protocol):
         """
         ...
 
+    async def end_overdue_waits(self, *, awaited_seconds: float, limit: int) -> int:
+        """Put listeners into ERROR that wait for a certificate, if its request was deleted, or if it is not issued
+        ``awaited_seconds`` after the last request with the reference, whether or not any controller takes its steps.
+        Returns the number of these certificates, at most ``limit``.
+        """
+        ...
+
     async def remove(self, certificate: AcmeCertificate) -> None:
         """Remove a request whose step is REMOVE."""
         ...

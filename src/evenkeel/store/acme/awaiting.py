@@ -3,8 +3,11 @@
 Load balancers are locked before rows of references and listeners, as in tenants' writes.
 """
 
-from sqlalchemy import Connection, false, select, update
+from typing import Any
 
+from sqlalchemy import Connection, Select, and_, false, or_, select, update
+
+from evenkeel.core.tls.acme.references import SCHEME
 from evenkeel.core.tls.acme.values import AcmeCertificate, AcmeStep
 from evenkeel.core.tls.certificates import CertificateKind
 from evenkeel.store.engine.clock import db_now
@@ -18,14 +21,65 @@ _certificate = schema.certificate
 _use = schema.certificate_use
 _root = schema.load_balancer
 _listener = schema.listener
+UNTAKEN_SECONDS = 300.0
+"""Time after which a step that is due counts as one that no controller takes."""
+UNTAKEN = "No controller takes the next step: acme.directory_url is not set, or the controllers with it do not run."
+_DELETED = "The request for the certificate was deleted."
 
 
 def note_awaiting(connection: Connection, certificate: AcmeCertificate, awaited_seconds: float) -> None:
     """Set the status of the listeners that wait for the certificate. Two queries if none does."""
     problem = _problem(connection, certificate, awaited_seconds)
-    id_ = certificate_id(certificate.project_id, certificate.reference, CertificateKind.CERTIFICATE)
+    if problem is not None:
+        id_ = certificate_id(certificate.project_id, certificate.reference, CertificateKind.CERTIFICATE)
+        _set_problem(connection, id_, problem)
+
+
+def read_overdue(connection: Connection, awaited_seconds: float, limit: int) -> list[str]:
+    """Ids of certificates that listeners wait for although the request was deleted, or the time is over."""
+    statement = _overdue(_certificate.c.id, awaited_seconds=awaited_seconds)
+    return list(connection.scalars(statement.order_by(_certificate.c.id).limit(limit)))
+
+
+def end_wait(connection: Connection, id_: str, awaited_seconds: float) -> None:
+    """Put the listeners that wait for the certificate into ERROR if they still are to be, with the reason. A request
+    that no controller takes has that reason, too.
+    """
+    untaken = _row.c.next_attempt_at < db_now() - UNTAKEN_SECONDS
+    columns = _row.c.id.label("request_id"), _row.c.step, _row.c.problem, untaken.label("untaken")
+    statement = _overdue(*columns, awaited_seconds=awaited_seconds)
+    row = connection.execute(statement.where(_certificate.c.id == id_)).first()
+    if row is None:
+        return
+    if row.request_id is None or row.step == AcmeStep.REMOVE.value:
+        _set_problem(connection, id_, _DELETED)
+        return
+    problem = UNTAKEN if row.untaken else row.problem
+    _set_problem(connection, id_, _overdue_text(problem, awaited_seconds))
+    if row.untaken:
+        connection.execute(update(_row).where(_row.c.id == row.request_id, untaken).values(problem=problem))
+
+
+def _overdue(*columns: Any, awaited_seconds: float) -> Select[Any]:
+    same = _row.c.project_id == _certificate.c.project_id, _row.c.reference == _certificate.c.reference
+    is_gone = or_(_row.c.id.is_(None), _row.c.step == AcmeStep.REMOVE.value)
+    return (
+        select(*columns)
+        .select_from(_certificate.outerjoin(_row, and_(*same)))
+        .where(
+            _certificate.c.reference.startswith(SCHEME),
+            _certificate.c.kind == CertificateKind.CERTIFICATE.value,
+            _certificate.c.announced_sha256 == "",
+            _certificate.c.problem == "",
+            or_(is_gone, _row.c.referenced_at < db_now() - awaited_seconds),
+        )
+    )
+
+
+def _set_problem(connection: Connection, id_: str, problem: str) -> None:
+    """Set why a certificate is not awaited any longer, and the status of its listeners. A query if nothing changes."""
     differs = _certificate.c.id == id_, _certificate.c.announced_sha256 == "", _certificate.c.problem != problem
-    if problem is None or connection.scalar(select(_certificate.c.id).where(*differs)) is None:
+    if connection.scalar(select(_certificate.c.id).where(*differs)) is None:
         return
     users = select(_use.c.load_balancer_id).where(_use.c.certificate_id == id_)
     locking = select(_root.c.id).where(_root.c.id.in_(users), _root.c.deleted == false()).order_by(_root.c.id)
@@ -55,7 +109,11 @@ def _problem(connection: Connection, certificate: AcmeCertificate, awaited_secon
     if row is None:
         return None
     if row.step == AcmeStep.REMOVE.value:
-        return "The request for the certificate was deleted."
+        return _DELETED
     if row.failures:
         return str(row.problem) or "The last order failed."
-    return f"Not issued within {awaited_seconds:.0f} s. {row.problem}".rstrip() if row.overdue else ""
+    return _overdue_text(row.problem, awaited_seconds) if row.overdue else ""
+
+
+def _overdue_text(problem: str, awaited_seconds: float) -> str:
+    return f"Not issued within {awaited_seconds:.0f} s. {problem}".rstrip()

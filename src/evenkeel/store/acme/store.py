@@ -1,6 +1,7 @@
 """Implements the port of requested certificates: each method is a transaction."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId
@@ -53,6 +54,12 @@ class SqlAcme:
 
     async def note_awaiting(self, certificate: AcmeCertificate, *, awaited_seconds: float) -> None:
         await self._db.write(lambda connection: awaiting.note_awaiting(connection, certificate, awaited_seconds))
+
+    async def end_overdue_waits(self, *, awaited_seconds: float, limit: int) -> int:
+        overdue = await self._db.query(lambda connection: awaiting.read_overdue(connection, awaited_seconds, limit))
+        for each in overdue:  # each in a transaction of its own, because each locks load balancers in their order
+            await self._db.write(partial(awaiting.end_wait, id_=each, awaited_seconds=awaited_seconds))
+        return len(overdue)
 
     async def place(
         self, certificate: AcmeCertificate, wanted: Mapping[LoadBalancerId, Sequence[Authorization]]
