@@ -57,7 +57,7 @@ async def names(place: VipPlace) -> AsyncIterator[ZoneServer]:
     address = _name_server_of(place)
     records = {NAME: (place.address,), f"ns.{ZONE}": (address,)}
     async with ZoneServer(ZONE, records, host=address, port=53) as server:
-        server.others[ZONE, "NS"] = {f"ns.{ZONE}."}
+        server.records[ZONE, "NS"] = {f"ns.{ZONE}."}
         yield server
 
 

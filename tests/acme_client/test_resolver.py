@@ -43,7 +43,8 @@ async def test_a_name_server_that_fails_or_is_silent_is_no_answer(server: NameSe
 
 async def test_caa_records_are_those_of_the_name_itself(server: NameServer) -> None:
     resolver = DnsResolver([server.address], timeout_seconds=5.0)
-    server.authorizations = {"www.example.org": ('0 issue "ca.example; validationmethods=http-01"', '128 iodef "x"')}
+    values = {'0 issue "ca.example; validationmethods=http-01"', '128 iodef "x"'}
+    server.records["www.example.org", "CAA"] = values
     found = await resolver.caa("www.example.org")
     assert sorted(found) == [
         CaaRecord(0, "issue", "ca.example; validationmethods=http-01"),

@@ -44,7 +44,7 @@ def zone_at(
 
 async def test_records_are_added_beside_others_and_exactly_these_are_removed(server: ZoneServer) -> None:
     zone = zone_at(server)
-    server.others[NAME, "TXT"] = {'"of-others"'}
+    server.records[NAME, "TXT"] = {'"of-others"'}
     await zone.check([NAME])
     await zone.add([record("one"), record("two"), record("far", "_acme-challenge.example.org")])
     await zone.add([record("one")])
@@ -69,7 +69,7 @@ async def test_a_record_is_missing_until_every_authoritative_server_answers_with
         assert await zone.missing([record("one")]) == (
             f"Name server 127.0.0.1 of zone {ZONE} does not have the record {NAME} yet."
         )
-        second.others[NAME, "TXT"] = {'"another"', '"one"'}
+        second.records[NAME, "TXT"] = {'"another"', '"one"'}
         assert await zone.missing([record("one")]) == ""
         second.silent = True
         silent = zone_at(server, name_servers=[second.address], timeout=0.5)
@@ -79,8 +79,8 @@ async def test_a_record_is_missing_until_every_authoritative_server_answers_with
 async def test_authoritative_servers_are_those_of_the_zones_records(server: ZoneServer) -> None:
     resolver = DnsResolver([server.address], timeout_seconds=5.0)
     assert await resolver.name_servers(ZONE) == ()
-    server.others[ZONE, "NS"] = {"ns1.example.net.", "ns2.example.net."}
-    server.records.update({"ns1.example.net": ("192.0.2.1", "2001:db8::1"), "ns2.example.net": ("192.0.2.1",)})
+    server.records[ZONE, "NS"] = {"ns1.example.net.", "ns2.example.net."}
+    server.addresses.update({"ns1.example.net": ("192.0.2.1", "2001:db8::1"), "ns2.example.net": ("192.0.2.1",)})
     assert await resolver.name_servers(ZONE) == ("192.0.2.1", "2001:db8::1")
 
 

@@ -15,10 +15,14 @@ from cryptography import x509
 
 from evenkeel.acme_client.authority import AcmeAuthority
 from evenkeel.acme_client.resolver import DnsResolver
+from evenkeel.acme_client.rfc2136 import Rfc2136Zone, TsigKey
 from evenkeel.core.kit.errors import AuthorityRefused, OrderUnknown
 from evenkeel.core.tls.acme.values import AuthorityOrder, OrderStatus
+from evenkeel.core.tls.acme.zones import record_of
+from evenkeel.core.tls.certificates import Secret
 from evenkeel.demo.acme.name_server import NameServer
-from evenkeel.demo.acme.server import AcmeServer
+from evenkeel.demo.acme.server import AcmeServer, by_dns, by_http
+from evenkeel.demo.acme.zone_server import ZoneServer
 from evenkeel.demo.authority import CertificateAuthority
 from tests.acme_client.test_key_pairs import private
 from tests.key_managers.authority import ec_key
@@ -42,19 +46,21 @@ async def website(answers: dict[str, str]) -> AsyncIterator[int]:
         yield server.sockets[0].getsockname()[1]
 
 
+def client_of(server: AcmeServer, authority: CertificateAuthority, directory: Path) -> AcmeAuthority:
+    file = directory / "root.pem"
+    file.write_text(authority.root)
+    return AcmeAuthority(server.directory_url, contact="a@example.org", ca_file=str(file), timeout_seconds=20.0)
+
+
 class Place:
     """An authority that looks at ``answers``, with a client of it."""
 
     def __init__(self, directory: Path, http_port: int, answers: dict[str, str]) -> None:
         self.authority = CertificateAuthority()
         self.answers = answers
-        self.server = AcmeServer(self.authority, {NAME: ADDRESS}, http_port=http_port)
+        self.server = AcmeServer(self.authority, by_http({NAME: ADDRESS}, port=http_port))
         self.server.start()
-        file = directory / "root.pem"
-        file.write_text(self.authority.root)
-        self.client = AcmeAuthority(
-            self.server.directory_url, contact="a@example.org", ca_file=str(file), timeout_seconds=20.0
-        )
+        self.client = client_of(self.server, self.authority, directory)
         self.account = private(ec_key())
 
     async def ordered(self, *, answer: str | None = None) -> AuthorityOrder:
@@ -131,8 +137,34 @@ async def test_a_request_without_a_signature_is_refused(place: Place, body: byte
     assert str(document["type"]).rpartition(":")[2] in ("malformed", "accountDoesNotExist")
 
 
+async def test_a_name_is_proven_by_the_record_in_its_zone_that_the_controllers_set(tmp_path: Path) -> None:
+    zone, authority = ZoneServer("example.org", {NAME: (ADDRESS,)}), CertificateAuthority()
+    place = await zone.start()
+    server = AcmeServer(authority, by_dns(place))
+    server.start()
+    client, account = client_of(server, authority, tmp_path), private(ec_key())
+    key = TsigKey("evenkeel", "hmac-sha256", Secret(zone.secret.encode()))
+    resolver = DnsResolver([place], timeout_seconds=20.0)
+    updates = Rfc2136Zone("example.org", place, key, resolver, name_servers=[place], timeout_seconds=20.0)
+    assert f'secret "{zone.secret}"' in zone.write_key(tmp_path / "key").read_text()
+    try:
+        for is_set in (False, True):
+            url = (await client.order(account, [NAME])).url
+            (one,) = (await client.read(account, url, dns_names={NAME})).authorizations
+            if is_set:
+                await updates.add([record_of(one, "example.org")])
+            await client.answer(account, one)
+            proven = await client.read(account, url, dns_names={NAME})
+            assert proven.status is (OrderStatus.READY if is_set else OrderStatus.INVALID)
+            assert is_set or f"{NAME} answers nothing" in proven.problem
+    finally:
+        client.close()
+        await asyncio.to_thread(server.close)
+        zone.close()
+
+
 async def test_the_name_server_knows_its_names_alone() -> None:
-    server = NameServer({NAME: "127.0.3.10"})
+    server = NameServer({NAME: ("127.0.3.10",)})
     resolver = DnsResolver([await server.start()], timeout_seconds=20.0)
     try:
         assert await resolver.addresses(NAME) == ("127.0.3.10",)

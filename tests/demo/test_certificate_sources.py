@@ -1,4 +1,4 @@
-"""The source of the website's certificate, with and without a port 80 that an authority can look at."""
+"""How the website gets its certificate, with and without a port 80 that an authority can look at."""
 
 import socket
 from collections.abc import Mapping
@@ -11,8 +11,7 @@ from evenkeel.cli.client import API, Client
 from evenkeel.demo import __main__ as demo
 from evenkeel.demo import waiting
 from evenkeel.demo.addresses import VipPlace
-from evenkeel.demo.authority import CertificateAuthority
-from evenkeel.demo.certificate_sources import ByAcme, FromFile
+from evenkeel.demo.certificate_sources import ByAcme
 from evenkeel.demo.waiting import StepFailed
 
 PATH = f"{API}/certificates/p/website"
@@ -40,8 +39,9 @@ class Controllers:
 
 async def test_a_certificate_is_requested_by_its_name_and_used_once_it_is_issued() -> None:
     controllers, said = Controllers("waiting", "ordering", "issued"), list[str]()
-    source = ByAcme(cast(Client, controllers), said.append)
+    source = ByAcme(cast(Client, controllers), said.append, proof="a record has proven it")
     assert await source.first("p") == "directory://p/website"
+    assert said[-1] == "a record has proven it, and the certificate is issued: directory://p/website"
     await source.next("p")
     request = {"project_id": "p", "name": "website", "names": ["www.example.org"]}
     assert controllers.sent == [
@@ -54,25 +54,21 @@ async def test_a_certificate_that_is_not_issued_fails_the_step_with_its_problem(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(waiting, "STEP_SECONDS", 0.0)
-    source = ByAcme(cast(Client, Controllers("failed")), lambda _: None)
+    source = ByAcme(cast(Client, Controllers("failed")), lambda _: None, proof="")
     with pytest.raises(StepFailed, match="it is failed: no answer"):
         await source.first("p")
 
 
-async def test_a_certificate_is_added_and_the_reason_said_where_no_authority_can_look(
+def test_the_name_is_proven_in_a_zone_where_the_port_of_authorities_cannot_be_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with socket.create_server((PLACE.address, 0)) as other:
-        monkeypatch.setattr(demo, "HTTP_PORT", other.getsockname()[1])
-        reason = demo.reason_against_acme(PLACE)
-    assert f"port {demo.HTTP_PORT} of 127.0.0.1" in reason
-    authority, controllers, said = CertificateAuthority(), Controllers(), list[str]()
-    source = FromFile(authority, cast(Client, controllers), said.append, reason=reason)
-    assert await source.first("p") == "directory://p/website"
-    await source.next("p")
-    assert [body["certificate"]["replace"] for _, body in controllers.sent[:2]] == [False, True]
-    assert len(authority.issued) == 2
-    assert any(reason in line for line in said)
+        taken = other.getsockname()[1]
+        monkeypatch.setattr(demo, "HTTP_PORT", taken)
+        zone, proof = demo.way_of_proof(PLACE)
+    assert zone == "example.org" and f"port {taken} of 127.0.0.1 cannot be bound" in proof
+    monkeypatch.setattr(demo, "is_free", lambda *_: True)
+    assert demo.way_of_proof(PLACE) == ("", f"the load balancer has answered the challenge on port {taken}")
 
 
 def test_the_printed_command_names_the_root_and_the_address(tmp_path: Path) -> None:

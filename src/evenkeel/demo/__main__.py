@@ -106,15 +106,15 @@ async def run(directory: Path, *, device: str, once: bool, venv: Path | None = N
     narrator = open_narrator()
     place, authority = choose_place(random.SystemRandom()), CertificateAuthority()
     root_file = written_root(authority, directory)
-    no_acme = reason_against_acme(place)
-    online = None if no_acme or venv else OnlineAuthority(authority, SERVER_NAME, place.address, root_file)
+    zone, proof = way_of_proof(place)
+    online = None if venv else OnlineAuthority(authority, SERVER_NAME, place.address, directory, root_file, zone=zone)
     options = merge_sections(CONTROLLER_OPTIONS, await online.start() if online else {})
     cluster = Cluster(directory, device=device, controller_options=options, agent_options=AGENT_OPTIONS)
     octavia = OctaviaHost(cluster, venv) if venv else None
     story = (
         OctaviaScenario(cluster, place, narrator, octavia)
         if octavia
-        else Scenario(cluster, place, narrator, authority=authority, no_acme=no_acme)
+        else Scenario(cluster, place, narrator, authority=authority, proof=proof)
     )
     controls = Controls(cluster, HOSTS, narrator.say)
     proxy = DashboardProxy(lambda: cluster.controllers, controls)
@@ -154,11 +154,17 @@ def written_root(authority: CertificateAuthority, directory: Path) -> Path:
     return file
 
 
-def reason_against_acme(place: VipPlace) -> str:
-    """Why the website's name cannot be proven by http-01; empty if it can be."""
+def way_of_proof(place: VipPlace) -> tuple[str, str]:
+    """The DNS zone in which the website's name is proven, and how, in words. Without a zone it is proven by HTTP, where
+    the port that authorities connect to can be bound.
+    """
     if is_free(place.address, HTTP_PORT):
-        return ""
-    return f"port {HTTP_PORT} of {place.address}, where an authority looks, cannot be bound here (without root?)"
+        return "", f"the load balancer has answered the challenge on port {HTTP_PORT}"
+    zone = SERVER_NAME.partition(".")[2]
+    return zone, (
+        f"port {HTTP_PORT} of {place.address} cannot be bound here (without root?), so a record in the DNS zone {zone} "
+        "has proven the name"
+    )
 
 
 def end_on_signals() -> None:

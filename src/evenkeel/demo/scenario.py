@@ -11,7 +11,7 @@ import time
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace
 from evenkeel.demo.authority import CertificateAuthority
-from evenkeel.demo.certificate_sources import ByAcme, CertificateSource, FromFile
+from evenkeel.demo.certificate_sources import ByAcme
 from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.demo.https import HttpsWebsite
@@ -30,8 +30,8 @@ NAME = "website"
 
 class Scenario:
     """One run. The steps depend on each other and run in the order of their definition. ``authority`` signs the
-    website's certificates (None: one of its own); ``no_acme``: why the controllers do not request them from it; empty:
-    they do.
+    website's certificates (None: one of its own), which the controllers request; ``proof``: how the website's name is
+    proven to it.
     """
 
     provider = ""
@@ -46,7 +46,7 @@ class Scenario:
         narrator: Narrator,
         *,
         authority: CertificateAuthority | None = None,
-        no_acme: str = "",
+        proof: str = "",
     ) -> None:
         self.outcome = DemoResult(
             create_writes_promised=cluster.side.create_writes_promised,
@@ -59,7 +59,7 @@ class Scenario:
         self._say = narrator.say
         self._tenants: dict[int, Tenant] = {}
         self._authority = authority or CertificateAuthority()
-        self._no_acme = no_acme
+        self._proof = proof
         self._load_balancer_id = self._project_id = self._subnet_id = ""
         self._https: HttpsWebsite | None = None
 
@@ -138,11 +138,8 @@ class Scenario:
         await until(self._all_backends_answer, "answers from every backend")
 
     async def _serve_https(self) -> HttpsWebsite:
-        client, authority = self._cluster.client(1), self._authority
-        source: CertificateSource = ByAcme(client, self._say)
-        if self._no_acme:
-            source = FromFile(authority, client, self._say, reason=self._no_acme)
-        self._https = HttpsWebsite(self.place, authority, source, self._tenants[1], self.outcome, self._say)
+        source = ByAcme(self._cluster.client(1), self._say, proof=self._proof)
+        self._https = HttpsWebsite(self.place, self._authority, source, self._tenants[1], self.outcome, self._say)
         await self._https.serve(self._load_balancer_id, self._project_id, NAME)
         return self._https
 

@@ -1,7 +1,8 @@
-"""A name server of some IPv4 addresses, over UDP."""
+"""A name server, over UDP."""
 
 import asyncio
-from collections.abc import Mapping
+import ipaddress
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dns.exception
@@ -15,40 +16,64 @@ TTL_SECONDS = 1
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """Listens on a free port of 127.0.0.1. ``addresses``: the address of each name, in lower case."""
+    """``addresses``: IPv4 and IPv6 addresses by name, in lower case. Port 0: a free one."""
 
-    def __init__(self, addresses: Mapping[str, str]) -> None:
-        self._addresses = dict(addresses)
+    def __init__(self, addresses: Mapping[str, Sequence[str]], *, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.addresses = dict(addresses)
+        """They may be changed while it runs."""
+        self.records: dict[tuple[str, str], set[str]] = {}
+        """Values of other records by name and type, as in zone files; they may be changed, too."""
+        self._place = host, port
         self._transport: asyncio.DatagramTransport | None = None
 
     async def start(self) -> str:
         """Begin to answer; returns address and port."""
         loop = asyncio.get_running_loop()
-        self._transport, _ = await loop.create_datagram_endpoint(lambda: self, local_addr=("127.0.0.1", 0))
-        return f"127.0.0.1:{self._transport.get_extra_info('sockname')[1]}"
+        self._transport, _ = await loop.create_datagram_endpoint(lambda: self, local_addr=self._place)
+        return self.address
 
     def close(self) -> None:
+        """Stop answering."""
         if self._transport is not None:
             self._transport.close()
+
+    @property
+    def address(self) -> str:
+        """Address with port. Raises :class:`RuntimeError` before the start."""
+        if self._transport is None:
+            raise RuntimeError("the name server was not started")
+        host, port = self._transport.get_extra_info("sockname")[:2]
+        return f"{host}:{port}"
+
+    def values(self, name: str, kind: str) -> set[str]:
+        """Values of a name's records of a type, as in zone files."""
+        if kind not in ("A", "AAAA"):
+            return self.records.get((name, kind), set())
+        version = 4 if kind == "A" else 6
+        return {each for each in self.addresses.get(name, ()) if ipaddress.ip_address(each).version == version}
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
         """Answer a query; what is none is ignored."""
         try:
-            response = answer_to(dns.message.from_wire(data), self._addresses)
+            response = self.response_to(dns.message.from_wire(data))
         except (dns.exception.DNSException, ValueError):
             return
         if self._transport is not None:
             self._transport.sendto(response.to_wire(), addr)
 
+    def response_to(self, query: dns.message.Message) -> dns.message.Message:
+        """The response to a query of one question. Raises :class:`ValueError` for another one."""
+        (question,) = query.question
+        name, kind = question.name.to_text(omit_final_dot=True).lower(), dns.rdatatype.to_text(question.rdtype)
+        response = dns.message.make_response(query)
+        response.flags |= dns.flags.AA | dns.flags.RA
+        found = self.values(name, kind)
+        if found:
+            response.answer.append(dns.rrset.from_text(question.name, TTL_SECONDS, "IN", kind, *sorted(found)))
+        elif not self._has(name):
+            response.set_rcode(dns.rcode.NXDOMAIN)
+        return response
 
-def answer_to(query: dns.message.Message, addresses: Mapping[str, str]) -> dns.message.Message:
-    """The response to a query of one question. Raises :class:`ValueError` for another one. Pure."""
-    (question,) = query.question
-    response = dns.message.make_response(query)
-    response.flags |= dns.flags.AA | dns.flags.RA
-    address = addresses.get(question.name.to_text(omit_final_dot=True).lower())
-    if address is None:
-        response.set_rcode(dns.rcode.NXDOMAIN)
-    elif question.rdtype == dns.rdatatype.A:
-        response.answer.append(dns.rrset.from_text(question.name, TTL_SECONDS, "IN", "A", address))
-    return response
+    def _has(self, name: str) -> bool:
+        """Whether the name has any records."""
+        return name in self.addresses or any(owner == name and found for (owner, _), found in self.records.items())

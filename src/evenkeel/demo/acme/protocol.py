@@ -1,9 +1,10 @@
-"""The server's side of ACME (RFC 8555), as much as the demo needs: http-01, everything in memory, no I/O of its own."""
+"""The server's side of ACME (RFC 8555), as much as the demo needs: everything in memory, no I/O of its own."""
 
+import hashlib
 import json
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -77,16 +78,42 @@ class _Request(NamedTuple):
     payload: Any
 
 
-class AcmeProtocol:
-    """``root``: the server's URL. ``fetch``: returns what a name answers for a path by HTTP, or raises OSError.
-    ``sign``: returns the certificate (PEM) for a request. Thread-safe.
+class Method(NamedTuple):
+    """The way in which names are proven.
+
+    ``kind``: what RFC 8555 calls it. ``answers``: returns what a name answers for a token, or raises OSError.
+    ``expected``: returns what one of the answers has to be, for a key authorization.
     """
 
-    def __init__(
-        self, root: str, *, fetch: Callable[[str, str], str], sign: Callable[[x509.CertificateSigningRequest], str]
-    ) -> None:
+    kind: str
+    answers: Callable[[str, str], Collection[str]]
+    expected: Callable[[str], str]
+
+
+def http_01(fetch: Callable[[str, str], str]) -> Method:
+    """Return the method http-01. ``fetch``: returns what a name answers for a path by HTTP, or raises OSError."""
+    return Method(
+        "http-01", lambda name, token: [fetch(name, f"/.well-known/acme-challenge/{token}").strip()], lambda text: text
+    )
+
+
+def dns_01(texts: Callable[[str], Collection[str]]) -> Method:
+    """Return the method dns-01. ``texts``: returns the TXT records of a name, or raises OSError."""
+    return Method(
+        "dns-01",
+        lambda name, _: texts(f"_acme-challenge.{name}"),
+        lambda text: b64encode(hashlib.sha256(text.encode()).digest()).decode(),
+    )
+
+
+class AcmeProtocol:
+    """``root``: the server's URL. ``method``: how names are proven. ``sign``: returns the certificate (PEM) for a
+    request. Thread-safe.
+    """
+
+    def __init__(self, root: str, *, method: Method, sign: Callable[[x509.CertificateSigningRequest], str]) -> None:
         self._root = root
-        self._fetch = fetch
+        self._method = method
         self._sign = sign
         self._lock = threading.Lock()
         self._nonces: set[bytes] = set()
@@ -129,11 +156,12 @@ class AcmeProtocol:
         url = f"{self._root}/challenge/{number}/{place}"
         if kind == "authorization":
             identifier = {"type": "dns", "value": proof.name}
-            return _json(200, {"status": proof.status, "identifier": identifier, "challenges": [_shown(proof, url)]})
+            challenges = [self._challenge(proof, url)]
+            return _json(200, {"status": proof.status, "identifier": identifier, "challenges": challenges})
         if kind == "challenge":
             if proof.status == PENDING:
                 self._validate(proof, request.key)
-            return _json(200, _shown(proof, url))
+            return _json(200, self._challenge(proof, url))
         raise _unknown()
 
     def _verified(self, path: str, body: bytes) -> _Request:
@@ -198,15 +226,20 @@ class AcmeProtocol:
         return _json(status, body, (("Location", f"{self._root}/order/{number}"),))
 
     def _validate(self, proof: Proof, key: JWK) -> None:
-        expected = f"{proof.token}.{b64encode(key.thumbprint()).decode()}"
+        expected = self._method.expected(f"{proof.token}.{b64encode(key.thumbprint()).decode()}")
         try:
-            found = self._fetch(proof.name, f"/.well-known/acme-challenge/{proof.token}").strip()
+            found = self._method.answers(proof.name, proof.token)
         except OSError as error:
             proof.problem = AcmeProblem("connection", f"{proof.name} does not answer: {error}").document
         else:
-            if found != expected:
-                proof.problem = AcmeProblem("unauthorized", f"{proof.name} answers {found[:100]!r}", 403).document
+            if expected not in found:
+                shown = ", ".join(repr(each[:100]) for each in sorted(found)) or "nothing"
+                proof.problem = AcmeProblem("unauthorized", f"{proof.name} answers {shown}", 403).document
         proof.status = INVALID if proof.problem else VALID
+
+    def _challenge(self, proof: Proof, url: str) -> dict[str, Any]:
+        error = {"error": proof.problem} if proof.problem else {}
+        return {"type": self._method.kind, "url": url, "token": proof.token, "status": proof.status, **error}
 
     def _issued(self, order: OrderState, payload: Any) -> str:
         if order.status != READY:
@@ -226,11 +259,6 @@ def _proof(order: OrderState, numbers: list[str]) -> tuple[int, Proof]:
     if not 0 <= place < len(order.proofs):
         raise _unknown()
     return place, order.proofs[place]
-
-
-def _shown(proof: Proof, url: str) -> dict[str, Any]:
-    error = {"error": proof.problem} if proof.problem else {}
-    return {"type": "http-01", "url": url, "token": proof.token, "status": proof.status, **error}
 
 
 def _unknown() -> AcmeProblem:

@@ -8,7 +8,12 @@ from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
 from typing import Any
 
-from evenkeel.demo.acme.protocol import AcmeProtocol
+import dns.exception
+import dns.message
+import dns.query
+import dns.rdatatype
+
+from evenkeel.demo.acme.protocol import AcmeProtocol, Method, dns_01, http_01
 from evenkeel.demo.authority import CertificateAuthority
 
 HTTP_PORT = 80
@@ -57,13 +62,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class AcmeServer:
-    """Proves names by http-01 at their ``addresses``. ``http_port``: port that it connects to."""
+    """Proves names by ``method``."""
 
-    def __init__(
-        self, authority: CertificateAuthority, addresses: Mapping[str, str], *, http_port: int = HTTP_PORT
-    ) -> None:
-        self._addresses = dict(addresses)
-        self._http_port = http_port
+    def __init__(self, authority: CertificateAuthority, method: Method) -> None:
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.socket = authority.server_context("127.0.0.1").wrap_socket(
             # The handshake is made by the thread of the connection.
@@ -72,7 +73,7 @@ class AcmeServer:
             do_handshake_on_connect=False,
         )
         self._root = f"https://127.0.0.1:{self._server.server_address[1]}"
-        self._server.protocol = AcmeProtocol(self._root, fetch=self._fetch, sign=authority.sign)
+        self._server.protocol = AcmeProtocol(self._root, method=method, sign=authority.sign)
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="acme-server", daemon=True
         )
@@ -93,11 +94,14 @@ class AcmeServer:
             self._thread.join()
         self._server.server_close()
 
-    def _fetch(self, name: str, path: str) -> str:
-        """Return the name's answer for the path. Raises OSError."""
-        if name not in self._addresses:
+
+def by_http(addresses: Mapping[str, str], *, port: int = HTTP_PORT) -> Method:
+    """Return the method http-01, for names with these addresses."""
+
+    def fetch(name: str, path: str) -> str:
+        if name not in addresses:
             raise OSError("the name has no address")
-        connection = http.client.HTTPConnection(self._addresses[name], self._http_port, timeout=FETCH_SECONDS)
+        connection = http.client.HTTPConnection(addresses[name], port, timeout=FETCH_SECONDS)
         try:
             connection.request("GET", path, headers={"Host": name})
             answer = connection.getresponse()
@@ -108,3 +112,24 @@ class AcmeServer:
             raise OSError(f"no HTTP answer ({type(error).__name__})") from error
         finally:
             connection.close()
+
+    return http_01(fetch)
+
+
+def by_dns(name_server: str) -> Method:
+    """Return the method dns-01. ``name_server``: address and port of the server that knows all names."""
+    host, _, port = name_server.rpartition(":")
+
+    def texts(name: str) -> list[str]:
+        try:
+            answer = dns.query.udp(dns.message.make_query(name, "TXT"), host, port=int(port), timeout=FETCH_SECONDS)
+        except dns.exception.DNSException as error:
+            raise OSError(f"no DNS answer ({type(error).__name__})") from error
+        return [
+            b"".join(rdata.strings).decode("latin-1")
+            for rrset in answer.answer
+            if rrset.rdtype == dns.rdatatype.TXT
+            for rdata in rrset
+        ]
+
+    return dns_01(texts)

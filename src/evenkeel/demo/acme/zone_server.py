@@ -1,0 +1,126 @@
+"""The primary name server of a zone: it takes updates (RFC 2136) over TCP, signed by a TSIG key, and answers queries
+over UDP.
+"""
+
+import asyncio
+import base64
+import os
+import secrets
+import struct
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import dns.exception
+import dns.message
+import dns.name
+import dns.rcode
+import dns.rdataclass
+import dns.rdatatype
+import dns.tsig
+import dns.update
+
+from evenkeel.demo.acme.name_server import NameServer
+
+ATTEMPTS = 20
+KEY_BYTES = 32
+
+
+def key_text(name: str, secret: str) -> str:
+    """Return the content of a file with a TSIG key. ``secret``: in base64."""
+    return f'key "{name}" {{\n\talgorithm hmac-sha256;\n\tsecret "{secret}";\n}};\n'
+
+
+class ZoneServer(NameServer):
+    """Serves one zone. ``secret``: of the key, in base64; empty: a new one."""
+
+    def __init__(
+        self,
+        zone: str,
+        addresses: Mapping[str, Sequence[str]],
+        *,
+        key_name: str = "evenkeel",
+        secret: str = "",
+        host: str = "127.0.0.1",
+        port: int = 0,
+    ) -> None:
+        super().__init__(addresses, host=host, port=port)
+        self.zone = zone
+        self.secret = secret or base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
+        self.key = dns.tsig.Key(key_name, self.secret)
+        self._server: asyncio.Server | None = None
+
+    async def start(self) -> str:
+        """Begin to answer and to take updates, on the same port of UDP and TCP."""
+        for attempt in range(1, ATTEMPTS + 1):
+            host, _, port = (await super().start()).rpartition(":")
+            try:
+                self._server = await asyncio.start_server(self.serve, host, int(port))
+                break
+            except OSError:  # a port that is free for one protocol may be taken for the other one
+                super().close()
+                if attempt == ATTEMPTS:
+                    raise
+        return self.address
+
+    def close(self) -> None:
+        """Stop both."""
+        super().close()
+        if self._server is not None:
+            self._server.close()
+
+    def write_key(self, file: Path) -> Path:
+        """Write the key as ``tsig-keygen`` does, for the file's owner alone; returns the file."""
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
+            opened.write(key_text(self.key.name.to_text(omit_final_dot=True), self.secret))
+        return file
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the update of one connection."""
+        try:
+            (length,) = struct.unpack("!H", await reader.readexactly(2))
+            answer = self.answer_to(await reader.readexactly(length))
+            writer.write(struct.pack("!H", len(answer)) + answer)
+        except (asyncio.IncompleteReadError, dns.exception.DNSException):
+            pass  # no DNS message: the connection is closed
+        finally:
+            writer.close()
+
+    def answer_to(self, wire: bytes) -> bytes:
+        """The answer to an update. Raises :class:`dns.exception.DNSException` for what is no DNS message."""
+        try:
+            update = dns.message.from_wire(wire, keyring={self.key.name: self.key})
+        except dns.message.UnknownTSIGKey:
+            return self._unsigned(wire, dns.rcode.BADKEY)
+        except dns.tsig.BadSignature:
+            return self._unsigned(wire, dns.rcode.BADSIG)
+        response = dns.message.make_response(update)
+        response.set_rcode(self.take(update))
+        return self.signed(response)
+
+    def signed(self, response: dns.message.Message) -> bytes:
+        """A response, with the key's signature."""
+        return response.to_wire()
+
+    def take(self, update: dns.message.Message) -> dns.rcode.Rcode:
+        """Make the changes of an update, or refuse them all."""
+        if not isinstance(update, dns.update.UpdateMessage) or not update.had_tsig:
+            return dns.rcode.REFUSED
+        if update.zone[0].name != dns.name.from_text(self.zone):
+            return dns.rcode.NOTAUTH
+        for rrset in update.update:
+            name, kind = rrset.name.to_text(omit_final_dot=True), dns.rdatatype.to_text(rrset.rdtype)
+            for rdata in rrset:
+                self.change(name, kind, rdata.to_text(), removes=rrset.deleting == dns.rdataclass.NONE)
+        return dns.rcode.NOERROR
+
+    def change(self, name: str, kind: str, value: str, *, removes: bool) -> None:
+        """Add or remove one record."""
+        values = self.records.setdefault((name, kind), set())
+        (values.discard if removes else values.add)(value)
+
+    def _unsigned(self, wire: bytes, error: dns.rcode.Rcode) -> bytes:
+        query = dns.message.from_wire(wire, keyring=False)
+        response = dns.message.make_response(query)
+        response.set_rcode(dns.rcode.NOTAUTH)
+        response.use_tsig(dns.tsig.Key(query.keyname or "none", self.secret), tsig_error=error)
+        return response.to_wire()
