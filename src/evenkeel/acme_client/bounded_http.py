@@ -65,23 +65,21 @@ class _Deadline:
 def _watched_pools(deadline: _Deadline) -> dict[str, type[HTTPConnectionPool]]:
     """Classes of connection pools by scheme, whose connections have the deadline."""
 
-    class Plain(HTTPConnection):
+    class Watched(HTTPConnection):
         def getresponse(self) -> BaseHTTPResponse:  # type: ignore[override]
             deadline.watch(self.sock)
             return super().getresponse()
 
-    class Secure(HTTPSConnection):
-        def getresponse(self) -> BaseHTTPResponse:  # type: ignore[override]
-            deadline.watch(self.sock)
-            return super().getresponse()
+    class WatchedTls(Watched, HTTPSConnection):
+        pass
 
     class PlainPool(HTTPConnectionPool):
-        ConnectionCls = Plain
+        ConnectionCls = Watched
 
-    class SecurePool(HTTPSConnectionPool):
-        ConnectionCls = Secure
+    class TlsPool(HTTPSConnectionPool):
+        ConnectionCls = WatchedTls
 
-    return {"http": PlainPool, "https": SecurePool}
+    return {"http": PlainPool, "https": TlsPool}
 
 
 class _BoundedAdapter(HTTPAdapter):

@@ -8,7 +8,6 @@ hash: project and roles of an API user, none for an agent at a HAProxy daemon. E
 
 import os
 import re
-import stat
 from collections.abc import Callable, Iterable, Iterator, Sized
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -16,6 +15,7 @@ from typing import Generic, TypeVar
 import structlog
 
 from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.kit.secret_files import NotPrivate, read_secret_file
 
 log = structlog.get_logger(__name__)
 
@@ -51,12 +51,10 @@ def read_private(path: Path) -> str:
     """Read the text of a file. Raises :class:`OSError`; :class:`Invalid` if the file is too large, or others may read
     it.
     """
-    with path.open("rb") as file:
-        # the state of the open file, because the path may be replaced in between
-        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-        if mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise Invalid(f"mode {mode:04o}. Allowed: 0600, for its owner alone (chmod 600).")
-        raw = file.read(FILE_BYTES_MAX + 1)
+    try:
+        raw = read_secret_file(path, bytes_max=FILE_BYTES_MAX + 1)
+    except NotPrivate as error:
+        raise Invalid(f"mode {error.mode:04o}. Allowed: 0600, for its owner alone (chmod 600).") from error
     if len(raw) > FILE_BYTES_MAX:
         raise Invalid(f"larger than {FILE_BYTES_MAX} bytes.")
     try:

@@ -1,7 +1,5 @@
 """Opens the configured certificate authorities: that of ``[acme]``, and those of ``[acme:NAME]``."""
 
-import base64
-import binascii
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +10,7 @@ from oslo_config import cfg
 from evenkeel.cmd.controllers.private_files import private_content
 from evenkeel.cmd.options.acme_options import NAMED_AUTHORITY, SECTION, authority_name, named_sections
 from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.secret_files import decoded_secret
 from evenkeel.core.tls.acme.authorities import DEFAULT_AUTHORITY, AuthorityScope
 from evenkeel.core.tls.certificates import Secret
 
@@ -55,11 +54,7 @@ def hmac_key(options: AuthorityOptions) -> Secret | None:
     about, file = f"{options.section}.eab_key_file", options.eab_key_file
     text = private_content(about, file)
     bare = text.rstrip(b"=")
-    try:
-        key = base64.b64decode(bare + b"=" * (-len(bare) % 4), altchars=b"-_", validate=True)
-    except binascii.Error:
-        key = b""
-    if not key:
+    if not decoded_secret(bare + b"=" * (-len(bare) % 4), url_safe=True):
         raise ValueError(f"{about}: {file}: one line in base64url is allowed")
     return Secret(bare)
 

@@ -1,7 +1,5 @@
 """Opens the configured DNS zones: those of the sections ``[dns:NAME]``."""
 
-import base64
-import binascii
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +10,7 @@ from evenkeel.cmd.controllers.private_files import private_content
 from evenkeel.cmd.options.dns_options import DNS_ZONE, check_section, zone_sections
 from evenkeel.controller.acme import UsedZone
 from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.secret_files import decoded_secret
 from evenkeel.core.tls.acme.names import is_zone_name
 from evenkeel.core.tls.acme.zones import ZoneScope
 from evenkeel.core.tls.certificates import Secret
@@ -89,11 +88,7 @@ def tsig_key(options: ZoneOptions) -> "TsigKey":
     algorithm, secret = found["algorithm"].lower().rstrip("."), "".join(found["secret"].split())
     if algorithm not in ALGORITHMS:
         raise ValueError(f"{about}: {file}: algorithm {algorithm}: {', '.join(ALGORITHMS)} are allowed")
-    try:
-        content = base64.b64decode(secret, validate=True)
-    except binascii.Error:
-        content = b""
-    if not content:
+    if not decoded_secret(secret.encode("ascii")):
         raise ValueError(f"{about}: {file}: the secret should be base64")
     return TsigKey(found["name"], algorithm, Secret(secret.encode("ascii")))
 

@@ -1,7 +1,8 @@
 """Files with keys, which are for their owner alone."""
 
-import stat
 from pathlib import Path
+
+from evenkeel.core.kit.secret_files import NotPrivate, read_secret_file
 
 _BYTES_MAX = 4096
 
@@ -12,9 +13,8 @@ def private_content(option: str, file: str) -> bytes:
     """
     path = Path(file)
     try:
-        mode, text = path.stat().st_mode, path.read_bytes()[:_BYTES_MAX].strip()
+        return read_secret_file(path, bytes_max=_BYTES_MAX).strip()
     except OSError as error:
         raise ValueError(f"{option}: {path}: unreadable ({error.strerror})") from None
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise ValueError(f"{option}: {path}: others than its owner may use it; chmod 600 {path}")
-    return text
+    except NotPrivate:
+        raise ValueError(f"{option}: {path}: others than its owner may use it; chmod 600 {path}") from None

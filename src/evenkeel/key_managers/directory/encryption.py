@@ -1,14 +1,13 @@
 """Encryption at rest: AES-256-GCM (NIST SP 800-38D) with the keys of a key file."""
 
-import base64
-import binascii
 import os
-import stat
 from collections.abc import Sequence
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from evenkeel.core.kit.secret_files import NotPrivate, decoded_secret, read_secret_file
 
 KEY_BYTES = 32
 KEYS_MAX = 16
@@ -54,19 +53,12 @@ def read_key_file(path: Path) -> Encryption:
     others are former keys. Raises :class:`ValueError` naming the file, without its contents.
     """
     try:
-        mode, text = path.stat().st_mode, path.read_bytes()[:_FILE_BYTES_MAX]
+        text = read_secret_file(path, bytes_max=_FILE_BYTES_MAX)
     except OSError as error:
         raise ValueError(f"{path}: unreadable ({error.strerror})") from None
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise ValueError(f"{path}: others than its owner may use it; chmod 600 {path}")
-    keys = [_key(line) for line in text.split()]
+    except NotPrivate:
+        raise ValueError(f"{path}: others than its owner may use it; chmod 600 {path}") from None
+    keys = [decoded_secret(line) for line in text.split()]
     if not 1 <= len(keys) <= KEYS_MAX or any(len(key) != KEY_BYTES for key in keys):
         raise ValueError(f"{path}: 1 to {KEYS_MAX} lines of {KEY_BYTES} bytes in base64 are allowed")
     return Encryption(keys)
-
-
-def _key(line: bytes) -> bytes:
-    try:
-        return base64.b64decode(line, validate=True)
-    except binascii.Error:
-        return b""
