@@ -13,6 +13,7 @@ import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import pytest
@@ -37,6 +38,27 @@ UPGRADE = (
 )
 HOSTILE = "a'b\"c\\d%[src]$HOME#e;f,g(h) {{i}}"
 """As template: the text that members must get, with single braces."""
+
+
+EVERY_PART: Mapping[str, Any] = MappingProxyType(
+    {
+        "allow": ["127.0.0.0/8"],
+        "deny": ["127.0.0.9/32"],
+        "connection_limit_per_source": 50,
+        "rate_limit": {"requests": 3, "interval": 3600, "cookie": "session"},
+        "request_headers": {"set": {"X-From": "{client_address}"}},
+        "response_headers": {"set": {"X-Host": "{host}"}},
+        "security_headers": "basic",
+        "error_pages": {"429": {"body": "slower"}},
+        "compression": {},
+        "timeouts": {"request": 5, "keep_alive": 6, "tunnel": 3600},
+        "member_connection_limit": {"connections": 50},
+        "drain": 60,
+        "cookie_encryption": {"cookies": ["SESSION"]},
+        "haproxy_lines": ["http-request set-header X-Operator yes"],
+    }
+)
+"""Parts that can work together; what a device type lacks is left out (:meth:`EnhancedClients.possible`)."""
 
 
 class EnhancedSite(Site, Protocol):
@@ -156,6 +178,11 @@ class EnhancedServiceBehaviour:
         assert (_status(head), header(head, "Location")) == ("308", ["https://shop.example:8443/a?b=c&d=%20"])
         head, _ = await ask(where, "/", host="[2001:db8::1]:80")
         assert header(head, "Location") == ["https://[2001:db8::1]:8443/"]
+        for code in (301, 302, 307):
+            await clients.offer(web={"https_redirect": {"code": code}})
+            await clients.serve(servers, "web")
+            head, _ = await ask(where, "/a?b=c", host="shop.example")
+            assert (_status(head), header(head, "Location")) == (str(code), ["https://shop.example/a?b=c"])
         assert servers[0].heard == []
 
     async def test_headers_are_removed_set_and_added_with_variables(
@@ -163,7 +190,7 @@ class EnhancedServiceBehaviour:
     ) -> None:
         changes = {"remove": ["X-Secret"], "set": {"X-Real-IP": "{client_address}"}, "add": {"X-Tag": HOSTILE}}
         told = {"set": {"X-Request": "{request_id} {host}"}, "remove": ["Set-Cookie"]}
-        known = {"set": {"X-Request": "{request_id} {host} {protocol}{tls_version}{sni}"}}
+        known = {"set": {"X-Request": "{request_id} {host} {protocol}{tls_version}{sni}", "X-Port": "{client_port}"}}
         await clients.offer(
             web={"request_headers": changes, "response_headers": told}, other={"request_headers": known}
         )
@@ -180,6 +207,7 @@ class EnhancedServiceBehaviour:
         head, _ = await clients.ask()
         (asked,) = header(servers[0].heard[-1], "X-Request")
         assert asked.split(" ")[1:] == ["test", "http"]
+        assert re.fullmatch("[0-9]+", *header(servers[0].heard[-1], "X-Port"))
         assert header(head, "X-Request") == [" ".join(asked.split(" ")[:2])]
 
     async def test_requests_beyond_the_rate_of_one_source_are_refused(
@@ -300,11 +328,13 @@ class EnhancedServiceBehaviour:
         self, clients: EnhancedClients, servers: tuple[Server, ...]
     ) -> None:
         texts = Texts("member-1-1")
+        sizes = [{"compression": {"types": ["text/plain"], "minimum_size": len(Texts.BODY) + more}} for more in (0, 1)]
+        await clients.offer(web=sizes[0])
         await texts.start()
         try:
             encodings = []
-            for size in (len(Texts.BODY), len(Texts.BODY) + 1):
-                await clients.offer(web={"compression": {"types": ["text/plain"], "minimum_size": size}})
+            for definition in sizes:
+                await clients.offer(web=definition)
                 await clients.serve((texts,), "web")
                 head, _ = await clients.raw("Accept-Encoding: gzip")
                 encodings.append(header(head, "Content-Encoding"))
@@ -424,16 +454,13 @@ class EnhancedServiceBehaviour:
     async def test_connection_without_another_request_ends_after_the_keep_alive_time(
         self, clients: EnhancedClients
     ) -> None:
+        await clients.offer(web={"timeouts": {"keep_alive": 1}})
         kept = Keeping("member-1-1")
         await kept.start()
-        await clients.offer(web={"timeouts": {"keep_alive": 1}})
         await clients.serve((kept,), "web")
         reader, writer = await asyncio.open_connection(*clients.site.place(VIP, 80))
         try:
-            for _ in range(2):
-                writer.write(b"GET / HTTP/1.1\r\nHost: test\r\n\r\n")
-                assert _status((await reader.readuntil(b"\r\n\r\n")).decode()) == "200"
-                assert await reader.readexactly(2) == b"ok"
+            assert [await _status_on(reader, writer) for _ in range(2)] == ["200", "200"]
             assert await asyncio.wait_for(reader.read(), 30.0) == b""
         finally:
             writer.transport.abort()
@@ -461,15 +488,7 @@ class EnhancedServiceBehaviour:
         assert (_status(head), body, header(head, "Retry-After")) == ("503", "<h1>Back at noon</h1>", ["3600"])
 
     async def test_websocket_is_upgraded_with_all_parts_that_the_device_has(self, clients: EnhancedClients) -> None:
-        every = {
-            "connection_limit_per_source": 2,
-            "rate_limit": {"requests": 1, "interval": 3600},
-            "request_headers": {"set": {"X-From": "{client_address}"}},
-            "response_headers": {"set": {"X-Host": "{host}"}},
-            "compression": {"types": ["text/plain"]},
-            "timeouts": {"tunnel": 3600, "keep_alive": 6},
-            "member_connection_limit": {"connections": 2},
-        }
+        every = {**EVERY_PART, "connection_limit_per_source": 2, "rate_limit": {"requests": 1, "interval": 3600}}
         await clients.offer(ws=clients.possible(every))
         echo = Echo("member-1-1")
         await echo.start()
@@ -533,12 +552,7 @@ class EnhancedServiceBehaviour:
         await kept.start()
         await clients.serve((kept,), "api")
         reader, writer = await asyncio.open_connection(*clients.site.place(VIP, 80))
-        found = []
-        for _ in range(3):
-            writer.write(b"GET / HTTP/1.1\r\nHost: test\r\n\r\n")
-            head = await reader.readuntil(b"\r\n\r\n")
-            await reader.readexactly(int(*header(head, "Content-Length")))
-            found.append(_status(head.decode()))
+        found = [await _status_on(reader, writer) for _ in range(3)]
         writer.close()
         await kept.stop()
         assert found == ["200", "200", "429"]
@@ -580,29 +594,50 @@ class EnhancedServiceBehaviour:
     async def test_all_parts_work_together_behind_one_listener(
         self, clients: EnhancedClients, servers: tuple[Server, ...]
     ) -> None:
-        every = {
-            "allow": ["127.0.0.0/8"],
-            "deny": ["127.0.0.9/32"],
-            "connection_limit_per_source": 50,
-            "rate_limit": {"requests": 3, "interval": 3600, "cookie": "session"},
-            "request_headers": {"set": {"X-From": "{client_address}"}},
-            "response_headers": {"set": {"X-Host": "{host}"}},
-            "security_headers": "basic",
-            "error_pages": {"429": {"body": "slower"}},
-            "compression": {},
-            "timeouts": {"request": 5, "keep_alive": 6, "tunnel": 3600},
-            "member_connection_limit": {"connections": 50},
-        }
-        possible = clients.possible(every)
-        await clients.offer(all=possible)
+        await clients.offer(all=clients.possible(EVERY_PART))
         await clients.serve(servers, "all")
         assert await clients.statuses_of(4, "Cookie: session=one") == {"200": 3, "429": 1}
         head, body = await clients.ask("Cookie: session=one")
-        assert (_status(head), body) == ("429", "slower" if "error_pages" in possible else "")
+        assert (_status(head), body) == ("429", "slower")
         head, _ = await clients.ask()
         assert header(head, "X-Frame-Options") == ["SAMEORIGIN"]
         assert (header(head, "X-Host"), header(servers[0].heard[-1], "X-From")) == (["test"], ["127.0.0.1"])
         assert await clients.statuses_of(1, source="127.0.0.9") == {"": 1}
+
+    @pytest.mark.parametrize("protocols", [["h2"], ["http/1.1"]])
+    async def test_all_parts_work_together_over_tls_on_one_connection(
+        self, clients: EnhancedClients, tmp_path: Path, protocols: list[str]
+    ) -> None:
+        await clients.offer(all=clients.possible(EVERY_PART))
+        over_tls = tls_behaviour.Clients(_AtVip(clients.site), tmp_path)
+        kept = Keeping("member-1-1")
+        await kept.start()
+        wanted = tls_behaviour.tls_listener(enhanced_services=("all",))
+        pools = (pool(members=members((kept,)), monitor=None),)
+        named = referring(service(listeners=(wanted,), pools=pools), tls_behaviour.NAMED)
+        outcome = await clients.site.apply(named, by_sha256(tls_behaviour.NAMED))
+        assert [one.error for one in outcome.outcomes if one.error] == []
+        where = clients.site.place(VIP, tls_behaviour.PORT)
+        context = over_tls.context(alpn=protocols)
+        reader, writer = await asyncio.open_connection(*where, ssl=context, server_hostname="www.example.org")
+        try:
+            if protocols == ["h2"]:
+                cookie = [("host", "test"), ("cookie", "session=one")]
+                found = await http2.statuses(reader, writer, "/", cookie, 5)
+            else:
+                found = Counter([await _status_on(reader, writer, "Cookie: session=one") for _ in range(5)])
+            assert found == {"200": 3, "429": 2}
+        finally:
+            writer.transport.abort()
+            await kept.stop()
+
+
+async def _status_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *headers: str) -> str:
+    """Status of the answer to one more request on the connection."""
+    writer.write("\r\n".join(("GET / HTTP/1.1", "Host: test", *headers, "", "")).encode())
+    head = await reader.readuntil(b"\r\n\r\n")
+    await reader.readexactly(int(*header(head, "Content-Length")))
+    return _status(head.decode())
 
 
 def _answered(asking: Sequence[asyncio.Task[tuple[str, str]]], count: int) -> Counter[str]:

@@ -28,7 +28,7 @@ from tests.devices.haproxy.test_hostile_strings import HOSTILE
 
 REQUESTS = ServiceParameter(sets="rate_limit.requests", minimum=10, maximum=500, default=100)
 OFFERED = (
-    EnhancedService(name="web", file="a.json"),
+    EnhancedService(name="web", file="a.json", parts={"haproxy_lines": '["option dontlognull"]', "drain": "60"}),
     EnhancedService(name="other", file="a.json"),
     EnhancedService(name="rate", file="a.json", parameters={"requests": REQUESTS, "interval": REQUESTS}),
     EnhancedService(name="broken", file="a.json", problem="a.json: no such tag"),
@@ -235,6 +235,11 @@ def test_bare_tags_are_optional_names_where_controllers_honour_them() -> None:
     tags = ["blue", "esd:web", "a b", "web", "x" * 65]
     names = select_services(policies=["p"], listener_tags=tags, load_balancer_tags=["other"], flavor=["f"], bare=True)
     assert names == ("p", "web", "?blue", "f")
+
+
+async def test_tenants_see_what_a_service_does_but_no_lines_of_operators(api: Client) -> None:
+    shown = (await api.get("/providers/f5/capabilities"))["capabilities"]["offered_enhanced_services"]
+    assert next(one for one in shown if one["name"] == "web")["parts"] == {"haproxy_lines": 1, "drain": 60}
 
 
 async def test_parameters_in_tags_reach_the_listener(api: Client, listeners: Listeners) -> None:

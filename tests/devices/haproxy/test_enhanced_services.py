@@ -205,6 +205,24 @@ async def test_line_that_haproxy_refuses_is_its_load_balancers_error_alone(
     assert errors["lb-2"] == "" and "http-request" in errors["lb-1"]
 
 
+async def test_a_change_that_one_user_cannot_have_reaches_all_others(rig: HaproxyRig, tmp_path: Path) -> None:
+    site = EnhancedHaproxySite(rig, tmp_path)
+    clients = EnhancedClients(site)
+    await clients.offer(web={"deny": ["192.0.2.0/24"]})
+    users = [service(number, listeners=(listener(number, enhanced_services=("web",)),)) for number in (1, 3)]
+    users.append(service(2, listeners=(listener(2, enhanced_services=("web",), protocol="TCP"),)))
+    assert [one.error for one in (await site.owner.apply(batch(*users))).outcomes if one.error] == []
+    await rig.agents[0].enhanced_services()
+    # HAProxy itself refuses a line of HTTP in a frontend of TCP
+    (tmp_path / "test.json").write_text(json.dumps({"web": {"haproxy_lines": ["http-request deny", "mode http"]}}))
+    found = await rig.agents[0].enhanced_services()
+    assert found is not None and list(found.due.values()) == [("lb-1", "lb-2", "lb-3")]
+    outcome = await site.owner.apply(batch(*users))
+    errors = {one.load_balancer_id: one.error for one in outcome.outcomes}
+    assert (errors["lb-1"], errors["lb-3"]) == ("", "")
+    assert errors["lb-2"]
+
+
 async def test_cookie_encryption_is_refused_with_the_reason(rig: HaproxyRig, tmp_path: Path) -> None:
     site = EnhancedHaproxySite(rig, tmp_path)
     (tmp_path / "a.json").write_text('{"web": {"cookie_encryption": {"cookies": ["session"]}}}')
