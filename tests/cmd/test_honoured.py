@@ -48,6 +48,7 @@ TOGETHER: dict[str, dict[str, object]] = {
     "haproxyd_url": {"haproxyd_url": "https://c"},
     "denied_member_networks": {"denied_member_networks": "10.0.0.0/8"},
     "sync_mode": {"sync_mode": "sync"},
+    "cookie_password": {"cookie_password": "a secret of at least 32 characters"},
     "traffic_groups": {"traffic_groups": "/Common/traffic-group-1"},
     "f5_external_physical_mappings": {"f5_external_physical_mappings": "default:1.2:False"},
     "advertised_tunnel_types": {"advertised_tunnel_types": "gre"},
@@ -86,7 +87,7 @@ def another(option: cfg.Opt) -> object:
 def test_an_option_of_a_driver_changes_its_settings(tmp_path: Path, driver: str, option: cfg.Opt) -> None:
     _, parse, given = DRIVERS[driver]
     if option.dest.endswith("_password_file"):
-        (tmp_path / "file").write_text("from a file\n")
+        (tmp_path / "file").write_text("from a file, and long enough for any\n")
         change: dict[str, object] = {option.dest: str(tmp_path / "file")}
     else:
         change = TOGETHER.get(option.dest, {option.dest: another(option)})
