@@ -105,6 +105,36 @@ def test_option_that_the_device_type_does_not_have_is_refused_with_our_words(wor
     assert world.settled(id) == "DELETED"
 
 
+def test_children_are_checked_with_the_flavor_of_their_load_balancer(world: World) -> None:
+    data = {"name": "kernel", "provider_name": "evenkeel", "flavor_data": '{"data_path": "kernel"}'}
+    profile = world.ask("POST", "/flavorprofiles", {"flavorprofile": data})["flavorprofile"]["id"]
+    named = {"name": "kernel", "flavor_profile_id": profile}
+    flavor = world.ask("POST", "/flavors", {"flavor": named})["flavor"]["id"]
+    id = world.create(name="kernel", flavor_id=flavor)["id"]
+    assert world.settled(id) == "ACTIVE", world.logs()
+    plain = {"loadbalancer_id": id, "protocol": "TCP"}
+    pool = world.change(id, "POST", "/pools", {"pool": {**plain, "lb_algorithm": "ROUND_ROBIN"}})["id"]
+    member = {"address": "2001:db8::7", "protocol_port": 80}
+    for method, path, body, words in (
+        ("POST", "/listeners", {"listener": {**plain, "protocol": "HTTP", "protocol_port": 18090}}, "protocol HTTP"),
+        (
+            "POST",
+            "/listeners",
+            {"listener": {**plain, "protocol_port": 18090, "timeout_client_data": 1}},
+            "timeout_client_data",
+        ),
+        ("POST", "/pools", {"pool": {**plain, "lb_algorithm": "LEAST_CONNECTIONS"}}, "LEAST_CONNECTIONS"),
+        ("PUT", f"/pools/{pool}", {"pool": {"lb_algorithm": "LEAST_CONNECTIONS"}}, "LEAST_CONNECTIONS"),
+        ("POST", f"/pools/{pool}/members", {"member": member}, "IPv4, as all VIPs"),
+        ("PUT", f"/pools/{pool}/members", {"members": [member]}, "IPv4, as all VIPs"),
+    ):
+        status, answer = world.octavia.request(method, path, body)
+        assert status == 501 and words in answer["faultstring"], (path, answer)
+    assert world.status(id) == "ACTIVE"
+    world.ask("DELETE", f"/loadbalancers/{id}?cascade=true")
+    assert world.settled(id) == "DELETED"
+
+
 def test_policy_of_a_populated_load_balancer_that_the_device_type_can_not_do_is_refused(world: World) -> None:
     rule = {"type": "HEADER", "key": "X-Kind", "compare_type": "REGEX", "value": "(?=a)b"}
     policy = {"action": "REDIRECT_TO_POOL", "redirect_pool": {"name": "web"}, "rules": [rule]}

@@ -181,6 +181,15 @@ _IDS = {
 }
 _ELSEWHERE = frozenset(("loadbalancer_id", "listener_id", "pool_id", "l7policy_id", "flavor", "availability_zone"))
 """Ids of the object and of those above it, and attributes that the mirror's objects have under another name."""
+_ABOVE = {
+    "listener": ("loadbalancer_id",),
+    "pool": ("loadbalancer_id", "listener_id"),
+    "member": ("pool_id",),
+    "healthmonitor": ("pool_id",),
+    "l7policy": ("listener_id",),
+    "l7rule": ("l7policy_id",),
+}
+"""Attributes with ids of objects that an object belongs to, or is used by, by kind."""
 _CHILDREN = {
     "loadbalancer": {"listeners": "listener", "pools": "pool"},
     "listener": {"l7policies": "l7policy"},
@@ -221,6 +230,13 @@ def made_vips(vip: Mapping[str, Any], port: Mapping[str, Any]) -> tuple[Body, li
 def changed_body(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Body:
     """Return an object as it will be after a change, without children; ``new`` has only what changes."""
     return object_body(kind, {**old, **new}, with_children=False)
+
+
+def ids_above(kind: str, values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the ids of objects around one of octavia-lib, by which controllers find its load balancer: what an object
+    may be depends on its load balancer's flavor and VIPs, and on its pool or listener.
+    """
+    return {name: str(values[name]) for name in _ABOVE.get(kind, ()) if values.get(name)}
 
 
 def pool_protocol(values: Mapping[str, Any]) -> str | None:

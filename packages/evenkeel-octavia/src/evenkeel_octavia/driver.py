@@ -73,9 +73,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     # -- listeners
 
     def listener_create(self, listener: Any) -> None:
-        values = listener.to_dict(recurse=True)
-        body = convert.object_body("listener", values)
-        self._check("create", "listener", body, pool_protocol=convert.pool_protocol(values))
+        self._check_new("listener", listener, pool_protocol=convert.pool_protocol(listener.to_dict(recurse=True)))
 
     def listener_delete(self, listener: Any) -> None:
         """Accept the deletion."""
@@ -86,7 +84,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     # -- pools
 
     def pool_create(self, pool: Any) -> None:
-        self._check("create", "pool", _whole_body("pool", pool))
+        self._check_new("pool", pool)
 
     def pool_delete(self, pool: Any) -> None:
         """Accept the deletion."""
@@ -97,7 +95,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     # -- members
 
     def member_create(self, member: Any) -> None:
-        self._check("create", "member", _whole_body("member", member))
+        self._check_new("member", member)
 
     def member_delete(self, member: Any) -> None:
         """Accept the deletion."""
@@ -106,12 +104,13 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
         self._check_change("member", old_member, new_member)
 
     def member_batch_update(self, pool_id: str, members: Any) -> None:
-        self._check("update", "members", {"members": [_whole_body("member", each) for each in members]})
+        body = {"members": [_whole_body("member", each) for each in members]}
+        self._check("update", "members", body, pool_id=pool_id)
 
     # -- health monitors
 
     def health_monitor_create(self, healthmonitor: Any) -> None:
-        self._check("create", "healthmonitor", _whole_body("healthmonitor", healthmonitor))
+        self._check_new("healthmonitor", healthmonitor)
 
     def health_monitor_delete(self, healthmonitor: Any) -> None:
         """Accept the deletion."""
@@ -122,7 +121,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     # -- L7 policies
 
     def l7policy_create(self, l7policy: Any) -> None:
-        self._check("create", "l7policy", _whole_body("l7policy", l7policy))
+        self._check_new("l7policy", l7policy)
 
     def l7policy_delete(self, l7policy: Any) -> None:
         """Accept the deletion."""
@@ -133,7 +132,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     # -- L7 rules
 
     def l7rule_create(self, l7rule: Any) -> None:
-        self._check("create", "l7rule", _whole_body("l7rule", l7rule))
+        self._check_new("l7rule", l7rule)
 
     def l7rule_delete(self, l7rule: Any) -> None:
         """Accept the deletion."""
@@ -177,8 +176,14 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
         answer = self._call("GET", f"/{kind}-metadata", query={"provider": self._environment()}) or {}
         return {str(each["name"]): str(each["description"]) for each in answer.get("metadata", ())}
 
+    def _check_new(self, kind: str, provider_object: Any, **context: str | None) -> None:
+        above = convert.ids_above(kind, provider_object.to_dict(recurse=True))
+        self._check("create", kind, _whole_body(kind, provider_object), **above, **context)
+
     def _check_change(self, kind: str, old: Any, new: Any) -> None:
-        self._check("update", kind, convert.changed_body(kind, old.to_dict(recurse=True), new.to_dict(recurse=True)))
+        before, changes = old.to_dict(recurse=True), new.to_dict(recurse=True)
+        above = convert.ids_above(kind, {**before, **changes})
+        self._check("update", kind, convert.changed_body(kind, before, changes), **above)
 
     def _check(self, operation: str, kind: str, body: convert.Body, **context: str | None) -> None:
         environment = self._environment()

@@ -10,6 +10,7 @@ from hypothesis import given
 from evenkeel_octavia.convert import (
     changed_body,
     digest_of,
+    ids_above,
     loadbalancer_body,
     made_vips,
     object_body,
@@ -311,3 +312,26 @@ def test_row_without_a_column_of_a_newer_octavia_is_converted() -> None:
     bare = {name: value for name, value in member(0).items() if name != "vnic_type"}
     body = loadbalancer_body(tree(pools=(pool(0),), members=(bare,)))
     assert body["pools"][0]["members"][0]["id"] == row("member", 0)["id"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "above"),
+    [
+        ("loadbalancer", {"loadbalancer_id": "lb"}, {}),
+        ("listener", {"listener_id": "l", "loadbalancer_id": "lb"}, {"loadbalancer_id": "lb"}),
+        (
+            "pool",
+            {"pool_id": "p", "loadbalancer_id": "lb", "listener_id": "l"},
+            {"loadbalancer_id": "lb", "listener_id": "l"},
+        ),
+        ("pool", {"pool_id": "p", "loadbalancer_id": "lb", "listener_id": None}, {"loadbalancer_id": "lb"}),
+        ("member", {"member_id": "m", "pool_id": "p"}, {"pool_id": "p"}),
+        ("healthmonitor", {"healthmonitor_id": "h", "pool_id": "p"}, {"pool_id": "p"}),
+        ("l7policy", {"l7policy_id": "x", "listener_id": "l"}, {"listener_id": "l"}),
+        ("l7rule", {"l7rule_id": "r", "l7policy_id": "x"}, {"l7policy_id": "x"}),
+    ],
+)
+def test_ids_above_are_those_by_which_the_load_balancer_is_found(
+    kind: str, values: dict[str, Any], above: dict[str, str]
+) -> None:
+    assert ids_above(kind, values) == above

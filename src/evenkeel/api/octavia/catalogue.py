@@ -186,7 +186,7 @@ async def check_profile(services: Services, row: Any) -> None:
     if isinstance(row, FlavorProfile):
         refuse(row.provider_name, path_problems(table, data_path_of(data)))
     if isinstance(row, FlavorProfile) and table.offers_services:
-        offered = await offered_services(services, row.provider_name, table)
+        offered = await offered_services(services, row.provider_name, table.of_path(data_path_of(data)))
         offered.check_flavor(flavor_names(row.flavor_data))
 
 

@@ -53,8 +53,8 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
     _check_catalogue(wanted)
     project_id = checked_project(wanted.project_id, "project_id")
     table = services.providers.capabilities_of(await services.providers.device_driver_of(wanted.provider))
-    offered = await offered_services(services, wanted.provider, table)
     choice = await chosen_place(services, wanted)
+    offered = await offered_services(services, wanted.provider, table.of_path(choice.data_path))
     there = await services.imports.find(load_balancer_id)
     place = Place(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
     if there is not None:

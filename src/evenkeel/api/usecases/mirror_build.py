@@ -68,13 +68,13 @@ def mirrored_tree(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place
     )
 
 
-def partial_tree(body: Part, place: Place, listener_protocol: ListenerProtocol | None) -> LoadBalancerTree:
-    """Convert one object with its children to a tree that contains nothing else. ``listener_protocol``: protocol of an
-    L7 policy's listener; None: not known. Raises :class:`Invalid`.
+def partial_tree(
+    body: Part, root: LoadBalancer, place: Place, listener_protocol: ListenerProtocol | None
+) -> LoadBalancerTree:
+    """Convert one object with its children to a tree of the load balancer that contains nothing else.
+    ``listener_protocol``: protocol of an L7 policy's listener; None: not known. Raises :class:`Invalid`.
     """
-    tree = LoadBalancerTree(
-        load_balancer=LoadBalancer(id=place.load_balancer_id, project_id=place.project_id, vip=None, provider="")
-    )
+    tree = LoadBalancerTree(load_balancer=root)
     match body:
         case MirroredListener():
             made = _policies(body, place, None)

@@ -1,15 +1,16 @@
-"""Check objects of another system before it stores them: by the rules between attributes, and by the capabilities of
-the provider's device type. References to key managers are not read, and of the database only environments are.
+"""Check objects of another system before it stores them: by the rules between attributes, by the capabilities of the
+provider's device type, and by what is stored around them. References to key managers are not read.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.bodies import BodyReader
 from evenkeel.api.identity.caller import checked_project
+from evenkeel.api.usecases.chaining import check_chaining, check_new_members
 from evenkeel.api.usecases.enhanced_services import offered_services
 from evenkeel.api.usecases.mirror_build import mirrored_tree, partial_tree
 from evenkeel.api.usecases.mirror_requests import (
@@ -23,6 +24,7 @@ from evenkeel.api.usecases.mirror_requests import (
     MirroredPool,
     MirroredRule,
 )
+from evenkeel.api.usecases.mirror_surroundings import Surroundings, read_surroundings
 from evenkeel.api.usecases.parents import Place
 from evenkeel.api.usecases.rules import check_monitored, check_pair
 from evenkeel.core.devices.capabilities import (
@@ -31,12 +33,14 @@ from evenkeel.core.devices.capabilities import (
     pair_problems,
     refuse,
     tree_problems,
+    version_problems,
 )
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.networking.network import ADDITIONAL_SUBNET
 from evenkeel.core.networking.vip_networks import VipNetworks
-from evenkeel.core.resources.model import LoadBalancerTree
+from evenkeel.core.resources.catalogue import data_path_of
+from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, SessionPersistence, Vip
 
 _READERS: dict[str, BodyReader[Any]] = {
     kind: BodyReader(form)
@@ -62,19 +66,40 @@ async def check_operation(services: Services, check: MirrorCheck) -> None:
     table = services.providers.capabilities_of(await services.providers.device_driver_of(check.provider))
     if check.operation in ("delete", "failover"):
         return
-    offered = await offered_services(services, check.provider, table)
     body = _READERS[check.kind].read(msgspec.json.encode(check.object))
+    around = await read_surroundings(services, check, body)
+    root = _root_of(body, around)
+    offered = await offered_services(services, check.provider, table.of_path(root.data_path))
     if check.operation == "create" and isinstance(body, CheckedLoadBalancer):
         _check_networks(await services.providers.vip_networks_of(check.provider), body)
     try:
-        tree = _tree(services, check, body, offered.names)
+        tree = _tree(services, check, body, offered.names, root, around)
         if check.operation == "create":
             offered.check_tree(tree)
     except (Conflict, NotFound) as error:
         raise Invalid(str(error), code=error.code) from error
     refuse(check.provider, tree_problems(table, tree))
-    _check_pairs(check, tree)
-    refuse(check.provider, _pair_problems(table, check, tree))
+    _check_pairs(check, tree, around)
+    table = table.of_path(root.data_path)
+    refuse(check.provider, _pair_problems(table, check, tree, around))
+    if around.pool is not None:
+        vip_address = None if root.vip is None else root.vip.address
+        refuse(check.provider, version_problems(table, vip_address, around.pool.protocol, tree.members))
+    await _check_chaining(services, check, table, tree, around)
+
+
+def _root_of(body: Any, around: Surroundings) -> LoadBalancer:
+    """Return what is known of the object's load balancer. Its VIP is missing unless all VIPs are of one IP version."""
+    if isinstance(body, CheckedLoadBalancer):
+        path = data_path_of(body.flavor_data or {})
+        return LoadBalancer(id=_UNKNOWN, project_id=ProjectId(""), vip=None, provider="", data_path=path)
+    if around.served is None:
+        return LoadBalancer(id=_UNKNOWN, project_id=ProjectId(""), vip=None, provider="")
+    by = around.served.by
+    vip = Vip(address=by.vip_address, subnet_id="", network_id="", port_id="") if by.vip_address else None
+    return LoadBalancer(
+        id=by.load_balancer_id, project_id=ProjectId(""), vip=vip, provider=by.provider, data_path=by.data_path
+    )
 
 
 def _check_networks(permitted: VipNetworks, body: CheckedLoadBalancer) -> None:
@@ -85,41 +110,85 @@ def _check_networks(permitted: VipNetworks, body: CheckedLoadBalancer) -> None:
         permitted.check(network_id=body.vip_network_id or "", subnet_id=subnet_id, field=field, value=subnet_id)
 
 
-def _tree(services: Services, check: MirrorCheck, body: Any, names: frozenset[str]) -> LoadBalancerTree:
-    load_balancer_id = LoadBalancerId(getattr(body, "id", None) or _UNKNOWN)
-    given = getattr(body, "project_id", None)
-    project_id = ProjectId("") if given is None else checked_project(given, "project_id")
+def _tree(
+    services: Services,
+    check: MirrorCheck,
+    body: Any,
+    names: frozenset[str],
+    root: LoadBalancer,
+    around: Surroundings,
+) -> LoadBalancerTree:
     if isinstance(body, CheckedLoadBalancer):
-        place = Place(load_balancer_id, project_id, services.addresses, services.tls, names)
+        project_id = checked_project(body.project_id, "project_id")
+        place = Place(LoadBalancerId(body.id or _UNKNOWN), project_id, services.addresses, services.tls, names)
         return mirrored_tree(body, place)
-    place = Place(_UNKNOWN, project_id, services.addresses, services.tls, names)
-    return partial_tree(body, place, check.listener_protocol)
+    place = Place(root.id, root.project_id, services.addresses, services.tls, names)
+    protocol = check.listener_protocol or (around.listeners[0].protocol if around.listeners else None)
+    return partial_tree(body, root, place, protocol)
 
 
-def _check_pairs(check: MirrorCheck, tree: LoadBalancerTree) -> None:
-    """Check that an object's protocol fits those of the listener and pool given with it, and a health monitor's type
-    its pool. Raises :class:`Invalid`.
+class _Pair(NamedTuple):
+    """Protocols of a listener and of the pool to which it sends, one of which is checked, and the pool's session
+    persistence as far as it is known.
     """
-    for listener_protocol, pool_protocol in _pairs(check, tree):
-        check_pair(listener_protocol, pool_protocol)
-    if check.kind == "healthmonitor" and check.pool_protocol is not None:
-        check_monitored(check.pool_protocol, tree.health_monitors[0].type)
+
+    listener_protocol: str
+    pool_protocol: str
+    persistence: SessionPersistence | None
 
 
-def _pair_problems(table: Capabilities, check: MirrorCheck, tree: LoadBalancerTree) -> Iterator[str]:
-    persistence = tree.pools[0].session_persistence if check.kind == "pool" else None
-    for listener_protocol, pool_protocol in _pairs(check, tree):
-        yield from pair_problems(table, listener_protocol, pool_protocol, persistence)
-    if check.kind == "healthmonitor" and check.pool_protocol is not None:
-        monitor = tree.health_monitors[0]
-        yield from monitored_problems(table, check.pool_protocol, monitor.type, over_tls=False)
+def _check_pairs(check: MirrorCheck, tree: LoadBalancerTree, around: Surroundings) -> None:
+    """Check that an object's protocol fits those of the listeners and pool around it, and a health monitor's type its
+    pool. Raises :class:`Invalid`.
+    """
+    for pair in _pairs(check, tree, around):
+        check_pair(pair.listener_protocol, pair.pool_protocol)
+    for protocol, monitor_type, _ in _monitored(check, tree, around):
+        check_monitored(protocol, monitor_type)
 
 
-def _pairs(check: MirrorCheck, tree: LoadBalancerTree) -> Iterator[tuple[Any, Any]]:
-    """Yield the protocols of a listener and of the pool to which it sends, one of which is checked."""
-    if check.kind == "listener" and check.pool_protocol is not None:
-        yield tree.listeners[0].protocol, check.pool_protocol
-    if check.kind == "pool" and check.listener_protocol is not None:
-        yield check.listener_protocol, tree.pools[0].protocol
-    if check.kind == "l7policy" and check.listener_protocol is not None and check.pool_protocol is not None:
-        yield check.listener_protocol, check.pool_protocol
+def _pair_problems(
+    table: Capabilities, check: MirrorCheck, tree: LoadBalancerTree, around: Surroundings
+) -> Iterator[str]:
+    for pair in _pairs(check, tree, around):
+        yield from pair_problems(table, *pair)
+    for protocol, monitor_type, over_tls in _monitored(check, tree, around):
+        yield from monitored_problems(table, protocol, monitor_type, over_tls=over_tls)
+
+
+def _pairs(check: MirrorCheck, tree: LoadBalancerTree, around: Surroundings) -> Iterator[_Pair]:
+    """Yield each pair of a listener and a pool of which the object is one, or which it makes."""
+    pool = None if around.pool is None else (around.pool.protocol, around.pool.session_persistence)
+    if check.pool_protocol is not None:
+        pool = check.pool_protocol, None if pool is None else pool[1]
+    senders = [listener.protocol for listener in around.listeners]
+    if check.listener_protocol is not None:
+        senders = [check.listener_protocol]
+    if check.kind == "listener" and pool is not None:
+        yield _Pair(tree.listeners[0].protocol, *pool)
+    if check.kind == "pool":
+        yield from (_Pair(sender, tree.pools[0].protocol, tree.pools[0].session_persistence) for sender in senders)
+    if check.kind == "l7policy" and pool is not None:
+        yield from (_Pair(sender, *pool) for sender in senders)
+
+
+def _monitored(check: MirrorCheck, tree: LoadBalancerTree, around: Surroundings) -> Iterator[tuple[str, str, bool]]:
+    """Yield the protocol of a health monitor's pool, the monitor's type, and whether the pool's members use TLS."""
+    protocol = check.pool_protocol or (None if around.pool is None else around.pool.protocol)
+    if check.kind == "healthmonitor" and protocol is not None:
+        over_tls = around.pool is not None and around.pool.tls_enabled
+        yield protocol, tree.health_monitors[0].type, over_tls
+
+
+async def _check_chaining(
+    services: Services, check: MirrorCheck, table: Capabilities, tree: LoadBalancerTree, around: Surroundings
+) -> None:
+    """Check that members and VIPs do not make the devices send to their own VIPs. Raises :class:`Unsupported`."""
+    if around.served is not None:
+        await check_new_members(services, around.served, tree.members)
+    elif check.kind == "loadbalancer" and check.operation == "create":
+        root = tree.load_balancer
+        vips = () if root.vip is None else (root.vip, *root.additional_vips)
+        await check_chaining(
+            services, table, environment=check.provider, project_id=root.project_id, members=tree.members, vips=vips
+        )

@@ -220,14 +220,19 @@ Kind = Literal["loadbalancer", "listener", "pool", "member", "members", "healthm
 
 class MirrorCheck(Request, kw_only=True):
     """Body of POST /mirror/check. ``object``: the object as it will be after the operation, in the form that it has
-    inside a whole load balancer. ``listener_protocol``, ``pool_protocol``: protocols of the listener and pool that it
-    is used with.
+    inside a whole load balancer. ``loadbalancer_id``, ``listener_id``, ``pool_id``, ``l7policy_id``: objects that it
+    belongs to or is used by, as far as they are known; they decide what it may be. ``listener_protocol``,
+    ``pool_protocol``: protocols of the listener and pool that it is used with.
     """
 
     provider: Provider
     operation: Operation
     kind: Kind
     object: dict[str, Any]
+    loadbalancer_id: MirrorId | None = None
+    listener_id: MirrorId | None = None
+    pool_id: MirrorId | None = None
+    l7policy_id: MirrorId | None = None
     listener_protocol: ListenerProtocol | None = None
     pool_protocol: PoolProtocol | None = None
 

@@ -21,6 +21,7 @@ from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.network import borrowed_port
 from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.catalogue import data_path_of
 from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, Vip
 from evenkeel.core.resources.statuses import ProvisioningStatus
 
@@ -41,7 +42,8 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
     wanted = body.loadbalancer
     project_id = checked_project(wanted.project_id, "project_id")
     table = services.providers.capabilities_of(await services.providers.device_driver_of(wanted.provider))
-    offered = await offered_services(services, wanted.provider, table)
+    path = data_path_of(wanted.flavor_data or {})
+    offered = await offered_services(services, wanted.provider, table.of_path(path))
     was = await services.mirrors.find(load_balancer_id)
     names = offered.names | _chosen_services(was)
     place = Place(load_balancer_id, project_id, services.addresses, services.tls, names)
