@@ -51,11 +51,8 @@ def is_over(draining: Draining, now: float) -> bool:
 
 
 class _Entry(Wire):
-    protocol: str
-    address: str
-    port: int
-    server: str
-    server_port: int
+    service: Service
+    server: FlowTarget
     ends_at: float
 
 
@@ -81,9 +78,7 @@ class DrainFile:
         read: dict[str, dict[Service, dict[FlowTarget, float]]] = {}
         for partition, entries in found.draining.items():
             for one in entries:
-                service = Service(protocol="tcp", address=one.address, port=one.port)
-                server = FlowTarget(address=one.server, port=one.server_port)
-                read.setdefault(partition, {}).setdefault(service, {})[server] = one.ends_at
+                read.setdefault(partition, {}).setdefault(one.service, {})[one.server] = one.ends_at
         return dict(read)
 
     def write(self, draining: Mapping[str, Draining]) -> None:
@@ -98,11 +93,4 @@ class DrainFile:
 def _entries(draining: Draining) -> Iterable[_Entry]:
     for service, servers in draining.items():
         for server, ends_at in servers.items():
-            yield _Entry(
-                protocol=service.protocol,
-                address=service.address,
-                port=service.port,
-                server=server.address,
-                server_port=server.port,
-                ends_at=ends_at,
-            )
+            yield _Entry(service=service, server=server, ends_at=ends_at)
