@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
+from msgspec.structs import replace
+
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status import health
 from evenkeel.haproxyd.haproxy import reloader
@@ -18,6 +20,8 @@ from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
 from evenkeel.haproxyd.haproxy.runtime import drift, file_changes, state_file
 from evenkeel.haproxyd.haproxy.runtime.worker_state import canonical_notation
 from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
+from evenkeel.haproxyd.layer4.kernel import KernelTable
+from evenkeel.haproxyd.layer4.ruleset import Content
 
 
 class Fault(NamedTuple):
@@ -103,7 +107,25 @@ def _challenges_of_before() -> AbstractContextManager[Any]:
     return patch.object(file_changes, "_map_changes", lambda *_: ())
 
 
+def _removed_servers_stay() -> AbstractContextManager[Any]:
+    """The kernel goes on dealing connections to servers that left."""
+    right = KernelTable.apply
+
+    def apply(self: KernelTable, partition: str, wanted: Content) -> bool:
+        before = self._contents.get(partition, Content())
+        kept = {
+            (name, key): data
+            for (name, key), data in before.elements.items()
+            if name.startswith(("owned", "slots")) and key.service.protocol == "tcp"
+        }
+        wanted = replace(wanted, elements={**kept, **wanted.elements}) if wanted.counters else wanted
+        return right(self, partition, wanted)
+
+    return patch.object(KernelTable, "apply", apply)
+
+
 FAULTS: Mapping[str, Fault] = {
+    "removed_servers": Fault("connections go on to be dealt to servers that left", _removed_servers_stay, "1", 6),
     "dead_datagrams": Fault("dead members get datagrams", _dead_members_get_datagrams, "5", 6),
     "old_states": Fault("what a worker was told before wins over its configuration", _old_states_win, "5013", 12),
     "down_for_ever": Fault(
@@ -121,3 +143,5 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "challenges": Fault("challenges are those of the last reload", _challenges_of_before, "7", 4),
 }
+IN_THE_KERNEL = ("dead_datagrams", "removed_servers")
+"""Faults of what the kernel forwards."""

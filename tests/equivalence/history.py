@@ -13,7 +13,7 @@ from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS
 from tests.equivalence import definitions as d
 from tests.equivalence import values
 from tests.equivalence.challenges import Challenges
-from tests.equivalence.datagrams import Datagrams
+from tests.equivalence.riders import RIDINGS, Rider
 from tests.equivalence.site import places
 
 LOAD_BALANCERS = (1, 2)
@@ -155,8 +155,8 @@ class Device(NamedTuple):
     table: Capabilities
     render: Callable[[ServiceDefinition], str]
     happens: tuple[tuple[str, int], ...]
-    datagrams: bool = False
-    """Whether a load balancer for datagrams rides along. Other load balancers then have nothing of UDP."""
+    riders: bool = False
+    """Whether load balancers that the kernel forwards ride along. Other load balancers then have nothing of UDP."""
     challenges: bool = False
     """Whether load balancers answer challenges of a certificate authority."""
 
@@ -169,14 +169,14 @@ def draw(seed: str, device: Device, *, steps: int = STEPS) -> History:
 def _ridden(
     before: ServiceDefinition | None, after: ServiceDefinition | None
 ) -> tuple[ServiceDefinition | None, tuple[Edit, ...]]:
-    """The load balancer that rides along after a change, and the edits that lead to it."""
+    """A load balancer that rides along after a change, and the edits that lead to it."""
     if after is None:
         return None, (() if before is None else (Remove(before.load_balancer_id, ""),))
     return after, (() if after is before else (Add(after.load_balancer_id, None, after),))
 
 
 def _without_datagrams(table: Capabilities) -> Capabilities:
-    """The table of what load balancers are drawn with beside the one that rides along."""
+    """The table of what load balancers are drawn with beside those that ride along."""
     pairs = {name: pools for name, pools in table.protocol_pairs.items() if name not in DATAGRAM_PROTOCOLS}
     monitors = tuple(name for name in table.health_monitor_types if name not in ("UDP-CONNECT", "SCTP"))
     return msgspec.structs.replace(table, protocol_pairs=pairs, health_monitor_types=monitors)
@@ -187,8 +187,8 @@ class _Drawing:
         self._seed = seed
         self._rng = Random(seed)
         self._device = device
-        self._maker = d.Maker(self._rng, _without_datagrams(device.table) if device.datagrams else device.table)
-        self._datagrams = Datagrams(seed, self._problem) if device.datagrams else None
+        self._maker = d.Maker(self._rng, _without_datagrams(device.table) if device.riders else device.table)
+        self._riders = [Rider(each, seed, self._problem) for each in RIDINGS] if device.riders else []
         self._challenges = Challenges(seed) if device.challenges else None
         self._dead: set[tuple[str, int]] = set()
         self._wants_unbindable = False
@@ -200,9 +200,8 @@ class _Drawing:
         if self._challenges:
             first = {name: replace(tree, **self._challenges.drawn()) for name, tree in first.items()}
         trees, made = first, []
-        rider = self._datagrams.first() if self._datagrams else None
-        if rider is not None:
-            first = {**first, rider.load_balancer_id: rider}
+        ridden = [rider.first() for rider in self._riders]
+        first = {**first, **{tree.load_balancer_id: tree for tree in ridden if tree is not None}}
         for _ in range(steps):
             step = self._step(trees)
             if isinstance(step, Change):
@@ -213,8 +212,8 @@ class _Drawing:
                     step = step._replace(edits=(*step.edits, *asked))
                     for edit in asked:
                         trees = edit.on(trees)
-                if self._datagrams:
-                    rider, edits = _ridden(rider, self._datagrams.after(rider))
+                for number, rider in enumerate(self._riders):
+                    ridden[number], edits = _ridden(ridden[number], rider.after(ridden[number]))
                     step = step._replace(edits=(*step.edits, *edits))
             made.append(step)
         return History(self._seed, first, tuple(made))

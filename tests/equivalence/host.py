@@ -35,9 +35,9 @@ from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.devices.owner import Owner
 from tests.equivalence.daemon import DIES_AFTER, SILENT
-from tests.equivalence.datagrams import possible, rules
 from tests.equivalence.definitions import CONTENTS
 from tests.equivalence.history import Device
+from tests.equivalence.riders import possible, rules
 from tests.equivalence.site import Site
 from tests.haproxyd.daemonworld import PASSWORD, Daemon
 from tests.services.process import free_port
@@ -59,7 +59,7 @@ HAPROXY = Device(
         ("reload", 3),
         ("unbindable", 2),
     ),
-    datagrams=True,
+    riders=True,
     challenges=True,
 )
 _projects = itertools.count(1)
@@ -67,8 +67,8 @@ _projects = itertools.count(1)
 
 @functools.cache
 def possible_here() -> Device:
-    """The device type; without datagrams where this machine cannot forward them. The rest of histories is the same."""
-    return HAPROXY._replace(datagrams=not possible())
+    """The device type; without what the kernel forwards where it cannot. The rest of histories is the same."""
+    return HAPROXY._replace(riders=not possible())
 
 
 class TrialDaemon(Daemon):

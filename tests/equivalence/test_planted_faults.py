@@ -11,7 +11,7 @@ import pytest
 
 from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
 from tests.equivalence import traffic, trial
-from tests.equivalence.faults import FAULTS
+from tests.equivalence.faults import FAULTS, IN_THE_KERNEL
 from tests.equivalence.history import draw
 from tests.equivalence.host import possible_here
 from tests.equivalence.trial import rig
@@ -34,8 +34,8 @@ def tried(seed: str, steps: int, fault: str) -> Verdict:
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = FAULTS[name]
-    if name == "dead_datagrams" and not possible_here().datagrams:
-        pytest.skip("this machine cannot forward datagrams")
+    if name in IN_THE_KERNEL and not possible_here().riders:
+        pytest.skip("the kernel cannot forward here")
     clean = tried(fault.seed, fault.steps, "")
     for module in (trial, traffic):  # what differs will not become equal
         monkeypatch.setattr(module, "AGREE_SECONDS", AGREE_SECONDS)

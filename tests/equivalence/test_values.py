@@ -2,16 +2,19 @@
 HAProxy supports turns up in some history."""
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.resources.attributes import defaults_of
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from tests.equivalence import definitions as d
 from tests.equivalence import values
 from tests.equivalence.history import Add, Change, History, Set, dead, draw, wanted
 from tests.equivalence.host import HAPROXY
+from tests.equivalence.riders import CONNECTIONS
 
 HISTORIES = 60
 NOT_DRAWN = {"SCTP"}
@@ -47,6 +50,24 @@ def test_histories_have_every_kind_of_step(histories: list[History]) -> None:
     }
     assert any(step.dies_after for one in histories for step in one.steps if isinstance(step, Change))
     assert any(dead(one) for one in histories)
+
+
+def test_histories_have_load_balancers_of_each_data_path_and_some_that_come_back_with_the_other_one(
+    histories: list[History],
+) -> None:
+    lives = [[tree.data_path for tree in _lives(one, CONNECTIONS.load_balancer_id)] for one in histories]
+    assert {path for each in lives for path in each} == {"proxy", "kernel"}
+    assert any(len(set(each)) > 1 for each in lives)
+
+
+def _lives(one: History, load_balancer_id: str) -> Iterator[ServiceDefinition]:
+    """The load balancer as it was after each change."""
+    trees = one.first
+    for step in one.steps:
+        for edit in step.edits if isinstance(step, Change) else ():
+            trees = edit.on(trees)
+        if load_balancer_id in trees:
+            yield trees[load_balancer_id]
 
 
 def test_histories_have_every_value_that_the_device_type_names(histories: list[History]) -> None:

@@ -28,6 +28,7 @@ CHECK_WINDOW_SECONDS = 0.5
 REPEATS = 8
 SHARE_REPEATS = 4
 RANDOM_HASH = "SOURCE_IP_PORT"
+UNKNOWN_SHARES = "none"
 HASHES = ("SOURCE_IP", RANDOM_HASH)
 SHARE_TOLERANCE = 0.1
 """Of requests: how far shares of members may differ, for both devices begin their turns elsewhere."""
@@ -64,7 +65,7 @@ async def traffic_differences(
     requests += [one for tree in trees for one in requests_for_challenges(tree)]
     clients = [Clients(site, folder / name) for site, name in ((old, "old"), (new, "new"))]
     answers = await asyncio.gather(*(each.ask_all(requests) for each in clients))
-    shared = {one.id: _algorithm(tree, one) for tree, one in listeners}
+    shared = {one.id: how for tree, one in listeners if (how := _algorithm(tree, one)) != UNKNOWN_SHARES}
     if hashes_members:
         shared = {name: algorithm for name, algorithm in shared.items() if algorithm not in HASHES}
     return [
@@ -74,8 +75,12 @@ async def traffic_differences(
 
 
 def _algorithm(tree: ServiceDefinition, listener: ServiceListener) -> str:
-    """By which the listener's default pool chooses members; empty without one."""
-    return next((one.lb_algorithm for one in tree.pools if one.id == listener.default_pool_id), "")
+    """By which the listener's default pool chooses members; empty without one. The kernel's turns are random; where it
+    binds clients besides, a few clients have no shares to compare."""
+    pool = next((one for one in tree.pools if one.id == listener.default_pool_id), None)
+    if pool is None or tree.data_path != "kernel" or pool.lb_algorithm == "SOURCE_IP":
+        return pool.lb_algorithm if pool else ""
+    return UNKNOWN_SHARES if pool.session_persistence else RANDOM_HASH
 
 
 async def _answer_differences(

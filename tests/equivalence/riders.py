@@ -1,13 +1,14 @@
-"""A load balancer for datagrams, which rides along with histories: its edits are added to changes of the others.
+"""Load balancers that the kernel forwards, which ride along with histories: their edits are added to changes of the
+others. One is for datagrams; the other for connections, which HAProxy forwards instead in some of its lives.
 
-It has random numbers of its own, so that the rest of a seed's history is the same with and without it. HAProxys have
-its members too, to check them; what the kernel holds for it is compared as a ruleset.
+Each has random numbers of its own, so that the rest of a seed's history is the same with and without it. HAProxys have
+their members too, to check them; what the kernel holds for them is compared as a ruleset, and connections are made.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -19,50 +20,93 @@ from evenkeel.core.devices.service import (
     ServicePool,
 )
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.resources.model import SessionPersistence, Vip
+from evenkeel.core.resources.model import DataPath, SessionPersistence, Vip
 from tests.equivalence.site import Site
 from tests.haproxyd.layer4.lab import obstacle
 from tests.haproxyd.layer4.libnftables import Libnftables, NftablesFailed
 
-NUMBER = 3
-NAME = f"lb-{NUMBER}"
-PORTS = (53, 54)
 PLACES = (1, 2, 3)
-POOL = f"pool-{NUMBER}-1"
 ALIVE = (True,) * 5 + (False,)
-BOUND = (
-    None,
-    SessionPersistence(type="SOURCE_IP"),
-    SessionPersistence(type="SOURCE_IP", persistence_timeout=60, persistence_granularity="255.255.0.0"),
-)
-VALUES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
-    "listener": {
-        "admin_state_up": ALIVE,
-        "allowed_cidrs": ((), ("127.0.0.0/8",), ("10.0.0.0/8", "10.1.0.0/16")),
-        "connection_limit": (-1, 5, 100),
-        "default_pool_id": (None, POOL, POOL),
-        "protocol_port": PORTS,
-    },
-    "pool": {
-        "admin_state_up": ALIVE,
-        "lb_algorithm": ("ROUND_ROBIN", "SOURCE_IP", "SOURCE_IP_PORT"),
-        "session_persistence": BOUND,
-    },
-    "member": {
-        "admin_state_up": ALIVE,
-        "backup": (False, False, True),
-        "weight": (0, 1, 1, 2, 3, 256),
-    },
-}
-MONITORS = ({"type": "UDP-CONNECT", "delay": 3}, {"type": "TCP", "delay": 1}, {"type": "HTTP", "delay": 1})
+BOUND = (None, SessionPersistence(type="SOURCE_IP"))
 HTTP = {"http_method": "GET", "url_path": "/check", "expected_codes": "200"}
+Values = Mapping[str, Mapping[str, tuple[Any, ...]]]
 
 
-class Datagrams:
-    """Draws the load balancer and its changes. ``problem``: why a definition would be refused."""
+class Riding(NamedTuple):
+    """What is drawn for one rider. ``name``: of its random numbers; ``number``: of the load balancer."""
 
-    def __init__(self, seed: str, problem: Callable[[ServiceDefinition], str]) -> None:
-        self._rng = Random(f"{seed} datagrams")
+    name: str
+    number: int
+    ports: tuple[int, ...]
+    protocols: tuple[str, ...]
+    data_paths: tuple[DataPath, ...]
+    flows_max: tuple[int, ...]
+    bound: tuple[SessionPersistence | None, ...]
+    monitors: tuple[dict[str, Any], ...]
+
+    @property
+    def load_balancer_id(self) -> str:
+        return f"lb-{self.number}"
+
+    @property
+    def pool_id(self) -> str:
+        return f"pool-{self.number}-1"
+
+    def values(self) -> Values:
+        """Kind and attribute -> its values."""
+        return {
+            "listener": {
+                "admin_state_up": ALIVE,
+                "allowed_cidrs": ((), ("127.0.0.0/8",), ("10.0.0.0/8", "10.1.0.0/16")),
+                "connection_limit": self.flows_max,
+                "default_pool_id": (None, self.pool_id, self.pool_id),
+                "protocol_port": self.ports,
+            },
+            "pool": {
+                "admin_state_up": ALIVE,
+                "lb_algorithm": ("ROUND_ROBIN", "SOURCE_IP", "SOURCE_IP_PORT"),
+                "session_persistence": self.bound,
+            },
+            "member": {
+                "admin_state_up": ALIVE,
+                "backup": (False, False, True),
+                "weight": (0, 1, 1, 2, 3, 256),
+            },
+        }
+
+
+_OVER_TCP: tuple[dict[str, Any], ...] = ({"type": "TCP", "delay": 1}, {"type": "HTTP", "delay": 1})
+DATAGRAMS = Riding(
+    name="datagrams",
+    number=3,
+    ports=(53, 54),
+    protocols=("UDP",),
+    data_paths=("proxy",),
+    flows_max=(-1, 5, 100),
+    bound=(*BOUND, SessionPersistence(type="SOURCE_IP", persistence_timeout=60, persistence_granularity="255.255.0.0")),
+    monitors=({"type": "UDP-CONNECT", "delay": 3}, *_OVER_TCP),
+)
+CONNECTIONS = Riding(
+    name="connections",
+    number=4,
+    ports=(90, 91),
+    protocols=("TCP", "HTTPS"),
+    data_paths=("kernel", "kernel", "proxy"),
+    # the kernel counts a connection until a while after its end
+    flows_max=(-1, 2000, 3000),
+    bound=BOUND,
+    monitors=_OVER_TCP,
+)
+RIDINGS = (DATAGRAMS, CONNECTIONS)
+
+
+class Rider:
+    """Draws a load balancer and its changes. ``problem``: why a definition would be refused."""
+
+    def __init__(self, riding: Riding, seed: str, problem: Callable[[ServiceDefinition], str]) -> None:
+        self._riding = riding
+        self._values = riding.values()
+        self._rng = Random(f"{seed} {riding.name}")
         self._problem = problem
         self._number = 0
 
@@ -84,34 +128,42 @@ class Datagrams:
 
     def _name(self, kind: str) -> str:
         self._number += 1
-        return f"{kind}-{NUMBER}-d{self._number}"
+        return f"{kind}-{self._riding.number}-d{self._number}"
+
+    def _one_of(self, values: tuple[Any, ...]) -> Any:
+        """One of the values; none is drawn if there is no choice, because histories are on record."""
+        return values[0] if len(values) == 1 else self._rng.choice(values)
 
     def _new(self) -> ServiceDefinition:
-        listeners = tuple(self._listener(port) for port in PORTS[: self._rng.randint(1, 2)])
+        riding = self._riding
+        path = self._one_of(riding.data_paths)
+        # HAProxy waits so long before it tries a member again that refused; the kernel tries none again
+        times = {"timeout_member_connect": 200} if riding is CONNECTIONS and path == "proxy" else {}
+        listeners = tuple(self._listener(port, **times) for port in riding.ports[: self._rng.randint(1, 2)])
         places = PLACES[: self._rng.randint(1, 3)]
         pool = ServicePool(
-            id=POOL,
-            protocol="UDP",
+            id=riding.pool_id,
+            protocol=self._one_of(riding.protocols),
             members=tuple(map(self._member, places)),
             monitor=self._monitor(),
             **self._drawn("pool"),
         )
         return ServiceDefinition(
-            load_balancer_id=LoadBalancerId(NAME),
+            load_balancer_id=LoadBalancerId(riding.load_balancer_id),
             project_id=ProjectId("project"),
             revision=1,
-            vip=Vip(address=f"10.1.0.{NUMBER}", subnet_id="s", network_id="n", port_id="p"),
+            vip=Vip(address=f"10.1.0.{riding.number}", subnet_id="s", network_id="n", port_id="p"),
             listeners=listeners,
             pools=(pool,),
+            data_path=path,
         )
 
     def _drawn(self, kind: str) -> dict[str, Any]:
-        return {name: self._rng.choice(found) for name, found in VALUES[kind].items()}
+        return {name: self._rng.choice(found) for name, found in self._values[kind].items()}
 
-    def _listener(self, port: int) -> ServiceListener:
-        return ServiceListener(
-            id=self._name("listener"), protocol="UDP", **self._drawn("listener") | {"protocol_port": port}
-        )
+    def _listener(self, port: int, **values: Any) -> ServiceListener:
+        values = {**self._drawn("listener"), "protocol_port": port, **values}
+        return ServiceListener(id=self._name("listener"), protocol=self._one_of(self._riding.protocols), **values)
 
     def _member(self, place: int) -> ServiceMember:
         return ServiceMember(
@@ -121,7 +173,7 @@ class Datagrams:
     def _monitor(self) -> ServiceMonitor | None:
         if self._rng.random() < 0.4:
             return None
-        kind = self._rng.choice(MONITORS)
+        kind = self._rng.choice(self._riding.monitors)
         over_http = HTTP if kind["type"] == "HTTP" else {}
         times = {"timeout": 1, "max_retries": 1, "max_retries_down": 1}
         return ServiceMonitor(id=self._name("monitor"), **{**kind, **times, **over_http})
@@ -151,8 +203,8 @@ class Datagrams:
         return pool.members[1:]
 
     def _one_changed(self, kind: str, part: Any) -> Any:
-        name = self._rng.choice(sorted(VALUES[kind]))
-        return msgspec.structs.replace(part, **{name: self._rng.choice(VALUES[kind][name])})
+        name = self._rng.choice(sorted(self._values[kind]))
+        return msgspec.structs.replace(part, **{name: self._rng.choice(self._values[kind][name])})
 
 
 def _with(items: tuple[Any, ...], number: int, item: Any) -> tuple[Any, ...]:
@@ -162,6 +214,7 @@ def _with(items: tuple[Any, ...], number: int, item: Any) -> tuple[Any, ...]:
 # -- what the kernel holds
 
 _BLOCK = re.compile(r"^\t(chain|set|map|counter) (\S+) \{\n(.*?)^\t\}$", re.DOTALL | re.MULTILINE)
+_VIPS = tuple(f"10.1.0.{riding.number} " for riding in RIDINGS)
 _ELEMENTS = re.compile(r"elements = \{(.*?)\}", re.DOTALL)
 
 
@@ -182,7 +235,7 @@ def rules(table: str, partition: str, site: Site) -> dict[str, str]:
         if kind in ("set", "map"):
             # shared maps have other partitions' elements, too; those of bound clients come with traffic
             every = [one.strip() for each in _ELEMENTS.findall(body) for one in each.split(",")]
-            mine = [one for one in every if f"10.1.0.{NUMBER} " in one or "/" in one.partition(" : ")[0]]
+            mine = [one for one in every if one.startswith(_VIPS) or "/" in one.partition(" : ")[0]]
             # one that is empty is there if the table is, and a table stays once it was needed
             if mine or "PARTITION" in name:
                 found[f"{kind} {name}"] = ", ".join(sorted(mine))
