@@ -1,5 +1,6 @@
 """A pair of hosts with a daemon each: the VIP moves by VRRP, and conntrackd keeps connections."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -7,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.layer4.active_flows import count_flows
+from evenkeel.haproxyd.layer4.elements import Service
+from evenkeel.haproxyd.layer4.netlink import Netfilter
 from tests.haproxyd.layer4.configs import balancer
 from tests.haproxyd.layer4.host import HostDaemon
-from tests.haproxyd.layer4.lab import ip
+from tests.haproxyd.layer4.lab import PORT, VIP, Client, in_namespace, ip
 from tests.haproxyd.layer4.pair import PairLab, missing
 from tests.haproxyd.layer4.test_connections import Answering, connected, plain
 from tests.waiting import eventually
@@ -89,3 +93,39 @@ async def test_connections_outlive_the_host_with_the_vip_with_direct_return(
         assert [await each.ask() for each in connections] == before  # settled: TCP repeats what is lost
         for each in (*connections, *members):
             each.close()
+
+
+async def test_datagrams_flows_outlive_the_host_with_the_vip_with_shared_states_and_direct_return(
+    pair: PairLab, tmp_path: Path
+) -> None:
+    if absent := missing("conntrackd"):
+        pytest.skip(f"not installed: {absent}")
+    members = [await pair.member(number) for number in (1, 2)]
+    clients = [pair.open_client() for _ in range(8)]
+    async with (
+        pair.conntrackd(tmp_path),
+        daemons(pair, tmp_path, balancer(*members), kernel_direct_return=True),
+        pair.keepalived(tmp_path),
+    ):
+        before = [await client.ask() for client in clients]
+        assert set(before) == {"m1", "m2"}
+        # nobody repeats a datagram, so the states have to be there
+        await eventually(lambda: in_namespace(pair.hosts[1], known_flows) == len(clients))
+        pair.lose(pair.hosts[0])
+        await eventually(lambda: pair.has_vip(pair.hosts[1]))
+        assert [await first_answer(each) for each in clients] == before  # settled: an answer was waited for
+
+
+def known_flows() -> int:
+    """Number of the VIP's flows in the connection table of this namespace."""
+    service = Service(protocol="udp", address=VIP, port=PORT)
+    with Netfilter() as netfilter:
+        return count_flows(netfilter, [service]).get(service, 0)
+
+
+async def first_answer(client: Client) -> str:
+    """The answer to the first datagram that gets one."""
+    async with asyncio.timeout(20):
+        while (found := await client.ask(0.2)) == "silence":
+            pass
+    return found
