@@ -1,4 +1,4 @@
-"""What forwarding UDP in the kernel costs, and what changes of it cost the daemon.
+"""What forwarding UDP and TCP in the kernel costs, and what changes of it cost the daemon.
 
     python -m benchmarks.l4 [--round-trips 20000] [--rounds 5] [--load-balancers 5000]
 
@@ -6,8 +6,8 @@ Client, host and member are network namespaces of this machine, so it needs root
 round trip is that of one process with client and member, which the kernel charges for forwarding, too: plain routing
 is the floor, and a hand-written rule does the same work without a table around it. The ways take turns; the best round
 of each counts. With nginx and its module (Debian: libnginx-mod-stream; ``--nginx-module`` if it is elsewhere) a proxy
-in user space is measured, too, with the CPU of its process. Prints markdown; compare ratios between machines, not
-figures.
+in user space is measured, too, with the CPU of its process; with a haproxy, TCP through both. Prints markdown; compare
+ratios between machines, not figures.
 """
 
 import argparse
@@ -20,9 +20,10 @@ import socket
 import struct
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
+from benchmarks.l4_connections import MEMBER, cpu_seconds, measure_connections
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.kernel import KernelTable
 from evenkeel.haproxyd.layer4.ruleset import Content, content_of
@@ -30,7 +31,6 @@ from tests.haproxyd.layer4.configs import balancer
 from tests.haproxyd.layer4.lab import MEMBER_PORT, PORT, VIP, Lab, in_namespace, ip, lab, obstacle
 from tests.haproxyd.layer4.libnftables import Libnftables
 
-MEMBER = "10.91.0.100"
 HAND = f"""
 table inet hand {{
   chain pre {{
@@ -56,6 +56,7 @@ def main() -> None:
     if reason := obstacle():
         raise SystemExit(reason)
     asyncio.run(measure(options))
+    asyncio.run(measure_connections(options))
 
 
 async def measure(options: argparse.Namespace) -> None:
@@ -151,12 +152,6 @@ def nginx(where: Lab, module: Path) -> Iterator[int]:
             yield int(Path(f"/proc/{master}/task/{master}/children").read_text().split()[0])
         finally:
             os.kill(master, signal.SIGTERM)
-
-
-def cpu_seconds(processes: Iterable[int]) -> float:
-    """CPU of this process and of others."""
-    ticks = sum(sum(map(int, Path(f"/proc/{pid}/stat").read_text().split()[13:15])) for pid in processes)
-    return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
 
 
 def round_trip_cpu_seconds(where: Lab, address: str, port: int, count: int, others: Collection[int] = ()) -> float:
