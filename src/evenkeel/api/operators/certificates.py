@@ -231,7 +231,8 @@ def _shown_facts(facts: CertificateFacts) -> dict[str, Any]:
 def _store(services: Services) -> CertificateStore:
     if services.certificates is None:
         raise Unsupported(
-            "The controllers keep no certificates themselves: the option certificates.key_manager is not directory."
+            "The controllers store no certificates: the option certificates.key_manager is neither directory nor, with"
+            " vault.writable, vault."
         )
     return services.certificates
 

@@ -74,8 +74,7 @@ def open_key_manager(conf: cfg.ConfigOpts) -> OpenedKeyManager:
     if conf.certificates.key_manager == "barbican":
         return _open_barbican(conf)
     if conf.certificates.key_manager == "vault":
-        vault = open_vault(conf)
-        return OpenedKeyManager(vault, None, close=vault.close)
+        return _open_vault(conf)
     if not conf.certificates.directory_key_file:
         raise ValueError("certificates.directory_key_file: not set, and key_manager is directory")
     # imported here, because every process declares the options and only controllers have the library
@@ -88,6 +87,20 @@ def open_key_manager(conf: cfg.ConfigOpts) -> OpenedKeyManager:
         raise ValueError(f"certificates.directory_key_file: {error}") from None
     manager = DirectoryKeyManager(Path(conf.certificates.directory), encryption)
     return OpenedKeyManager(AcmeReferences(manager, scheme=SCHEME), manager, close=manager.close)
+
+
+def _open_vault(conf: cfg.ConfigOpts) -> OpenedKeyManager:
+    from evenkeel.key_managers.acme_references import AcmeReferences
+
+    manager, certificates = open_vault(conf)
+    if certificates is None:
+        return OpenedKeyManager(manager, None, close=manager.close)
+
+    def close() -> None:
+        manager.close()
+        certificates.close()
+
+    return OpenedKeyManager(AcmeReferences(manager, scheme="vault"), certificates, close)
 
 
 def _open_barbican(conf: cfg.ConfigOpts) -> OpenedKeyManager:

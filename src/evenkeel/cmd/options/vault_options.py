@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from oslo_config import cfg
@@ -12,7 +12,7 @@ from evenkeel.core.networking.addresses import is_loopback
 from evenkeel.core.tls.certificates import Secret
 
 if TYPE_CHECKING:
-    from evenkeel.key_managers.vault import VaultKeyManager, VaultLogin
+    from evenkeel.key_managers.vault import VaultCertificates, VaultKeyManager, VaultLogin
 
 VAULT = [
     cfg.StrOpt("vault_url", help="URL of Vault's API: https://, or http:// for a Vault Agent on this host."),
@@ -31,6 +31,11 @@ VAULT = [
     cfg.StrOpt("token_file", help="For auth_method = jwt, kubernetes or token: the file with the token."),
     cfg.StrOpt("kv_mountpoint", default="secret", help="Mount path of the KV secrets engine, version 2."),
     cfg.StrOpt("kv_path", default="evenkeel", help="Path below it with a folder per project."),
+    cfg.BoolOpt(
+        "writable",
+        default=False,
+        help="Whether controllers store certificates in Vault: those that operators add, and those of authorities.",
+    ),
     cfg.StrOpt("ssl_ca_crt_file", help="CA certificates (PEM) that verify Vault's certificate; default: the system's."),
     cfg.StrOpt("namespace", help="Namespace, in Vault Enterprise and OpenBao."),
     cfg.FloatOpt(
@@ -51,11 +56,26 @@ NEEDED = {
 _PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 
 
-def open_vault(conf: cfg.ConfigOpts) -> "VaultKeyManager":
+class OpenedVault(NamedTuple):
+    """Vault as the key manager of this process."""
+
+    key_manager: "VaultKeyManager"
+    certificates: "VaultCertificates | None"
+    """Vault as a store of certificates; None if controllers only read it."""
+
+
+def open_vault(conf: cfg.ConfigOpts) -> OpenedVault:
     """Open the key manager; sends no request yet. Raises :class:`ValueError` naming the option."""
     # imported here, because every process declares the options and only controllers may have the library
     try:
-        from evenkeel.key_managers.vault import LoggedIn, SecretFolders, VaultAddress, VaultKeyManager, vault_client
+        from evenkeel.key_managers.vault import (
+            LoggedIn,
+            SecretFolders,
+            VaultAddress,
+            VaultCertificates,
+            VaultKeyManager,
+            vault_client,
+        )
     except ImportError as error:
         raise ValueError(
             f"certificates.key_manager: vault needs {error.name}, which is not installed: {pip_install('vault')}"
@@ -69,7 +89,8 @@ def open_vault(conf: cfg.ConfigOpts) -> "VaultKeyManager":
     )
     session = LoggedIn(vault_client(address), _login(conf))
     folders = SecretFolders(session, mount_point=conf.vault.kv_mountpoint, folder=conf.vault.kv_path)
-    return VaultKeyManager(folders, timeout_seconds=conf.vault.timeout)
+    writable = VaultCertificates(folders, timeout_seconds=conf.vault.timeout) if conf.vault.writable else None
+    return OpenedVault(VaultKeyManager(folders, timeout_seconds=conf.vault.timeout), writable)
 
 
 def _login(conf: cfg.ConfigOpts) -> "VaultLogin":

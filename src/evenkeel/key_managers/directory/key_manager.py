@@ -25,7 +25,7 @@ from evenkeel.core.tls.certificates import (
 )
 from evenkeel.key_managers.directory.encryption import Encryption, Undecryptable
 from evenkeel.key_managers.directory.files import SCHEME, SealedFiles
-from evenkeel.key_managers.parsing import any_bundle, authority_bundle, certificate_bundle, read_revocation_list
+from evenkeel.key_managers.parsing import authority_bundle, new_bundle, read_revocation_list
 from evenkeel.key_managers.places import CertificatePlace, checked_place, place_of
 
 T = TypeVar("T")
@@ -193,7 +193,7 @@ def _validated_content(new: NewCertificate, reference: str) -> tuple[SealedConte
         authority = authority_bundle(reference, new.content.reveal())
         certificates, facts, sha256 = authority.certificates, authority.facts, authority.sha256
         return SealedContent(kind=new.kind, certificates=certificates, facts=facts, sha256=sha256), ()
-    bundle = _bundle(new, reference)
+    bundle = new_bundle(new, reference)
     content = SealedContent(
         kind=new.kind,
         certificates=(bundle.certificate, *bundle.intermediates),
@@ -202,15 +202,3 @@ def _validated_content(new: NewCertificate, reference: str) -> tuple[SealedConte
         sha256=bundle.sha256,
     )
     return content, bundle.warnings
-
-
-def _bundle(new: NewCertificate, reference: str) -> CertificateBundle:
-    if new.private_key is None and not new.intermediates:
-        return any_bundle(reference, new.content, new.passphrase)
-    return certificate_bundle(
-        reference,
-        new.content.reveal(),
-        new.private_key,
-        intermediates=new.intermediates,
-        passphrase=new.passphrase,
-    )

@@ -5,6 +5,14 @@ For any input, the result is a value or a :class:`CertificateError`; no error te
 
 from evenkeel.key_managers.parsing.authorities import authority_bundle, read_revocation_list
 from evenkeel.key_managers.parsing.bundles import certificate_bundle
+from evenkeel.key_managers.parsing.new_bundles import new_bundle
 from evenkeel.key_managers.parsing.pkcs12 import any_bundle, pkcs12_bundle
 
-__all__ = ["any_bundle", "authority_bundle", "certificate_bundle", "pkcs12_bundle", "read_revocation_list"]
+__all__ = [
+    "any_bundle",
+    "authority_bundle",
+    "certificate_bundle",
+    "new_bundle",
+    "pkcs12_bundle",
+    "read_revocation_list",
+]

@@ -4,16 +4,19 @@ Vault has no projects, so each project has a folder, ``KV_PATH/PROJECT/``. A ref
 project on whose behalf it is read; Vault's policies decide who may write there. Needs the extra ``vault``.
 """
 
+from evenkeel.key_managers.vault.certificates import VaultCertificates
 from evenkeel.key_managers.vault.client import VaultAddress, vault_client
 from evenkeel.key_managers.vault.key_manager import VaultKeyManager
 from evenkeel.key_managers.vault.login import AuthMethod, LoggedIn, VaultLogin
-from evenkeel.key_managers.vault.secrets import SecretFolders
+from evenkeel.key_managers.vault.secrets import SCHEME, SecretFolders
 
 __all__ = [
+    "SCHEME",
     "AuthMethod",
     "LoggedIn",
     "SecretFolders",
     "VaultAddress",
+    "VaultCertificates",
     "VaultKeyManager",
     "VaultLogin",
     "vault_client",

@@ -56,6 +56,8 @@ class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
             raise exceptions.UnexpectedError("there is no such secrets engine")
         if status >= 300:
             raise exceptions.VaultError.from_status(status, f"HTTP {status}")
+        if status == 204:
+            return {}
         try:
             return msgspec.json.decode(content, type=dict[str, Any])
         except msgspec.DecodeError:

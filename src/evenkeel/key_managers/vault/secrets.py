@@ -1,7 +1,7 @@
-"""Reads secrets of Vault's KV engine, which have a folder for each project. Blocking."""
+"""Reads and writes secrets of Vault's KV engine, which have a folder for each project. Blocking."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import hvac
 from hvac import exceptions
@@ -13,9 +13,21 @@ from evenkeel.key_managers.vault.login import LoggedIn, LoginRefused
 
 SCHEME = "vault"
 
+T = TypeVar("T")
+
+
+class SecretVersion(NamedTuple):
+    """The newest version of a secret."""
+
+    fields: Mapping[str, str]
+    created_at: str
+    """Time of the version, as Vault writes it (RFC 3339)."""
+
 
 class SecretFolders:
-    """Reads secrets from the projects' folders below ``folder``, in the secrets engine mounted at ``mount_point``."""
+    """Reads and writes secrets in the projects' folders below ``folder``, in the secrets engine mounted at
+    ``mount_point``. Every method raises :class:`KeyManagerUnavailable`.
+    """
 
     def __init__(self, session: LoggedIn, *, mount_point: str, folder: str) -> None:
         self._session = session
@@ -24,28 +36,119 @@ class SecretFolders:
 
     def fields(self, reference: str, project_id: ProjectId) -> Mapping[str, str]:
         """Return ``{field: text}`` of a secret's newest version. Raises :class:`CertificateNotFound`, also for another
-        project's secret, and :class:`KeyManagerUnavailable`.
+        project's secret.
         """
         place = place_in_project(reference, project_id)
-        if place is None:
+        try:
+            found = None if place is None else self._read(place)
+        except exceptions.Forbidden:
+            # Vault answers 403 for a path that its policies close; to tenants that is the same as a missing secret.
+            found = None
+        if found is None:
             raise CertificateNotFound(reference)
-        path = "/".join(filter(None, (self._folder, place.project_id, place.name)))
+        return found.fields
+
+    def version(self, place: CertificatePlace) -> SecretVersion | None:
+        """Return the newest version of a secret; None if there is none."""
+        return self._in_policy(lambda: self._read(place))
+
+    def _read(self, place: CertificatePlace) -> SecretVersion | None:
+        """Raises :class:`exceptions.Forbidden`."""
 
         def read(client: hvac.Client) -> Any:
             return client.secrets.kv.v2.read_secret_version(
-                path, mount_point=self._mount_point, raise_on_deleted_version=True
+                self._path(place.project_id, place.name), mount_point=self._mount_point, raise_on_deleted_version=True
             )
 
         try:
-            found = self._session.call(read)
-        except (exceptions.InvalidPath, exceptions.Forbidden):
-            # Vault answers 403 for a path that its policies close; to tenants that is the same as a missing secret.
-            raise CertificateNotFound(reference) from None
+            return _version(self._call(read))
+        except exceptions.InvalidPath:
+            return None
+
+    def write(self, place: CertificatePlace, fields: Mapping[str, str], *, replace: bool) -> bool:
+        """Write a secret, of which older versions are not kept, because they have private keys. Returns False if there
+        is one, and not ``replace``.
+        """
+        path = self._path(place.project_id, place.name)
+        if not replace and self.version(place) is not None:
+            return False
+
+        def work(client: hvac.Client) -> None:
+            kv = client.secrets.kv.v2
+            kv.update_metadata(path, max_versions=1, mount_point=self._mount_point)
+            # In Vault 0 means: unless there is one.
+            kv.create_or_update_secret(path, dict(fields), cas=None if replace else 0, mount_point=self._mount_point)
+
+        try:
+            self._in_policy(lambda: self._call(work, exceptions.InvalidRequest))
+        except exceptions.InvalidRequest:
+            if replace:
+                raise KeyManagerUnavailable(f"Vault does not take the secret {place.reference}") from None
+            return False
+        return True
+
+    def delete(self, place: CertificatePlace) -> bool:
+        """Delete a secret with all its versions; returns whether there was one."""
+        path = self._path(place.project_id, place.name)
+        if self.version(place) is None:
+            return False
+        self._in_policy(
+            lambda: self._call(
+                lambda client: client.secrets.kv.v2.delete_metadata_and_all_versions(
+                    path, mount_point=self._mount_point
+                )
+            )
+        )
+        return True
+
+    def places(self, project_id: ProjectId | None) -> Iterator[CertificatePlace]:
+        """Yield the places of the project's secrets, or of all projects', by project and name."""
+        projects = self._names() if project_id is None else [project_id]
+        for project in projects:
+            for name in self._names(project.removesuffix("/")):
+                found = place_of(SCHEME, f"{SCHEME}://{project.removesuffix('/')}/{name}")
+                if found is not None:  # neither a folder nor of a name that no reference can have
+                    yield found
+
+    def _names(self, *below: str) -> list[str]:
+        """Names in a folder, sorted; those of folders end with ``/``."""
+        path = self._path(*below)
+        try:
+            found = self._in_policy(
+                lambda: self._call(
+                    lambda client: client.secrets.kv.v2.list_secrets(path, mount_point=self._mount_point)
+                )
+            )
+        except exceptions.InvalidPath:
+            return []
+        try:
+            return sorted(each for each in found["data"]["keys"] if isinstance(each, str))
+        except (KeyError, TypeError):
+            raise KeyManagerUnavailable("Vault's answer is not understood") from None
+
+    def _path(self, *below: str) -> str:
+        return "/".join(filter(None, (self._folder, *below)))
+
+    def _in_policy(self, work: Callable[[], T]) -> T:
+        try:
+            return work()
+        except exceptions.Forbidden:
+            raise KeyManagerUnavailable(
+                "Vault's policy does not allow the controllers to store certificates: see the option vault.writable"
+            ) from None
+
+    def _call(self, work: Callable[[hvac.Client], T], *told: type[exceptions.VaultError]) -> T:
+        """Raises :class:`exceptions.InvalidPath`, :class:`exceptions.Forbidden` and ``told``; all others as
+        :class:`KeyManagerUnavailable`.
+        """
+        try:
+            return self._session.call(work)
         except LoginRefused as error:
             raise KeyManagerUnavailable(f"Vault {error}") from None
+        except (exceptions.InvalidPath, exceptions.Forbidden, *told):
+            raise
         except (exceptions.VaultError, OSError) as error:  # OSError includes requests' exceptions and those of files
             raise KeyManagerUnavailable(f"Vault is out of reach or failing ({type(error).__name__})") from None
-        return _texts(found)
 
 
 def place_in_project(reference: str, project_id: ProjectId) -> CertificatePlace | None:
@@ -56,9 +159,10 @@ def place_in_project(reference: str, project_id: ProjectId) -> CertificatePlace 
     return place if place is not None and place.project_id == project_id else None
 
 
-def _texts(answer: Any) -> Mapping[str, str]:
+def _version(answer: Any) -> SecretVersion:
     try:
-        fields = answer["data"]["data"]
-        return {name: value for name, value in fields.items() if isinstance(value, str)}
+        fields, described = answer["data"]["data"], answer["data"].get("metadata") or {}
+        texts = {name: value for name, value in fields.items() if isinstance(value, str)}
+        return SecretVersion(texts, str(described.get("created_time", "")))
     except (KeyError, TypeError, AttributeError):
         raise KeyManagerUnavailable("Vault's answer is not understood") from None

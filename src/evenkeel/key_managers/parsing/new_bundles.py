@@ -1,0 +1,18 @@
+"""Certificates that operators submit, and that authorities have issued."""
+
+from evenkeel.core.tls.certificates import CertificateBundle, NewCertificate
+from evenkeel.key_managers.parsing.bundles import certificate_bundle
+from evenkeel.key_managers.parsing.pkcs12 import any_bundle
+
+
+def new_bundle(new: NewCertificate, reference: str) -> CertificateBundle:
+    """Parse and check a submitted certificate with its key. Raises :class:`CertificateError` naming ``reference``."""
+    if new.private_key is None and not new.intermediates:
+        return any_bundle(reference, new.content, new.passphrase)
+    return certificate_bundle(
+        reference,
+        new.content.reveal(),
+        new.private_key,
+        intermediates=new.intermediates,
+        passphrase=new.passphrase,
+    )

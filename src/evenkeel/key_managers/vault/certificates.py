@@ -1,0 +1,78 @@
+"""The port ``CertificateStore``, implemented with Vault: certificates of operators and of authorities."""
+
+from itertools import islice
+
+from msgspec.structs import replace as changed
+
+from evenkeel.core.kit.blocking import BlockingCalls
+from evenkeel.core.kit.errors import Conflict, Invalid, KeyManagerUnavailable, NotFound
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.tls.certificates import KeptCertificate, NewCertificate
+from evenkeel.key_managers.places import CertificatePlace, checked_place
+from evenkeel.key_managers.vault.fields import kept_certificate, new_fields
+from evenkeel.key_managers.vault.secrets import SCHEME, SecretFolders
+
+LISTED_MAX = 1000
+
+
+class VaultCertificates:
+    """Stores certificates in the projects' folders, in a thread pool, each call within ``timeout_seconds``."""
+
+    def __init__(self, folders: SecretFolders, *, timeout_seconds: float) -> None:
+        self._folders = folders
+        self._calls = BlockingCalls("Vault", unavailable=KeyManagerUnavailable, timeout_seconds=timeout_seconds)
+
+    def reference(self, project_id: ProjectId, name: str) -> str:
+        """Return the reference to the project's certificate of this name."""
+        return checked_place(SCHEME, project_id, name).reference
+
+    async def add(self, new: NewCertificate, *, replace: bool) -> KeptCertificate:
+        """Check a certificate and write it to the project's folder; an existing one is kept unless ``replace``."""
+        place = checked_place(SCHEME, new.project_id, new.name)
+
+        def work() -> KeptCertificate:
+            fields, warnings = new_fields(new, place.reference)
+            if not self._folders.write(place, fields, replace=replace):
+                raise Conflict(f"There is a {place.reference} already.")
+            return changed(self._shown(place), warnings=warnings)
+
+        return await self._calls.run(work)
+
+    async def kept(self, project_id: ProjectId | None) -> tuple[KeptCertificate, ...]:
+        """List the certificates of the project (None: of all projects). Raises :class:`Invalid` if there are more than
+        one list may contain.
+        """
+        if project_id is not None:
+            # Only the project id is checked here: it becomes a part of a path.
+            checked_place(SCHEME, project_id, "any")
+
+        def work() -> tuple[KeptCertificate, ...]:
+            places = list(islice(self._folders.places(project_id), LISTED_MAX + 1))
+            if len(places) > LISTED_MAX:
+                raise Invalid(f"There are more than {LISTED_MAX} certificates: name a project_id.")
+            found = ((place, self._folders.version(place)) for place in places)
+            # One may be deleted while the list is read.
+            return tuple(kept_certificate(place, *version) for place, version in found if version is not None)
+
+        return await self._calls.run(work)
+
+    async def show(self, project_id: ProjectId, name: str) -> KeptCertificate:
+        """Read what operators may see of one certificate. Raises :class:`NotFound`."""
+        place = checked_place(SCHEME, project_id, name)
+        return await self._calls.run(lambda: self._shown(place))
+
+    async def delete(self, project_id: ProjectId, name: str) -> None:
+        """Delete the certificate with all its versions. Raises :class:`NotFound`."""
+        place = checked_place(SCHEME, project_id, name)
+        if not await self._calls.run(lambda: self._folders.delete(place)):
+            raise NotFound("Certificate", place.reference)
+
+    def close(self) -> None:
+        """Refuse calls that start from now on; calls that are running finish."""
+        self._calls.close()
+
+    def _shown(self, place: CertificatePlace) -> KeptCertificate:
+        version = self._folders.version(place)
+        if version is None:
+            raise NotFound("Certificate", place.reference)
+        return kept_certificate(place, *version)

@@ -1,0 +1,133 @@
+"""Fields of secrets in Vault: a certificate with its key, CA certificates, or a revocation list. Pure."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from evenkeel.core.kit.errors import CertificateError, CertificateUnreadable, Pkcs12Unreadable
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.tls.certificates import (
+    CertificateBundle,
+    CertificateFacts,
+    CertificateKind,
+    KeptCertificate,
+    NewCertificate,
+    Secret,
+)
+from evenkeel.key_managers.parsing import (
+    any_bundle,
+    authority_bundle,
+    certificate_bundle,
+    new_bundle,
+    read_revocation_list,
+)
+from evenkeel.key_managers.places import CertificatePlace
+
+CERTIFICATE, PRIVATE_KEY, INTERMEDIATES = "certificate", "private_key", "intermediates"
+"""Names of a secret's fields in PEM, equal to the names in Barbican's certificate containers."""
+PASSPHRASE = "private_key_passphrase"  # noqa: S105  # a field name
+"""Name of the field with the passphrase of the private key or PKCS#12 file."""
+REVOCATION_LIST = "revocation_list"
+"""Name of the field with a revocation list, in PEM."""
+PKCS12 = "pkcs12"
+"""Name of the field with a PKCS#12 file, in base64."""
+VALUE = "value"
+"""Name of the single field, in hexadecimal, in which castellan stores everything in one file."""
+
+
+class NewFields(NamedTuple):
+    """Fields of a new secret, and oddities of the submitted files."""
+
+    fields: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
+
+
+def new_fields(new: NewCertificate, reference: str) -> NewFields:
+    """Check what is to be stored, and return the fields for it. Raises :class:`CertificateError`."""
+    if new.kind is CertificateKind.REVOCATION_LIST:
+        return NewFields({REVOCATION_LIST: read_revocation_list(reference, new.content.reveal()).content})
+    if new.kind is CertificateKind.AUTHORITY:
+        return NewFields({CERTIFICATE: "".join(authority_bundle(reference, new.content.reveal()).certificates)})
+    bundle = new_bundle(new, reference)
+    fields = {
+        CERTIFICATE: bundle.certificate,
+        PRIVATE_KEY: bundle.private_key.reveal().decode("ascii"),
+        INTERMEDIATES: "".join(bundle.intermediates),
+    }
+    return NewFields(fields, bundle.warnings)
+
+
+def kept_certificate(place: CertificatePlace, fields: Mapping[str, str], created_at: str) -> KeptCertificate:
+    """Return what operators see of a secret: without facts and identity if its content cannot be used. ``created_at``:
+    time of RFC 3339.
+    """
+    kind = _kind_of(fields)
+    facts, sha256 = _facts_of(place.reference, kind, fields)
+    try:
+        changed_at = datetime.fromisoformat(created_at)
+    except ValueError:
+        changed_at = datetime.fromtimestamp(0, tz=UTC)
+    return KeptCertificate(
+        reference=place.reference,
+        project_id=ProjectId(place.project_id),
+        name=place.name,
+        kind=kind,
+        facts=facts,
+        sha256=sha256,
+        changed_at=changed_at,
+    )
+
+
+def _kind_of(fields: Mapping[str, str]) -> CertificateKind:
+    if REVOCATION_LIST in fields:
+        return CertificateKind.REVOCATION_LIST
+    alone = CERTIFICATE in fields and PRIVATE_KEY not in fields
+    return CertificateKind.AUTHORITY if alone else CertificateKind.CERTIFICATE
+
+
+def _facts_of(reference: str, kind: CertificateKind, fields: Mapping[str, str]) -> tuple[CertificateFacts | None, str]:
+    try:
+        if kind is CertificateKind.REVOCATION_LIST:
+            return None, read_revocation_list(reference, fields[REVOCATION_LIST].encode()).sha256
+        if kind is CertificateKind.AUTHORITY:
+            authority = authority_bundle(reference, fields[CERTIFICATE].encode())
+            return authority.facts, authority.sha256
+        bundle = bundle_of(reference, fields)
+    except CertificateError:
+        return None, ""
+    return bundle.facts, bundle.sha256
+
+
+def bundle_of(reference: str, fields: Mapping[str, str]) -> CertificateBundle:
+    """Parse and check a certificate with its key, from the fields of a secret. Raises :class:`CertificateError`."""
+    passphrase = Secret(fields[PASSPHRASE].encode()) if fields.get(PASSPHRASE) else None
+    if CERTIFICATE in fields:
+        return certificate_bundle(
+            reference,
+            fields[CERTIFICATE].encode(),
+            Secret(fields[PRIVATE_KEY].encode()) if PRIVATE_KEY in fields else None,
+            intermediates=fields.get(INTERMEDIATES, "").encode(),
+            passphrase=passphrase,
+        )
+    if PKCS12 in fields:
+        return any_bundle(reference, Secret(_from_base64(reference, fields[PKCS12])), passphrase)
+    if VALUE in fields:
+        return any_bundle(reference, Secret(from_hex(reference, fields[VALUE], CertificateUnreadable)), passphrase)
+    raise CertificateUnreadable(reference, f"It has no field {CERTIFICATE}, {PKCS12} or {VALUE}.")
+
+
+def _from_base64(reference: str, text: str) -> bytes:
+    try:
+        return base64.b64decode("".join(text.split()), validate=True)
+    except ValueError:
+        raise Pkcs12Unreadable(reference, f"{PKCS12} must be in base64.") from None
+
+
+def from_hex(reference: str, text: str, unreadable: type[CertificateError]) -> bytes:
+    """Decode a file that castellan stored. Raises ``unreadable``."""
+    try:
+        return binascii.unhexlify(text)
+    except ValueError:
+        raise unreadable(reference, f"{VALUE} must be in hexadecimal.") from None
