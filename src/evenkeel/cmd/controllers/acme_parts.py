@@ -35,7 +35,8 @@ def open_acme(conf: cfg.ConfigOpts, keys: OpenedKeyManager, capabilities: Mappin
     if keys.certificates is None or keys.key_manager is None:
         raise ValueError(
             f"{configured[0].section}.directory_url: needs a key manager that controllers can write to:"
-            " certificates.key_manager = directory"
+            " certificates.key_manager = directory, or vault with vault.writable; Barbican's secrets cannot be replaced"
+            " under their references"
         )
     # imported here, because every process declares the options and only controllers may have the libraries
     try:
@@ -61,6 +62,7 @@ def open_acme(conf: cfg.ConfigOpts, keys: OpenedKeyManager, capabilities: Mappin
         for each in configured
     }
     maker = KeyPairs()
+    opened_zones = [opened_zone(each, resolver) for each in zones]
     parts = AcmeParts(
         authorities={each.name: UsedAuthority(each.account, clients[each.name]) for each in configured},
         resolver=resolver,
@@ -68,7 +70,7 @@ def open_acme(conf: cfg.ConfigOpts, keys: OpenedKeyManager, capabilities: Mappin
         certificates=keys.certificates,
         key_manager=keys.key_manager,
         capabilities=capabilities,
-        zones=[opened_zone(each, resolver) for each in zones],
+        zones=[each.used for each in opened_zones],
         settings=AcmeSettings(lease_seconds=conf.acme.step_timeout, orders_max=conf.acme.orders_at_once),
     )
     requests = AcmeRequests(
@@ -82,5 +84,7 @@ def open_acme(conf: cfg.ConfigOpts, keys: OpenedKeyManager, capabilities: Mappin
     def close() -> None:
         for client in clients.values():
             client.close()
+        for zone in opened_zones:
+            zone.close()
 
     return OpenedAcme(parts, requests, close)

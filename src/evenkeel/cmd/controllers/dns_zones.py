@@ -1,13 +1,15 @@
 """Opens the configured DNS zones: those of the sections ``[dns:NAME]``."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from oslo_config import cfg
 
 from evenkeel.cmd.controllers.private_files import private_content
-from evenkeel.cmd.options.dns_options import DNS_ZONE, check_section, zone_sections
+from evenkeel.cmd.options.dns_options import DESIGNATE, DNS_ZONE, RFC2136, check_section, zone_sections
+from evenkeel.cmd.options.extras import pip_install
 from evenkeel.controller.acme import UsedZone
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.secret_files import decoded_secret
@@ -16,7 +18,7 @@ from evenkeel.core.tls.acme.zones import ZoneScope
 from evenkeel.core.tls.certificates import Secret
 
 if TYPE_CHECKING:
-    from evenkeel.acme_client import DnsResolver, TsigKey
+    from evenkeel.acme_client import DnsResolver, Rfc2136Zone, TsigKey
 
 ALGORITHMS = ("hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512")
 _KEY = re.compile(
@@ -33,6 +35,9 @@ class ZoneOptions(NamedTuple):
     section: str
     zone: str
     projects: list[str]
+    type: str
+    cloud: str
+    clouds_file: str | None
     server: str
     tsig_key_file: str | None
     name_servers: list[str]
@@ -55,14 +60,44 @@ def configured_zones(conf: cfg.ConfigOpts) -> tuple[ZoneOptions, ...]:
     return found
 
 
-def opened_zone(options: ZoneOptions, resolver: "DnsResolver") -> UsedZone:
+class OpenedZone(NamedTuple):
+    """One zone of this process."""
+
+    used: UsedZone
+    close: Callable[[], None]
+
+
+def opened_zone(options: ZoneOptions, resolver: "DnsResolver") -> OpenedZone:
     """Open one zone; sends nothing yet. Raises :class:`ValueError` naming the option."""
+    if options.type == DESIGNATE:
+        return _opened_designate(options)
+    return OpenedZone(UsedZone(options.scope, _rfc2136(options, resolver)), close=lambda: None)
+
+
+def _opened_designate(options: ZoneOptions) -> OpenedZone:
+    # imported here, because controllers without such a zone may not have the library
+    try:
+        from evenkeel.acme_client.designate import DesignateZone
+        from evenkeel.acme_client.designate_login import dns_of_cloud
+    except ImportError as error:
+        raise ValueError(
+            f"{options.section}.type: designate needs {error.name}, which is not installed: {pip_install('neutron')}"
+        ) from error
+    try:
+        connect = dns_of_cloud(options.cloud, file=options.clouds_file, timeout_seconds=options.timeout)
+    except ValueError as error:
+        raise ValueError(f"{options.section}.cloud: {error}") from None
+    server = DesignateZone(options.zone, connect, timeout_seconds=options.timeout)
+    return OpenedZone(UsedZone(options.scope, server), server.close)
+
+
+def _rfc2136(options: ZoneOptions, resolver: "DnsResolver") -> "Rfc2136Zone":
     from evenkeel.acme_client import Rfc2136Zone
 
     key = tsig_key(options)
     for about, servers in (("server", [options.server]), ("name_servers", options.name_servers)):
         _check_addresses(f"{options.section}.{about}", servers)
-    server = Rfc2136Zone(
+    return Rfc2136Zone(
         options.zone,
         options.server,
         key,
@@ -70,7 +105,6 @@ def opened_zone(options: ZoneOptions, resolver: "DnsResolver") -> UsedZone:
         name_servers=options.name_servers,
         timeout_seconds=options.timeout,
     )
-    return UsedZone(options.scope, server)
 
 
 def tsig_key(options: ZoneOptions) -> "TsigKey":
@@ -100,14 +134,31 @@ def _options(conf: cfg.ConfigOpts) -> Iterator[ZoneOptions]:
         yield ZoneOptions(section, **{**values, "zone": values["zone"].lower().rstrip(".")})
 
 
+_NEEDED = {
+    RFC2136: ("server", "the zone's primary name server"),
+    DESIGNATE: ("cloud", "the cloud in clouds.yaml"),
+}
+"""The option that a zone of this type needs, and what it is."""
+_UNUSED: dict[str, tuple[str, ...]] = {
+    RFC2136: ("cloud", "clouds_file"),
+    DESIGNATE: ("server", "tsig_key_file", "name_servers"),
+}
+
+
 def _check(options: ZoneOptions) -> None:
     section = options.section
     if not is_zone_name(options.zone):
         raise ValueError(f"{section}.zone: {options.zone!r}: a DNS name of letters, digits and '-' is allowed")
     if not options.projects:
         raise ValueError(f"{section}.projects: not set; name the projects to which names of the zone belong")
-    if not options.server:
-        raise ValueError(f"{section}.server: not set; name the zone's primary name server")
+    option, what = _NEEDED[options.type]
+    if not getattr(options, option):
+        raise ValueError(f"{section}.{option}: not set; name {what}")
+    for other in _UNUSED[options.type]:
+        if getattr(options, other):
+            raise ValueError(f"{section}.{other}: is not used with type = {options.type}")
+    if options.clouds_file and not Path(options.clouds_file).is_file():
+        raise ValueError(f"{section}.clouds_file: there is no file {options.clouds_file}")
 
 
 def _check_addresses(about: str, servers: list[str]) -> None:

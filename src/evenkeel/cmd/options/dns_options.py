@@ -7,6 +7,8 @@ from oslo_config import cfg
 from evenkeel.cmd.options.section_names import NAME_RULE, name_in, sections_of_kind
 
 PREFIX = "dns:"
+RFC2136 = "rfc2136"
+DESIGNATE = "designate"
 
 DNS_ZONE = [
     cfg.StrOpt("zone", default="", help="Name of the zone, such as example.org."),
@@ -17,22 +19,45 @@ DNS_ZONE = [
         "other proof. A zone below this one with a section of its own is not part of it.",
     ),
     cfg.StrOpt(
+        "type",
+        default=RFC2136,
+        choices=[RFC2136, DESIGNATE],
+        help="How the zone is changed: rfc2136 (dynamic updates of its primary name server), or designate (OpenStack's "
+        "DNS service).",
+    ),
+    cfg.StrOpt(
+        "cloud",
+        default="",
+        help="For type = designate: name of the cloud in clouds.yaml, with a login for the project that has the zone.",
+    ),
+    cfg.StrOpt(
+        "clouds_file",
+        help="For type = designate: the clouds.yaml; default: where openstacksdk looks for it.",
+    ),
+    cfg.StrOpt(
         "server",
         default="",
-        help="Address of the zone's primary name server, with an optional port, which takes dynamic updates (RFC 2136) "
-        "by TCP.",
+        help="For type = rfc2136: address of the zone's primary name server, with an optional port, which takes "
+        "dynamic updates (RFC 2136) by TCP.",
     ),
     cfg.StrOpt(
         "tsig_key_file",
-        help="File with the TSIG key of the updates, as tsig-keygen writes it. Only its owner may have access.",
+        help="For type = rfc2136: file with the TSIG key of the updates, as tsig-keygen writes it. Only its owner may "
+        "have access.",
     ),
     cfg.ListOpt(
         "name_servers",
         default=[],
-        help="Addresses of the zone's authoritative name servers, each with an optional port, that have to answer with "
-        "a record before the authority is told; default: those that the zone's NS records name.",
+        help="For type = rfc2136: addresses of the zone's authoritative name servers, each with an optional port, that "
+        "have to answer with a record before the authority is told; default: those that the zone's NS records name.",
     ),
-    cfg.FloatOpt("timeout", default=5.0, min=0.5, max=30.0, help="Time-out of a message to a name server, seconds."),
+    cfg.FloatOpt(
+        "timeout",
+        default=5.0,
+        min=0.5,
+        max=30.0,
+        help="Time-out of a message to a name server, or of a request to Designate, seconds.",
+    ),
 ]
 """Options of the sections ``[dns:NAME]``."""
 

@@ -1,0 +1,172 @@
+"""The port ``DnsZone``, implemented by OpenStack's DNS service (Designate), with openstacksdk in threads.
+
+Designate changes sets of records as a whole, without a condition: if two controllers change the records of one name at
+the same time, one change may get lost. The order whose record is missing sets it again, because all of them are looked
+for before the authority is told.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+import requests
+from keystoneauth1 import exceptions as auth_errors
+from openstack import exceptions as sdk_errors
+
+from evenkeel.core.kit.blocking import BlockingCalls
+from evenkeel.core.kit.errors import ZoneUnavailable
+from evenkeel.core.tls.acme.values import TxtRecord
+
+TTL_SECONDS = 60
+ATTEMPTS = 3
+"""Attempts to change records of a name that another controller changes, too."""
+REQUESTS_PER_CALL = 10
+"""Time for a call, in time-outs of one request."""
+_THREADS, _WAITING_MAX = 2, 30
+_CONFLICT = 409
+
+Connect = Callable[[], Any]
+"""Function that returns openstacksdk's proxy of the DNS service; called once, in a thread, at the first use."""
+
+
+class DesignateZone:
+    """One zone of the project for which ``connect`` logs in. ``timeout_seconds``: of each request; ``connect`` has to
+    see to it.
+    """
+
+    def __init__(self, zone: str, connect: Connect, *, timeout_seconds: float) -> None:
+        self._zone = zone
+        self._connect = connect
+        self._sdk: Any = None
+        self._seconds = REQUESTS_PER_CALL * timeout_seconds
+        self._calls = BlockingCalls(
+            f"Designate, which has zone {zone},",
+            unavailable=ZoneUnavailable,
+            timeout_seconds=self._seconds,
+            threads=_THREADS,
+            waiting_max=_WAITING_MAX,
+        )
+
+    async def check(self, names: Sequence[str]) -> None:
+        """Look for the zone: Designate has no way to try a change."""
+        await self._run(lambda call: call.zone_id())
+
+    async def add(self, records: Sequence[TxtRecord]) -> None:
+        """Add the values to the record set of each name."""
+        await self._run(lambda call: call.change(records, lambda there, values: [*there, *(values - set(there))]))
+
+    async def remove(self, records: Sequence[TxtRecord]) -> None:
+        """Remove the values from the record set of each name, and sets that are empty then."""
+        await self._run(lambda call: call.change(records, lambda there, values: [v for v in there if v not in values]))
+
+    async def missing(self, records: Sequence[TxtRecord]) -> str:
+        """Return which record Designate has not brought to the zone's name servers yet: ACTIVE are those that all name
+        servers of its pool have.
+        """
+        found: str = await self._run(lambda call: call.missing(records))
+        return found
+
+    def close(self) -> None:
+        """Refuse calls that start from now on."""
+        self._calls.close()
+
+    async def _run(self, work: "Callable[[_Call], Any]") -> Any:
+        """Raises :class:`ZoneUnavailable` without addresses, which are the operators' and not for tenants."""
+        # From now on, so that a thread whose call has timed out sends nothing more.
+        deadline = time.monotonic() + self._seconds
+
+        def call() -> Any:
+            try:
+                if self._sdk is None:
+                    self._sdk = self._connect()
+                return work(_Call(self._sdk, self._zone, deadline))
+            except (sdk_errors.SDKException, auth_errors.ClientException, requests.RequestException) as error:
+                raise ZoneUnavailable(f"Zone {self._zone} cannot be changed in Designate: {_reason(error)}.") from None
+
+        return await self._calls.run(call)
+
+
+class _Call:
+    """Requests of one call, until the deadline."""
+
+    def __init__(self, sdk: Any, zone: str, deadline: float) -> None:
+        self._sdk = sdk
+        self._zone = zone
+        self._deadline = deadline
+
+    def zone_id(self) -> str:
+        """Raises :class:`ZoneUnavailable` if the project does not have the zone, or not as a primary one."""
+        found = list(islice(self._in_time().zones(name=f"{self._zone}."), 1))
+        if not found:
+            raise ZoneUnavailable(f"Designate has no zone {self._zone} in the project of the controllers' login.")
+        if found[0].type not in (None, "PRIMARY"):
+            raise ZoneUnavailable(f"Zone {self._zone} is {found[0].type} in Designate, and cannot be changed there.")
+        return str(found[0].id)
+
+    def change(self, records: Sequence[TxtRecord], change: Callable[[list[str], set[str]], list[str]]) -> None:
+        """Change the record set of each name. ``change``: makes the values from those that are there, and those of the
+        records.
+        """
+        zone_id = self.zone_id()
+        for name in dict.fromkeys(each.name for each in records):
+            values = {each.value for each in records if each.name == name}
+            for attempt in range(ATTEMPTS):
+                try:
+                    self._change_one(zone_id, name, values, change)
+                    break
+                except sdk_errors.HttpException as error:
+                    # Made, or removed, by another controller since it was read.
+                    if error.status_code not in (404, _CONFLICT) or attempt == ATTEMPTS - 1:
+                        raise
+
+    def missing(self, records: Sequence[TxtRecord]) -> str:
+        zone_id = self.zone_id()
+        for one in records:
+            found = self._record_set(zone_id, one.name)
+            if found is None or one.value not in _values(found):
+                return f"Designate does not have the record {one.name} of zone {self._zone}."
+            if found.status == "ERROR":
+                return f"Designate cannot bring the record {one.name} to the name servers of zone {self._zone}."
+            if found.status != "ACTIVE":
+                return f"Designate has not brought the record {one.name} to the name servers of zone {self._zone} yet."
+        return ""
+
+    def _change_one(
+        self, zone_id: str, name: str, values: set[str], change: Callable[[list[str], set[str]], list[str]]
+    ) -> None:
+        found = self._record_set(zone_id, name)
+        there = [] if found is None else _values(found)
+        wanted = change(there, values)
+        if wanted == there:
+            return
+        quoted = [f'"{value}"' for value in wanted]
+        if found is None:
+            self._in_time().create_recordset(zone_id, name=f"{name}.", type="TXT", ttl=TTL_SECONDS, records=quoted)
+        elif not wanted:
+            self._in_time().delete_recordset(found, ignore_missing=True)
+        else:
+            self._in_time().update_recordset(found, records=quoted)
+
+    def _record_set(self, zone_id: str, name: str) -> Any:
+        """The TXT records of a name; None if there are none."""
+        found: Iterable[Any] = self._in_time().recordsets(zone_id, name=f"{name}.", type="TXT")
+        return next(iter(islice(found, 1)), None)
+
+    def _in_time(self) -> Any:
+        """The SDK's proxy. Raises :class:`ZoneUnavailable` after the deadline."""
+        if time.monotonic() > self._deadline:
+            raise ZoneUnavailable(f"Designate, which has zone {self._zone}, did not answer in time.")
+        return self._sdk
+
+
+def _values(record_set: Any) -> list[str]:
+    """Values without quotes; each has one text, as the values of these records have no spaces."""
+    return [str(each).strip('"') for each in record_set.records or ()]
+
+
+def _reason(error: Exception) -> str:
+    status = getattr(error, "status_code", None) or getattr(error, "http_status", None)
+    if status in (401, 403):
+        return f"the controllers' login is refused (HTTP {status})"
+    return f"HTTP {status}" if status else type(error).__name__
