@@ -1,5 +1,6 @@
 """Listeners that refer to a certificate by DNS names request it on behalf of their project."""
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,9 @@ def manager(tmp_path: Path) -> DirectoryKeyManager:
 def client_of(
     store: SqlStore, sink: Sink, manager: DirectoryKeyManager, *, authority: bool = True, challenges: bool = True
 ) -> Client:
-    acme = AcmeRequests(maker=KeyPairs(), authorities=(AuthorityScope(name="default"),), names_max=2, per_project_max=2)
+    authorities = [AuthorityScope(name="default"), AuthorityScope(name="internal")]
+    authorities.append(AuthorityScope(name="theirs", projects=(ProjectId("p2"),)))
+    acme = AcmeRequests(maker=KeyPairs(), authorities=authorities, names_max=2, per_project_max=2)
     app = create_app(
         store=store,
         network=BuiltinNetwork(store.operators),
@@ -116,17 +119,43 @@ async def test_a_new_load_balancer_with_such_a_listener_is_accepted(api: Client,
     assert len(await store.acme.requested(PROJECT)) == 1
 
 
-async def test_a_listener_that_exists_gets_the_reference_only_once_the_certificate_is_issued(
+async def settle(store: SqlStore) -> None:
+    """Devices have applied everything."""
+    for table in (schema.load_balancer, schema.listener):
+        await store.database.write(
+            lambda c, table=table: c.execute(table.update().values(provisioning_status="ACTIVE"))
+        )
+
+
+async def test_a_listener_that_exists_is_pending_with_what_it_serves_until_its_certificate_is_issued(
+    api: Client, store: SqlStore, manager: DirectoryKeyManager
+) -> None:
+    served = "acme://other.example?self_signed"
+    made = (await listener(api, default_tls_container_ref=served)).json()["listener"]
+    await settle(store)
+    change = {"listener": {"default_tls_container_ref": REFERENCE}}
+    answer = await api.http.put(f"/v2.0/lbaas/listeners/{made['id']}", json=change)
+    assert answer.status_code == 200
+    shown = answer.json()["listener"]
+    assert (shown["default_tls_container_ref"], shown["provisioning_status"]) == (REFERENCE, "PENDING_UPDATE")
+    assert "served_container_refs" not in shown
+    stored: Listener = await store.tenants.get(Listener, made["id"], project_id=None)
+    assert stored.served_container_refs == (served,)
+    (root,) = shown["loadbalancers"]
+    hosting = (await api.http.get(f"/evenkeel/v1/loadbalancers/{root['id']}/agent")).json()["hosting"]
+    assert "is waiting: the order is under way; its listeners wait for it" in hosting["operating_reason"]
+
+
+async def test_a_listener_that_exists_gets_a_certificate_that_is_issued_at_once(
     api: Client, store: SqlStore, manager: DirectoryKeyManager
 ) -> None:
     made = (await listener(api, default_tls_container_ref="acme://other.example?self_signed")).json()["listener"]
-    await store.database.write(lambda c: c.execute(schema.load_balancer.update().values(provisioning_status="ACTIVE")))
-    change = {"listener": {"default_tls_container_ref": REFERENCE}}
-    refused = await api.http.put(f"/v2.0/lbaas/listeners/{made['id']}", json=change)
-    assert refused.status_code == 400
-    assert "not issued yet" in refused.text and "?self_signed" in refused.text
+    await settle(store)
     await issue(manager)
+    change = {"listener": {"default_tls_container_ref": REFERENCE}}
     assert (await api.http.put(f"/v2.0/lbaas/listeners/{made['id']}", json=change)).status_code == 200
+    stored: Listener = await store.tenants.get(Listener, made["id"], project_id=None)
+    assert stored.served_container_refs == ()
 
 
 @pytest.mark.parametrize(
@@ -152,6 +181,7 @@ async def test_a_new_listener_does_not_wait_for_what_does_not_come_soon(
         ("acme://a.example,b.example,c.example?self_signed", "1 to 2"),
         ("acme://a.example?wildcard", "acme://NAME"),
         ("acme://WWW.example.org", "in lower case, as acme://www.example.org"),
+        ("acme://internal@www.example.org", "should be acme://NAME"),
     ],
 )
 async def test_an_invalid_reference_is_refused(api: Client, store: SqlStore, reference: str, told: str) -> None:
@@ -221,3 +251,78 @@ async def test_listeners_of_lbaas_v2_wait_for_their_certificate_too(api: Client,
     assert [one.reference for one in await store.acme.requested(PROJECT)] == [REFERENCE]
     stored: Listener = await store.tenants.get(Listener, made["id"], project_id=None)
     assert stored.provisioning_status is ProvisioningStatus.PENDING_CREATE
+
+
+async def flavor(client: Client, authority: str, expected: int = 201) -> str:
+    """A flavor that names the authority; its id, or the refusal of its profile."""
+    data = json.dumps({"acme_authority": authority})
+    profile = {"name": authority, "provider_name": "dev", "flavor_data": data}
+    answer = await client.http.post("/v2.0/lbaas/flavorprofiles", json={"flavorprofile": profile})
+    assert answer.status_code == expected, answer.text
+    if expected != 201:
+        return answer.text
+    made = {"name": authority, "flavor_profile_id": answer.json()["flavorprofile"]["id"]}
+    return str((await client.post("/v2.0/lbaas/flavors", {"flavor": made}))["flavor"]["id"])
+
+
+async def secure(client: Client, load_balancer_id: str, **fields: Any) -> Any:
+    body = {"loadbalancer_id": load_balancer_id, "protocol": "TERMINATED_HTTPS", "protocol_port": 443, **fields}
+    return await client.http.post("/v2.0/lbaas/listeners", json={"listener": body})
+
+
+async def test_a_flavor_names_the_authority_and_tenants_do_not_see_it(api: Client, store: SqlStore) -> None:
+    flavor_id = await flavor(api, "internal")
+    root = await api.load_balancer(project_id=PROJECT, flavor_id=flavor_id)
+    both = {"default_tls_container_ref": REFERENCE, "sni_container_refs": ["acme://a.example?self_signed"]}
+    made = await secure(api, root["id"], **both)
+    assert made.status_code == 201
+    shown = made.json()["listener"]
+    assert {name: shown[name] for name in both} == both
+    assert {one.authority for one in await store.acme.requested(PROJECT)} == {"internal"}
+    await settle(store)
+    # what tenants see can be written again, and requests nothing
+    change = {"listener": {"default_tls_container_ref": shown["default_tls_container_ref"]}}
+    assert (await api.http.put(f"/v2.0/lbaas/listeners/{shown['id']}", json=change)).status_code == 200
+    assert len(await store.acme.requested(PROJECT)) == 2
+
+
+async def test_a_new_load_balancer_requests_certificates_of_its_flavors_authority(api: Client, store: SqlStore) -> None:
+    tls = {"protocol": "TERMINATED_HTTPS", "protocol_port": 443, "default_tls_container_ref": REFERENCE}
+    made = await api.load_balancer(project_id=PROJECT, flavor_id=await flavor(api, "internal"), listeners=[tls])
+    assert made["listeners"][0]["default_tls_container_ref"] == REFERENCE
+    other = await api.load_balancer(project_id=PROJECT)
+    assert (await secure(api, other["id"], default_tls_container_ref=REFERENCE)).status_code == 201
+    found = {one.authority: one.name for one in await store.acme.requested(PROJECT)}
+    assert sorted(found) == ["default", "internal"] and len(set(found.values())) == 2
+
+
+async def test_another_flavor_requests_from_its_authority_and_what_is_served_stays(
+    api: Client, store: SqlStore, manager: DirectoryKeyManager
+) -> None:
+    root = await api.load_balancer(project_id=PROJECT)
+    await issue(manager)
+    made = (await secure(api, root["id"], default_tls_container_ref=REFERENCE)).json()["listener"]
+    plain = (await secure(api, root["id"], protocol="HTTP", protocol_port=80)).json()["listener"]
+    await settle(store)
+    resize = {"new_flavor_id": await flavor(api, "internal")}
+    assert (await api.http.put(f"/v2.0/lbaas/loadbalancers/{root['id']}/resize", json=resize)).status_code == 202
+    stored: Listener = await store.tenants.get(Listener, made["id"], project_id=None)
+    assert (stored.served_container_refs, stored.provisioning_status) == ((REFERENCE,), "PENDING_UPDATE")
+    assert sorted(one.authority for one in await store.acme.requested(PROJECT)) == ["default", "internal"]
+    assert (await api.get(f"/v2.0/lbaas/listeners/{made['id']}"))["listener"]["default_tls_container_ref"] == REFERENCE
+    other: Listener = await store.tenants.get(Listener, plain["id"], project_id=None)
+    assert other.provisioning_status == "ACTIVE"
+    await settle(store)
+    # the same flavor again changes nothing
+    assert (await api.http.put(f"/v2.0/lbaas/loadbalancers/{root['id']}/resize", json=resize)).status_code == 202
+    assert (await store.tenants.get(Listener, made["id"], project_id=None)).provisioning_status == "ACTIVE"
+
+
+async def test_an_unknown_authority_is_refused_with_its_name(api: Client, store: SqlStore) -> None:
+    told = await flavor(api, "unknown", expected=400)
+    assert "unknown is not a valid option for flavor_data: acme_authority should be one of default, internal" in told
+    root = await api.load_balancer(project_id=PROJECT, flavor_id=await flavor(api, "theirs"))
+    refused = await secure(api, root["id"], default_tls_container_ref=REFERENCE)
+    assert refused.status_code == 400
+    assert "the load balancer's flavor names the certificate authority theirs" in refused.text
+    assert await store.acme.requested(PROJECT) == ()

@@ -282,3 +282,114 @@ async def test_no_listener_is_stored_that_would_wait_for_nothing(world: World, p
         await world.store.acme.note(await taken(world), Advance(progress, 5.0), lease_seconds=60.0)
     with pytest.raises(Conflict, match="not being issued any more"):
         await add_listener(world, root)
+
+
+OLD = replace(ISSUED, reference="old", sha256="a" * 64)
+OLDER_SNI = replace(ISSUED, reference="sni", sha256="c" * 64)
+
+
+async def served(world: World) -> tuple[LoadBalancer, Listener]:
+    """A listener that serves other certificates, and a request for the new one."""
+    await world.store.acme.request(new(reference=REFERENCE))
+    await world.agent("a1")
+    root = await world.placed()
+    row = Listener(
+        id="served",
+        load_balancer_id=root.id,
+        project_id=root.project_id,
+        protocol="TERMINATED_HTTPS",
+        protocol_port=443,
+        default_tls_container_ref="old",
+        sni_container_refs=("sni",),
+    )
+    await world.store.tenants.add_listener(row, certificates=[OLD, OLDER_SNI], project_id=None)
+    await report_newest(world, root)
+    assert await statuses(world, root, row) == ("ACTIVE", "ACTIVE", "ONLINE")
+    return root, row
+
+
+async def change(world: World, row: Listener, *checked: CheckedCertificate, **changes: Any) -> None:
+    await world.store.tenants.update_child(Listener, row.id, changes, certificates=checked, project_id=None)
+
+
+async def references_on_devices(world: World, root: LoadBalancer) -> tuple[str | None, tuple[str, ...]]:
+    """References of the listener in the definition, each of which has its certificate there."""
+    service = await definition(world, root)
+    (row,) = service.listeners
+    given = {each.reference for each in service.certificates}
+    assert {row.default_tls_container_ref, *row.sni_container_refs} - {None} <= given
+    return row.default_tls_container_ref, row.sni_container_refs
+
+
+async def test_a_changed_listener_serves_what_it_has_until_its_certificate_is_issued(world: World) -> None:
+    root, row = await served(world)
+    await change(world, row, awaited_certificate(REFERENCE), default_tls_container_ref=REFERENCE)
+    stored: Listener = await world.store.tenants.get(Listener, row.id, project_id=None)
+    assert (stored.default_tls_container_ref, stored.provisioning_status) == (REFERENCE, "PENDING_UPDATE")
+    assert await references_on_devices(world, root) == ("old", ("sni",))
+    await report_newest(world, root)
+    assert await statuses(world, root, row) == ("ACTIVE", "PENDING_UPDATE", "ONLINE")
+    # the load balancer can be changed as usual, and a renewal of what is served is read
+    await change(world, row, name="other")
+    await report_newest(world, root)
+    assert await statuses(world, root, row) == ("ACTIVE", "PENDING_UPDATE", "ONLINE")
+    assert {each.reference for each in await world.operator.references(ReferenceQuery(), limit=9)} == {
+        REFERENCE,
+        "old",
+        "sni",
+    }
+    before = (await world.load_balancer_row(root.id)).revision
+    await world.store.renewals.note_content(await due(world), ISSUED)
+    assert await references_on_devices(world, root) == (REFERENCE, ("sni",))
+    await world.report(applied(root.id, before))
+    assert (await statuses(world, root, row))[1] == "PENDING_UPDATE"
+    await report_newest(world, root)
+    assert await statuses(world, root, row) == ("ACTIVE", "ACTIVE", "ONLINE")
+    assert len(await world.rows(schema.certificate_use)) == 2
+    assert (await world.row(schema.listener, row.id)).served_container_refs == "[]"
+
+
+async def test_a_changed_listener_whose_order_fails_is_in_error_and_online(world: World) -> None:
+    root, row = await served(world)
+    await change(world, row, awaited_certificate(REFERENCE), default_tls_container_ref=REFERENCE)
+    await report_newest(world, root)
+    await note(world, await taken(world), AcmeProgress(state=AcmeState.FAILED, problem="refused", failures=1), 300.0)
+    assert await statuses(world, root, row) == ("ACTIVE", "ERROR", "ONLINE")
+    await change(world, row, name="other")
+    await report_newest(world, root)
+    assert await statuses(world, root, row) == ("ACTIVE", "ERROR", "ONLINE")
+    assert await references_on_devices(world, root) == ("old", ("sni",))
+
+
+async def test_a_listener_that_waits_may_return_to_what_it_serves(world: World) -> None:
+    root, row = await served(world)
+    await change(world, row, awaited_certificate(REFERENCE), default_tls_container_ref=REFERENCE)
+    await change(world, row, OLD, default_tls_container_ref="old", sni_container_refs=())
+    assert await references_on_devices(world, root) == ("old", ())
+    await report_newest(world, root)
+    assert await statuses(world, root, row) == ("ACTIVE", "ACTIVE", "ONLINE")
+    assert len(await world.rows(schema.certificate_use)) == 1
+
+
+async def test_a_listener_that_waits_for_two_certificates_serves_what_it_has_until_both_are_there(world: World) -> None:
+    root, row = await served(world)
+    other = "acme://other.example.org"
+    await world.store.acme.request(new("other", reference=other))
+    await change(world, row, awaited_certificate(REFERENCE), default_tls_container_ref=REFERENCE)
+    await change(world, row, awaited_certificate(other), sni_container_refs=(other,))
+    found = {each.reference: each for each in await world.store.renewals.take_due(limit=9)}
+    await world.store.renewals.note_content(found[REFERENCE], ISSUED)
+    assert await references_on_devices(world, root) == ("old", ("sni",))
+    await report_newest(world, root)
+    assert await statuses(world, root, row) == ("ACTIVE", "PENDING_UPDATE", "ONLINE")
+    await world.store.renewals.note_content(found[other], replace(ISSUED, reference=other))
+    assert await references_on_devices(world, root) == (REFERENCE, (other,))
+    assert len(await world.rows(schema.certificate_use)) == 2
+
+
+async def test_a_new_listener_that_waits_and_gets_another_requested_certificate_is_not_on_devices(world: World) -> None:
+    root, row = await waiting(world)
+    other = "acme://other.example.org"
+    await world.store.acme.request(new("other", reference=other))
+    await change(world, row, awaited_certificate(other), default_tls_container_ref=other)
+    assert row.id not in {each.id for each in (await definition(world, root)).listeners}

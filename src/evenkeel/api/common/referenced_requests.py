@@ -8,8 +8,8 @@ from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.kit.errors import CertificateNotIssued, Conflict, Invalid, NotFound
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import AcmeStore, CertificateStore
-from evenkeel.core.tls.acme.authorities import authority_for
-from evenkeel.core.tls.acme.references import SELF_SIGNED, AcmeReference, parse_reference, spellings
+from evenkeel.core.tls.acme.authorities import authority_for, may_use
+from evenkeel.core.tls.acme.references import SELF_SIGNED, AcmeReference, parse_reference, shown_reference, spellings
 from evenkeel.core.tls.acme.values import AcmeCertificate, NewAcmeCertificate
 from evenkeel.core.tls.certificate_references import NamedCertificate
 from evenkeel.core.tls.certificates import CertificateKind, NewCertificate
@@ -35,17 +35,14 @@ class ReferencedRequests:
         self._acme = acme
         self._new_id = new_id
 
-    async def prepare(
-        self, named: NamedCertificate, project_id: ProjectId, table: Capabilities, *, may_wait: bool
-    ) -> bool:
+    async def prepare(self, named: NamedCertificate, project_id: ProjectId, table: Capabilities) -> bool:
         """Request the certificate unless it was requested before, and provide a self-signed one if the reference says
-        so. Returns whether the key manager has a certificate for the reference. ``may_wait``: whether its listener may
-        wait for the certificate: devices must not have the listener yet.
+        so. Returns whether the key manager has a certificate for the reference; without one its listener waits.
 
         Raises :class:`Invalid` naming the field, :class:`CertificateNotIssued`, and :class:`Conflict`.
         """
         acme, certificates = self._acme, self._certificates
-        where = f"Validation failure: {named.field}: {named.reference[:255]}"
+        where = f"Validation failure: {named.field}: {shown_reference(named.reference)[:255]}"
         if acme is None or certificates is None:
             raise Invalid(f"{where}: the controllers request no certificates: no authority is configured.")
         if named.field not in FIELDS:
@@ -54,7 +51,7 @@ class ReferencedRequests:
             raise Invalid(f"{where}: devices of this provider do not answer an authority's challenges.")
         reference = parse_reference(named.reference, names_max=acme.names_max)
         if named.reference not in spellings(reference.bare):  # uses are looked up by the spelling
-            raise Invalid(f"{where}: should be in lower case, as {reference.bare[:255]}.")
+            raise Invalid(f"{where}: should be in lower case, as {shown_reference(reference.bare)[:255]}.")
         request = await self._request(acme, reference, project_id)
         try:
             await certificates.show(project_id, reference.name)
@@ -62,11 +59,11 @@ class ReferencedRequests:
             if not reference.self_signed:
                 # One that has failed, or was issued and taken away, follows after a long time, if ever.
                 progress = request.progress
-                if may_wait and not progress.failures and progress.not_after is None:
+                if not progress.failures and progress.not_after is None:
                     return False
-                problem = request.progress.problem or "the order is under way"
+                problem = progress.problem or "the order is under way"
                 raise CertificateNotIssued(
-                    named.reference,
+                    shown_reference(named.reference),
                     f"It was requested: {problem}. Repeat this once it is issued, or add {SELF_SIGNED}.",
                     field=named.field,
                 ) from None
@@ -82,7 +79,7 @@ class ReferencedRequests:
             project_id=project_id,
             name=reference.name,
             names=reference.names,
-            authority=authority_for(project_id, None, acme.authorities),
+            authority=_authority(acme, reference, project_id),
             per_project_max=acme.per_project_max,
             reference=reference.bare,
         )
@@ -93,6 +90,16 @@ class ReferencedRequests:
             if (there := await self._store.touch(project_id, reference.name)) is not None:
                 return there
             raise
+
+
+def _authority(acme: AcmeRequests, reference: AcmeReference, project_id: ProjectId) -> str:
+    """Raises :class:`Invalid` for a flavor's authority that the project cannot use."""
+    if reference.authority and not may_use(project_id, reference.authority, acme.authorities):
+        raise Invalid(
+            f"Validation failure: the load balancer's flavor names the certificate authority {reference.authority},"
+            " which is not configured, or for other projects."
+        )
+    return authority_for(project_id, reference.authority or None, acme.authorities)
 
 
 async def _add_self_signed(

@@ -85,8 +85,8 @@ class ReferenceReader:
     async def read(
         self, users: Sequence[ChangedUser], project_id: ProjectId, table: Capabilities, *, requesting: bool = True
     ) -> tuple[CheckedCertificate, ...]:
-        """Read the new references, each content once; listeners that devices do not have yet may wait for requested
-        certificates, which are returned as awaited ones. Call it after all other checks, outside of transactions.
+        """Read the new references, each content once; listeners may wait for requested certificates, which are returned
+        as awaited ones. Call it after all other checks, outside of transactions.
         ``requesting``: whether references ``acme://…`` are allowed, which request certificates.
 
         Raises :class:`CertificateError` naming field and reference, :class:`Invalid` for too many of them, and
@@ -98,8 +98,7 @@ class ReferenceReader:
         if not named and not lists:
             return ()
         if by_names := [each for each in named if is_acme_reference(each.reference)]:
-            may_wait = all(user.before is None for user in users)
-            awaited = await self._request(by_names, project_id, table, requesting=requesting, may_wait=may_wait)
+            awaited = await self._request(by_names, project_id, table, requesting=requesting)
             named = [each for each in named if each not in awaited]
         waiting = tuple(awaited_certificate(each.reference) for each in awaited)
         if not named and not lists:
@@ -134,7 +133,6 @@ class ReferenceReader:
         table: Capabilities,
         *,
         requesting: bool,
-        may_wait: bool,
     ) -> list[NamedCertificate]:
         """Request certificates; returns those that are not issued yet."""
         if not requesting or self._requests is None:
@@ -143,7 +141,7 @@ class ReferenceReader:
                 "references of a key manager are allowed."
             )
         requests = self._requests
-        return [each for each in named if not await requests.prepare(each, project_id, table, may_wait=may_wait)]
+        return [each for each in named if not await requests.prepare(each, project_id, table)]
 
     async def _some_at_once(self, work: Sequence[Callable[[], Awaitable[T]]], slots: asyncio.Semaphore) -> list[T]:
         """Run all work, as much at a time as ``slots`` allows. After a failure nothing more is started; of several

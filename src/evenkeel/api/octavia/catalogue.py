@@ -27,6 +27,7 @@ from evenkeel.api.http.routing import Handler
 from evenkeel.api.octavia import catalogue_bodies as bodies
 from evenkeel.api.octavia.resources import list_page_type
 from evenkeel.api.responses.answers import Answer, json_answer
+from evenkeel.api.usecases.acme_references import check_authority
 from evenkeel.api.usecases.enhanced_services import flavor_names, offered_services
 from evenkeel.core.devices.capabilities import metadata_problems, path_problems, refuse
 from evenkeel.core.resources.catalogue import (
@@ -36,6 +37,7 @@ from evenkeel.core.resources.catalogue import (
     CatalogueKind,
     Flavor,
     FlavorProfile,
+    acme_authority_of,
     data_path_of,
     metadata,
     zone_group_of,
@@ -185,6 +187,7 @@ async def check_profile(services: Services, row: Any) -> None:
     refuse(row.provider_name, metadata_problems(field, None if table.other_metadata else known, data))
     if isinstance(row, FlavorProfile):
         refuse(row.provider_name, path_problems(table, data_path_of(data)))
+        check_authority(services, acme_authority_of(data))
     if isinstance(row, FlavorProfile) and table.offers_services:
         offered = await offered_services(services, row.provider_name, table.of_path(data_path_of(data)))
         offered.check_flavor(flavor_names(row.flavor_data))

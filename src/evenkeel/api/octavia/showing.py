@@ -32,6 +32,7 @@ from evenkeel.core.resources.model import (
     Member,
     Pool,
 )
+from evenkeel.core.tls.acme.references import shown_reference
 
 _load_balancer = viewer(LoadBalancerView)
 
@@ -94,6 +95,8 @@ def _listener_attributes(row: Listener) -> dict[str, Any]:
         "updated_at": timestamp_or_none(row.updated_at),
         "allowed_cidrs": row.allowed_cidrs or None,
         "rate_limit_policies": row.rate_limit_policy_ids or None,
+        "default_tls_container_ref": row.default_tls_container_ref and shown_reference(row.default_tls_container_ref),
+        "sni_container_refs": tuple(map(shown_reference, row.sni_container_refs)),
         **_tls_lists(row),
     }
 

@@ -56,6 +56,8 @@ class ListenerAttributes(View, kw_only=True):
     created_at: str
     updated_at: str | None
     allowed_cidrs: tuple[str, ...] | None
+    default_tls_container_ref: str | None
+    sni_container_refs: tuple[str, ...]
     tls_versions: tuple[str, ...] | None
     alpn_protocols: tuple[str, ...] | None
     rate_limit_policies: tuple[str, ...] | None

@@ -9,6 +9,11 @@ from evenkeel.api.common.references import ChangedUser
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.usecases import change_requests, l7_requests, requests
+from evenkeel.api.usecases.acme_references import (
+    changes_with_flavors_authority,
+    requests_certificates,
+    with_flavors_authority,
+)
 from evenkeel.api.usecases.build import listener_row, pool_rows
 from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.changes import Changes, listener_changes
@@ -61,6 +66,7 @@ async def make_listener(
         vip_address=served.by.vip_address,
         idle=idle,
     )
+    row = await with_flavors_authority(services, row)
     served.refuse(listener_problems(served.table, asdict(row)))
     offered.check_tags(row.tags)
     offered.log_bare_tags(row.id, row.tags)
@@ -202,6 +208,9 @@ async def change_listener(
     effect.
     """
     changes = listener_changes(body)
+    if requests_certificates(changes):
+        served = await services.providers.provider_of(Listener, listener_id, call.caller.scope)
+        changes = await changes_with_flavors_authority(services, served.by.load_balancer_id, changes)
     certificates: Sequence[CheckedCertificate] = ()
     if changes.get("tags"):
         served = await services.providers.provider_of(Listener, listener_id, call.caller.scope)

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 
-from evenkeel.api.common.references import new_users
+from evenkeel.api.common.references import ChangedUser, new_users
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.responses.errors import Forbidden
 from evenkeel.api.usecases import change_requests, requests
+from evenkeel.api.usecases.acme_references import resized_listeners, tree_by_authority
 from evenkeel.api.usecases.build import planned_family, tree_of
 from evenkeel.api.usecases.chaining import check_chaining
 from evenkeel.api.usecases.changes import load_balancer_changes
@@ -60,6 +61,7 @@ async def make_load_balancer(
     )
     try:
         tree = choice.apply_to(tree_of(wanted, place, provider=provider, vip=vip, new_id=services.new_id))
+        tree = tree_by_authority(tree, choice.acme_authority)
         refuse(provider, tree_problems(table, tree, planned_family(vip)))
         offered.check_tree(tree)
         await check_subnets(services, call.caller.scope, tree.members)
@@ -124,13 +126,18 @@ async def resize_load_balancer(
             f"Flavor '{flavor_id}' has the data_path '{choice.data_path}'; the load balancer has"
             f" '{current.data_path}', which is decided at its creation. (new_flavor_id)"
         )
+    served = await services.providers.provider_of(LoadBalancer, load_balancer_id, scope)
     if choice.flavor_enhanced_services:
-        served = await services.providers.provider_of(LoadBalancer, load_balancer_id, scope)
         (await offered_services(services, choice.provider, served.table)).check_flavor(choice.flavor_enhanced_services)
+    resized = await resized_listeners(services, load_balancer_id, choice.acme_authority)
     accepted = await services.tenants.resize_load_balancer(
         load_balancer_id,
         flavor_id=flavor_id,
         enhanced_services=choice.flavor_enhanced_services,
+        listeners=[each.references for each in resized],
+        certificates=await services.references.read(
+            [ChangedUser(each.after, before=each.before) for each in resized], current.project_id, served.table
+        ),
         project_id=scope,
     )
     await services.accepted(accepted)

@@ -13,6 +13,7 @@ from evenkeel.core.resources.catalogue import (
     AvailabilityZone,
     Flavor,
     Offer,
+    acme_authority_of,
     data_path_of,
     metadata,
     vip_vnic_type,
@@ -31,6 +32,8 @@ class ProviderChoice(Value):
     flavor_enhanced_services: tuple[str, ...] = ()
     vnic_type: VnicType = "normal"
     data_path: DataPath = "proxy"
+    acme_authority: str = ""
+    """Authority of references ``acme://…`` by the flavor; empty: that of the project."""
 
     def apply_to(self, tree: LoadBalancerTree) -> LoadBalancerTree:
         """Return the new load balancer with the chosen provider, device group and flavor."""
@@ -85,6 +88,7 @@ async def choose_flavor(services: Services, flavor_id: str, provider: str | None
         flavor_id=flavor_id,
         vnic_type=vip_vnic_type(data),
         data_path=data_path_of(data),
+        acme_authority=acme_authority_of(data),
         flavor_enhanced_services=flavor_names(flavor.data),
     )
 

@@ -2,7 +2,7 @@
 needs: no statuses, no times, no deleted rows. Two equal definitions render to the same device objects.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -205,8 +205,8 @@ def network_definition(
 def definition_of(
     tree: LoadBalancerTree, certificates: Iterable[ServiceCertificate] = (), *, bare_tags: bool = False
 ) -> ServiceDefinition:
-    """Build the service definition of a stored tree; rows marked deleted are left out, and listeners that wait for a
-    certificate.
+    """Build the service definition of a stored tree; rows marked deleted are left out, and new listeners that wait for
+    a certificate. Others that wait have the references that devices have.
 
     ``certificates``: identities of the referenced contents. ``bare_tags``: whether listeners' tags without prefix may
     name enhanced services. A load balancer that is held by another system, or has no VIP, is defined as deleted for its
@@ -244,8 +244,7 @@ def definition_of(
                 limits.get(row.id, ()),
                 tree.load_balancer.tags,
             )
-            for row in tree.listeners
-            if not row.deleted and not (awaited and _refers_to(row, awaited))
+            for row in _served_listeners(tree, awaited)
         ),
         pools=_pools_of(tree),
         additional_vips=root.additional_vips,
@@ -257,8 +256,16 @@ def definition_of(
     )
 
 
-def _refers_to(row: Listener, references: Collection[str]) -> bool:
-    return any(each.reference in references for each in references_of(row))
+def _served_listeners(tree: LoadBalancerTree, awaited: Collection[str]) -> Iterator[Listener]:
+    """The listeners that devices get. ``awaited``: references to certificates that are not issued yet."""
+    for row in tree.listeners:
+        if row.deleted:
+            continue
+        if not awaited or not any(each.reference in awaited for each in references_of(row)):
+            yield row
+        elif row.served_container_refs:
+            default, *sni = row.served_container_refs
+            yield replace(row, default_tls_container_ref=default or None, sni_container_refs=tuple(sni))
 
 
 def refers_to_certificates(tree: LoadBalancerTree) -> bool:

@@ -24,6 +24,7 @@ from evenkeel.core.resources.model import (
     RateLimitPolicy,
     RateLimitRule,
 )
+from evenkeel.core.tls.certificate_references import ChangedReferences
 from evenkeel.core.tls.certificates import CheckedCertificate
 
 
@@ -76,10 +77,13 @@ class TenantStore(Protocol):
         *,
         flavor_id: str,
         enhanced_services: Sequence[str],
+        listeners: Sequence[ChangedReferences] = (),
+        certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
     ) -> Change:
-        """Give a load balancer another flavor, which names these enhanced services. Raises
-        :class:`~evenkeel.core.kit.errors.Invalid` if the flavor was deleted meanwhile.
+        """Give a load balancer another flavor, which names these enhanced services, and changes these listeners. Raises
+        :class:`~evenkeel.core.kit.errors.Invalid` if the flavor was deleted meanwhile, and :class:`Conflict` if a
+        listener was changed meanwhile.
         """
         ...
 

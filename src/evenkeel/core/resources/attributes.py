@@ -27,6 +27,7 @@ _SYSTEM = frozenset(
         "load_balancer_id",
         "provisioning_status",
         "operating_status",
+        "served_container_refs",
         "revision",
         "deleted",
         "created_at",
@@ -135,7 +136,7 @@ HIDDEN: dict[type[Any], frozenset[str]] = {
             "challenges",
         }
     ),
-    Listener: frozenset({"revision", "deleted", "operator_irules"}),
+    Listener: frozenset({"revision", "deleted", "operator_irules", "served_container_refs"}),
     L7Rule: frozenset({"revision", "deleted"}),
     RateLimitPolicy: frozenset({"revision", "deleted"}),
     RateLimitRule: frozenset({"revision", "deleted"}),

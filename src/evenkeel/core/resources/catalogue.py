@@ -120,6 +120,21 @@ def data_path_of(flavor: Mapping[str, Any]) -> DataPath:
     return found
 
 
+ACME_AUTHORITY = "acme_authority"
+"""Key in a flavor profile's data; its value names the authority of certificates that listeners request by names."""
+ACME_AUTHORITY_MEANING = "The certificate authority of listeners' references acme://…; default: that of the project."
+
+
+def acme_authority_of(flavor: Mapping[str, Any]) -> str:
+    """Return the name of the authority in this flavor data; empty if it names none. Raises :class:`Invalid` for a value
+    that is no text.
+    """
+    found = flavor.get(ACME_AUTHORITY, "")
+    if not isinstance(found, str):
+        raise Invalid(f"{found} is not a valid option for flavor_data: {ACME_AUTHORITY} should be a text.")
+    return found
+
+
 def vip_vnic_type(flavor: Mapping[str, Any]) -> VnicType:
     """Return the vnic type of the VIP's port by a flavor's data: ``sriov_vip`` decides it, like in Octavia."""
     return "direct" if flavor.get("sriov_vip") is True else "normal"

@@ -246,6 +246,11 @@ class Listener(Value, ListenerSpec, kw_only=True):
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
+    served_container_refs: tuple[str, ...] = ()
+    """References that devices have until a certificate is issued for which the listener waits: in place of
+    ``default_tls_container_ref`` (empty: none), then of ``sni_container_refs``. Empty: devices have those of the
+    listener, or, while it waits, no such listener.
+    """
     revision: int = 1
     deleted: bool = False
     created_at: float = 0.0

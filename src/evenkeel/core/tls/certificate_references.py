@@ -3,6 +3,7 @@ names. Pure.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple, Self
 
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.model import TLS_PROTOCOL, ListenerSpec, PoolSpec
@@ -28,6 +29,26 @@ class NamedCertificate(Value):
     field: str
     reference: str
     kind: CertificateKind
+
+
+class ListenerReferences(NamedTuple):
+    """References of a listener to its own certificates."""
+
+    default_tls_container_ref: str | None
+    sni_container_refs: tuple[str, ...]
+
+    @classmethod
+    def of(cls, row: ListenerSpec) -> Self:
+        """Return those of a listener."""
+        return cls(row.default_tls_container_ref, row.sni_container_refs)
+
+
+class ChangedReferences(NamedTuple):
+    """References of a listener to its own certificates, before and after a change."""
+
+    listener_id: str
+    before: ListenerReferences
+    after: ListenerReferences
 
 
 def references_of(row: ListenerSpec | PoolSpec) -> tuple[NamedCertificate, ...]:

@@ -2,6 +2,7 @@
 
 from evenkeel.core.devices.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
 from evenkeel.core.devices.rate_limits import RateLimitSupport
+from evenkeel.core.resources.catalogue import ACME_AUTHORITY, ACME_AUTHORITY_MEANING
 from evenkeel.core.resources.enhanced_services import FLAVOR_KEY
 from evenkeel.core.resources.patterns import PatternLimits
 
@@ -107,6 +108,9 @@ CAPABILITIES = Capabilities(
     standby="silent",
     # a device does not send to addresses that it answers for itself
     chaining=False,
-    flavor_metadata={FLAVOR_KEY: "A list of names of enhanced services, which all listeners of a load balancer get."},
+    flavor_metadata={
+        FLAVOR_KEY: "A list of names of enhanced services, which all listeners of a load balancer get.",
+        ACME_AUTHORITY: ACME_AUTHORITY_MEANING,
+    },
     availability_zone_metadata={},
 )

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from evenkeel.config.esd.parts import PARTS
 from evenkeel.core.devices.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
 from evenkeel.core.devices.rate_limits import RateLimitSupport
-from evenkeel.core.resources.catalogue import DATA_PATH
+from evenkeel.core.resources.catalogue import ACME_AUTHORITY, ACME_AUTHORITY_MEANING, DATA_PATH
 from evenkeel.core.resources.enhanced_services import FLAVOR_KEY
 
 _PROXY = Capabilities(
@@ -103,6 +103,7 @@ _PROXY = Capabilities(
         FLAVOR_KEY: "A list of names of enhanced services, which all listeners of a load balancer get.",
         DATA_PATH: "kernel: the host's kernel forwards TCP connections; the load balancer then has TCP, HTTPS, UDP and"
         " SCTP listeners only. proxy (default): HAProxy forwards them.",
+        ACME_AUTHORITY: ACME_AUTHORITY_MEANING,
     },
     availability_zone_metadata={},
 )

@@ -1,11 +1,12 @@
-"""Listeners that wait for a requested certificate: PENDING_CREATE, or ERROR with the reason in the reference's row.
+"""Listeners that wait for a requested certificate: PENDING_CREATE if they are new, PENDING_UPDATE if devices have them
+with former references, or ERROR with the reason in the row of the reference.
 
 Load balancers are locked before rows of references and listeners, as in tenants' writes.
 """
 
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, false, or_, select, update
+from sqlalchemy import Connection, Select, and_, case, false, literal, or_, select, update
 
 from evenkeel.core.tls.acme.references import SCHEME
 from evenkeel.core.tls.acme.values import AcmeCertificate, AcmeStep
@@ -14,7 +15,8 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
 from evenkeel.store.writing.certificates import certificate_id
-from evenkeel.store.writing.revision_lock import ERROR, PENDING_CREATE
+from evenkeel.store.writing.revision_lock import ERROR, PENDING_CREATE, PENDING_UPDATE
+from evenkeel.store.writing.served_references import is_served
 
 _row = schema.acme_certificate
 _certificate = schema.certificate
@@ -86,7 +88,7 @@ def _set_problem(connection: Connection, id_: str, problem: str) -> None:
     roots = list(connection.scalars(locking.with_for_update(key_share=True)))
     if not connection.execute(update(_certificate).where(*differs).values(problem=problem)).rowcount:
         return  # it was issued meanwhile
-    status = ERROR if problem else PENDING_CREATE
+    status = literal(ERROR) if problem else case((is_served(), PENDING_UPDATE), else_=PENDING_CREATE)
     waiting = select(_use.c.owner_id).where(_use.c.certificate_id == id_)
     connection.execute(
         update(_listener)

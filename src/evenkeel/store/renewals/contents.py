@@ -7,7 +7,7 @@ Load balancers are locked before rows of references, as in tenants' writes.
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, false, select, update
+from sqlalchemy import ColumnElement, Connection, and_, case, exists, false, select, update
 
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
@@ -19,8 +19,9 @@ from evenkeel.store.records import schema
 from evenkeel.store.writing.certificates import content_columns
 from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.events import record_event
-from evenkeel.store.writing.revision_lock import PENDING_CREATE, changes_of, revision_assignments
+from evenkeel.store.writing.revision_lock import PENDING_CREATE, PENDING_UPDATE, changes_of, revision_assignments
 from evenkeel.store.writing.revisions import note_revisions
+from evenkeel.store.writing.served_references import is_served, release_served
 
 _certificate = schema.certificate
 _use = schema.certificate_use
@@ -91,12 +92,12 @@ def note_content(
         return ()
     if is_new:
         _raise_revisions(connection, ids, options)
-    if is_awaited:
-        _begin_listeners(connection, due.id, ids)
     values = {**content_columns(found), "announced_sha256": found.sha256, "checked_at": db_now()}
     if is_new:
         values["expiry_told_days"] = None
     connection.execute(update(_certificate).where(_certificate.c.id == due.id).values(**values))
+    if is_awaited:
+        _begin_listeners(connection, due, ids)
     if row.problem and not is_awaited:
         record_event(connection, kind="certificate_readable", text=f"{event_title(due)} can be read again")
     if is_new:
@@ -137,15 +138,21 @@ def _users(connection: Connection, id_: str) -> list[str]:
     return list(connection.scalars(select(_root.c.id).where(_root.c.id.in_(users), _root.c.deleted == false())))
 
 
-def _begin_listeners(connection: Connection, id_: str, ids: Sequence[LoadBalancerId]) -> None:
-    """Let listeners that waited for the certificate be created by the new revision, and by no earlier report."""
-    users = select(_use.c.owner_id).where(_use.c.certificate_id == id_)
+def _begin_listeners(connection: Connection, due: DueCertificate, ids: Sequence[LoadBalancerId]) -> None:
+    """Let listeners that waited for the certificate be created or changed by the new revision, and by no earlier
+    report.
+    """
+    users = list(connection.scalars(select(_use.c.owner_id).where(_use.c.certificate_id == due.id)))
+    pending = case((is_served(), PENDING_UPDATE), else_=PENDING_CREATE)
     revision = select(_root.c.revision).where(_root.c.id == _listener.c.load_balancer_id).scalar_subquery()
     connection.execute(
         update(_listener)
-        .where(in_list(_listener.c.load_balancer_id, ids), _listener.c.id.in_(users), _listener.c.deleted == false())
-        .values(provisioning_status=PENDING_CREATE, revision=revision, updated_at=db_now())
+        .where(
+            in_list(_listener.c.load_balancer_id, ids), in_list(_listener.c.id, users), _listener.c.deleted == false()
+        )
+        .values(provisioning_status=pending, revision=revision, updated_at=db_now())
     )
+    release_served(connection, due.project_id, users)
 
 
 def _raise_revisions(connection: Connection, ids: Sequence[LoadBalancerId], options: StoreOptions) -> None:

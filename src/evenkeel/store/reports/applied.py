@@ -57,6 +57,7 @@ from evenkeel.store.vips.leaving import free_vips
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 from evenkeel.store.writing.outbox import record_notifications
 from evenkeel.store.writing.revisions import AppliedBy, outcomes_statement
+from evenkeel.store.writing.served_references import awaits, is_served
 
 _shard = schema.shard
 _root = schema.load_balancer
@@ -576,10 +577,12 @@ def _confirm_children(table: Table, carries_traffic: bool, given: Given) -> Upda
     operating: ColumnElement[str] = _first_operating_status(table, carries_traffic)
     provisioning: ColumnElement[str] = literal(ACTIVE)
     if table is schema.listener:
-        # Devices get no listener without its certificate.
-        waits, failed = _awaits(schema.certificate.c.problem == ""), _awaits(schema.certificate.c.problem != "")
-        operating = case((or_(waits, failed), OFFLINE), else_=operating)
-        provisioning = case((failed, ERROR), (waits, ProvisioningStatus.PENDING_CREATE.value), else_=provisioning)
+        # Devices get no new listener without its certificate.
+        problem, served = schema.certificate.c.problem, is_served()
+        waits, failed = awaits(problem == ""), awaits(problem != "")
+        operating = case((and_(not_(served), or_(waits, failed)), OFFLINE), else_=operating)
+        pending = case((served, ProvisioningStatus.PENDING_UPDATE.value), else_=ProvisioningStatus.PENDING_CREATE.value)
+        provisioning = case((failed, ERROR), (waits, pending), else_=provisioning)
     return (
         update(table)
         .where(*_unconfirmed(table, given))
@@ -589,17 +592,6 @@ def _confirm_children(table: Table, carries_traffic: bool, given: Given) -> Upda
             (table.c.provisioning_status, provisioning),
             (table.c.updated_at, db_now()),
         )
-    )
-
-
-def _awaits(condition: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Condition: the listener has a reference to a certificate of this condition that is not issued yet."""
-    certificate, use = schema.certificate, schema.certificate_use
-    return exists().where(
-        use.c.owner_id == schema.listener.c.id,
-        use.c.certificate_id == certificate.c.id,
-        certificate.c.announced_sha256 == "",
-        condition,
     )
 
 

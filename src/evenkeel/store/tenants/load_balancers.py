@@ -13,10 +13,13 @@ from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.resources.attributes import CHANGEABLE
 from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.core.status.lifecycle import LifecycleEvent
+from evenkeel.core.tls.certificate_references import ChangedReferences
+from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.rows import LOAD_BALANCER, columns_of
+from evenkeel.store.tenants.updates import change_references
 from evenkeel.store.vips.port_changes import store_pending_change
 from evenkeel.store.writing.acts import record_act
 from evenkeel.store.writing.events import record_event
@@ -75,14 +78,20 @@ def resize_load_balancer(
     *,
     flavor_id: str,
     enhanced_services: Sequence[str],
+    listeners: Sequence[ChangedReferences],
+    certificates: Sequence[CheckedCertificate],
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Give a load balancer another flavor, with the enhanced services that this flavor names."""
+    """Give a load balancer another flavor, with the enhanced services that this flavor names, and change references of
+    its listeners.
+    """
     values = columns_of({"flavor_id": flavor_id, "flavor_enhanced_services": enhanced_services})
     target = Target(LOAD_BALANCER, load_balancer_id, project_id)
 
     def op(connection: Connection) -> Change:
         locked = writes.lock(connection, target, Mutable.ITSELF, values=values)
+        for changed in listeners:
+            change_references(connection, writes, locked, changed, certificates)
         return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
 
     return op

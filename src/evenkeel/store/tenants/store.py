@@ -26,6 +26,7 @@ from evenkeel.core.resources.model import (
     RateLimitPolicy,
     RateLimitRule,
 )
+from evenkeel.core.tls.certificate_references import ChangedReferences
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.database import Database, Op
 from evenkeel.store.engine.operations import querying, read_operation
@@ -107,6 +108,8 @@ class SqlTenants:
         *,
         flavor_id: str,
         enhanced_services: Sequence[str],
+        listeners: Sequence[ChangedReferences] = (),
+        certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
     ) -> Change:
         write = load_balancers.resize_load_balancer(
@@ -114,6 +117,8 @@ class SqlTenants:
             load_balancer_id,
             flavor_id=flavor_id,
             enhanced_services=enhanced_services,
+            listeners=listeners,
+            certificates=certificates,
             project_id=project_id,
         )
         try:

@@ -7,10 +7,11 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, false, select, update
 
 from evenkeel.core.control.writes import Change
-from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.kit.errors import Conflict, NotFound
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.resources.attributes import STORABLE
 from evenkeel.core.resources.model import Child
+from evenkeel.core.tls.certificate_references import ChangedReferences, ListenerReferences
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.returning import UpdateReturning, update_returning
@@ -48,6 +49,7 @@ from evenkeel.store.writing.revision_lock import (
     touch_policy,
     touch_pool,
 )
+from evenkeel.store.writing.served_references import references_to_keep, release_served
 from evenkeel.store.writing.steps import check_changes, mark_deleted
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
@@ -78,11 +80,14 @@ def update_child(
         if changes.get("default_pool_id") is not None:
             check_target_pool(connection, child_id, changes["default_pool_id"], locked)
         placed = _check_and_move_policy(connection, child_id, changes, locked) if target.kind is L7POLICY else {}
-        row = update_row(connection, target.kind, child_id, values | placed, locked)
+        kept = _served_references(connection, target, certificates)
+        row = update_row(connection, target.kind, child_id, values | placed | kept, locked)
         _touch_parents(connection, target.kind, row, locked)
         changed = build_one(connection, target.kind, row)
         if target.kind in (LISTENER, POOL) and names_certificates(changes):
             change_uses(connection, writes.options, locked, changed, certificates)
+            if target.kind is LISTENER and changed.served_container_refs:
+                release_served(connection, locked.project_id, [child_id])
         return change_of(connection, locked.row, (changed,))
 
     return op
@@ -128,6 +133,37 @@ def delete_child(
         return change_of(connection, locked.row, (gone,))
 
     return op
+
+
+def _served_references(
+    connection: Connection, target: Target, certificates: Sequence[CheckedCertificate]
+) -> dict[str, Any]:
+    """Return the column with what devices have of a listener that is about to wait for a certificate."""
+    if target.kind is not LISTENER or not any(each.awaited for each in certificates):
+        return {}
+    before = build_one(connection, LISTENER, read_any(connection, target))
+    return columns_of({"served_container_refs": references_to_keep(connection, before)})
+
+
+def change_references(
+    connection: Connection,
+    writes: TenantWrites,
+    locked: Locked,
+    changed: ChangedReferences,
+    certificates: Sequence[CheckedCertificate],
+) -> None:
+    """Change the references of a listener; devices have the former ones until its certificates are issued. Raises
+    :class:`Conflict` if the listener was changed or deleted meanwhile.
+    """
+    id_ = changed.listener_id
+    before = build_one(connection, LISTENER, read_any(connection, Target(LISTENER, id_, None)))
+    if ListenerReferences.of(before) != changed.before:
+        raise Conflict(f"Listener {id_} was changed meanwhile: repeat the request.")
+    served = references_to_keep(connection, before)
+    values = columns_of(changed.after._asdict() | {"served_container_refs": served})
+    after = build_one(connection, LISTENER, update_row(connection, LISTENER, id_, values, locked))
+    change_uses(connection, writes.options, locked, after, certificates)
+    release_served(connection, locked.project_id, [id_])
 
 
 def check_target_pool(connection: Connection, listener_id: str, pool_id: str, locked: Locked) -> None:

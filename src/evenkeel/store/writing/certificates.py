@@ -67,10 +67,11 @@ def change_uses(
     checked: Sequence[CheckedCertificate],
 ) -> None:
     """Update which references a changed listener or pool uses, and store the contents that were ``checked``. Raises
-    :class:`LimitMet`.
+    :class:`LimitMet`, and :class:`Conflict` like :func:`add_uses`.
     """
-    _store_checked(connection, options, locked, checked)
-    wanted = _certificate_ids(row, locked.project_id)
+    _store_checked(connection, options, locked, [each for each in checked if not each.awaited])
+    _store_awaited(connection, locked, [each for each in checked if each.awaited])
+    wanted = _certificate_ids(row, locked.project_id) | _served_ids(row, locked.project_id)
     there = set(connection.scalars(select(_use.c.certificate_id).where(_use.c.owner_id == row.id)))
     if there - wanted:
         gone = in_list(_use.c.certificate_id, there - wanted)
@@ -95,6 +96,12 @@ def remove_uses(connection: Connection, row: User) -> None:
 
 def _certificate_ids(row: User, project_id: ProjectId) -> set[str]:
     return {certificate_id(project_id, each.reference, each.kind) for each in references_of(row)}
+
+
+def _served_ids(row: User, project_id: ProjectId) -> set[str]:
+    """Ids of the certificates that devices have while the listener waits for another one."""
+    served = row.served_container_refs if isinstance(row, Listener) else ()
+    return {certificate_id(project_id, each, CertificateKind.CERTIFICATE) for each in served if each}
 
 
 _READ = ("sha256", "facts", "not_after", "problem", "checked_at", "next_check_at")

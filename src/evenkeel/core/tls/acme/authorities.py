@@ -18,6 +18,11 @@ class AuthorityScope(Value):
     """Projects that may use it, and do unless a request names another one; none: it is for all projects."""
 
 
+def may_use(project_id: ProjectId, name: str, scopes: Sequence[AuthorityScope]) -> bool:
+    """Whether the authority is configured, and for the project."""
+    return any(each.name == name and (not each.projects or project_id in each.projects) for each in scopes)
+
+
 def authority_for(project_id: ProjectId, wanted: str | None, scopes: Sequence[AuthorityScope]) -> str:
     """Return the name of the authority for a request of the project. ``wanted``: the authority that the request names.
 
@@ -26,7 +31,7 @@ def authority_for(project_id: ProjectId, wanted: str | None, scopes: Sequence[Au
     own = [each.name for each in scopes if project_id in each.projects]
     shared = [each.name for each in scopes if not each.projects]
     if wanted is not None:
-        if wanted not in own + shared:
+        if not may_use(project_id, wanted, scopes):
             # Other projects' authorities are not named.
             allowed = ", ".join(sorted(own + shared)) or "left out: the project has none"
             raise Invalid(

@@ -1,0 +1,121 @@
+"""References ``acme://…`` of listeners: the authority that the load balancer's flavor names is part of them as they are
+stored.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from evenkeel.api.common.services import Services
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.resources.catalogue import ACME_AUTHORITY, Flavor, acme_authority_of, metadata
+from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree
+from evenkeel.core.tls.acme.references import RULE, by_authority, is_acme_reference, shown_reference
+from evenkeel.core.tls.certificate_references import ChangedReferences, ListenerReferences
+
+DEFAULT, SNI = "default_tls_container_ref", "sni_container_refs"
+"""Attributes of listeners that may have such references."""
+REFERENCE_CHARACTERS_MAX = 255
+
+
+def check_authority(services: Services, name: str) -> None:
+    """Check that controllers have the authority that a flavor names. Raises :class:`Invalid`."""
+    known = [] if services.acme is None else [each.name for each in services.acme.authorities]
+    if name and name not in known:
+        allowed = f"one of {', '.join(sorted(known))}" if known else "left out: the controllers have none"
+        raise Invalid(f"{name} is not a valid option for flavor_data: {ACME_AUTHORITY} should be {allowed}.")
+
+
+def tree_by_authority(tree: LoadBalancerTree, authority: str) -> LoadBalancerTree:
+    """Return a requested load balancer whose listeners' references have the authority of its flavor. Raises
+    :class:`Invalid`.
+    """
+    return replace(tree, listeners=tuple(listener_by_authority(row, authority) for row in tree.listeners))
+
+
+def listener_by_authority(row: Listener, authority: str) -> Listener:
+    """Return a requested listener whose references have the authority. Raises :class:`Invalid`."""
+    given = {DEFAULT: row.default_tls_container_ref, SNI: row.sni_container_refs}
+    return replace(row, **_by_authority(given, authority)) if requests_certificates(given) else row
+
+
+async def with_flavors_authority(services: Services, row: Listener) -> Listener:
+    """Return a requested listener whose references have the authority of its load balancer's flavor. Without such
+    references nothing is read. Raises :class:`Invalid`.
+    """
+    given = {DEFAULT: row.default_tls_container_ref, SNI: row.sni_container_refs}
+    if not requests_certificates(given):
+        return row
+    return listener_by_authority(row, await authority_of(services, row.load_balancer_id))
+
+
+async def changes_with_flavors_authority(
+    services: Services, load_balancer_id: LoadBalancerId, changes: dict[str, Any]
+) -> dict[str, Any]:
+    """Return a listener's changes, in which references have the authority of its load balancer's flavor. Raises
+    :class:`Invalid`.
+    """
+    return changes | _by_authority(changes, await authority_of(services, load_balancer_id))
+
+
+async def authority_of(services: Services, load_balancer_id: LoadBalancerId) -> str:
+    """Return the authority that the load balancer's flavor names; empty if it names none."""
+    root: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=None)
+    offer = None if root.flavor_id is None else await services.catalogue.offer(Flavor, root.flavor_id)
+    return "" if offer is None else acme_authority_of(metadata("flavor_data", offer.data))
+
+
+class ResizedListener(NamedTuple):
+    """A listener whose references another flavor changes."""
+
+    before: Listener
+    after: Listener
+
+    @property
+    def references(self) -> ChangedReferences:
+        """The references before and after the change."""
+        return ChangedReferences(self.after.id, ListenerReferences.of(self.before), ListenerReferences.of(self.after))
+
+
+async def resized_listeners(
+    services: Services, load_balancer_id: LoadBalancerId, authority: str
+) -> list[ResizedListener]:
+    """Return the listeners whose references another flavor changes, which names this authority."""
+    page = await services.tenants.list(Listener, ListQuery(filters={"load_balancer_id": (load_balancer_id,)}))
+    changed: list[ResizedListener] = []
+    for row in page.items:
+        sni = tuple(map(shown_reference, row.sni_container_refs))
+        default = None if row.default_tls_container_ref is None else shown_reference(row.default_tls_container_ref)
+        after = listener_by_authority(replace(row, **{DEFAULT: default, SNI: sni}), authority)
+        if after != row:
+            changed.append(ResizedListener(row, after))
+    return changed
+
+
+def requests_certificates(given: Mapping[str, Any]) -> bool:
+    """Whether the attributes have references ``acme://…``."""
+    return any(is_acme_reference(each) for each in (given.get(DEFAULT) or "", *(given.get(SNI) or ())))
+
+
+def _by_authority(given: Mapping[str, Any], authority: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if given.get(DEFAULT):
+        found[DEFAULT] = _one_by_authority(DEFAULT, given[DEFAULT], authority)
+    if given.get(SNI):
+        found[SNI] = tuple(_one_by_authority(SNI, each, authority) for each in given[SNI])
+    return found
+
+
+def _one_by_authority(field: str, reference: str, authority: str) -> str:
+    if shown_reference(reference) != reference:
+        raise Invalid(f"Validation failure: {field}: {reference[:255]}: should be {RULE}.")
+    stored = by_authority(reference, authority)
+    if len(stored) > REFERENCE_CHARACTERS_MAX:
+        raise Invalid(
+            f"Validation failure: {field}: {reference[:255]}: should have at most"
+            f" {REFERENCE_CHARACTERS_MAX - len(stored) + len(reference)} characters with this flavor."
+        )
+    return stored

@@ -1,0 +1,64 @@
+"""Changed listeners that wait for a requested certificate: devices have their former references meanwhile.
+
+The load balancer is locked.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, delete, exists, select, update
+
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.resources.model import Listener
+from evenkeel.core.tls.certificates import CertificateKind
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.records import schema
+from evenkeel.store.writing.certificates import certificate_id
+
+_certificate = schema.certificate
+_use = schema.certificate_use
+_listener = schema.listener
+_references = msgspec.json.Decoder(tuple[str, ...])
+
+NONE_SERVED = "[]"
+
+
+def awaits(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Return the SQL condition that a listener has a reference to a certificate that is not issued yet, and that meets
+    the conditions.
+    """
+    return exists().where(
+        _use.c.owner_id == _listener.c.id,
+        _use.c.certificate_id == _certificate.c.id,
+        _certificate.c.announced_sha256 == "",
+        *conditions,
+    )
+
+
+def is_served() -> ColumnElement[bool]:
+    """Return the SQL condition that devices have a listener with former references if it waits for a certificate."""
+    return _listener.c.served_container_refs != NONE_SERVED
+
+
+def references_to_keep(connection: Connection, before: Listener) -> tuple[str, ...]:
+    """Return the references that devices have of a listener which is about to wait for a certificate; none if they do
+    not have it, because it waits already. Call it before its uses of certificates are changed.
+    """
+    waiting = select(_listener.c.id).where(_listener.c.id == before.id, awaits())
+    if before.served_container_refs or connection.scalar(waiting) is not None:
+        return before.served_container_refs
+    default, sni = before.default_tls_container_ref, before.sni_container_refs
+    return (default or "", *sni) if default or sni else ()
+
+
+def release_served(connection: Connection, project_id: ProjectId, listener_ids: Sequence[str]) -> None:
+    """Forget former references of those of the listeners that wait no longer."""
+    columns = _listener.c.id, _listener.c.served_container_refs
+    own = _listener.c.default_tls_container_ref, _listener.c.sni_container_refs
+    ended = in_list(_listener.c.id, listener_ids), is_served(), ~awaits()
+    for row in connection.execute(select(*columns, *own).where(*ended).order_by(_listener.c.id)).all():
+        kept = {row.default_tls_container_ref, *_references.decode(row.sni_container_refs)}
+        gone = {each for each in _references.decode(row.served_container_refs) if each} - kept
+        ids = [certificate_id(project_id, each, CertificateKind.CERTIFICATE) for each in sorted(gone)]
+        connection.execute(delete(_use).where(_use.c.owner_id == row.id, in_list(_use.c.certificate_id, ids)))
+        connection.execute(update(_listener).where(_listener.c.id == row.id).values(served_container_refs=NONE_SERVED))
