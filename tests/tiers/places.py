@@ -218,6 +218,7 @@ _DEBIAN = (
 RELEASE = {
     **dict.fromkeys(
         (
+            "acceptance/test_acme.py::test_more_",
             "acceptance/test_history.py::test_more_",
             "acceptance/test_hitless.py::test_no_request_of_more_clients_fails",
             "acceptance/test_loss.py::test_kills_of_every_part_under_many_more_writes",
