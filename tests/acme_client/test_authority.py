@@ -20,6 +20,7 @@ from tests.key_managers.authority import LEAF, STRANGER, ec_key
 
 NAMES = ("www.example.org",)
 ACCOUNT = private(ec_key())
+LIMIT_SECONDS = 60.0
 
 
 @pytest.fixture
@@ -29,11 +30,16 @@ def server() -> Iterator[AuthorityServer]:
     made.close()
 
 
+def client_of(server: AuthorityServer, timeout_seconds: float) -> AcmeAuthority:
+    return AcmeAuthority(
+        f"{server.root}/directory", contact="a@example.org", ca_file=None, timeout_seconds=timeout_seconds
+    )
+
+
 @pytest.fixture
 def authority(server: AuthorityServer) -> Iterator[AcmeAuthority]:
-    made = AcmeAuthority(f"{server.root}/directory", contact="a@example.org", ca_file=None, timeout_seconds=2.0)
-    yield made
-    made.close()
+    with contextlib.closing(client_of(server, LIMIT_SECONDS)) as made:
+        yield made
 
 
 async def test_an_order_is_made_read_and_answered(authority: AcmeAuthority, server: AuthorityServer) -> None:
@@ -170,7 +176,7 @@ ENDLESS = {
 
 @pytest.mark.parametrize("part", ENDLESS)
 async def test_an_answer_that_does_not_end_is_given_up_and_its_connection_ends(
-    authority: AcmeAuthority, server: AuthorityServer, part: str
+    server: AuthorityServer, part: str
 ) -> None:
     ended = threading.Event()
 
@@ -189,11 +195,12 @@ async def test_an_answer_that_does_not_end_is_given_up_and_its_connection_ends(
         ended.set()
 
     server.responses["/directory"] = drip
-    with pytest.raises(AuthorityUnavailable, match="not complete after 2 s"):
-        await authority.order(ACCOUNT, NAMES)
-    assert await asyncio.to_thread(ended.wait, 60)
-    server.responses.clear()
-    assert (await authority.order(ACCOUNT, NAMES)).url
+    with contextlib.closing(client_of(server, 2.0)) as impatient:
+        with pytest.raises(AuthorityUnavailable, match="not complete after 2 s"):
+            await impatient.order(ACCOUNT, NAMES)
+        assert await asyncio.to_thread(ended.wait, LIMIT_SECONDS)
+        server.responses.clear()
+        assert (await impatient.order(ACCOUNT, NAMES)).url
 
 
 async def test_a_strangers_chain_is_refused_with_the_reason(authority: AcmeAuthority, server: AuthorityServer) -> None:
@@ -206,7 +213,7 @@ async def test_a_strangers_chain_is_refused_with_the_reason(authority: AcmeAutho
 
 
 async def test_an_authority_that_nobody_runs_is_unavailable() -> None:
-    gone = AcmeAuthority("http://127.0.0.1:1/directory", contact="", ca_file=None, timeout_seconds=2.0)
+    gone = AcmeAuthority("http://127.0.0.1:1/directory", contact="", ca_file=None, timeout_seconds=LIMIT_SECONDS)
     with pytest.raises(AuthorityUnavailable, match="cannot be reached"):
         await gone.order(PrivateKey(ACCOUNT.reveal()), NAMES)
     gone.close()
@@ -221,7 +228,11 @@ async def test_the_authoritys_names_are_those_of_its_directory_or_the_configured
     server.responses["/directory"] = Response({**urls, "meta": {"caaIdentities": ["CA.example."]}})
     for configured, named in (((), ("ca.example",)), (("own.example",), ("own.example",))):
         other = AcmeAuthority(
-            f"{server.root}/directory", contact="", ca_file=None, timeout_seconds=2.0, caa_identities=configured
+            f"{server.root}/directory",
+            contact="",
+            ca_file=None,
+            timeout_seconds=LIMIT_SECONDS,
+            caa_identities=configured,
         )
         assert await other.issuer(ACCOUNT) == Issuer(identities=named, account_url=f"{server.root}/account/1")
         other.close()

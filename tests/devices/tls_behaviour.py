@@ -30,6 +30,8 @@ LIMIT_SECONDS = 60.0
 PORT, CLEAR_PORT = 443, 80
 SUITES = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384"
 OLDER = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256"
+HANDSHAKE_BYTE = b"\x16"
+"""What TLS begins with, and HTTP never does."""
 
 WWW = Issued("www", INTERMEDIATE, planted_key(), names=("www.example.org",))
 WWW_RSA = Issued("www-rsa", ROOT, rsa_key(), names=("www.example.org",))
@@ -138,17 +140,24 @@ class Member:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open.add(writer)
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
-            head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            if session := writer.get_extra_info("ssl_object"):
-                self.shown.append(common_name(session.getpeercert(True)))
-            self.heard.append(head)
-            answer = f"HTTP/1.1 200 OK\r\nContent-Length: {len(self.name)}\r\nConnection: close\r\n\r\n{self.name}"
-            writer.write(answer.encode())
-            await writer.drain()
+            await self._answer(reader, writer)
         with contextlib.suppress(OSError):
             writer.close()
             await writer.wait_closed()
         self._open.discard(writer)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer a request; one that wants TLS of a member in the clear is refused at once, as by a real server."""
+        begun = await reader.readexactly(1)
+        if begun == HANDSHAKE_BYTE:
+            return
+        head = (begun + await reader.readuntil(b"\r\n\r\n")).decode()
+        if session := writer.get_extra_info("ssl_object"):
+            self.shown.append(common_name(session.getpeercert(True)))
+        self.heard.append(head)
+        answer = f"HTTP/1.1 200 OK\r\nContent-Length: {len(self.name)}\r\nConnection: close\r\n\r\n{self.name}"
+        writer.write(answer.encode())
+        await writer.drain()
 
     @property
     def last(self) -> str:
