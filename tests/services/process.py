@@ -53,12 +53,11 @@ def free_port() -> int:
 
 
 def free_port_at(address: str) -> int:
-    """A TCP port of another address of this host that nobody listens on. Other test processes, which use the address
-    too, are given others."""
-    mine, all_of_us = (os.environ.get(f"PYTEST_XDIST_WORKER{name}", "") for name in ("", "_COUNT"))
-    ports = _PORTS[int(mine.removeprefix("gw") or 0) :: int(all_of_us or 1)]
+    """As :func:`free_port`, of another address of this host."""
     for _ in range(200):
-        port = random.SystemRandom().choice(ports)
+        port = random.SystemRandom().choice(_PORTS)
+        if not _reserve(f"port-{address}-{port}"):
+            continue
         with contextlib.suppress(OSError), socket.socket() as probe:
             probe.bind((address, port))
             return port
