@@ -1,18 +1,23 @@
 """The OpenAPI document is complete, and the API keeps to it."""
 
 from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 import requests
-import schemathesis
-from hypothesis import HealthCheck, Phase, settings
-from schemathesis.config import SchemathesisConfig
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 from evenkeel.api.app import ROUTES
 from evenkeel.api.common.openapi import Document, document
 from tests.api.client import Client
 from tests.api.live import LiveServer
+
+if TYPE_CHECKING:
+    from schemathesis import Case
+    from schemathesis.schemas import BaseSchema
 
 EXAMPLES, FEW_EXAMPLES = 10, 3
 DOCUMENT: Document = msgspec.json.decode(msgspec.json.encode(document(ROUTES)))
@@ -25,7 +30,20 @@ CHECKS = {
     "unsupported_method": {"enabled": True},
 }
 CONFIG = {"checks": CHECKS, "request-timeout": 120.0}  # its own ten seconds are no more than a machine may stand still
-schema = schemathesis.openapi.from_dict(DOCUMENT, config=SchemathesisConfig.from_dict(CONFIG))
+OPERATIONS = [(method, path) for path, operations in DOCUMENT["paths"].items() for method in operations]
+
+
+def schema_of(document: Document) -> "BaseSchema":
+    """Imported here: it takes a second, which only processes that run these tests have to spend."""
+    import schemathesis
+    from schemathesis.config import SchemathesisConfig
+
+    return schemathesis.openapi.from_dict(document, config=SchemathesisConfig.from_dict(CONFIG))
+
+
+@cache
+def schema() -> "BaseSchema":
+    return schema_of(DOCUMENT)
 
 
 async def test_document_is_served_and_names_every_public_operation_once(api: Client) -> None:
@@ -69,17 +87,30 @@ def examples(number: int) -> settings:
     )
 
 
-@schema.parametrize()
-@examples(FEW_EXAMPLES)
-def test_api_keeps_to_its_document(case: schemathesis.Case, live: tuple[LiveServer, requests.Session]) -> None:
-    answer_is_of_the_document(case, *live)
+def each_operation(test: object) -> object:
+    return pytest.mark.parametrize(("method", "path"), OPERATIONS, ids=[" ".join(each) for each in OPERATIONS])(test)
 
 
-@schema.parametrize()
-@examples(EXAMPLES)
-def test_more_requests_keep_to_the_document(case: schemathesis.Case, live: tuple[LiveServer, requests.Session]) -> None:
-    answer_is_of_the_document(case, *live)
+@each_operation
+def test_api_keeps_to_its_document(method: str, path: str, live: tuple[LiveServer, requests.Session]) -> None:
+    answers_are_of_the_document(method, path, live, FEW_EXAMPLES)
 
 
-def answer_is_of_the_document(case: schemathesis.Case, server: LiveServer, session: requests.Session) -> None:
-    case.call_and_validate(base_url=server.url, session=session)
+@each_operation
+def test_more_requests_keep_to_the_document(method: str, path: str, live: tuple[LiveServer, requests.Session]) -> None:
+    answers_are_of_the_document(method, path, live, EXAMPLES)
+
+
+def answers_are_of_the_document(method: str, path: str, live: tuple[LiveServer, requests.Session], number: int) -> None:
+    """For so many requests, of which some fit the document and some do not."""
+    from schemathesis import GenerationMode
+
+    server, session = live
+    operation = schema()[path][method]
+
+    @examples(number)
+    @given(st.one_of([operation.as_strategy(generation_mode=mode) for mode in GenerationMode]))
+    def requests_are_answered(case: "Case") -> None:
+        case.call_and_validate(base_url=server.url, session=session)
+
+    requests_are_answered()
