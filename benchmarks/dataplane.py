@@ -30,7 +30,7 @@ from evenkeel.demo.addresses import VipPlace, choose_place
 from evenkeel.demo.authority import CertificateAuthority, add_certificate
 from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
-from evenkeel.demo.device_kinds.leftovers import haproxies_of
+from evenkeel.demo.device_kinds.leftovers import haproxy_pids
 from evenkeel.haproxyd.haproxy.binary import find_binary
 from tests.acceptance.tenant import LBAAS, Tenant, settled
 from tests.acceptance.verdicts import MONITOR, failure_seconds
@@ -98,7 +98,7 @@ class Bench:
         await self._speak_tls(tenant)
         await settled(tenant)
         folder = str(self._cluster.directory / "devices" / "partitions" / f"{ENVIRONMENT}_fast")
-        return throughput.Target("managed", address, self._place.port, lambda: haproxies_of(folder))
+        return throughput.Target("managed", address, self._place.port, lambda: haproxy_pids(folder))
 
     # -- enhanced services
 
@@ -136,7 +136,7 @@ class Bench:
         await create(tenant, {**fields, "tags": [f"esd:{name}"] if name else []})
         await settled(tenant)
         folder = str(self._partition(project))
-        return throughput.Target(project, address, self._place.port, lambda: haproxies_of(folder))
+        return throughput.Target(project, address, self._place.port, lambda: haproxy_pids(folder))
 
     def _partition(self, project: str) -> Path:
         return self._cluster.directory / "devices" / "partitions" / f"{ENVIRONMENT}_{project}"

@@ -13,13 +13,13 @@ from oslo_config import cfg
 
 from evenkeel.cmd.configuration import sections
 from evenkeel.cmd.configuration.processes import PROCESSES
-from evenkeel.cmd.configuration.sample import sample
+from evenkeel.cmd.configuration.sample import sample_configuration
 from evenkeel.cmd.options import options
 from evenkeel.cmd.options.acme_options import NAMED_AUTHORITY
 from evenkeel.cmd.options.device_drivers import declared_options, installed_drivers
 from evenkeel.cmd.options.dns_options import DNS_ZONE
 from evenkeel.cmd.options.logging_options import LOGGING
-from evenkeel.config.values import allowed_values, type_of
+from evenkeel.config.values import allowed_values, type_words
 
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "options.md"
 HEAD = """# Options
@@ -130,8 +130,8 @@ def kind(option: cfg.Opt) -> str:
     """The option's type, with the allowed values unless the type says them; empty: any string."""
     allowed = "" if isinstance(option, cfg.BoolOpt) else allowed_values(option)
     if allowed:
-        return f"{type_of(option)}: {allowed}"
-    return "" if type_of(option) == "string" else type_of(option)
+        return f"{type_words(option)}: {allowed}"
+    return "" if type_words(option) == "string" else type_words(option)
 
 
 def page() -> str:
@@ -148,7 +148,10 @@ def page() -> str:
 
 def main() -> int:
     """Write, print or compare."""
-    pages = {TARGET: page(), **{TARGET.with_name(f"{name}.ini.sample"): sample(name) for name in PROCESSES}}
+    pages = {
+        TARGET: page(),
+        **{TARGET.with_name(f"{name}.ini.sample"): sample_configuration(name) for name in PROCESSES},
+    }
     if "--check" in sys.argv:
         return 0 if all(path.read_text() == text for path, text in pages.items()) else 1
     if "--print" in sys.argv:

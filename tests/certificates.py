@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.devices.service import ServiceCertificate, ServiceDefinition
 from evenkeel.core.tls.certificates import CertificateContent, CertificateKind, PrivateKey
-from evenkeel.key_managers.parsing.facts import facts_of
+from evenkeel.key_managers.parsing.facts import certificate_facts
 from tests.key_managers.authority import Issued
 
 PLANTED = "of-a-private-key"
@@ -75,7 +75,7 @@ def _described(content: CertificateContent) -> dict[str, str]:
     key = content.private_key
     if key is None or PLANTED.encode() in key.reveal():
         return {}
-    facts = facts_of(x509.load_pem_x509_certificate(content.certificates[0].encode()))
+    facts = certificate_facts(x509.load_pem_x509_certificate(content.certificates[0].encode()))
     return {"key_type": facts.key_type, "names_sha256": facts.names_sha256}
 
 

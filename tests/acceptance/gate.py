@@ -29,7 +29,7 @@ class Gate:
 
     async def start(self) -> None:
         """Listen on a free port of 127.0.0.1."""
-        trust = self._side.daemon.trust()
+        trust = self._side.daemon.tls_context()
         self._http = aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust))
         app = web.Application(client_max_size=BODY_BYTES_MAX)
         app.router.add_route("*", "/{path:.*}", self._forward)

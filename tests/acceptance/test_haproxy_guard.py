@@ -71,7 +71,7 @@ class Delay:
         return [entry for entry in await self._changes(host, after) if not entry.accepted]
 
     async def _changes(self, host: str, after: int) -> list[wire.JournalEntry]:
-        entries = await asyncio.to_thread(self._daemon.entries, after)
+        entries = await asyncio.to_thread(self._daemon.journal_entries, after)
         return [entry for entry in entries if entry.agent == host and entry.load_balancer_ids]
 
 

@@ -16,7 +16,7 @@ from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace, choose_place
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
-from evenkeel.demo.device_kinds.leftovers import haproxies_of
+from evenkeel.demo.device_kinds.leftovers import haproxy_pids
 from evenkeel.demo.traffic import Traffic
 from evenkeel.devices.haproxy.client import Daemon
 from evenkeel.devices.haproxy.options import parse_options
@@ -161,7 +161,7 @@ async def crash_loop(street: Street, project_id: str, neighbour: Traffic) -> Non
     """Its HAProxy dies again and again."""
     folder = str(street.cluster.directory / "devices" / "partitions" / street.partition(project_id))
     for _ in range(DEATHS):
-        for pid in await eventually(lambda: haproxies_of(folder), within_seconds=LIMIT_SECONDS):
+        for pid in await eventually(lambda: haproxy_pids(folder), within_seconds=LIMIT_SECONDS):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         await more(neighbour)

@@ -34,7 +34,7 @@ async def verdict(side: HaproxySide, member_id: str, *, up: bool, after: int) ->
     """What HAProxy said of the member after event ``after``."""
 
     async def said() -> list[wire.DaemonEvent]:
-        events = await asyncio.to_thread(side.daemon.read, f"/v1/events?after={after}&wait=0", wire.DaemonEvents)
+        events = await asyncio.to_thread(side.daemon.read_json, f"/v1/events?after={after}&wait=0", wire.DaemonEvents)
         return [event for event in events.events if event.server == member_id and event.up == up]
 
     return (await eventually(said, within_seconds=LIMIT_SECONDS))[0]
@@ -42,7 +42,7 @@ async def verdict(side: HaproxySide, member_id: str, *, up: bool, after: int) ->
 
 async def newest_event(side: HaproxySide) -> int:
     """Its number."""
-    return (await asyncio.to_thread(side.daemon.read, "/v1/events?after=0&wait=0", wire.DaemonEvents)).newest
+    return (await asyncio.to_thread(side.daemon.read_json, "/v1/events?after=0&wait=0", wire.DaemonEvents)).newest
 
 
 async def failure_seconds(cluster: Cluster, tenant: Tenant, number: int) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from evenkeel.acme_client.key_pairs import KeyPairs, account_key, request_for
+from evenkeel.acme_client.key_pairs import KeyPairs, account_key, certificate_request
 from evenkeel.core.tls.certificates import PrivateKey
 from evenkeel.key_managers.parsing import any_bundle
 from tests.key_managers.authority import Key, ec_key, rsa_key
@@ -27,7 +27,7 @@ async def test_a_new_pair_is_a_self_signed_certificate_that_key_managers_take() 
 
 def test_a_request_has_all_names_and_the_key() -> None:
     key = ec_key()
-    request = request_for(NAMES, private(key))
+    request = certificate_request(NAMES, private(key))
     names = request.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == list(NAMES) and request.is_signature_valid
     assert request.public_key() == key.public_key()
@@ -35,7 +35,7 @@ def test_a_request_has_all_names_and_the_key() -> None:
 
 def test_a_name_that_is_too_long_for_a_subject_is_an_alternative_name_only() -> None:
     long = f"{'a' * 60}.example.org"
-    assert not list(request_for((long,), private(ec_key())).subject)
+    assert not list(certificate_request((long,), private(ec_key())).subject)
 
 
 def test_account_keys_may_be_rsa_or_p_256() -> None:

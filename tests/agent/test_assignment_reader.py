@@ -55,7 +55,7 @@ class Ownership:
         self.revision = -1
         self.served: dict[str, int] = {}
 
-    def apply(self, shards: tuple[m.Assignment, ...]) -> None:
+    def apply_assignments(self, shards: tuple[m.Assignment, ...]) -> None:
         self.served |= {shard.shard_id: shard.epoch for shard in shards}
 
     def end_unassigned(self, assigned: Any) -> None:
@@ -111,7 +111,7 @@ async def reading() -> AsyncIterator[Bench]:
 async def test_a_named_shard_is_read_alone_within_the_minimum_interval_of_rounds() -> None:
     async with reading() as bench:
         bench.controllers.epochs["b"] = 1
-        bench.requests.request("b")  # type: ignore[arg-type]
+        bench.requests.request_shard("b")  # type: ignore[arg-type]
         await eventually(lambda: bench.ownership.served == {"a": 1, "b": 1})
         # settled: a request comes before its answer, and the answer decides the rest
         assert bench.controllers.named() == [("b",)] and not bench.requests.all.is_set()
@@ -123,10 +123,10 @@ async def test_shards_named_during_a_request_are_read_together_by_the_next() -> 
     async with reading() as bench:
         bench.controllers.epochs |= {"b": 1, "c": 1, "d": 1}
         bench.controllers.held = asyncio.Event()
-        bench.requests.request("b")  # type: ignore[arg-type]
+        bench.requests.request_shard("b")  # type: ignore[arg-type]
         await eventually(lambda: bench.controllers.named() == [("b",)])
-        bench.requests.request("d")  # type: ignore[arg-type]
-        bench.requests.request("c")  # type: ignore[arg-type]
+        bench.requests.request_shard("d")  # type: ignore[arg-type]
+        bench.requests.request_shard("c")  # type: ignore[arg-type]
         bench.controllers.held.set()
         await eventually(lambda: len(bench.ownership.served) == 4)
         # settled: a request comes before its answer, and the answer decides the rest
@@ -135,7 +135,7 @@ async def test_shards_named_during_a_request_are_read_together_by_the_next() -> 
 
 async def test_a_named_shard_that_is_not_in_the_answer_leads_to_a_round() -> None:
     async with reading() as bench:
-        bench.requests.request("lost")  # type: ignore[arg-type]
+        bench.requests.request_shard("lost")  # type: ignore[arg-type]
         await eventually(bench.requests.all.is_set)
         # settled: a request comes before its answer, and the answer decides the rest
         assert bench.ownership.served == {"a": 1}
@@ -145,7 +145,7 @@ async def test_a_controller_that_ignores_names_answers_with_all_shards() -> None
     async with reading() as bench:
         bench.controllers.knows_names = False
         bench.controllers.epochs["b"] = 7
-        bench.requests.request("b")  # type: ignore[arg-type]
+        bench.requests.request_shard("b")  # type: ignore[arg-type]
         await eventually(lambda: bench.ownership.served == {"a": 1, "b": 7})
         # settled: a request comes before its answer, and the answer decides the rest
         assert not bench.requests.all.is_set()
@@ -155,7 +155,7 @@ async def test_an_answer_of_a_database_that_went_back_is_not_applied_and_leads_t
     async with reading() as bench:
         bench.controllers.epochs["b"] = 1
         bench.controllers.revision = 0
-        bench.requests.request("b")  # type: ignore[arg-type]
+        bench.requests.request_shard("b")  # type: ignore[arg-type]
         await eventually(bench.requests.all.is_set)
         # settled: a request comes before its answer, and the answer decides the rest
         assert bench.ownership.served == {"a": 1}
@@ -164,7 +164,7 @@ async def test_an_answer_of_a_database_that_went_back_is_not_applied_and_leads_t
 async def test_nothing_is_read_alone_before_the_first_round_or_while_lost_shards_must_be_named() -> None:
     async with reading() as bench:
         bench.ownership.revision = -1
-        bench.requests.request("b")  # type: ignore[arg-type]
+        bench.requests.request_shard("b")  # type: ignore[arg-type]
         await eventually(bench.requests.all.is_set)
         # settled: a request comes before its answer, and the answer decides the rest
         assert not bench.controllers.named()
@@ -173,7 +173,7 @@ async def test_nothing_is_read_alone_before_the_first_round_or_while_lost_shards
 async def test_more_named_shards_than_a_request_takes_lead_to_a_round() -> None:
     requests = AssignmentRequests()
     for number in range(m.NAMED_ASSIGNMENTS_MAX):
-        requests.request(f"shard-{number:03}")  # type: ignore[arg-type]
+        requests.request_shard(f"shard-{number:03}")  # type: ignore[arg-type]
     assert requests.named.is_set() and not requests.all.is_set()
-    requests.request("one more")  # type: ignore[arg-type]
+    requests.request_shard("one more")  # type: ignore[arg-type]
     assert requests.all.is_set() and requests.take_named() == ()

@@ -247,7 +247,7 @@ async def test_slow_key_manager_delays_no_other_pass() -> None:
     bench.controllers.certificates = slow  # type: ignore[method-assign]
     async with running(bench):
         await asked.wait()
-        async with asyncio.timeout(60), bench.worker._pass_limit.slot_for("another"):  # one pass at a time is allowed
+        async with asyncio.timeout(60), bench.worker._pass_limit.hold_slot("another"):  # one pass at a time is allowed
             answered.set()
         await applied(bench, "lb-1")
 
@@ -267,7 +267,7 @@ async def test_no_key_is_kept_after_the_pass() -> None:
         await applied(bench, "lb-1")
         bench.device.batches.clear()
         bench.controllers.contents.clear()
-        bench.worker.hint(("lb-1",))
+        bench.worker.add_hinted_work(("lb-1",))
         reports = len(bench.controllers.reports)
         await eventually(lambda: len(bench.controllers.reports) > reports)
         gc.collect()

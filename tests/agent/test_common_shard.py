@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.agent import common_shard
-from evenkeel.agent.common_shard import LATE_SECONDS, CommonShardWorker, _split_findings, with_devices
+from evenkeel.agent.common_shard import LATE_SECONDS, CommonShardWorker, _split_findings, degrade_while_unreachable
 from evenkeel.agent.inventory import Findings
 from evenkeel.cmd.process.runtime import SystemClock
 from evenkeel.core.devices.device import DeviceState, Observation
@@ -234,11 +234,11 @@ def test_only_load_balancers_that_are_served_change_and_every_missing_device_is_
     )
     limping = load_balancer(4, S.DEGRADED, "not in step")
     away = (*devices(second=False), DeviceState(name="bigip-c", reachable=False))
-    first, *rest, last = with_devices((load_balancer(), *others, limping), away)
+    first, *rest, last = degrade_while_unreachable((load_balancer(), *others, limping), away)
     assert first == load_balancer(status=S.DEGRADED, reason="devices bigip-b, bigip-c are out of reach")
     assert tuple(rest) == others
     assert last == load_balancer(4, S.DEGRADED, first.reason)
-    assert with_devices(others, devices(second=True)) == others
+    assert degrade_while_unreachable(others, devices(second=True)) == others
 
 
 def test_whatever_is_found_is_reported_whole() -> None:

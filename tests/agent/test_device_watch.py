@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.agent.device_watch import DevicesUnfit, DeviceWatch, identities_of
+from evenkeel.agent.device_watch import DevicesUnfit, DeviceWatch, device_identities
 from evenkeel.core.devices.device import DeviceFacts, DeviceState
 from evenkeel.core.resources.statuses import HaType, RescheduleMode
 from tests.agent.fakes import SETTINGS
@@ -162,5 +162,5 @@ async def test_restart_that_the_observer_saw_is_no_news_to_the_watch() -> None:
 
 def test_identities_stand_by_endpoint() -> None:
     one, two = DeviceState(name="a", reachable=True, identity="x"), DeviceState(name="b", reachable=True)
-    assert identities_of(("h1", "h2"), (one, two)) == {"h1": "x"}
-    assert identities_of(("h1",), (one, two)) == {}
+    assert device_identities(("h1", "h2"), (one, two)) == {"h1": "x"}
+    assert device_identities(("h1",), (one, two)) == {}

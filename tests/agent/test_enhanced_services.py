@@ -45,18 +45,18 @@ async def test_a_report_says_it_once_a_session() -> None:
     rig = Rig(EnhancedServices(services=(WEB,)))
     await rig.run()
     session: Any = "one"
-    assert rig.watch.to_report(session) == (WEB,)
-    assert rig.watch.to_report(session) == (WEB,)  # the report was not accepted
+    assert rig.watch.services_to_report(session) == (WEB,)
+    assert rig.watch.services_to_report(session) == (WEB,)  # the report was not accepted
     rig.watch.record_reported(session, (WEB,))
-    assert rig.watch.to_report(session) is None
+    assert rig.watch.services_to_report(session) is None
     rig.watch.record_reported(session, None)
-    assert rig.watch.to_report(session) is None
+    assert rig.watch.services_to_report(session) is None
     other: Any = "two"
-    assert rig.watch.to_report(other) == (WEB,)
+    assert rig.watch.services_to_report(other) == (WEB,)
 
 
 async def test_a_driver_without_enhanced_services_reports_none() -> None:
     rig = Rig()
     await rig.run()
     session: Any = "one"
-    assert rig.watch.to_report(session) == ()
+    assert rig.watch.services_to_report(session) == ()

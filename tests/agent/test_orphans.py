@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from evenkeel.agent.orphans import NAMED_MAX, after_removal, failed_removals, verdict_on, with_orphans_named
+from evenkeel.agent.orphans import (
+    NAMED_MAX,
+    failed_removals,
+    merge_removal_outcome,
+    name_orphans_in_errors,
+    request_verdict,
+)
 from evenkeel.core.devices.device import PartitionOutcome, repair
 from evenkeel.core.kit.errors import BusUnavailable, CallRefused, SessionLost
 from evenkeel.core.protocol.messages import OrphanVerdict
@@ -29,7 +35,7 @@ class Client:
 
 async def verdict(answer: OrphanVerdict | Exception) -> tuple[OrphanVerdict, tuple[str, ...]]:
     client: Any = Client(answer)
-    found = await verdict_on(client, ("lb-1", "lb-2"))
+    found = await request_verdict(client, ("lb-1", "lb-2"))
     assert client.asked == [("lb-1", "lb-2")]
     return found
 
@@ -55,7 +61,7 @@ def test_only_what_the_database_knows_is_reported() -> None:
         Applied(load_balancer_id="lb", revision=3),
         Applied(load_balancer_id="orphan", revision=0, error="in use"),
     )
-    found = after_removal(before, PartitionOutcome(outcomes=outcomes, writes=1), {"orphan"})
+    found = merge_removal_outcome(before, PartitionOutcome(outcomes=outcomes, writes=1), {"orphan"})
     assert (found.outcomes, found.writes, found.repaired) == (outcomes[:1], 3, before.repaired)
 
 
@@ -74,9 +80,9 @@ def test_errors_name_the_orphans_that_stay() -> None:
         Applied(load_balancer_id="other", revision=1),
     )
     outcome = PartitionOutcome(outcomes=outcomes)
-    assert with_orphans_named(outcome, {}) == outcome
+    assert name_orphans_in_errors(outcome, {}) == outcome
     kept = {f"orphan-{number}": None if number else 61.7 for number in range(NAMED_MAX + 2)}
-    named, applied = with_orphans_named(outcome, kept).outcomes
+    named, applied = name_orphans_in_errors(outcome, kept).outcomes
     assert applied == outcomes[1]
     assert named.error.startswith("in use; devices also hold load balancers that the database does not know")
     assert "orphan-0 (stays for 62 s), orphan-1 (stays), orphan-2 (stays) and 2 more" in named.error

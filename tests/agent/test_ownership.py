@@ -39,7 +39,7 @@ class Stub:
         self.said_again = 0
         self.queue_depth = 2
         self.devices: tuple[DeviceState, ...] = ()
-        self.writes = True
+        self.is_writing = True
         self.finishes = True
         self.failure: Exception | None = None
         self.ended = asyncio.Event()
@@ -62,7 +62,7 @@ class Stub:
     def add_work(self, work: tuple[str, ...]) -> None:
         self.work += work
 
-    def hint(self, ids: tuple[str, ...], definitions: m.InlinedDefinitions | None = None) -> None:
+    def add_hinted_work(self, ids: tuple[str, ...], definitions: m.InlinedDefinitions | None = None) -> None:
         self.hinted += ids
 
     def invalidate(self, ids: tuple[str, ...], *, complete: bool) -> None:
@@ -92,7 +92,7 @@ class Controllers:
         self.released: list[m.ReleaseShards] = []
         self.problem: Exception | None = None
 
-    async def release(self, call: m.ReleaseShards) -> None:
+    async def release_shards(self, call: m.ReleaseShards) -> None:
         self.released.append(call)
         if self.problem is not None:
             raise self.problem
@@ -146,13 +146,13 @@ class Bench:
         assigned = AssignmentRound()
         for page in pages:
             assert assigned.add_page(page)
-            self.ownership.apply(page.shards)
+            self.ownership.apply_assignments(page.shards)
         assert assigned.complete
         self.ownership.end_unassigned(assigned)
 
     @property
     def serving(self) -> list[tuple[str, int]]:
-        return [(one.shard_id, one.epoch) for one in self.ownership.serving]
+        return [(one.shard_id, one.epoch) for one in self.ownership.served_shards]
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ async def test_each_shard_gets_a_worker_and_those_with_work_begin_first(bench: B
     bench.apply(shard("a"), shard("b", work=("lb-1",)), COMMON, revision=4)
     assert bench.serving == [("b", 1), ("a", 1), ("common", 1)]
     assert isinstance(MADE[2], CommonWorker) and bench.ownership.revision == 4
-    await bench.ownership.end(graceful=False)
+    await bench.ownership.end_workers(graceful=False)
 
 
 async def test_the_same_said_again_adds_work_and_starts_nothing(bench: Bench) -> None:
@@ -186,7 +186,7 @@ async def test_the_same_said_again_adds_work_and_starts_nothing(bench: Bench) ->
     bench.apply(shard("a", work=("lb-2",)), revision=3)
     (worker,) = MADE
     assert worker.work == ["lb-1", "lb-2"] and bench.ownership.revision == 4
-    await bench.ownership.end(graceful=False)
+    await bench.ownership.end_workers(graceful=False)
 
 
 async def test_a_shard_at_another_epoch_is_another_shard(bench: Bench) -> None:
@@ -194,7 +194,7 @@ async def test_a_shard_at_another_epoch_is_another_shard(bench: Bench) -> None:
     await asyncio.sleep(0)
     bench.apply(shard("a", 2))
     await settled(lambda: MADE[0].cancelled and bench.serving == [("a", 2)])
-    await bench.ownership.end(graceful=False)
+    await bench.ownership.end_workers(graceful=False)
 
 
 async def test_worker_of_an_unassigned_shard_ends_and_the_shard_is_remembered_as_left(bench: Bench) -> None:
@@ -205,25 +205,25 @@ async def test_worker_of_an_unassigned_shard_ends_and_the_shard_is_remembered_as
     bench.clock.now += 1.0
     bench.history.record_history("h2", asked_at=bench.clock.now)
     assert bench.history.lost_shards() == (m.FormerShard(project_id="tenant-a", epoch=3),)
-    await bench.ownership.end(graceful=False)
+    await bench.ownership.end_workers(graceful=False)
 
 
 async def test_only_a_complete_round_ends_what_it_does_not_name(bench: Bench) -> None:
     bench.apply(shard("a"), shard("b"), shard("c"))
     first = m.Assignments(revision=2, shards=(shard("b"),), more=True)
-    bench.ownership.apply(first.shards)
+    bench.ownership.apply_assignments(first.shards)
     assert bench.serving == [("a", 1), ("b", 1), ("c", 1)]
     bench.read(first, m.Assignments(revision=2, shards=(shard("c"), shard("d")), after_id="b"))
     assert bench.serving == [("b", 1), ("c", 1), ("d", 1)]
-    await bench.ownership.end(graceful=False)
+    await bench.ownership.end_workers(graceful=False)
 
 
 async def test_page_of_assignments_is_applied_before_the_next_one(bench: Bench) -> None:
     bench.apply(shard("a", 1), shard("b"))
-    bench.ownership.apply((shard("a", 2), shard("b", handover=True)))
+    bench.ownership.apply_assignments((shard("a", 2), shard("b", handover=True)))
     assert bench.serving == [("b", 1), ("a", 2)]
     await settled(lambda: bench.controllers.released and bench.serving == [("a", 2)])
-    await bench.ownership.end(graceful=False)
+    await bench.ownership.end_workers(graceful=False)
 
 
 async def test_the_revision_of_a_round_is_that_of_its_first_page(bench: Bench) -> None:
@@ -232,7 +232,7 @@ async def test_the_revision_of_a_round_is_that_of_its_first_page(bench: Bench) -
         m.Assignments(revision=6, shards=(shard("b"),), after_id="a"),
     )
     assert bench.ownership.revision == 4
-    await bench.ownership.end(graceful=False)
+    await bench.ownership.end_workers(graceful=False)
 
 
 @pytest.mark.parametrize("failure", [None, RuntimeError("a bug")])
@@ -248,7 +248,7 @@ async def test_a_worker_that_ended_by_itself_is_queried_and_rests_before_the_nex
     bench.clock.now += RETRY.max_seconds
     bench.apply(shard("a"))
     assert (len(MADE), bench.serving) == (2, [("a", 1)])
-    await bench.ownership.end(graceful=False)
+    await bench.ownership.end_workers(graceful=False)
 
 
 async def test_at_a_new_epoch_nothing_rests(bench: Bench) -> None:
@@ -257,7 +257,7 @@ async def test_at_a_new_epoch_nothing_rests(bench: Bench) -> None:
     await settled(lambda: bench.asked)
     bench.apply(shard("a", 2))
     assert bench.serving == [("a", 2)]
-    await bench.ownership.end(graceful=False)
+    await bench.ownership.end_workers(graceful=False)
 
 
 async def test_a_handover_ends_the_worker_and_then_releases_the_shard(bench: Bench) -> None:
@@ -295,28 +295,28 @@ async def test_a_release_that_was_not_taken_is_queried(bench: Bench) -> None:
     await settled(lambda: bench.asked)
     bench.apply(shard("a", handover=True))
     await settled(lambda: len(bench.controllers.released) == 2)
-    await bench.ownership.end(graceful=False)
+    await bench.ownership.end_workers(graceful=False)
 
 
 async def test_hints_reach_the_worker_of_their_shard_and_nobody_else(bench: Bench) -> None:
     bench.apply(shard("a"), shard("b"), COMMON)
-    assert bench.ownership.hint(m.ApplyHint(shard_id="b", load_balancer_ids=("lb-1",)))
-    assert bench.ownership.hint(m.RecheckHint(shard_id="b", load_balancer_ids=("lb-1",)))
-    assert bench.ownership.hint(m.ResyncHint(shard_id="b"))
-    assert bench.ownership.hint(m.ReportAgainHint(shard_id="common"))
-    assert not bench.ownership.hint(m.ApplyHint(shard_id="gone", load_balancer_ids=("lb-2",)))
+    assert bench.ownership.pass_hint(m.ApplyHint(shard_id="b", load_balancer_ids=("lb-1",)))
+    assert bench.ownership.pass_hint(m.RecheckHint(shard_id="b", load_balancer_ids=("lb-1",)))
+    assert bench.ownership.pass_hint(m.ResyncHint(shard_id="b"))
+    assert bench.ownership.pass_hint(m.ReportAgainHint(shard_id="common"))
+    assert not bench.ownership.pass_hint(m.ApplyHint(shard_id="gone", load_balancer_ids=("lb-2",)))
     a, b, common = MADE
     assert (a.hinted, a.doubts) == ([], [])
     assert (b.hinted, b.doubts) == (["lb-1"], [(("lb-1",), False), ((), True)])
     assert common.said_again == 1
-    await bench.ownership.end(graceful=False)
+    await bench.ownership.end_workers(graceful=False)
 
 
 async def test_all_shards_of_tenants_look_again_on_request(bench: Bench) -> None:
     bench.apply(shard("a"), shard("b"), COMMON)
     bench.ownership.request_full_resync()
     assert [worker.doubts for worker in MADE] == [[((), True)], [((), True)], []]
-    await bench.ownership.end(graceful=False)
+    await bench.ownership.end_workers(graceful=False)
 
 
 async def test_in_a_new_history_everything_is_looked_at_and_reported_again(bench: Bench) -> None:
@@ -328,7 +328,7 @@ async def test_in_a_new_history_everything_is_looked_at_and_reported_again(bench
     assert not bench.ownership.follow_history()
     a, common = MADE
     assert (a.doubts, common.said_again, bench.ownership.revision) == ([((), True)], 1, -1)
-    await bench.ownership.end(graceful=False)
+    await bench.ownership.end_workers(graceful=False)
 
 
 async def test_ownership_shows_queue_depth_and_observed_devices(bench: Bench) -> None:
@@ -339,14 +339,14 @@ async def test_ownership_shows_queue_depth_and_observed_devices(bench: Bench) ->
     assert bench.ownership.observed_devices == MADE[2].devices
     MADE[0].ended.set()
     await settled(lambda: bench.serving == [("b", 1), ("common", 1)])
-    await bench.ownership.end(graceful=False)
+    await bench.ownership.end_workers(graceful=False)
 
 
 async def test_a_graceful_end_lets_passes_end_and_drops_those_that_do_not(bench: Bench) -> None:
     bench.apply(shard("a"), shard("b"))
     await asyncio.sleep(0)
     MADE[1].finishes = False
-    await bench.ownership.end(graceful=True)
+    await bench.ownership.end_workers(graceful=True)
     assert [worker.cancelled for worker in MADE] == [False, True]
     assert bench.serving == []
 
@@ -355,19 +355,19 @@ async def test_handover_does_not_wait_for_reads(bench: Bench) -> None:
     bench.apply(shard("a"), shard("b"), COMMON)
     await asyncio.sleep(0)
     for worker in MADE:
-        worker.writes = worker.finishes = False
-    MADE[1].writes = MADE[1].finishes = True
+        worker.is_writing = worker.finishes = False
+    MADE[1].is_writing = MADE[1].finishes = True
     bench.apply(shard("b"), shard("a", handover=True), COMMON)
     await settled(lambda: bench.controllers.released)
     assert [worker.cancelled for worker in MADE] == [True, False, False]
-    await bench.ownership.end(graceful=True)
+    await bench.ownership.end_workers(graceful=True)
     assert [worker.cancelled for worker in MADE] == [True, False, True]
 
 
 async def test_a_lost_session_ends_everything_at_once(bench: Bench) -> None:
     bench.apply(shard("a"), shard("b"))
     await asyncio.sleep(0)
-    await bench.ownership.end(graceful=False)
+    await bench.ownership.end_workers(graceful=False)
     assert [worker.cancelled for worker in MADE] == [True, True]
     assert bench.asked == 0
 
@@ -382,10 +382,10 @@ async def test_common_shard_writes_shared_networks_where_devices_are_attached_to
     assert writer is not None and writer.work == ["net-1"]
     bench.apply(replace(COMMON, work=("net-2",)), revision=2)
     assert writer.work == ["net-1", "net-2"]
-    assert bench.ownership.hint(m.ApplyHint(shard_id=COMMON.shard_id, load_balancer_ids=("net-3",)))
+    assert bench.ownership.pass_hint(m.ApplyHint(shard_id=COMMON.shard_id, load_balancer_ids=("net-3",)))
     assert writer.hinted == ["net-3"] and observer.said_again == 0
-    bench.ownership.hint(m.ReportAgainHint(shard_id=COMMON.shard_id))
+    bench.ownership.pass_hint(m.ReportAgainHint(shard_id=COMMON.shard_id))
     assert writer.hinted == ["net-3"] and observer.said_again == 1
     bench.ownership.request_full_resync()
     assert writer.doubts == [((), True)]
-    await bench.ownership.end(graceful=False)
+    await bench.ownership.end_workers(graceful=False)

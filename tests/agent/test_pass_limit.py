@@ -28,7 +28,7 @@ class Bench:
         self.tasks: list[asyncio.Task[None]] = []
 
     async def _run(self, key: str, work: Callable[[], Awaitable[object]]) -> None:
-        async with self.turns.slot_for(key):
+        async with self.turns.hold_slot(key):
             self.running.add(key)
             await work()
             self.running.discard(key)
@@ -134,7 +134,7 @@ class Order:
         self.tasks: list[asyncio.Task[None]] = []
 
     async def _pass(self, key: str, changed: bool) -> None:
-        async with self.limit.slot_for(key, changed=changed):
+        async with self.limit.hold_slot(key, changed=changed):
             self.granted.append(key)
             await self.gate.wait()
 

@@ -129,7 +129,7 @@ async def test_an_unchanged_state_is_confirmed_by_keepalives() -> None:
     async with running() as bench:
         await soon(lambda: any(call.as_reported for call in bench.controllers.seen(m.Keepalive)))
         told = len(bench.controllers.seen(m.ReportState))
-        bench.agent.networks_moved(["network"])
+        bench.agent.note_moved_networks(["network"])
         await soon(lambda: any(call.moved_networks for call in bench.controllers.seen(m.ReportState)[told:]))
 
 
@@ -265,7 +265,7 @@ async def test_networks_whose_ports_moved_are_reported_twice_also_after_a_refusa
         await soon(lambda: bench.controllers.seen(m.ReportState))
         bench.controllers.refuses[m.ReportState] = m.Refused(code="busy", reason="later")
         before = len(bench.controllers.seen(m.ReportState))
-        bench.agent.networks_moved({"net-2", "net-1"})
+        bench.agent.note_moved_networks({"net-2", "net-1"})
         await soon(lambda: len(bench.controllers.seen(m.ReportState)) > before + 2)
         del bench.controllers.refuses[m.ReportState]
         told = bench.controllers.seen(m.ReportState)
@@ -273,7 +273,7 @@ async def test_networks_whose_ports_moved_are_reported_twice_also_after_a_refusa
         first = len(told)
         after = [each.moved_networks for each in bench.controllers.seen(m.ReportState)[first:]]
         assert after[:2] == [("net-1", "net-2")] * 2 and set(after[2:]) <= {()}
-        bench.agent.networks_moved(f"net-{number}" for number in range(2 * m.MOVED_NETWORKS_MAX))  # type: ignore[arg-type]
+        bench.agent.note_moved_networks(f"net-{number}" for number in range(2 * m.MOVED_NETWORKS_MAX))  # type: ignore[arg-type]
         await soon(lambda: bench.controllers.seen(m.ReportState)[-1].moved_networks)
         # settled: no report may have more
         assert len(bench.controllers.seen(m.ReportState)[-1].moved_networks) <= m.MOVED_NETWORKS_MAX

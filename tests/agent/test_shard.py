@@ -53,11 +53,11 @@ async def test_changes_while_the_device_is_busy_become_one_batch_of_the_newest_r
     await all_applied(bench)
     bench.device.open.clear()
     bench.controllers.revisions["lb-1"] = 2
-    bench.worker.hint(("lb-1",))
+    bench.worker.add_hinted_work(("lb-1",))
     await bench.device.busy.wait()
     for revision in (3, 4, 5):
         bench.controllers.revisions["lb-1"] = revision
-        bench.worker.hint(("lb-1",))
+        bench.worker.add_hinted_work(("lb-1",))
     bench.device.open.set()
     await all_applied(bench)
     changes = [batch for batch in bench.device.batches if not batch.complete]
@@ -67,7 +67,7 @@ async def test_changes_while_the_device_is_busy_become_one_batch_of_the_newest_r
 async def test_a_hint_for_what_is_on_the_device_already_is_reported_and_costs_the_device_nothing(bench: Bench) -> None:
     await all_applied(bench)
     batches, reports = len(bench.device.batches), len(bench.controllers.reports)
-    bench.worker.hint(("lb-1",))
+    bench.worker.add_hinted_work(("lb-1",))
     await eventually(lambda: len(bench.controllers.reports) == reports + 1)
     assert len(bench.device.batches) == batches  # settled: a write would have come before the report
 
@@ -75,7 +75,7 @@ async def test_a_hint_for_what_is_on_the_device_already_is_reported_and_costs_th
 async def test_a_definition_that_comes_with_the_hint_is_applied_without_a_request(bench: Bench) -> None:
     await all_applied(bench)
     bench.controllers.revisions |= {"lb-3": 1, "lb-4": 1}
-    bench.worker.hint(("lb-3", "lb-4"), bench.controllers.carried("lb-3"))
+    bench.worker.add_hinted_work(("lb-3", "lb-4"), bench.controllers.carried("lb-3"))
     await all_applied(bench)
     assert bench.controllers.requested == [None, ("lb-4",)]  # settled: requests come before the reports
 
@@ -86,7 +86,7 @@ async def test_load_balancer_lost_before_its_definition_arrived_causes_a_complet
     carried = bench.controllers.carried("lb-3")
     del bench.controllers.revisions["lb-3"]
     complete = sum(batch.complete for batch in bench.device.batches)
-    bench.worker.hint(("lb-3",), carried)
+    bench.worker.add_hinted_work(("lb-3",), carried)
     await eventually(lambda: sum(batch.complete for batch in bench.device.batches) == complete + 1)
     assert [s.load_balancer_id for s in bench.device.batches[-2].services] == ["lb-3"]
     assert [s.load_balancer_id for s in bench.device.batches[-1].services] == ["lb-1", "lb-2"]
@@ -104,9 +104,9 @@ async def test_a_load_balancer_that_was_removed_is_not_looked_for(bench: Bench) 
         return await report(call)
 
     bench.controllers.report_applied = forget  # type: ignore[method-assign]
-    bench.worker.hint(("lb-1",))
+    bench.worker.add_hinted_work(("lb-1",))
     await eventually(lambda: "lb-1" not in bench.controllers.revisions)
-    bench.worker.hint(("lb-2",))
+    bench.worker.add_hinted_work(("lb-2",))
     reports = len(bench.controllers.reports)
     await eventually(lambda: len(bench.controllers.reports) > reports)
     assert bench.controllers.requested == [None, ("lb-1",), ("lb-2",)]  # settled: requests come before the reports
@@ -118,10 +118,10 @@ async def test_a_late_hint_does_not_bring_a_deleted_load_balancer_back(bench: Be
     late = bench.controllers.carried("lb-3")
     bench.controllers.revisions["lb-3"] = 2
     bench.controllers.deleted.add("lb-3")
-    bench.worker.hint(("lb-3",))
+    bench.worker.add_hinted_work(("lb-3",))
     await all_applied(bench)
     del bench.controllers.revisions["lb-3"]
-    bench.worker.hint(("lb-3",), late)
+    bench.worker.add_hinted_work(("lb-3",), late)
     await eventually(lambda: bench.controllers.requested[1:] == [("lb-3",), ("lb-3",)])
     # settled: the deletion was reported; a second write may never come
     assert [s.deleted for batch in bench.device.batches for s in batch.services if s.load_balancer_id == "lb-3"] == [
@@ -133,9 +133,9 @@ async def test_a_definition_that_waits_is_dropped_for_a_change_and_for_a_doubt(b
     await all_applied(bench)
     bench.session.lease_stands = False
     bench.controllers.revisions |= {"lb-3": 1, "lb-4": 1, "lb-5": 1}
-    bench.worker.hint(("lb-3", "lb-4", "lb-5"), bench.controllers.carried("lb-3", "lb-4", "lb-5"))
+    bench.worker.add_hinted_work(("lb-3", "lb-4", "lb-5"), bench.controllers.carried("lb-3", "lb-4", "lb-5"))
     bench.controllers.revisions |= {"lb-3": 2, "lb-4": 2, "lb-5": 2}
-    bench.worker.hint(("lb-3",))
+    bench.worker.add_hinted_work(("lb-3",))
     bench.worker.add_work(("lb-4",))
     bench.worker.force_reapply(("lb-5",))
     bench.session.lease_stands = True
@@ -147,7 +147,7 @@ async def test_a_revision_given_again_to_another_change_is_written(bench: Bench)
     await all_applied(bench)
     batches = len(bench.device.batches)
     bench.controllers.history = "another"  # the database lost commits, and was changed since
-    bench.worker.hint(("lb-1",))
+    bench.worker.add_hinted_work(("lb-1",))
     await eventually(lambda: len(bench.device.batches) == batches + 1)
     assert [s.change_id for s in bench.device.batches[-1].services] == ["another-1"]
     await eventually(lambda: bench.controllers.reports[-1].change_id == "another-1")
@@ -162,7 +162,7 @@ async def test_last_confirmed_change_names_its_shard_until_it_is_to_be_removed(b
     reports = len(bench.controllers.reports)
     bench.controllers.deleted.add("lb-2")
     bench.controllers.revisions["lb-2"] = 6
-    bench.worker.hint(("lb-2",))
+    bench.worker.add_hinted_work(("lb-2",))
     await eventually(lambda: len(bench.controllers.reports) > reports)
     told = seen()
     assert told is not None and told.confirmed_in is None
@@ -183,7 +183,7 @@ async def test_nothing_is_written_without_a_lease_and_all_of_it_after(bench: Ben
     before = len(bench.device.batches)
     bench.session.lease_stands = False
     bench.controllers.revisions["lb-1"] = 9
-    bench.worker.hint(("lb-1",))
+    bench.worker.add_hinted_work(("lb-1",))
     for _ in range(20):
         await asyncio.sleep(0.01)
         assert len(bench.device.batches) == before
@@ -195,7 +195,7 @@ async def test_a_refused_load_balancer_is_reported_and_retried_until_it_heals(be
     await all_applied(bench)
     bench.device.bad = {"lb-1"}
     bench.controllers.revisions.update({"lb-1": 2, "lb-2": 6})
-    bench.worker.hint(("lb-1", "lb-2"))
+    bench.worker.add_hinted_work(("lb-1", "lb-2"))
     await eventually(lambda: sum(1 for report in bench.controllers.reports if report.error) >= 2)
     assert bench.controllers.applied("lb-2") == 6  # settled: the pass that reported the error has reported this, too
     bench.device.bad = set()
@@ -210,7 +210,7 @@ async def test_work_taken_by_a_failed_pass_is_done_later(bench: Bench, fault: Ex
     else:
         bench.controllers.failures.append(fault)
     bench.controllers.revisions["lb-1"] = 2
-    bench.worker.hint(("lb-1",))
+    bench.worker.add_hinted_work(("lb-1",))
     await all_applied(bench)
 
 
@@ -218,7 +218,7 @@ async def test_a_device_that_lags_behind_gets_a_complete_pass_later(bench: Bench
     await all_applied(bench)
     bench.device.lagging.append(("bigip-2",))
     bench.controllers.revisions["lb-1"] = 2
-    bench.worker.hint(("lb-1",))
+    bench.worker.add_hinted_work(("lb-1",))
     await eventually(lambda: sum(1 for batch in bench.device.batches if batch.complete) == 2)
 
 
@@ -226,7 +226,7 @@ async def test_a_device_that_stays_away_is_tried_until_it_is_back(bench: Bench) 
     await all_applied(bench)
     bench.device.lagging += [("bigip-2",)] * 4
     bench.controllers.revisions["lb-1"] = 2
-    bench.worker.hint(("lb-1",))
+    bench.worker.add_hinted_work(("lb-1",))
     await eventually(lambda: not bench.device.lagging)
     done = sum(1 for batch in bench.device.batches if batch.complete)
     await eventually(lambda: sum(1 for batch in bench.device.batches if batch.complete) > done)
@@ -237,12 +237,12 @@ async def test_trouble_with_a_device_is_reported_when_it_begins_and_when_it_ends
     assert bench.troubles == 0  # settled: there may be none before the first report
     bench.device.lagging += [("bigip-2",)] * 4
     bench.controllers.revisions["lb-1"] = 2
-    bench.worker.hint(("lb-1",))
+    bench.worker.add_hinted_work(("lb-1",))
     await eventually(lambda: bench.troubles == 2)
     assert not bench.device.lagging  # settled: the end of trouble is told after the pass that found no device lagging
     bench.device.failures += [DeviceUnavailable("bigip-1", "reboot")] * 3
     bench.controllers.revisions["lb-1"] = 3
-    bench.worker.hint(("lb-1",))
+    bench.worker.add_hinted_work(("lb-1",))
     await all_applied(bench)
     assert bench.troubles == 4  # settled: trouble is told before the report
 
@@ -252,7 +252,7 @@ async def test_unavailable_device_is_reported_once_for_each_reason(bench: Bench)
     reasons = ["device bigip-1: reboot"] * 3 + ["device bigip-1: no answer"] * 3
     bench.device.failures += [DeviceUnavailable("bigip-1", reason.split(": ")[1]) for reason in reversed(reasons)]
     bench.controllers.revisions["lb-1"] = 2
-    bench.worker.hint(("lb-1",))
+    bench.worker.add_hinted_work(("lb-1",))
     await all_applied(bench)
     waiting = [report for report in bench.controllers.reports if report.waiting]
     assert [report.error for report in waiting] == list(dict.fromkeys(reasons))
@@ -288,7 +288,7 @@ async def test_a_load_balancer_that_is_gone_is_not_requested_again(bench: Bench)
     """Its delete was confirmed, but the answer to our report was lost."""
     await all_applied(bench)
     bench.controllers.failures.append(BusUnavailable("the answer was lost"))
-    bench.worker.hint(("lb-1",))
+    bench.worker.add_hinted_work(("lb-1",))
     await eventually(lambda: not bench.controllers.failures)
     del bench.controllers.revisions["lb-1"]
     await eventually(lambda: bench.worker._work.retries.next_due() is None)
@@ -307,7 +307,7 @@ def delete(bench: Bench, *names: str) -> None:
     bench.controllers.deleted |= set(names)
     for name in names:
         bench.controllers.revisions[name] += 1
-    bench.worker.hint(names)
+    bench.worker.add_hinted_work(names)
 
 
 async def test_the_pass_that_removes_the_last_load_balancer_removes_the_partition(patient: Bench) -> None:
@@ -334,7 +334,7 @@ async def test_a_partition_for_which_a_load_balancer_came_meanwhile_stays(patien
     patient.controllers.report_applied = create  # type: ignore[method-assign]
     delete(patient, "lb-1", "lb-2")
     await eventually(lambda: "lb-3" in patient.controllers.revisions)
-    patient.worker.hint(("lb-3",))
+    patient.worker.add_hinted_work(("lb-3",))
     await eventually(lambda: patient.controllers.applied("lb-3") == 1)
     assert not patient.device.retirements and patient.device.takeovers == [3]  # settled: they come before that pass
 
@@ -370,7 +370,7 @@ async def test_the_partition_is_removed_after_the_last_load_balancer_and_made_ag
     bench.device.retirement = Retirement()
     bench.controllers.deleted = set(bench.controllers.revisions)
     bench.controllers.revisions.update(dict.fromkeys(bench.controllers.revisions, 9))
-    bench.worker.hint(tuple(bench.controllers.revisions))
+    bench.worker.add_hinted_work(tuple(bench.controllers.revisions))
     await eventually(lambda: len(bench.device.batches) == 2)
     assert not bench.device.retirements  # settled: a partition that has something may never be retired
     bench.controllers.revisions.clear()
@@ -382,7 +382,7 @@ async def test_the_partition_is_removed_after_the_last_load_balancer_and_made_ag
     assert bench.device.takeovers == [3]  # settled: there may be no other
     bench.controllers.deleted = set()
     bench.controllers.revisions["lb-3"] = 1
-    bench.worker.hint(("lb-3",))
+    bench.worker.add_hinted_work(("lb-3",))
     await eventually(lambda: bench.controllers.applied("lb-3") == 1)
     assert bench.device.takeovers == [3, 3]  # settled: the guard is moved before the write
 
@@ -403,7 +403,7 @@ async def test_the_partition_is_removed_if_the_answer_to_the_last_report_is_lost
     monkeypatch.setattr(bench.controllers, "report_applied", lose_answer)
     bench.controllers.deleted = set(bench.controllers.revisions)
     bench.controllers.revisions.update(dict.fromkeys(bench.controllers.revisions, 9))
-    bench.worker.hint(tuple(bench.controllers.revisions))
+    bench.worker.add_hinted_work(tuple(bench.controllers.revisions))
     await eventually(lambda: bool(bench.device.retirements))
 
 
@@ -422,7 +422,7 @@ async def test_a_bug_in_a_pass_is_retried_and_ends_nothing(bench: Bench) -> None
     await all_applied(bench)
     bench.device.failures.append(KeyError("bug"))
     bench.controllers.revisions["lb-1"] = 2
-    bench.worker.hint(("lb-1",))
+    bench.worker.add_hinted_work(("lb-1",))
     await all_applied(bench)
     assert not bench.worker.lost  # settled: it may never be lost, and the pass with the bug is over
 
@@ -464,11 +464,11 @@ async def test_finish_lets_the_writes_under_way_end() -> None:
     bench.device.open.clear()
     task = asyncio.create_task(bench.worker.run())
     await bench.device.busy.wait()
-    assert bench.worker.writes
+    assert bench.worker.is_writing
     bench.worker.finish()
     bench.device.open.set()
     await asyncio.wait_for(task, 30)
-    assert bench.controllers.applied("lb-1") == 1 and not bench.worker.writes
+    assert bench.controllers.applied("lb-1") == 1 and not bench.worker.is_writing
 
 
 async def test_after_finish_no_write_begins() -> None:
@@ -516,13 +516,13 @@ async def test_a_doubt_that_comes_while_the_pass_is_under_way_is_looked_into_by_
     await all_applied(bench)
     bench.device.open.clear()
     bench.controllers.revisions["lb-1"] = 2
-    bench.worker.hint(("lb-1",))
+    bench.worker.add_hinted_work(("lb-1",))
     await bench.device.busy.wait()
     bench.worker.invalidate(("lb-1",), complete=False)  # after the device was read, before the outcome is known
     bench.device.open.set()
     await eventually(lambda: len(bench.device.batches) == 3)
     assert [service.load_balancer_id for service in bench.device.batches[2].services] == ["lb-1"]
-    bench.worker.hint(("lb-1",))
+    bench.worker.add_hinted_work(("lb-1",))
     reports = len(bench.controllers.reports)
     await eventually(lambda: len(bench.controllers.reports) > reports)
     # settled: a write would have come before the report
@@ -537,7 +537,7 @@ async def test_a_guard_lost_is_moved_again_at_once_the_first_time_and_after_grow
     bench.worker._work.retries = Retries(
         Backoff(initial_seconds=3600.0, max_seconds=3600.0, jitter=(0.75, 1.25)), random.Random(1)
     )
-    bench.worker.hint(("lb-1", "lb-2"))
+    bench.worker.add_hinted_work(("lb-1", "lb-2"))
     bench.controllers.revisions.update({"lb-1": 2, "lb-2": 6})
     await eventually(lambda: len(bench.device.failures) == 1)
     assert bench.device.takeovers == [3, 3]  # settled: the guard is moved before the write that fails
@@ -556,7 +556,7 @@ async def test_a_guard_lost_is_moved_again_at_once_the_first_time_and_after_grow
 async def test_changes_that_wait_because_the_guard_gets_lost_repeatedly_carry_the_reason() -> None:
     bench = Bench({"lb-1": 1})
     bench.device.failures = [GuardLost("a", "t", None) for _ in range(3)]
-    bench.worker.hint(("lb-1",))
+    bench.worker.add_hinted_work(("lb-1",))
     task = asyncio.create_task(bench.worker.run())
     await all_applied(bench)
     task.cancel()
@@ -603,7 +603,7 @@ async def test_a_tenant_whose_passes_hang_does_not_hold_up_another_one() -> None
     tasks.append(asyncio.create_task(honest.worker.run()))
     for revision in range(1, 5):
         honest.controllers.revisions["lb-1"] = revision
-        honest.worker.hint(("lb-1",))
+        honest.worker.add_hinted_work(("lb-1",))
         await all_applied(honest)  # settled: those that hang may never have written
     assert not any(bench.device.batches for bench in hanging)
     for task in tasks:
@@ -625,7 +625,7 @@ async def test_after_a_takeover_shards_with_changes_are_applied_first_and_those_
     await benches["running"].device.busy.wait()
     tasks += [asyncio.create_task(bench.worker.run()) for name, bench in benches.items() if name != "running"]
     await asyncio.sleep(0)  # all wait now
-    benches["hinted"].worker.hint(("lb-1",))
+    benches["hinted"].worker.add_hinted_work(("lb-1",))
     benches["running"].device.open.set()
     await eventually(lambda: len(order) == 4)
     assert order == ["running", "changed", "hinted", "unchanged"]

@@ -52,7 +52,7 @@ def test_now_and_then_it_is_sent_in_any_case() -> None:
     reports = after(REPORT)
     for _ in range(CONFIRMED_IN_A_ROW):
         assert reports.is_unchanged(REPORT)
-        reports.confirmed()
+        reports.record_confirmation()
     assert not reports.is_unchanged(REPORT)
     reports.record_accepted(REPORT)
     assert reports.is_unchanged(REPORT)

@@ -83,7 +83,7 @@ class Memory(Transport):
         return [message.raw for message in self._hub.dead if message.queue == self.queue]
 
     async def waiting(self) -> int:
-        return sum(not item.expired() for item in self._hub.queue(self.queue)._items)
+        return sum(not item.has_expired() for item in self._hub.queue(self.queue)._items)
 
 
 class Embedded(Transport):

@@ -13,7 +13,7 @@ import trustme
 from evenkeel.api.app import create_app
 from evenkeel.cmd.configuration import loading
 from evenkeel.cmd.controllers.admission import open_admission
-from evenkeel.cmd.controllers.serving import Server, server_of
+from evenkeel.cmd.controllers.serving import Server, configured_server
 from evenkeel.cmd.options import identity_options, options
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.sql_store import open_store
@@ -64,7 +64,7 @@ async def serving(folder: Path, text: str) -> AsyncIterator[tuple[str, Server]]:
         identity=admission.identity,
         policy=admission.policy,
     )
-    server = server_of(app, conf)
+    server = configured_server(app, conf)
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     host, port = listening.getsockname()

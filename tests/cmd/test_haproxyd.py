@@ -98,8 +98,8 @@ def test_a_password_of_an_agent_that_is_typed_is_typed_twice(tmp_path: Path, mon
     monkeypatch.setattr("getpass.getpass", lambda prompt: next(typed))
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     with pytest.raises(ValueError, match="--add-agent agent-1: The passwords differ"):
-        haproxyd.add(tmp_path / "credentials", "agent-1")
-    assert haproxyd.add(tmp_path / "credentials", "agent-1") == 0
+        haproxyd.add_agent_password(tmp_path / "credentials", "agent-1")
+    assert haproxyd.add_agent_password(tmp_path / "credentials", "agent-1") == 0
     assert list(read_hashes(tmp_path / "credentials")) == ["agent-1"]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from evenkeel.api.identity.users import read_users
 from evenkeel.cmd import users
-from evenkeel.serving.password_hash import matches
+from evenkeel.serving.password_hash import password_matches
 
 
 def run(file: Path, *words: str, password: str = "", monkeypatch: pytest.MonkeyPatch) -> int:
@@ -26,7 +26,7 @@ def test_user_is_added_changed_listed_and_deleted(
     assert run(file, "roles", "alice", "admin,member", monkeypatch=monkeypatch) == 0
     (alice,) = read_users(file).values()
     assert (alice.project_id, alice.roles) == ("p1", ("admin", "member"))
-    assert matches(b"second word", alice.hash) and not matches(b"first", alice.hash)
+    assert password_matches(b"second word", alice.hash) and not password_matches(b"first", alice.hash)
     assert file.stat().st_mode & 0o777 == 0o600 and "second" not in file.read_text()
     assert run(file, "list", monkeypatch=monkeypatch) == 0
     assert capsys.readouterr().out == "alice\tp1\tadmin,member\n"
@@ -133,4 +133,4 @@ def test_a_password_that_is_typed_is_typed_twice(
     add = ["--file", str(tmp_path / "users"), "add", "alice", "--project", "p"]
     assert users.main(add) == 1 and "differ" in capsys.readouterr().err
     assert users.main(add) == 0
-    assert matches(b"same", read_users(tmp_path / "users")["alice"].hash)
+    assert password_matches(b"same", read_users(tmp_path / "users")["alice"].hash)

@@ -1,6 +1,6 @@
 import pytest
 
-from evenkeel.config.problems import ConfigurationRefused, Problems, problems_of
+from evenkeel.config.problems import ConfigurationRefused, Problems, problem_texts
 
 
 def fail(text: str) -> int:
@@ -14,7 +14,7 @@ def test_all_problems_are_raised_together_and_each_once() -> None:
         with pytest.raises(ConfigurationRefused) as inner, Problems() as nested:
             nested.collect_from(lambda: fail("b: 2"))
             nested.collect_from(lambda: fail("a: 1"))
-        problems.found += problems_of(inner.value)
+        problems.found += problem_texts(inner.value)
     assert refusal.value.problems == ("a: 1", "b: 2")
     assert str(refusal.value) == "a: 1; b: 2"
 
@@ -28,4 +28,4 @@ def test_another_error_is_not_hidden() -> None:
 def test_nothing_found_is_nothing_raised() -> None:
     with Problems() as problems:
         assert problems.collect_from(lambda: "x") == "x"
-    assert problems_of(ValueError("plain")) == ("plain",)
+    assert problem_texts(ValueError("plain")) == ("plain",)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from oslo_config import cfg
 
-from evenkeel.config.values import allowed_values, checked_values, type_of
+from evenkeel.config.values import allowed_values, checked_values, type_words
 
 DECLARED = [
     cfg.StrOpt("name"),
@@ -98,6 +98,6 @@ def test_allowed_values_are_described() -> None:
 
 
 def test_options_have_types() -> None:
-    assert [type_of(option) for option in DECLARED] == [
+    assert [type_words(option) for option in DECLARED] == [
         "string", "string", "integer", "number", "boolean", "list", "string", "string", "integer",
     ]  # fmt: skip

@@ -74,7 +74,7 @@ def made(store: Store, network: Network | None) -> Adoptions:
 async def test_ports_are_found_by_network_and_marked_when_they_are_ours(apply: bool) -> None:
     store, network = Store(), Network()
     call = m.AdoptNetworks(**{name: getattr(CALL, name) for name in CALL.__struct_fields__} | {"apply": apply})
-    answer = await made(store, network).answer(call)
+    answer = await made(store, network).adopt_networks(call)
     assert answer == m.NetworksAdopted(route_domain=5, addresses=ADDRESSES[:1])
     assert store.taken == [{ADDRESSES[0]: CLAIM}]
     assert [one.port_id for one in network.marked] == (["p"] if apply else [])
@@ -82,13 +82,13 @@ async def test_ports_are_found_by_network_and_marked_when_they_are_ours(apply: b
 
 async def test_without_a_network_service_the_database_decides() -> None:
     store = Store()
-    assert (await made(store, None).answer(CALL)).route_domain == 5
+    assert (await made(store, None).adopt_networks(CALL)).route_domain == 5
     assert store.taken == [{}]
 
 
 async def test_several_numbers_are_answered_by_network() -> None:
     call = replace(CALL, route_domain=SEVERAL_ROUTE_DOMAINS, route_domains={"net-1": 101, "net-2": 102})
-    answer = await made(Store(), None).answer(call)
+    answer = await made(Store(), None).adopt_networks(call)
     assert answer == m.NetworksAdopted(route_domain=SEVERAL_ROUTE_DOMAINS, route_domains={"net-1": 101, "net-2": 102})
 
 
@@ -97,8 +97,8 @@ async def test_a_network_service_that_is_away_refuses_it_until_it_is_repeated(st
     store, network = Store(), Network()
     network.away = (step,)
     with pytest.raises(Conflict, match="Neutron is away; repeat the adoption"):
-        await made(store, network).answer(CALL)
+        await made(store, network).adopt_networks(CALL)
     assert len(store.taken) == (step == "mark")
     network.away = ()
-    await made(store, network).answer(CALL)
+    await made(store, network).adopt_networks(CALL)
     assert [one.port_id for one in network.marked] == ["p"]

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from evenkeel.controller.answers import answer_with, deliver_error, deliver_result
+from evenkeel.controller.answers import deliver_error, deliver_outcome, deliver_result
 
 
 async def raising() -> str:
@@ -14,8 +14,8 @@ async def raising() -> str:
 async def test_results_and_errors_reach_the_caller() -> None:
     loop = asyncio.get_running_loop()
     good, bad = loop.create_future(), loop.create_future()
-    await answer_with(good, asyncio.sleep(0, "yes"))
-    await answer_with(bad, raising())
+    await deliver_outcome(good, asyncio.sleep(0, "yes"))
+    await deliver_outcome(bad, raising())
     assert await good == "yes"
     with pytest.raises(ValueError, match="no"):
         await bad

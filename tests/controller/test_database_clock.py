@@ -12,7 +12,7 @@ HOLD = 5.0
 def look(watch: DatabaseClockMonitor, clock: HandClock, database_seconds: float, *, took_seconds: float = 0.0) -> None:
     asked_at = clock.now
     clock.now += took_seconds
-    watch.observe(database_seconds, asked_at_seconds=asked_at)
+    watch.record_reading(database_seconds, asked_at_seconds=asked_at)
 
 
 def test_after_a_jump_either_way_nothing_is_judged_for_a_while() -> None:
@@ -22,13 +22,13 @@ def test_after_a_jump_either_way_nothing_is_judged_for_a_while() -> None:
         look(watch, clock, 1000.0)
         clock.now += 1.0
         look(watch, clock, 1001.0)
-        assert watch.trusted
+        assert watch.is_trusted
         clock.now += 1.0
         look(watch, clock, 1002.0 + jump)
-        assert not watch.trusted
+        assert not watch.is_trusted
         clock.now += HOLD
         look(watch, clock, 1007.0 + jump)
-        assert watch.trusted
+        assert watch.is_trusted
 
 
 def test_a_slow_answer_is_not_a_jump() -> None:
@@ -36,7 +36,7 @@ def test_a_slow_answer_is_not_a_jump() -> None:
     watch = DatabaseClockMonitor(clock, hold_seconds=HOLD)
     look(watch, clock, 1000.0, took_seconds=4.0)
     look(watch, clock, 1003.0, took_seconds=4.0)
-    assert watch.trusted
+    assert watch.is_trusted
 
 
 def test_after_a_gap_nothing_is_judged_until_all_agents_can_have_been_heard_of() -> None:
@@ -45,10 +45,10 @@ def test_after_a_gap_nothing_is_judged_until_all_agents_can_have_been_heard_of()
     look(watch, clock, 1000.0)
     clock.now += 60.0
     look(watch, clock, 1060.0)
-    assert not watch.trusted
+    assert not watch.is_trusted
     clock.now += HOLD
     look(watch, clock, 1060.0 + HOLD)
-    assert watch.trusted
+    assert watch.is_trusted
 
 
 @given(
@@ -61,4 +61,4 @@ def test_clocks_that_only_go_on_are_always_trusted(looks: list[tuple[float, floa
     for pause, took, share in looks:
         clock.now += pause
         look(watch, clock, clock.now + took * share + offset, took_seconds=took)
-        assert watch.trusted
+        assert watch.is_trusted

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.bus.amqp.notifications import encode
-from evenkeel.controller.notification_shapes import NEUTRON, OCTAVIA, SHAPES, notification_of
+from evenkeel.bus.amqp.notifications import encode_notification
+from evenkeel.controller.notification_shapes import NEUTRON, OCTAVIA, SHAPES, build_notification
 from evenkeel.core.control.notifications import PendingNotification
 from evenkeel.core.status.lifecycle import LifecycleEvent
 
@@ -46,7 +46,7 @@ def recorded(shape: str, event_type: str) -> dict[str, Any]:
 
 def sent(entry: PendingNotification, shape: str) -> dict[str, Any]:
     """The message in the envelope."""
-    envelope = json.loads(encode(notification_of(entry, shape, "network-1")))
+    envelope = json.loads(encode_notification(build_notification(entry, shape, "network-1")))
     assert sorted(envelope) == ["oslo.message", "oslo.version"]
     assert envelope["oslo.version"] == "2.0"
     message: dict[str, Any] = json.loads(envelope["oslo.message"])
@@ -93,6 +93,6 @@ def test_each_attempt_has_another_unique_id_and_the_same_message_id() -> None:
 
 def test_message_ids_are_stable_and_differ_between_shapes_and_entries() -> None:
     entries = [ENTRY, replace(ENTRY, id=8), replace(ENTRY, at=ENTRY.at + 1.0)]
-    ids = [notification_of(entry, shape, "h").message_id for entry in entries for shape in SHAPES]
+    ids = [build_notification(entry, shape, "h").message_id for entry in entries for shape in SHAPES]
     assert len(set(ids)) == len(ids)
-    assert ids == [notification_of(entry, shape, "other").message_id for entry in entries for shape in SHAPES]
+    assert ids == [build_notification(entry, shape, "other").message_id for entry in entries for shape in SHAPES]

@@ -31,11 +31,11 @@ def test_memory_is_that_of_the_points_whatever_they_hold() -> None:
     try:
         rings = TrafficRings(points=360)
         for at in range(3):
-            rings.begin(kept)
+            rings.begin_slot(kept)
             for id_ in ids:
-                rings.add(id_)
-                rings.write(id_, traffic(1e9))
-            rings.publish(float(at))
+                rings.add_ring(id_)
+                rings.write_sample(id_, traffic(1e9))
+            rings.publish_slot(float(at))
         used, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -45,17 +45,17 @@ def test_memory_is_that_of_the_points_whatever_they_hold() -> None:
 
 def test_numbers_that_do_not_fit_are_cut() -> None:
     rings = TrafficRings(points=1)
-    rings.add(LB)
-    rings.begin(frozenset({LB}))
-    rings.write(LB, traffic(1e30, members=100_000))
-    rings.publish(1.0)
+    rings.add_ring(LB)
+    rings.begin_slot(frozenset({LB}))
+    rings.write_sample(LB, traffic(1e30, members=100_000))
+    rings.publish_slot(1.0)
     (point,) = rings.points(LB)
     assert point.members == 0xFFFF and point.connections > 9e29
 
 
 def test_a_reader_in_another_thread_sees_only_whole_points() -> None:
     rings = TrafficRings(points=3)
-    rings.add(LB)
+    rings.add_ring(LB)
     wrong: list[object] = []
     done = threading.Event()
 
@@ -71,9 +71,9 @@ def test_a_reader_in_another_thread_sees_only_whole_points() -> None:
     reader.start()
     try:
         for number in range(1, 5000):
-            rings.begin(frozenset({LB}))
-            rings.write(LB, traffic(float(number)))
-            rings.publish(float(number))
+            rings.begin_slot(frozenset({LB}))
+            rings.write_sample(LB, traffic(float(number)))
+            rings.publish_slot(float(number))
     finally:
         done.set()
         reader.join()

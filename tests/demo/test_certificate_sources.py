@@ -40,9 +40,9 @@ class Controllers:
 async def test_a_certificate_is_requested_by_its_name_and_used_once_it_is_issued() -> None:
     controllers, said = Controllers("waiting", "ordering", "issued"), list[str]()
     source = ByAcme(cast(Client, controllers), said.append, proof="a record has proven it")
-    assert await source.first("p") == "directory://p/website"
+    assert await source.provide_first("p") == "directory://p/website"
     assert said[-1] == "a record has proven it, and the certificate is issued: directory://p/website"
-    await source.next("p")
+    await source.replace_certificate("p")
     request = {"project_id": "p", "name": "website", "names": ["www.example.org"]}
     assert controllers.sent == [
         (f"{API}/certificates", {"certificate": request}),
@@ -56,7 +56,7 @@ async def test_a_certificate_that_is_not_issued_fails_the_step_with_its_problem(
     monkeypatch.setattr(waiting, "STEP_SECONDS", 0.0)
     source = ByAcme(cast(Client, Controllers("failed")), lambda _: None, proof="")
     with pytest.raises(StepFailed, match="it is failed: no answer"):
-        await source.first("p")
+        await source.provide_first("p")
 
 
 def test_the_name_is_proven_in_a_zone_where_the_port_of_authorities_cannot_be_bound(

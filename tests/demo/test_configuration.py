@@ -4,12 +4,12 @@ from pathlib import Path
 
 from oslo_config import cfg
 
-from evenkeel.demo.configuration import ini, merge_sections
+from evenkeel.demo.configuration import format_ini, merge_sections
 
 
 def test_oslo_config_reads_what_was_written(tmp_path: Path) -> None:
     file = tmp_path / "x.ini"
-    text = ini(
+    text = format_ini(
         {"DEFAULT": {"url": "amqp://u:p$1@h/", "hosts": ["a:1", "b:2"], "left_out": None}, "api": {"open": True}}
     )
     file.write_text(text)

@@ -9,7 +9,7 @@ import pytest
 from evenkeel.demo.acme.server import HTTP_PORT
 from evenkeel.demo.addresses import is_free
 from evenkeel.demo.cluster import DEVICES
-from evenkeel.demo.device_kinds.leftovers import haproxies_of
+from evenkeel.demo.device_kinds.leftovers import haproxy_pids
 
 ROOT = Path(__file__).parents[2]
 PAUSE_SECONDS = 0.2
@@ -40,4 +40,4 @@ def keeps_its_promises(home: Path, device: str, pause_seconds: float) -> None:
     assert proof in ran.stdout and "the certificate is issued" in ran.stdout
     failed = next(line for line in ran.stdout.splitlines() if "requests failed" in line)
     assert failed.split("│")[2].strip() == "0"
-    assert haproxies_of(str(home)) == []
+    assert haproxy_pids(str(home)) == []

@@ -67,7 +67,7 @@ def as_agent(side: HaproxySide, host: str) -> tuple[str, dict[str, str]]:
 async def put(side: HaproxySide, host: str, partition: str, change: wire.PartitionChange) -> wire.Receipt:
     """Write as the agent of ``host`` does, which moves the guard first."""
     url, headers = as_agent(side, host)
-    path, trust = f"{url}/v1/partitions/{partition}", side.daemon.trust()
+    path, trust = f"{url}/v1/partitions/{partition}", side.daemon.tls_context()
     wanted = wire.GuardState(epoch=change.epoch, session_id=f"session-of-{host}")
     async with aiohttp.ClientSession(headers=headers) as http:
         async with http.post(f"{path}/guard", data=msgspec.json.encode(wanted), ssl=trust) as answer:
@@ -120,7 +120,7 @@ async def test_the_table_of_forwarded_datagrams_is_the_demos_own_and_ends_with_i
             ),
         ),
     )
-    if side.daemon.about().datagrams:
+    if side.daemon.read_versions().datagrams:
         pytest.skip("the kernel forwards nothing here")
     await put(side, "host-1", "demo_tenant", wire.PartitionChange(epoch=1, load_balancers=(udp,)))
     assert has_table(side.table)

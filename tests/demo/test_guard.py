@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evenkeel.demo.device_kinds.guard import ProcessGuard
-from evenkeel.demo.device_kinds.leftovers import haproxies_of
+from evenkeel.demo.device_kinds.leftovers import haproxy_pids
 from tests.demo.test_processes import is_there
 from tests.waiting import eventually
 
@@ -45,14 +45,14 @@ async def test_closing_ends_the_haproxys_of_the_directory_and_no_others(
     removed = tmp_path / "sockets"
     removed.mkdir()
     lookalikes += [lookalike(ours), lookalike(ours, STUBBORN), lookalike(neighbours)]
-    await eventually(lambda: len(haproxies_of(str(ours))) == 2)
+    await eventually(lambda: len(haproxy_pids(str(ours))) == 2)
     guard = ProcessGuard(ours, removed=[removed], log=tmp_path / "log")
     guard.start()
     closing = asyncio.create_task(asyncio.to_thread(guard.close))
     await asyncio.gather(ended(lookalikes[0]), ended(lookalikes[1]))
     await closing
-    assert haproxies_of(str(ours)) == []
-    assert haproxies_of(str(neighbours)) == [lookalikes[2].pid]
+    assert haproxy_pids(str(ours)) == []
+    assert haproxy_pids(str(neighbours)) == [lookalikes[2].pid]
     assert not removed.exists()
 
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from evenkeel.demo.backend import answer_of, keeps_alive
+from evenkeel.demo.backend import http_response, keeps_alive
 from evenkeel.demo.traffic import Counts, RequestFailed, Traffic, parsed_head
 from tests.waiting import eventually
 
@@ -48,7 +48,7 @@ async def test_good_answers_are_counted_by_backend_over_kept_and_one_shot_connec
         connections += 1
         more = True
         while more and (head := await reader.readuntil(b"\r\n\r\n")):
-            writer.write(answer_of("backend-1"))
+            writer.write(http_response("backend-1"))
             more = keeps_alive(head)
 
     async with server(good) as port:

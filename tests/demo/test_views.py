@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evenkeel.demo.views import differences, ownership_violations, unsettled_objects
+from evenkeel.demo.views import member_differences, ownership_violations, unsettled_objects
 
 
 def agent(name: str, *serving: tuple[str, int], alive: bool = True) -> dict[str, Any]:
@@ -53,11 +53,11 @@ def test_objects_that_are_not_active_are_named() -> None:
 
 
 def test_devices_that_hold_what_is_wanted_do_not_differ() -> None:
-    assert differences({"one": {"a:80", "b:80"}, "two": {"b:80", "a:80"}}, {"a:80", "b:80"}) == []
+    assert member_differences({"one": {"a:80", "b:80"}, "two": {"b:80", "a:80"}}, {"a:80", "b:80"}) == []
 
 
 def test_each_device_is_reported_with_what_it_lacks_and_what_it_holds_too_much() -> None:
-    assert differences({"one": {"a:80", "c:80"}, "two": set()}, {"a:80", "b:80"}) == [
+    assert member_differences({"one": {"a:80", "c:80"}, "two": set()}, {"a:80", "b:80"}) == [
         "one lacks b:80",
         "one still holds c:80",
         "two lacks a:80, b:80",

@@ -22,7 +22,7 @@ from evenkeel.core.devices.device import Observation, PartitionBatch, PartitionO
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.kit.ids import ProjectId, SessionId
-from evenkeel.demo.device_kinds.leftovers import haproxies_of
+from evenkeel.demo.device_kinds.leftovers import haproxy_pids
 from evenkeel.devices.haproxy import open_group
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.client import Daemon as Client
@@ -83,7 +83,7 @@ class TrialDaemon(Daemon):
     def stop_haproxy(self) -> None:
         program = (sys.executable, "-m", "evenkeel.cmd.haproxyd")
         self._stop_haproxy([*program, "--config-file", str(self.config), "--stop-haproxy"])
-        for pid in haproxies_of(str(self.run_dir)):  # of a partition that a daemon without its state does not know
+        for pid in haproxy_pids(str(self.run_dir)):  # of a partition that a daemon without its state does not know
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 

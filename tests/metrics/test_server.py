@@ -97,7 +97,7 @@ async def test_over_tls_and_with_another_certificate_later(tmp_path: Path) -> No
 
     async with serving(server_context(first.certificate, first.key)) as (place, server):
         assert await scrape(place, first.authority) == 200
-        server.use(server_context(second.certificate, second.key))
+        server.use_tls(server_context(second.certificate, second.key))
         assert await scrape(place, second.authority) == 200
         with pytest.raises(aiohttp.ClientConnectorCertificateError):
             await scrape(place, first.authority)

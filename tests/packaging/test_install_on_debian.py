@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.cmd.configuration.processes import options_of
+from evenkeel.cmd.configuration.processes import process_options
 from tests.cmd.configuration.test_wrong_values import WORD, wrong_value
 from tests.packaging.debian_hosts import Host, booted, can_boot, make_base, networks, run
 
@@ -102,7 +102,7 @@ def follow(hosts: dict[str, Host]) -> str:
 def wrong_file(process: str) -> str:
     """A configuration with a wrong value for each class of options of a process."""
     text = []
-    for section, options in options_of(process):
+    for section, options in process_options(process):
         if section in {"bigip", "noop"}:
             continue
         kinds = {type(option.type): option.dest for option in options if wrong_value(option)}

@@ -134,7 +134,7 @@ def forked_starts() -> Iterator[None]:
     """Fork the programs that a :class:`Process` starts, and those of :func:`start`."""
     global _origins
     before, _origins = _origins, {}
-    execute = Process._start
+    execute = Process._open_process
 
     def forked_or_executed(process: Process) -> "subprocess.Popen[bytes]":
         if _program(process.command) is None:
@@ -144,11 +144,11 @@ def forked_starts() -> Iterator[None]:
             forked = fork(process.command, process._environment, log.fileno())
         return execute(process) if forked is None else forked
 
-    Process._start = forked_or_executed  # type: ignore[method-assign]
+    Process._open_process = forked_or_executed  # type: ignore[method-assign]
     try:
         yield
     finally:
-        Process._start = execute  # type: ignore[method-assign]
+        Process._open_process = execute  # type: ignore[method-assign]
         for origin in _origins.values():
             origin.close()
         _origins = before

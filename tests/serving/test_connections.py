@@ -1,5 +1,5 @@
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
-from evenkeel.serving.peers import networks
+from evenkeel.serving.peers import parse_networks
 
 
 class World:
@@ -7,7 +7,7 @@ class World:
 
     def __init__(self, connections_max: int, per_address_max: int = 0, shared: tuple[str, ...] = ()) -> None:
         limits = ConnectionLimits(
-            connections_max=connections_max, per_address_max=per_address_max, shared=networks(shared, "x")
+            connections_max=connections_max, per_address_max=per_address_max, shared=parse_networks(shared, "x")
         )
         self.refused: list[str] = []
         self.table = Connections(limits, lambda reason, peer: self.refused.append(reason))

@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.serving import password_hash
-from evenkeel.serving.password_hash import PasswordHash, format_hash, hash_password, matches, parse_hash
+from evenkeel.serving.password_hash import PasswordHash, format_hash, hash_password, parse_hash, password_matches
 
 SALT = b"0123456789abcdef"
 
 
 def test_only_the_password_itself_matches() -> None:
     stored = hash_password("correct horse", SALT)
-    assert matches(b"correct horse", stored)
-    assert not matches(b"correct horsf", stored) and not matches(b"", stored)
+    assert password_matches(b"correct horse", stored)
+    assert not password_matches(b"correct horsf", stored) and not password_matches(b"", stored)
 
 
 def test_another_salt_makes_another_key() -> None:
@@ -44,9 +44,9 @@ def test_a_hash_that_is_written_is_read_as_it_was(
 
 def test_unknown_user_is_refused_whatever_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(password_hash, "derive_key", lambda password, parameters: parameters.key)
-    assert not matches(b"x", None)
-    assert matches(b"x", PasswordHash(salt=SALT, key=bytes(32)))
+    assert not password_matches(b"x", None)
+    assert password_matches(b"x", PasswordHash(salt=SALT, key=bytes(32)))
 
 
 def test_a_password_is_not_cut_short() -> None:
-    assert not matches(b"x" * 1025, hash_password("x" * 1024, SALT))
+    assert not password_matches(b"x" * 1025, hash_password("x" * 1024, SALT))

@@ -1,6 +1,6 @@
 import pytest
 
-from evenkeel.serving.peers import host_of, is_in, networks
+from evenkeel.serving.peers import client_identity, is_in_networks, parse_networks
 
 
 @pytest.mark.parametrize(
@@ -14,11 +14,11 @@ from evenkeel.serving.peers import host_of, is_in, networks
     ],
 )
 def test_addresses_of_one_host_count_together(address: str, host: str) -> None:
-    assert host_of(address) == host
+    assert client_identity(address) == host
 
 
 def test_networks_of_an_option() -> None:
-    assert is_in("::ffff:127.0.0.1", networks(["127.0.0.0/8", "::1"], "x"))
-    assert not is_in("what", networks(["127.0.0.0/8"], "x"))
+    assert is_in_networks("::ffff:127.0.0.1", parse_networks(["127.0.0.0/8", "::1"], "x"))
+    assert not is_in_networks("what", parse_networks(["127.0.0.0/8"], "x"))
     with pytest.raises(ValueError, match=r"^api.proxies: 10\.0\.0\.1/8 .*allowed"):
-        networks(["10.0.0.1/8"], "api.proxies")
+        parse_networks(["10.0.0.1/8"], "api.proxies")

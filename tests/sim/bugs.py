@@ -210,14 +210,14 @@ def _assignments_of_everybody() -> Iterator[None]:
 
 
 def _page_ends_others() -> AbstractContextManager[Any]:
-    real = agent_ownership.Ownership.apply
+    real = agent_ownership.Ownership.apply_assignments
 
     def apply(self: Any, shards: Sequence[m.Assignment]) -> None:
         for shard_id in set(self._workers) - {shard.shard_id for shard in shards}:
-            self._drop(shard_id)
+            self._drop_worker(shard_id)
         real(self, shards)
 
-    return patch.object(agent_ownership.Ownership, "apply", apply)
+    return patch.object(agent_ownership.Ownership, "apply_assignments", apply)
 
 
 def _first_page_of_assignments() -> AbstractContextManager[Any]:
@@ -240,11 +240,11 @@ def _nothing_scheduled() -> AbstractContextManager[Any]:
     async def assign(self: Scheduler, group: Any) -> None:
         """A dead agent's shards wait for it to come back."""
 
-    return patch.object(Scheduler, "_assign", assign)
+    return patch.object(Scheduler, "_assign_shards", assign)
 
 
 def _drain_forgotten() -> AbstractContextManager[Any]:
-    real = agent_ownership.Ownership._hand_over
+    real = agent_ownership.Ownership._hand_over_shard
 
     def hand_over(self: Any, assignment: m.Assignment) -> None:
         entry = self._workers.get(assignment.shard_id)
@@ -253,7 +253,7 @@ def _drain_forgotten() -> AbstractContextManager[Any]:
         else:
             self._releasing.add(assignment.shard_id)
 
-    return patch.object(agent_ownership.Ownership, "_hand_over", hand_over)
+    return patch.object(agent_ownership.Ownership, "_hand_over_shard", hand_over)
 
 
 # -- statuses
@@ -276,7 +276,7 @@ def _revision_compare_inverted() -> AbstractContextManager[Any]:
 
 
 def _applied_before_device() -> AbstractContextManager[Any]:
-    real = Reconciler._reconcile
+    real = Reconciler._apply_taken_work
 
     async def reconcile(self: Reconciler, taken: TakenWork, span: Any) -> MissingCertificates:
         services = await self._fetch_under_lease(None if taken.complete else taken.load_balancer_ids)
@@ -285,7 +285,7 @@ def _applied_before_device() -> AbstractContextManager[Any]:
         )
         return await real(self, taken, span)
 
-    return patch.object(Reconciler, "_reconcile", reconcile)
+    return patch.object(Reconciler, "_apply_taken_work", reconcile)
 
 
 def _refusals_dropped() -> AbstractContextManager[Any]:
@@ -381,7 +381,7 @@ def _lost_retries() -> Iterator[None]:
 
 @contextmanager
 def _hints_are_the_truth() -> Iterator[None]:
-    real = agent_ownership.Ownership._start
+    real = agent_ownership.Ownership._start_worker
 
     def start(self: Any, assignment: m.Assignment) -> None:
         real(self, replace(assignment, work=()))
@@ -393,7 +393,7 @@ def _hints_are_the_truth() -> Iterator[None]:
         return TakenWork(load_balancer_ids=taken)
 
     with (
-        patch.object(agent_ownership.Ownership, "_start", start),
+        patch.object(agent_ownership.Ownership, "_start_worker", start),
         patch.object(ShardWorker, "add_work", lambda self, ids: None),
         patch.object(WorkList, "take", take),
     ):
@@ -588,7 +588,7 @@ def _report_waits_for_device() -> Iterator[None]:
     real = AgentService._send_report
 
     async def send_report(self: AgentService, report: m.ReportState) -> None:
-        await self._devices._check()
+        await self._devices._check_devices()
         observed = self._ownership.observed_devices if self._ownership is not None else None
         await real(self, replace(report, devices=self._devices.current_states(observed)))
 
@@ -619,7 +619,7 @@ def _change_ids_ignored() -> AbstractContextManager[Any]:
 
 
 def _memory_by_revision() -> AbstractContextManager[Any]:
-    return patch.object(work_list, "identity", lambda definition: (definition.revision, ""))
+    return patch.object(work_list, "definition_identity", lambda definition: (definition.revision, ""))
 
 
 def _sessions_not_compared() -> AbstractContextManager[Any]:
@@ -639,7 +639,7 @@ def _no_history() -> AbstractContextManager[Any]:
 
 
 def _equal_epoch_not_raised() -> AbstractContextManager[Any]:
-    real = ShardWorker._on_stale_owner
+    real = ShardWorker._handle_stale_owner
 
     async def stale(self: ShardWorker, error: StaleOwner) -> None:
         if error.seen_epoch == self.epoch:
@@ -647,7 +647,7 @@ def _equal_epoch_not_raised() -> AbstractContextManager[Any]:
         else:
             await real(self, error)
 
-    return patch.object(ShardWorker, "_on_stale_owner", stale)
+    return patch.object(ShardWorker, "_handle_stale_owner", stale)
 
 
 def _unknown_history_not_noticed() -> AbstractContextManager[Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.bus.access import AgentAccess, ControllerAccess, refusal_of
+from evenkeel.bus.access import AgentAccess, ControllerAccess, impersonation_refusal
 from evenkeel.bus.factory import open_bus
 from evenkeel.core.kit.names import derived_agent_id
 from evenkeel.core.ports import Bus
@@ -28,7 +28,7 @@ class RabbitWorld(World):
     async def _bus(self, name: str) -> WatchedBus:
         bus: Bus
         if name.startswith("c"):
-            bus = open_bus(self._broker.url, name=name, access=ControllerAccess(refusal=refusal_of))
+            bus = open_bus(self._broker.url, name=name, access=ControllerAccess(refusal=impersonation_refusal))
         else:
             user = derived_agent_id(ENVIRONMENT, 1, name)
             url = self._broker.url.replace("guest:guest", f"{user}:s3cret")

@@ -15,7 +15,7 @@ from requests.exceptions import RequestException
 
 from evenkeel.acme_client.bounded_http import BoundedNetwork
 from evenkeel.acme_client.issued import checked_chain
-from evenkeel.acme_client.key_pairs import account_key, request_for
+from evenkeel.acme_client.key_pairs import account_key, certificate_request
 from evenkeel.core.kit.blocking import BlockingCalls
 from evenkeel.core.kit.errors import AuthorityRefused, AuthorityUnavailable, OrderUnknown
 from evenkeel.core.resources.http_challenges import is_challenge
@@ -87,7 +87,7 @@ class AcmeAuthority:
         caa_identities: Sequence[str] = (),
     ) -> None:
         self._directory_url = directory_url
-        self._origin = _origin_of(directory_url)
+        self._origin = _url_origin(directory_url)
         self._contact = contact
         self._external_account = external_account
         self._caa_identities = tuple(caa_identities)
@@ -104,73 +104,75 @@ class AcmeAuthority:
 
     async def issuer(self, account: PrivateKey) -> Issuer:
         """Read the directory and the account."""
-        return await self._run(account, self._issuer)
+        return await self._run_with_client(account, self._read_issuer)
 
     async def order(self, account: PrivateKey, names: Sequence[str], *, replaces: str = "") -> AuthorityOrder:
         """Make an order for these names."""
-        return await self._run(account, lambda client: self._order(client, names, replaces))
+        return await self._run_with_client(account, lambda client: self._make_order(client, names, replaces))
 
     async def renewal_window(self, account: PrivateKey, certificate_id: str) -> RenewalWindow | None:
         """Read the authority's suggestion (RFC 9773, 4.2)."""
-        return await self._run(account, lambda client: self._renewal_window(client, certificate_id))
+        return await self._run_with_client(account, lambda client: self._renewal_window(client, certificate_id))
 
     async def revoke(self, account: PrivateKey, certificate: str, reason: int) -> None:
         """Revoke a certificate by the account that ordered it."""
         found = x509.load_pem_x509_certificate(certificate.encode())
 
-        def work(client: ClientV2) -> None:
+        def post_revocation(client: ClientV2) -> None:
             body = messages.Revocation(certificate=found, reason=reason)
             try:
-                _post(client, self._checked(client.directory["revokeCert"]), body)
+                _post_signed(client, self._checked_url(client.directory["revokeCert"]), body)
             except messages.Error as error:
                 if error.code != "alreadyRevoked":
                     raise
 
-        await self._run(account, work)
+        await self._run_with_client(account, post_revocation)
 
     async def read(self, account: PrivateKey, url: str, *, dns_names: Collection[str] = ()) -> AuthorityOrder:
         """Read an order and all of its authorizations."""
-        if _origin_of(url) != self._origin:
+        if _url_origin(url) != self._origin:
             raise OrderUnknown(f"The order was made at another authority: {url[:TEXT_CHARACTERS_MAX]}")
-        return await self._run(account, lambda client: self._read(client, url, dns_names), unknown=True)
+        return await self._run_with_client(
+            account, lambda client: self._read_order(client, url, dns_names), unknown=True
+        )
 
     async def answer(self, account: PrivateKey, authorization: Authorization) -> None:
         """Send the response to a challenge, which starts the validation."""
         response = _RESPONSES[authorization.method](key_authorization=authorization.key_authorization)
-        url = self._checked(authorization.challenge_url)
-        await self._run(account, lambda client: _post(client, url, response))
+        url = self._checked_url(authorization.challenge_url)
+        await self._run_with_client(account, lambda client: _post_signed(client, url, response))
 
     async def finalize(self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]) -> None:
         """Send the certificate request."""
-        url = self._checked(order.finalize_url)
+        url = self._checked_url(order.finalize_url)
 
-        def work(client: ClientV2) -> None:
-            _post(client, url, messages.CertificateRequest(csr=request_for(names, key)))
+        def post_request(client: ClientV2) -> None:
+            _post_signed(client, url, messages.CertificateRequest(csr=certificate_request(names, key)))
 
-        await self._run(account, work)
+        await self._run_with_client(account, post_request)
 
     async def download(
         self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]
     ) -> IssuedChain:
         """Read the certificate and check it."""
-        url = self._checked(order.certificate_url)
+        url = self._checked_url(order.certificate_url)
 
-        def work(client: ClientV2) -> IssuedChain:
-            return checked_chain(_post(client, url, None).content, key, names, datetime.now(UTC))
+        def read_chain(client: ClientV2) -> IssuedChain:
+            return checked_chain(_post_signed(client, url, None).content, key, names, datetime.now(UTC))
 
-        return await self._run(account, work)
+        return await self._run_with_client(account, read_chain)
 
     def close(self) -> None:
         """Start no more calls; running ones end by their time-outs."""
         self._calls.close()
 
-    async def _run(self, account: PrivateKey, work: Callable[[ClientV2], T], *, unknown: bool = False) -> T:
+    async def _run_with_client(self, account: PrivateKey, work: Callable[[ClientV2], T], *, unknown: bool = False) -> T:
         """Run ``work`` with the account's client. ``unknown``: an object that does not exist is the order."""
 
-        def call() -> T:
+        def call_library() -> T:
             network: BoundedNetwork | None = None
             try:
-                client = self._client(account)
+                client = self._registered_client(account)
                 network = client.net  # type: ignore[assignment]
                 return work(client)
             except (AuthorityRefused, OrderUnknown):
@@ -178,12 +180,12 @@ class AcmeAuthority:
             except (RequestException, *_WRONG_ANSWERS) as error:
                 network = network or getattr(self._of_thread, "network", None)
                 # The next call begins with a new client: this one may have a nonce or an account that is not accepted.
-                self._forget()
-                raise _translated(error, network, unknown=unknown) from error
+                self._forget_client()
+                raise _translate_error(error, network, unknown=unknown) from error
 
-        return await self._calls.run(call)
+        return await self._calls.run(call_library)
 
-    def _client(self, account: PrivateKey) -> ClientV2:
+    def _registered_client(self, account: PrivateKey) -> ClientV2:
         """The client of this thread, with a registered account."""
         known = getattr(self._of_thread, "client", None)
         if known is not None and self._of_thread.account == account:
@@ -193,55 +195,55 @@ class AcmeAuthority:
         self._of_thread.network = network
         client = ClientV2(ClientV2.get_directory(self._directory_url, network), network)
         for name in ("newNonce", "newAccount", "newOrder"):
-            self._checked(client.directory[name])
-        self._register(client)
+            self._checked_url(client.directory[name])
+        self._register_account(client)
         self._of_thread.client, self._of_thread.account = client, account
         return client
 
-    def _register(self, client: ClientV2) -> None:
+    def _register_account(self, client: ClientV2) -> None:
         external = self._external_account
         if external is None and client.external_account_required():
             raise AuthorityRefused("The authority wants External Account Binding: see eab_key_id of its section.")
         new = messages.NewRegistration.from_data(
             email=self._contact or None,
             terms_of_service_agreed=True,
-            external_account_binding=None if external is None else _binding(client, external),
+            external_account_binding=None if external is None else _external_binding(client, external),
         )
         try:
             account = client.new_account(new)
         except errors.ConflictError as error:  # the account exists, with this key
             account = client.net.account = messages.RegistrationResource(body=new, uri=error.location)
         # The library takes an account without a URL, and signs with it.
-        self._checked(str(account.uri or ""))
+        self._checked_url(str(account.uri or ""))
 
-    def _forget(self) -> None:
+    def _forget_client(self) -> None:
         network = getattr(self._of_thread, "network", None)
         if network is not None:
             network.close()
         self._of_thread.client = self._of_thread.network = self._of_thread.account = None
 
-    def _order(self, client: ClientV2, names: Sequence[str], replaces: str) -> AuthorityOrder:
+    def _make_order(self, client: ClientV2, names: Sequence[str], replaces: str) -> AuthorityOrder:
         identifiers = [messages.Identifier(typ=messages.IDENTIFIER_FQDN, value=name) for name in names]
         plain = messages.NewOrder(identifiers=identifiers, profile="")
         wanted = plain
         if replaces and RENEWAL_INFO in client.directory.to_partial_json():
             wanted = _Renewal(identifiers=identifiers, profile="", replaces=replaces)
         try:
-            response = _post(client, client.directory["newOrder"], wanted)
+            response = _post_signed(client, client.directory["newOrder"], wanted)
         except messages.Error as error:
             if wanted is plain or error.code in ("rateLimited", "serverInternal", "badNonce"):
                 raise
             # Another order replaces it already, or the authority does not know it any more: RFC 9773, 5.
-            response = _post(client, client.directory["newOrder"], plain)
-        url = self._checked(response.headers["Location"])
-        return self._order_of(url, messages.Order.from_json(response.json()), (), 0.0)
+            response = _post_signed(client, client.directory["newOrder"], plain)
+        url = self._checked_url(response.headers["Location"])
+        return self._build_order(url, messages.Order.from_json(response.json()), (), 0.0)
 
-    def _issuer(self, client: ClientV2) -> Issuer:
+    def _read_issuer(self, client: ClientV2) -> Issuer:
         meta = client.directory.to_partial_json().get("meta")
         found = self._caa_identities or getattr(meta, "caa_identities", None) or ()
         # Without a stated name nothing is known, which is no reason to keep a certificate from anyone.
         identities = tuple(str(each).rstrip(".").lower() for each in found)
-        account = _network_of(client).account
+        account = _bounded_network(client).account
         return Issuer(identities=identities, account_url="" if account is None else str(account.uri))
 
     def _renewal_window(self, client: ClientV2, certificate_id: str) -> RenewalWindow | None:
@@ -249,42 +251,42 @@ class AcmeAuthority:
         if not isinstance(base, str):
             return None
         response = client.net.get(
-            self._checked(f"{base.rstrip('/')}/{certificate_id}"), content_type="application/json"
+            self._checked_url(f"{base.rstrip('/')}/{certificate_id}"), content_type="application/json"
         )
         window = messages.RenewalInfo.from_json(response.json()).suggested_window
         return RenewalWindow(
             start=window.start.timestamp(),
             end=window.end.timestamp(),
-            retry_after_seconds=_network_of(client).retry_after_seconds or RENEWAL_LOOK_SECONDS,
+            retry_after_seconds=_bounded_network(client).retry_after_seconds or RENEWAL_LOOK_SECONDS,
         )
 
-    def _read(self, client: ClientV2, url: str, dns_names: Collection[str]) -> AuthorityOrder:
-        response = _post(client, url, None)
-        wanted = _network_of(client).retry_after_seconds
+    def _read_order(self, client: ClientV2, url: str, dns_names: Collection[str]) -> AuthorityOrder:
+        response = _post_signed(client, url, None)
+        wanted = _bounded_network(client).retry_after_seconds
         body = messages.Order.from_json(response.json())
         urls = tuple(body.authorizations or ())
         if len(urls) > AUTHORIZATIONS_MAX:
             raise ValueError(f"an order has {len(urls)} authorizations")
         # Those of a finished order are of no interest, and some authorities do not show them any more.
         is_open = OrderStatus(body.status.name) in (OrderStatus.PENDING, OrderStatus.INVALID)
-        found = tuple(self._authorization(client, each, dns_names) for each in urls) if is_open else ()
-        return self._order_of(url, body, found, wanted)
+        found = tuple(self._read_authorization(client, each, dns_names) for each in urls) if is_open else ()
+        return self._build_order(url, body, found, wanted)
 
-    def _order_of(
+    def _build_order(
         self, url: str, body: messages.Order, authorizations: tuple[Authorization, ...], wanted_seconds: float
     ) -> AuthorityOrder:
         return AuthorityOrder(
             url=url,
             status=OrderStatus(body.status.name),
-            finalize_url=self._checked(body.finalize),
-            certificate_url=self._checked(body.certificate) if body.certificate else "",
+            finalize_url=self._checked_url(body.finalize),
+            certificate_url=self._checked_url(body.certificate) if body.certificate else "",
             authorizations=authorizations,
-            problem=_text_of(body.error),
+            problem=_problem_text(body.error),
             retry_after_seconds=wanted_seconds,
         )
 
-    def _authorization(self, client: ClientV2, url: str, dns_names: Collection[str]) -> Authorization:
-        body = messages.Authorization.from_json(_post(client, self._checked(url), None).json())
+    def _read_authorization(self, client: ClientV2, url: str, dns_names: Collection[str]) -> Authorization:
+        body = messages.Authorization.from_json(_post_signed(client, self._checked_url(url), None).json())
         name = without_wildcard(str(body.identifier.value).lower())
         name = f"{WILDCARD}{name}" if body.wildcard else name
         method = ChallengeMethod.DNS_01 if name in dns_names else ChallengeMethod.HTTP_01
@@ -297,20 +299,20 @@ class AcmeAuthority:
         return Authorization(
             name=name,
             status=_AUTHORIZATIONS.get(body.status.name, AuthorizationStatus.INVALID),
-            challenge_url=self._checked(one.uri),
+            challenge_url=self._checked_url(one.uri),
             token=token,
             key_authorization=answer,
             unanswered=one.status == messages.STATUS_PENDING,
-            problem=_text_of(one.error),
+            problem=_problem_text(one.error),
             method=method,
         )
 
-    def _checked(self, url: str) -> str:
+    def _checked_url(self, url: str) -> str:
         """The URL. Raises :class:`AuthorityUnavailable` if it leads to another server than the directory's: it could
         be any that controllers reach.
         """
         try:
-            elsewhere = len(url) > URL_CHARACTERS_MAX or _origin_of(url) != self._origin
+            elsewhere = len(url) > URL_CHARACTERS_MAX or _url_origin(url) != self._origin
         except ValueError:
             elsewhere = True
         if elsewhere:
@@ -328,9 +330,9 @@ _RESPONSES = {
 _AUTHORIZATIONS = {"pending": AuthorizationStatus.PENDING, "valid": AuthorizationStatus.VALID}
 
 
-def _binding(client: ClientV2, external: ExternalAccount) -> dict[str, Any]:
-    key = _network_of(client).key
-    assert key is not None  # noqa: S101  # given by _client()
+def _external_binding(client: ClientV2, external: ExternalAccount) -> dict[str, Any]:
+    key = _bounded_network(client).key
+    assert key is not None  # noqa: S101  # given by _registered_client()
     return messages.ExternalAccountBinding.from_data(
         account_public_key=key.public_key(),
         kid=external.key_id,
@@ -339,35 +341,35 @@ def _binding(client: ClientV2, external: ExternalAccount) -> dict[str, Any]:
     )
 
 
-def _post(client: ClientV2, url: str, content: Any) -> Any:
+def _post_signed(client: ClientV2, url: str, content: Any) -> Any:
     return client.net.post(url, content, new_nonce_url=client.directory["newNonce"])
 
 
-def _network_of(client: ClientV2) -> BoundedNetwork:
+def _bounded_network(client: ClientV2) -> BoundedNetwork:
     assert isinstance(client.net, BoundedNetwork)  # noqa: S101  # made by this module
     return client.net
 
 
-def _origin_of(url: str) -> tuple[str, str, int]:
+def _url_origin(url: str) -> tuple[str, str, int]:
     """Scheme, host and port. Raises :class:`ValueError` for a malformed URL."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
 
 
-def _text_of(error: messages.Error | None) -> str:
+def _problem_text(error: messages.Error | None) -> str:
     """A problem document (RFC 7807) in words; empty for None."""
     if error is None:
         return ""
-    parts = [error.title, error.detail, *(_text_of(each) for each in list(error.subproblems or ())[:10])]
+    parts = [error.title, error.detail, *(_problem_text(each) for each in list(error.subproblems or ())[:10])]
     texts = [part for part in parts if isinstance(part, str) and part]
     return " ".join("; ".join(texts or [str(error.typ)]).split())[:TEXT_CHARACTERS_MAX]
 
 
-def _translated(error: Exception, network: BoundedNetwork | None, *, unknown: bool) -> Exception:
+def _translate_error(error: Exception, network: BoundedNetwork | None, *, unknown: bool) -> Exception:
     status = 0 if network is None else network.status
     wanted = 0.0 if network is None else network.retry_after_seconds
     if isinstance(error, messages.Error):
-        text = f"The authority answered: {_text_of(error)}"
+        text = f"The authority answered: {_problem_text(error)}"
         if unknown and status in _UNKNOWN:
             return OrderUnknown(text)
         if status >= 500 or error.code in ("serverInternal", "badNonce"):

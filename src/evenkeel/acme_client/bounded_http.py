@@ -37,7 +37,7 @@ class _Deadline:
 
     def start(self, seconds: float) -> None:
         self._socket, self.passed = None, False
-        self._timer = threading.Timer(seconds, self._pass)
+        self._timer = threading.Timer(seconds, self._time_out)
         self._timer.daemon = True
         self._timer.start()
 
@@ -49,13 +49,13 @@ class _Deadline:
         """End this connection if the time is over, now or later."""
         self._socket = used
         if self.passed:
-            self._end()
+            self._shut_connection_down()
 
-    def _pass(self) -> None:
+    def _time_out(self) -> None:
         self.passed = True
-        self._end()
+        self._shut_connection_down()
 
-    def _end(self) -> None:
+    def _shut_connection_down(self) -> None:
         if self._socket is not None:
             # That of the class below TLS: the thread that reads still uses the TLS session.
             with contextlib.suppress(OSError):
@@ -97,7 +97,7 @@ class _BoundedAdapter(HTTPAdapter):
         self._deadline.start(self._timeout_seconds)
         try:
             response = super().send(request, *args, **{**kwargs, "stream": True})
-            response._content = _body_of(response)
+            response._content = _read_body(response)
         except RequestException:
             if not self._deadline.passed:
                 raise
@@ -110,7 +110,7 @@ class _BoundedAdapter(HTTPAdapter):
         return response
 
 
-def _body_of(response: Response) -> bytes:
+def _read_body(response: Response) -> bytes:
     body = bytearray()
     for chunk in response.iter_content(_CHUNK_BYTES):
         body += chunk

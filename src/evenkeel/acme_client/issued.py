@@ -22,20 +22,20 @@ def checked_chain(pem: bytes, key: PrivateKey, names: Sequence[str], now: dateti
     other names, is not valid now, or if one of the chain has not signed the one before it.
     """
     if len(pem) > CERTIFICATE_BYTES_MAX:
-        raise _refused(f"it has more than {CERTIFICATE_BYTES_MAX} bytes")
+        raise _refusal_error(f"it has more than {CERTIFICATE_BYTES_MAX} bytes")
     try:
         chain = x509.load_pem_x509_certificates(pem)
         leaf = chain[0]
         _check_leaf(leaf, key, names, now)
     except ValueError as error:
-        raise _refused("it is no certificate in PEM") from error
+        raise _refusal_error("it is no certificate in PEM") from error
     if len(chain) > INTERMEDIATES_MAX + 1:
-        raise _refused(f"it has more than {INTERMEDIATES_MAX} intermediates")
+        raise _refusal_error(f"it has more than {INTERMEDIATES_MAX} intermediates")
     for one, issuer in pairwise(chain):
         try:
             one.verify_directly_issued_by(issuer)
         except (InvalidSignature, ValueError, TypeError) as error:
-            raise _refused("one certificate of its chain has not signed the one before it") from error
+            raise _refusal_error("one certificate of its chain has not signed the one before it") from error
     return IssuedChain(
         # Written anew: the text may hold anything beside the certificates.
         chain=b"".join(one.public_bytes(Encoding.PEM) for one in chain),
@@ -55,27 +55,27 @@ def certificate_id(leaf: x509.Certificate) -> str:
         return ""
     # As in DER: signed, so that a serial number whose first bit is set has a zero byte before it.
     serial = leaf.serial_number.to_bytes(leaf.serial_number.bit_length() // 8 + 1, "big")
-    return f"{_base64url(issuer)}.{_base64url(serial)}" if issuer else ""
+    return f"{_encode_base64url(issuer)}.{_encode_base64url(serial)}" if issuer else ""
 
 
-def _base64url(content: bytes) -> str:
+def _encode_base64url(content: bytes) -> str:
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode("ascii")
 
 
 def _check_leaf(leaf: x509.Certificate, key: PrivateKey, names: Sequence[str], now: datetime) -> None:
     ours = signing_key(key).public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     if leaf.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo) != ours:
-        raise _refused("it is of another key than the ordered one")
-    found = _names_of(leaf)
+        raise _refusal_error("it is of another key than the ordered one")
+    found = _certificate_names(leaf)
     if found != set(names):
         shown = ", ".join(sorted(found))[:200] or "none"
-        raise _refused(f"its names are not the ordered ones: {shown}")
+        raise _refusal_error(f"its names are not the ordered ones: {shown}")
     if leaf.not_valid_before_utc > now + _CLOCK_SKEW or leaf.not_valid_after_utc <= now:
         until = leaf.not_valid_after_utc.astimezone(UTC).isoformat()
-        raise _refused(f"it is not valid now: valid from {leaf.not_valid_before_utc.isoformat()} until {until}")
+        raise _refusal_error(f"it is not valid now: valid from {leaf.not_valid_before_utc.isoformat()} until {until}")
 
 
-def _names_of(leaf: x509.Certificate) -> set[str]:
+def _certificate_names(leaf: x509.Certificate) -> set[str]:
     try:
         names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
@@ -84,5 +84,5 @@ def _names_of(leaf: x509.Certificate) -> set[str]:
     return {name.value.lower() if isinstance(name, x509.DNSName) else str(name.value) for name in names}
 
 
-def _refused(reason: str) -> AuthorityRefused:
+def _refusal_error(reason: str) -> AuthorityRefused:
     return AuthorityRefused(f"What the authority issued is refused: {reason}.")

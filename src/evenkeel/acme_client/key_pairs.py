@@ -49,7 +49,7 @@ def _self_signed(names: Sequence[str], days: int) -> Secret:
     return Secret(certificate.public_bytes(Encoding.PEM) + private)
 
 
-def request_for(names: Sequence[str], key: PrivateKey) -> x509.CertificateSigningRequest:
+def certificate_request(names: Sequence[str], key: PrivateKey) -> x509.CertificateSigningRequest:
     """A certificate request for the names, with the first one also as its subject if it is short enough."""
     common = [x509.NameAttribute(NameOID.COMMON_NAME, names[0])] if len(names[0]) <= COMMON_NAME_CHARACTERS_MAX else []
     return (

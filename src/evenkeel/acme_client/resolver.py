@@ -33,7 +33,7 @@ class DnsResolver:
         """Return the A and AAAA records of the name, after CNAMEs."""
         found: list[str] = []
         for kind in ("A", "AAAA"):
-            answer = await self._records(name, kind, f"{name} cannot be resolved")
+            answer = await self._read_records(name, kind, f"{name} cannot be resolved")
             found += [str(ipaddress.ip_address(each.address)) for each in answer]
         return tuple(sorted(set(found))[:ADDRESSES_MAX])
 
@@ -41,18 +41,18 @@ class DnsResolver:
         """Return the addresses of the name servers in the zone's NS records; none if it has none. Raises
         :class:`ResolverUnavailable`.
         """
-        answer = await self._records(zone, "NS", f"the name servers of {zone} cannot be read")
+        answer = await self._read_records(zone, "NS", f"the name servers of {zone} cannot be read")
         names = [each.target.to_text(omit_final_dot=True) for each in answer][:RECORDS_MAX]
         found = [await self.addresses(name) for name in names]
         return tuple(dict.fromkeys(address for addresses in found for address in addresses))
 
     async def caa(self, name: str) -> tuple[CaaRecord, ...]:
         """Return the CAA records of the name, after CNAMEs."""
-        answer = await self._records(name, "CAA", f"the CAA records of {name} cannot be read")
-        found = [CaaRecord(each.flags, _text(each.tag), _text(each.value)) for each in answer]
+        answer = await self._read_records(name, "CAA", f"the CAA records of {name} cannot be read")
+        found = [CaaRecord(each.flags, _ascii_text(each.tag), _ascii_text(each.value)) for each in answer]
         return tuple(found[:RECORDS_MAX])
 
-    async def _records(self, name: str, kind: str, failure: str) -> Iterable[Any]:
+    async def _read_records(self, name: str, kind: str, failure: str) -> Iterable[Any]:
         """Return the name's records of this type, after CNAMEs; none if it has none. Raises
         :class:`ResolverUnavailable` that begins with ``failure``.
         """
@@ -64,7 +64,7 @@ class DnsResolver:
             raise ResolverUnavailable(f"{failure}: {error}"[:500]) from error
 
 
-def _text(content: bytes) -> str:
+def _ascii_text(content: bytes) -> str:
     return content.decode("ascii", "replace")
 
 

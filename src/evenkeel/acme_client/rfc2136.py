@@ -75,19 +75,19 @@ class Rfc2136Zone:
 
     async def add(self, records: Sequence[TxtRecord]) -> None:
         """Add the records by updates of :data:`RECORDS_PER_MESSAGE` records."""
-        for part in _parts(records):
-            update = self._update()
+        for part in _split_records(records):
+            update = self._new_update()
             for one in part:
-                update.add(_name(one.name), TTL_SECONDS, _rdata(one))
-            await self._send(update)
+                update.add(_dns_name(one.name), TTL_SECONDS, _txt_rdata(one))
+            await self._send_update(update)
 
     async def remove(self, records: Sequence[TxtRecord]) -> None:
         """Remove the records by updates of :data:`RECORDS_PER_MESSAGE` records."""
-        for part in _parts(records):
-            update = self._update()
+        for part in _split_records(records):
+            update = self._new_update()
             for one in part:
-                update.delete(_name(one.name), _rdata(one))
-            await self._send(update)
+                update.delete(_dns_name(one.name), _txt_rdata(one))
+            await self._send_update(update)
 
     async def missing(self, records: Sequence[TxtRecord]) -> str:
         """Ask all authoritative servers at the same time."""
@@ -96,29 +96,31 @@ class Rfc2136Zone:
             servers = [(each, 53) for each in await self._resolver.name_servers(self._zone)]
         if not servers:
             return f"Zone {self._zone} has no name servers in the DNS."
-        found = await asyncio.gather(*(self._missing_at(each, records) for each in servers[:SERVERS_MAX]))
+        found = await asyncio.gather(*(self._missing_record_at(each, records) for each in servers[:SERVERS_MAX]))
         return next(filter(None, found), "")
 
-    async def _missing_at(self, server: tuple[str, int], records: Sequence[TxtRecord]) -> str:
+    async def _missing_record_at(self, server: tuple[str, int], records: Sequence[TxtRecord]) -> str:
         for one in records:
-            query = dns.message.make_query(_name(one.name), "TXT", flags=0)
+            query = dns.message.make_query(_dns_name(one.name), "TXT", flags=0)
             try:
                 async with asyncio.timeout(self._timeout_seconds):
                     answer, _ = await dns.asyncquery.udp_with_fallback(
                         query, server[0], timeout=self._timeout_seconds, port=server[1]
                     )
             except (dns.exception.DNSException, OSError, EOFError) as error:
-                return f"Name server {server[0]} of zone {self._zone} does not answer: {_reason(error)}."
-            if not any(_rdata(one) in rrset for rrset in answer.answer if rrset.rdtype == dns.rdatatype.TXT):
+                return (
+                    f"Name server {server[0]} of zone {self._zone} does not answer: {_reason_without_addresses(error)}."
+                )
+            if not any(_txt_rdata(one) in rrset for rrset in answer.answer if rrset.rdtype == dns.rdatatype.TXT):
                 return f"Name server {server[0]} of zone {self._zone} does not have the record {one.name} yet."
         return ""
 
-    def _update(self) -> dns.update.UpdateMessage:
+    def _new_update(self) -> dns.update.UpdateMessage:
         return dns.update.UpdateMessage(
-            _name(self._zone), keyring=self._key, keyname=self._key.name, keyalgorithm=self._key.algorithm
+            _dns_name(self._zone), keyring=self._key, keyname=self._key.name, keyalgorithm=self._key.algorithm
         )
 
-    async def _send(self, update: dns.update.UpdateMessage) -> None:
+    async def _send_update(self, update: dns.update.UpdateMessage) -> None:
         """Raises :class:`ZoneUnavailable` unless the server has accepted the update and signed its answer."""
         # Without the address and the key's name, which are the operators' and not for tenants.
         about, (address, port) = f"The primary name server of zone {self._zone}", self._place
@@ -127,11 +129,11 @@ class Rfc2136Zone:
                 # By TCP: updates do not fit into a datagram, and nothing is sent twice.
                 answer = await dns.asyncquery.tcp(update, address, timeout=self._timeout_seconds, port=port)
         except dns.tsig.PeerError as error:
-            raise ZoneUnavailable(f"{about} does not accept the TSIG key: {_refusal(error)}.") from error
+            raise ZoneUnavailable(f"{about} does not accept the TSIG key: {_tsig_refusal(error)}.") from error
         except (TimeoutError, dns.exception.Timeout) as error:
             raise ZoneUnavailable(f"{about} did not answer within {self._timeout_seconds:g} s.") from error
         except (dns.exception.DNSException, OSError, EOFError, ValueError) as error:
-            raise ZoneUnavailable(f"{about} cannot be changed: {_reason(error)}.") from error
+            raise ZoneUnavailable(f"{about} cannot be changed: {_reason_without_addresses(error)}.") from error
         if answer.rcode() != dns.rcode.NOERROR:
             raise ZoneUnavailable(f"{about} refuses changes: {dns.rcode.to_text(answer.rcode())}.")
         # Not every version of the library demands the signature.
@@ -146,11 +148,11 @@ _REFUSALS: dict[type[dns.tsig.PeerError], str] = {
 }
 
 
-def _refusal(error: dns.tsig.PeerError) -> str:
+def _tsig_refusal(error: dns.tsig.PeerError) -> str:
     return _REFUSALS.get(type(error), type(error).__name__)
 
 
-def _reason(error: Exception) -> str:
+def _reason_without_addresses(error: Exception) -> str:
     """The reason without addresses, which the texts of operating system errors have."""
     if isinstance(error, TimeoutError | dns.exception.Timeout):
         return "no answer in time"
@@ -159,13 +161,13 @@ def _reason(error: Exception) -> str:
     return (str(error).rstrip(".") or type(error).__name__)[:_REASON_CHARACTERS]
 
 
-def _parts(records: Sequence[TxtRecord]) -> list[Sequence[TxtRecord]]:
+def _split_records(records: Sequence[TxtRecord]) -> list[Sequence[TxtRecord]]:
     return [records[number : number + RECORDS_PER_MESSAGE] for number in range(0, len(records), RECORDS_PER_MESSAGE)]
 
 
-def _name(text: str) -> dns.name.Name:
+def _dns_name(text: str) -> dns.name.Name:
     return dns.name.from_text(f"{text}.")
 
 
-def _rdata(record: TxtRecord) -> dns.rdata.Rdata:
+def _txt_rdata(record: TxtRecord) -> dns.rdata.Rdata:
     return dns.rdata.from_text(dns.rdataclass.IN, dns.rdatatype.TXT, f'"{record.value}"')

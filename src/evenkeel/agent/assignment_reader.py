@@ -41,7 +41,7 @@ class AssignmentRequests:
         """Have all assignments read."""
         self.all.set()
 
-    def request(self, shard_id: ShardId) -> None:
+    def request_shard(self, shard_id: ShardId) -> None:
         """Have one shard's assignment read; all of them if too many shards are named to be read alone."""
         self._shards.add(shard_id)
         if len(self._shards) > m.NAMED_ASSIGNMENTS_MAX:
@@ -133,7 +133,7 @@ class AssignmentReader:
         # Lost shards are named to controllers in complete rounds only, and have to be first.
         if self._database_history.lost_shards() or self._ownership.revision < 0:
             return False
-        asked_at, page = await self._request(
+        asked_at, page = await self._request_page(
             m.GetAssignments(
                 agent_id=self._settings.agent_id,
                 session_id=self._session.id,
@@ -149,7 +149,7 @@ class AssignmentReader:
         # A database that went back may name former owners.
         if not is_current or page.revision < self._ownership.revision:
             return False
-        self._ownership.apply(page.shards)
+        self._ownership.apply_assignments(page.shards)
         # What is missing is another agent's by now, or the controller does not know how to answer for named shards.
         return {shard.shard_id for shard in page.shards}.issuperset(shard_ids)
 
@@ -158,7 +158,7 @@ class AssignmentReader:
         pages, served = AssignmentRound(), self._database_history.lost_shards()
         named = True
         while not pages.complete:
-            asked_at, page = await self._request(
+            asked_at, page = await self._request_page(
                 m.GetAssignments(
                     agent_id=self._settings.agent_id,
                     session_id=self._session.id,
@@ -184,11 +184,11 @@ class AssignmentReader:
                 log.info("assignments changed while they were read; reading them again", after=pages.after_id)
                 return False
             # Page by page, because thousands of shards may be taken over; only the end of workers needs all pages.
-            self._ownership.apply(page.shards)
+            self._ownership.apply_assignments(page.shards)
         self._ownership.end_unassigned(pages)
         return not (named and self._database_history.lost_shards())
 
-    async def _request(self, call: m.GetAssignments) -> tuple[float, m.Assignments]:
+    async def _request_page(self, call: m.GetAssignments) -> tuple[float, m.Assignments]:
         """Request assignments; returns them with the monotonic time of the request.
 
         The request is repeated until it is answered, because pages that were read before stay valid. Raises

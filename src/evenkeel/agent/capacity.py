@@ -60,11 +60,11 @@ class CapacityGauge:
         if self._policy and (self._looked_at is None or now - self._looked_at >= self._interval_seconds * 0.9):
             # Set before the devices are read, so that a failed measurement waits for the next interval, too.
             self._looked_at = now
-            await self._measure(now)
-        return self.measured
+            await self._measure_devices(now)
+        return self.last_measured
 
     @property
-    def measured(self) -> Measured:
+    def last_measured(self) -> Measured:
         """The last capacity figures, with their age now; empty without a capacity policy."""
         if not self._policy:
             return Measured()
@@ -75,7 +75,7 @@ class CapacityGauge:
             unknown=not self._figures,
         )
 
-    async def _measure(self, now: float) -> None:
+    async def _measure_devices(self, now: float) -> None:
         try:
             async with asyncio.timeout(self._interval_seconds):
                 found = capacity.capacity_figures(self._policy, await self._device.capacity(tuple(self._policy)))

@@ -69,8 +69,10 @@ def services_lacking_certificates(
     )
 
 
-def without_services(outcomes: Sequence[Applied], services: Iterable[ServiceDefinition]) -> tuple[Applied, ...]:
-    """Outcomes of all load balancers but the given services."""
+def outcomes_of_other_services(
+    outcomes: Sequence[Applied], services: Iterable[ServiceDefinition]
+) -> tuple[Applied, ...]:
+    """Return the outcomes of all load balancers except those of the given services."""
     ids = {service.load_balancer_id for service in services}
     return tuple(one for one in outcomes if one.load_balancer_id not in ids)
 
@@ -84,13 +86,15 @@ class CertificateFetch:
         self._clock = clock
 
     async def fetch(self, left: MissingCertificates) -> CertificateDelivery:
-        """Contents for as many of the services as one pass takes. Raises :class:`SessionLost`."""
-        services, later = _portion(left)
+        """Fetch the contents that the services lack, for as many services as one pass may request. Raises
+        :class:`SessionLost`.
+        """
+        services, later = _split_at_limit(left)
         answers = _Answers(services, left.sha256s)
-        reason = await self._request(answers)
+        reason = await self._request_contents(answers)
         ready, refused, unanswered = [], [], []
         for service in services:
-            if problem := answers.problem_of(service):
+            if problem := answers.service_problem(service):
                 refused.append(service_outcome(service, problem))
             elif answers.is_lacking(service):
                 unanswered.append(service)
@@ -98,8 +102,8 @@ class CertificateFetch:
                 ready.append(service)
         return CertificateDelivery(tuple(ready), tuple(refused), tuple(unanswered), later, answers.contents, reason)
 
-    async def _request(self, answers: "_Answers") -> str:
-        """Send requests until all are answered; returns the reason if not, else an empty text."""
+    async def _request_contents(self, answers: "_Answers") -> str:
+        """Send requests until all are answered; returns the reason why some are not, else an empty text."""
         until, had = self._clock.monotonic() + FETCH_SECONDS_MAX, 0
         while wanted := answers.next_request():
             if self._clock.monotonic() > until:
@@ -125,7 +129,9 @@ class CertificateFetch:
     def _open_answer(self, wanted: m.WantedCertificate, answer: m.Certificates, answers: "_Answers") -> None:
         box = answer.sealed.get(wanted.sha256)
         if box is None:
-            answers.refuse(wanted, answer.problems.get(wanted.sha256) or f"{wanted.reference}: it was not given")
+            answers.record_refusal(
+                wanted, answer.problems.get(wanted.sha256) or f"{wanted.reference}: it was not given"
+            )
             return
         purpose = BoxContext(
             agent_id=self._client.agent_id,
@@ -140,13 +146,13 @@ class CertificateFetch:
             content = self._session.key_pair.open(box, purpose)
         except SealingError as error:
             log.error("sealed box refused", shard=self._client.shard_id, reference=wanted.reference, error=str(error))
-            answers.refuse(wanted, f"{wanted.reference}: {error}")
+            answers.record_refusal(wanted, f"{wanted.reference}: {error}")
             return
         # The reference may have been given another kind of object since the definition was written.
         if content.kind is wanted.kind:
             answers.contents[wanted.sha256] = content
         else:
-            answers.refuse(wanted, f"{wanted.reference}: what was given is of kind {content.kind}")
+            answers.record_refusal(wanted, f"{wanted.reference}: what was given is of kind {content.kind}")
 
 
 class _Answers:
@@ -176,7 +182,7 @@ class _Answers:
         waiting = [sha256 for sha256, left in self._open.items() if left and sha256 not in self.contents]
         return tuple(next(iter(self._open[sha256].values())) for sha256 in waiting[: m.CERTIFICATES_PER_CALL])
 
-    def refuse(self, wanted: m.WantedCertificate, problem: str) -> None:
+    def record_refusal(self, wanted: m.WantedCertificate, problem: str) -> None:
         """Record that the content is not available by this reference."""
         self._problems[wanted.reference, wanted.sha256] = problem
         self._open[wanted.sha256].pop(wanted.reference, None)
@@ -185,8 +191,8 @@ class _Answers:
         """Whether a content of the service is missing."""
         return bool((_referenced_certificates(service) & set(self._sha256s)) - self.contents.keys())
 
-    def problem_of(self, service: ServiceDefinition) -> str:
-        """Why a content of the service is unavailable; empty: none is, or not answered yet."""
+    def service_problem(self, service: ServiceDefinition) -> str:
+        """Return why a content of the service is unavailable; empty if none is, or if requests are unanswered."""
         problems = (
             self._problems.get((one.reference, one.sha256), "")
             for one in service.certificates
@@ -200,8 +206,8 @@ def _referenced_certificates(service: ServiceDefinition) -> set[str]:
     return {one.sha256 for one in service.certificates}
 
 
-def _portion(left: MissingCertificates) -> tuple[tuple[ServiceDefinition, ...], tuple[ServiceDefinition, ...]]:
-    """The first services within the limit of contents, at least one; and the rest."""
+def _split_at_limit(left: MissingCertificates) -> tuple[tuple[ServiceDefinition, ...], tuple[ServiceDefinition, ...]]:
+    """Return the first services, at least one, that need at most :data:`CONTENTS_PER_PASS` contents; and the rest."""
     seen: set[str] = set()
     for count, service in enumerate(left.services):
         more = _referenced_certificates(service) & left.sha256s

@@ -51,8 +51,10 @@ objects are reported once more.
 _SERVED = (OperatingStatus.ONLINE, OperatingStatus.DEGRADED)
 
 
-def with_devices(statuses: Iterable[ObservedStatus], devices: Iterable[DeviceState]) -> tuple[ObservedStatus, ...]:
-    """The statuses, with served load balancers DEGRADED while a device of the group is unreachable."""
+def degrade_while_unreachable(
+    statuses: Iterable[ObservedStatus], devices: Iterable[DeviceState]
+) -> tuple[ObservedStatus, ...]:
+    """Return the statuses, with served load balancers DEGRADED while a device of the group is unreachable."""
     away = sorted(device.name for device in devices if not device.reachable)
     if not away:
         return tuple(statuses)
@@ -124,12 +126,12 @@ class CommonShardWorker:
         self._asked.set()
 
     @property
-    def writes(self) -> bool:
-        """Whether devices are written now: see :attr:`ShardWorker.writes`."""
-        return self.writer is not None and self.writer.writes
+    def is_writing(self) -> bool:
+        """Whether devices are written now: see :attr:`ShardWorker.is_writing`."""
+        return self.writer is not None and self.writer.is_writing
 
     @property
-    def unexpected(self) -> dict[str, float]:
+    def unexpected_load_balancers(self) -> dict[str, float]:
         """Load balancers that the devices hold and controllers did not expect, and for how many seconds."""
         return self._inventory.unexpected_load_balancers(self._clock.monotonic())
 
@@ -139,19 +141,19 @@ class CommonShardWorker:
         Observing and writing end together: each may find that the shard is lost.
         """
         if self.writer is None:
-            await self._observe()
+            await self._observe_repeatedly()
             return
         writing = asyncio.create_task(self.writer.run(), name=f"networks of shard {self.shard_id}")
         writing.add_done_callback(lambda _: self._stopping.set())
         try:
-            await self._observe()
+            await self._observe_repeatedly()
             self.writer.finish()
             await writing
         finally:
             writing.cancel()
             await asyncio.gather(writing, return_exceptions=True)
 
-    async def _observe(self) -> None:
+    async def _observe_repeatedly(self) -> None:
         while not self._stopping.is_set() and not self.lost:
             try:
                 await self._observe_and_report()
@@ -169,9 +171,9 @@ class CommonShardWorker:
                 log.warning("devices not observed", error=str(error))
             except Exception:  # one unexpected answer of a device must not end the group's observation
                 log.exception("devices not observed because of an unexpected error")
-            await self._wait()
+            await self._wait_for_next_observation()
 
-    async def _wait(self) -> None:
+    async def _wait_for_next_observation(self) -> None:
         reasons = {
             asyncio.create_task(each)
             for each in (self._stopping.wait(), self._asked.wait(), self._wait_for_notification())
@@ -205,8 +207,8 @@ class CommonShardWorker:
         # Before anything is reported: a failing report must not delay the news of a lost device.
         self._note_away(frozenset(device.name for device in seen.devices if not device.reachable))
         # Differences come before statuses, because a status of a load balancer that is absent would be misleading.
-        await self._compare(seen)
-        found = with_devices(seen.statuses, seen.devices)
+        await self._report_differences(seen)
+        found = degrade_while_unreachable(seen.statuses, seen.devices)
         now = self._clock.monotonic()
         if now >= self._all_again_at:
             self._statuses.clear()
@@ -223,7 +225,7 @@ class CommonShardWorker:
             split_by_size(statistics, max_bytes=max_bytes, max_values=STATUSES_PER_REPORT),
             fillvalue=(),
         ):
-            await self._report(*portion)
+            await self._report_observed(*portion)
         # Only after all reports were answered; an error above leaves the reported entries removed, so they are sent
         # again.
         self._statuses = {(s.kind, s.id): s for s in found}
@@ -242,8 +244,8 @@ class CommonShardWorker:
         for part in split_by_size(tenants, max_bytes=self._max_bytes, max_values=STATUSES_PER_REPORT):
             await self._send_report(tenants=part)
 
-    async def _compare(self, seen: Observation) -> None:
-        """Find load balancers that vanished, changed or are missing, and report them before any status."""
+    async def _report_differences(self, seen: Observation) -> None:
+        """Report load balancers that vanished, changed or are missing on the devices."""
         inventory = self._inventory
         inventory.observe(seen, self._clock.monotonic())
         try:
@@ -311,7 +313,9 @@ class CommonShardWorker:
         if before - away:
             self._on_device_back()
 
-    async def _report(self, statuses: tuple[ObservedStatus, ...], statistics: tuple[ObservedStatistics, ...]) -> None:
+    async def _report_observed(
+        self, statuses: tuple[ObservedStatus, ...], statistics: tuple[ObservedStatistics, ...]
+    ) -> None:
         # without an answer it is unknown whether these were stored: then the next observation's are reported in any
         # case
         for status in statuses:

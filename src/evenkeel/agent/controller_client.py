@@ -25,10 +25,10 @@ R = TypeVar("R", bound=m.Reply)
 
 
 class KeepaliveLane:
-    """The queue for keepalives: one of their own, that stores nothing.
+    """Selects the queue for keepalives: a queue of their own, which stores nothing.
 
-    It is the shared callback queue for a while after a keepalive got no answer: this agent may have no permission to
-    send to the other one.
+    For a while after a keepalive got no answer it is the shared callback queue, because this agent may have no
+    permission to send to the keepalive queue.
     """
 
     def __init__(self, environment: str) -> None:
@@ -50,7 +50,7 @@ class KeepaliveLane:
         """Record that the own queue works, which ends the increase of pauses between attempts."""
         self._rest = LANE_REST_KEEPALIVES[0]
 
-    def close(self) -> None:
+    def pause_own_queue(self) -> None:
         """Use the shared queue for a while, because the own queue gave no answer."""
         if self._keepalives_left:  # one of several keepalives that were under way
             return
@@ -72,7 +72,7 @@ class ControllerClient:
         """Numbers of status reports, across all sessions of the process."""
         self._timeout = self._services_timeout = timeout_seconds
 
-    async def _call(
+    async def _call_controllers(
         self, call: m.Call, expected: type[R], timeout_seconds: float | None = None, *, queue: str = ""
     ) -> R:
         with CALL_DURATION.labels(type(call).__name__).time():
@@ -88,7 +88,7 @@ class ControllerClient:
 
     async def register(self, call: m.Register) -> m.SessionState:
         """Open a session. Raises :class:`CallRefused`, :class:`BusUnavailable`."""
-        return self._record_answer(await self._call(call, m.SessionState))
+        return self._record_answer(await self._call_controllers(call, m.SessionState))
 
     async def keepalive(self, call: m.Keepalive, *, timeout_seconds: float) -> m.SessionState:
         """Renew the session. If the keepalive queue gives no answer, the shared one is tried, too."""
@@ -96,27 +96,31 @@ class ControllerClient:
         if (queue := lane.queue) is not None:
             try:
                 # Half of the time, so that the shared queue can be tried, too, before the session expires.
-                state = self._record_answer(await self._call(call, m.SessionState, timeout_seconds / 2, queue=queue))
+                state = self._record_answer(
+                    await self._call_controllers(call, m.SessionState, timeout_seconds / 2, queue=queue)
+                )
                 lane.record_working_queue()
                 return state
             except CallTimeout as error:
                 log.warning("no answer to a keepalive in its own queue; using the shared one", error=str(error))
-                lane.close()
+                lane.pause_own_queue()
             except BusUnavailable:  # not sent: all agents come back at once, and the queue of its own carries that best
-                return self._record_answer(await self._call(call, m.SessionState, timeout_seconds, queue=queue))
-        return self._record_answer(await self._call(call, m.SessionState, timeout_seconds))
+                return self._record_answer(
+                    await self._call_controllers(call, m.SessionState, timeout_seconds, queue=queue)
+                )
+        return self._record_answer(await self._call_controllers(call, m.SessionState, timeout_seconds))
 
     def _record_answer(self, state: m.SessionState) -> m.SessionState:
         self._keepalives.record_answer()
         return state
 
     async def report_state(self, call: m.ReportState) -> None:
-        """Send the full state."""
-        await self._call(call, m.Done)
+        """Send a complete report of the agent's state."""
+        await self._call_controllers(call, m.Done)
 
     async def assignments(self, call: m.GetAssignments) -> m.Assignments:
-        """The shards of this session."""
-        return await self._call(call, m.Assignments)
+        """Request a page of the shards that the call's session owns."""
+        return await self._call_controllers(call, m.Assignments)
 
     async def services(self, call: m.GetServices) -> m.ServiceDefinitions:
         """Request a page of service definitions.
@@ -125,7 +129,7 @@ class ControllerClient:
         halves it again.
         """
         try:
-            found = await self._call(call, m.ServiceDefinitions, self._services_timeout)
+            found = await self._call_controllers(call, m.ServiceDefinitions, self._services_timeout)
         except CallTimeout:
             # With a fixed time-out, a page that takes longer than it to read would be requested again and again.
             self._services_timeout = min(2 * self._services_timeout, max(LONGEST_SECONDS, self._timeout))
@@ -134,42 +138,42 @@ class ControllerClient:
         return found
 
     async def certificates(self, call: m.GetCertificates) -> m.Certificates:
-        """Request sealed contents. The time-out includes the time that controllers may wait for the key manager."""
-        return await self._call(call, m.Certificates, self._timeout + m.CERTIFICATES_SECONDS_MAX)
+        """Request sealed contents of certificates. The time-out includes the controllers' wait for the key manager."""
+        return await self._call_controllers(call, m.Certificates, self._timeout + m.CERTIFICATES_SECONDS_MAX)
 
     async def judge_orphans(self, call: m.JudgeOrphans) -> m.OrphanVerdict:
         """Request a decision on load balancers without a definition."""
-        return await self._call(call, m.OrphanVerdict)
+        return await self._call_controllers(call, m.OrphanVerdict)
 
     async def adopt_networks(self, call: m.AdoptNetworks) -> m.NetworksAdopted:
         """Ask controllers to reserve, or only to list, the networks that another program set up on the devices.
 
         Waits longer than other calls, because controllers query the network service. Raises :class:`CallRefused`.
         """
-        return await self._call(call, m.NetworksAdopted, self._timeout + ADOPTION_SECONDS)
+        return await self._call_controllers(call, m.NetworksAdopted, self._timeout + ADOPTION_SECONDS)
 
     async def keep_irules(self, call: m.KeepIrules) -> None:
-        """Have iRules of operators stored with their listeners. Raises :class:`CallRefused`."""
-        await self._call(call, m.Done)
+        """Request that operators' iRules be stored with their listeners. Raises :class:`CallRefused`."""
+        await self._call_controllers(call, m.Done)
 
     async def report_applied(self, call: m.ReportApplied) -> m.ReportReceipt:
         """Report the outcomes of a pass."""
-        return await self._call(call, m.ReportReceipt)
+        return await self._call_controllers(call, m.ReportReceipt)
 
     async def report_status(self, call: m.ReportStatus) -> m.ReportReceipt:
-        """Report an observation. Refused if a later report was processed before."""
-        return await self._call(replace(call, number=next(self._status_reports)), m.ReportReceipt)
+        """Report an observation of the devices. Controllers refuse it if a later report was processed before."""
+        return await self._call_controllers(replace(call, number=next(self._status_reports)), m.ReportReceipt)
 
     async def report_plan(self, call: m.ReportPlan) -> None:
         """Send the answer to an operator's inquiry."""
-        await self._call(call, m.Done)
+        await self._call_controllers(call, m.Done)
 
-    async def release(self, call: m.ReleaseShards) -> None:
-        await self._call(call, m.Done)
+    async def release_shards(self, call: m.ReleaseShards) -> None:
+        await self._call_controllers(call, m.Done)
 
     async def raise_epoch(self, call: m.RaiseEpoch) -> None:
         """Request an epoch above that of the device's guard."""
-        await self._call(call, m.Done)
+        await self._call_controllers(call, m.Done)
 
     async def end_session(self, call: m.EndSession) -> None:
-        await self._call(call, m.Done)
+        await self._call_controllers(call, m.Done)

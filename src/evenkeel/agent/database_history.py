@@ -96,7 +96,7 @@ class DatabaseHistory:
             self._confirmed_in = None
 
     def state_to_confirm(self) -> m.ConfirmedState | None:
-        """The data for the next keepalive."""
+        """Return the confirmed change and shards that the next keepalive names; None before a history is known."""
         if not self.history:
             return None
         now = self._clock.monotonic()

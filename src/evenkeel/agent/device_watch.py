@@ -71,10 +71,10 @@ class DeviceWatch:
             replace(state, reachable=False, problem=f"device {state.name}: {self._silent[state.name]}")
             if state.reachable and state.name in self._silent
             else state
-            for state in self._with_certificates(observed or self._checked)
+            for state in self._add_certificate_ends(observed or self._checked)
         )
 
-    def _with_certificates(self, states: tuple[DeviceState, ...]) -> Iterator[DeviceState]:
+    def _add_certificate_ends(self, states: tuple[DeviceState, ...]) -> Iterator[DeviceState]:
         """The states with the ends of certificates; drivers give states in the order of their endpoints."""
         endpoints = self._device.facts.endpoints
         ends = self._certificate_ends(endpoints) if len(endpoints) == len(states) else {}
@@ -91,7 +91,7 @@ class DeviceWatch:
         """
         give_up_at = self._clock.monotonic() + self._settings.device_check_timeout_seconds
         while True:
-            await self._check()
+            await self._check_devices()
             problems = [f"{state.name}: {state.problem}" for state in self.states if state.problem]
             unfit = any(state.reachable and state.problem for state in self.states)
             # A device out of reach may be repaired later; one that answers and does not meet the requirements must be
@@ -133,7 +133,7 @@ class DeviceWatch:
 
     async def _check_repeatedly(self, observed: Callable[[], tuple[DeviceState, ...] | None]) -> None:
         while True:
-            await self._until_due()
+            await self._wait_until_due()
             states = observed()
             # The observer of the group has just read all devices, so a check of its own would only add load.
             if states is not None and not self._in_doubt.is_set():
@@ -141,11 +141,11 @@ class DeviceWatch:
                 continue
             self._in_doubt.clear()
             before = _reached_devices(self.states)
-            await self._check()
+            await self._check_devices()
             if _reached_devices(self.states) != before:
                 self._on_change()
 
-    async def _until_due(self) -> None:
+    async def _wait_until_due(self) -> None:
         """Return after the interval between checks, or as soon as the devices are in doubt."""
         reasons = {
             asyncio.ensure_future(self._clock.sleep(self._settings.status_interval_seconds)),
@@ -157,7 +157,7 @@ class DeviceWatch:
             for reason in reasons:
                 reason.cancel()
 
-    async def _check(self) -> None:
+    async def _check_devices(self) -> None:
         try:
             self._checked = await self._device.check()
         except Exception as error:  # one unexpected answer of a device must not end the agent
@@ -180,7 +180,7 @@ def _unexpected_error(error: Exception) -> str:
     return f"the check failed on an unexpected {type(error).__name__}: see the agent's log"
 
 
-def identities_of(endpoints: Sequence[str], devices: Sequence[DeviceState]) -> dict[str, str]:
+def device_identities(endpoints: Sequence[str], devices: Sequence[DeviceState]) -> dict[str, str]:
     """The known identities of the devices, by endpoint. Drivers check devices in the order of their endpoints."""
     # Without one state for each endpoint, identities cannot be assigned by order.
     if len(endpoints) != len(devices):

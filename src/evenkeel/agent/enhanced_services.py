@@ -40,7 +40,7 @@ class EnhancedServiceWatch:
                 self._on_change()
             await self._clock.sleep(WATCH_SECONDS)
 
-    def to_report(self, session_id: SessionId) -> tuple[EnhancedService, ...] | None:
+    def services_to_report(self, session_id: SessionId) -> tuple[EnhancedService, ...] | None:
         """Enhanced services for the next report of the session; None: unchanged since the session's last report."""
         return None if self._reported == (session_id, self._offered) else self._offered
 

@@ -71,7 +71,7 @@ class RepeatSchedule:
         return found
 
     def next_due(self) -> float:
-        """When the next repetition is due."""
+        """Return the monotonic time at which the next id is due; infinity if there is none."""
         return min((at for at, _ in self._waits.values()), default=math.inf)
 
 
@@ -82,11 +82,11 @@ class RepeatOnce:
         self._due_findings: dict[str, float] = {}
 
     def mark_reported(self, ids: Iterable[str], now: float) -> None:
-        """Record that these are reported now."""
+        """Record that the events of these ids are reported now."""
         self._due_findings.update(dict.fromkeys(ids, now + AGAIN_SECONDS))
 
     def take_due(self, now: float) -> set[str]:
-        """Remove and return the items due now."""
+        """Remove and return the ids that are due now."""
         found = {id_ for id_, at in self._due_findings.items() if now >= at}
         for id_ in found:
             del self._due_findings[id_]
@@ -131,21 +131,21 @@ class Inventory:
         reached = frozenset(device.name for device in seen.devices if device.reachable)
         # Digests can be compared only between observations of the same devices in the same incarnations.
         same_devices = reached == self._reached and not renewed
-        renewed |= self._back_unknown(reached)
-        changed = self._changed(seen.configurations) if same_devices else ()
+        renewed |= self._returned_with_unknown_state(reached)
+        changed = self._changed_load_balancers(seen.configurations) if same_devices else ()
         if renewed or self._has_vanished(seen.configurations):
             self._request_at = now
-        self._found = self._due_findings(changed, renewed, self._lacking_still(seen.lacking), now)
+        self._found = self._due_findings(changed, renewed, self._still_lacking(seen.lacking), now)
         self._held, self._lacking, self._reached = seen.configurations, seen.lacking, reached
 
-    def _back_unknown(self, reached: frozenset[str]) -> set[str]:
+    def _returned_with_unknown_state(self, reached: frozenset[str]) -> set[str]:
         """Devices that became reachable again, except for devices that report an incarnation."""
         if self._reached is None:
             return set()
         # A device with an incarnation shows by it whether it lost its state; any other may have, and is checked.
         return {name for name in reached - self._reached if not self._incarnations.reports_incarnation(name)}
 
-    def _changed(self, held: Mapping[str, str] | None) -> tuple[str, ...]:
+    def _changed_load_balancers(self, held: Mapping[str, str] | None) -> tuple[str, ...]:
         """Load balancers whose configuration differs from the previous observation."""
         if held is None or self._held is None:
             return ()
@@ -157,7 +157,7 @@ class Inventory:
         """Whether a load balancer of the previous observation is missing now."""
         return held is not None and self._held is not None and bool(self._held.keys() - held.keys())
 
-    def _lacking_still(self, lacking: Mapping[LoadBalancerId, str]) -> dict[LoadBalancerId, str]:
+    def _still_lacking(self, lacking: Mapping[LoadBalancerId, str]) -> dict[LoadBalancerId, str]:
         """Load balancers that devices lacked in the previous observation, too."""
         # An observation may fall between two steps of a pass; what is lacking twice in a row is not under way.
         return {id_: names for id_, names in lacking.items() if id_ in self._lacking}

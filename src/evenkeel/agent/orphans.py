@@ -20,7 +20,7 @@ NAMED_MAX = 3
 """Orphans that the error of a load balancer names."""
 
 
-async def verdict_on(
+async def request_verdict(
     client: ShardClient, orphans: tuple[LoadBalancerId, ...]
 ) -> tuple[m.OrphanVerdict, tuple[LoadBalancerId, ...]]:
     """Request the controllers' decision on orphans; returns it with the orphans for which it must be requested again.
@@ -43,7 +43,7 @@ def failed_removals(outcome: PartitionOutcome, removed: Collection[LoadBalancerI
     )
 
 
-def after_removal(
+def merge_removal_outcome(
     before: PartitionOutcome, outcome: PartitionOutcome, removed: Collection[LoadBalancerId]
 ) -> PartitionOutcome:
     """Outcome of the batch that removed orphans, without the orphans' own outcomes, which the database cannot record.
@@ -62,7 +62,7 @@ def after_removal(
     )
 
 
-def with_orphans_named(outcome: PartitionOutcome, kept: Mapping[LoadBalancerId, float | None]) -> PartitionOutcome:
+def name_orphans_in_errors(outcome: PartitionOutcome, kept: Mapping[LoadBalancerId, float | None]) -> PartitionOutcome:
     """Add the remaining orphans to the errors of load balancers, because an orphan may occupy the wanted address."""
     if not kept:
         return outcome

@@ -85,7 +85,7 @@ class Ownership:
                 worker.report_all_again()
         return True
 
-    def apply(self, shards: Sequence[m.Assignment]) -> None:
+    def apply_assignments(self, shards: Sequence[m.Assignment]) -> None:
         """Serve the shards of a page.
 
         A shard with a new epoch gets a new worker. Workers of shards that the page does not name continue: see
@@ -94,33 +94,36 @@ class Ownership:
         for shard in shards:
             entry = self._workers.get(shard.shard_id)
             if entry is not None and (shard.epoch != entry[0].epoch or entry[1].done()):
-                # Dropped first, so that _serve below starts a worker for the new epoch, or in place of one that ended.
-                self._drop(shard.shard_id)
+                # Dropped first, so that _serve_shard below starts a worker for the new epoch, or in place of one that
+                # ended.
+                self._drop_worker(shard.shard_id)
         # shards with pending work first, because thousands may be taken over at once
         for shard in sorted(shards, key=lambda shard: not shard.work):
             if shard.handover:
-                self._hand_over(shard)
+                self._hand_over_shard(shard)
             else:
-                self._serve(shard)
+                self._serve_shard(shard)
 
     def end_unassigned(self, assigned: AssignmentRound) -> None:
         """End the workers of shards that a complete round did not name."""
         self.revision = max(self.revision, assigned.revision)
-        self._restarts.forget_others({_key(shard_id, epoch) for shard_id, epoch in assigned.epochs.items()})
+        self._restarts.forget_others({_restart_key(shard_id, epoch) for shard_id, epoch in assigned.epochs.items()})
         for shard_id in [shard_id for shard_id in self._workers if shard_id not in assigned.epochs]:
-            self._drop(shard_id)
+            self._drop_worker(shard_id)
 
-    def _serve(self, assignment: m.Assignment) -> None:
+    def _serve_shard(self, assignment: m.Assignment) -> None:
         entry = self._workers.get(assignment.shard_id)
         if entry is None:
             # A worker that failed starts again after a pause; a shard in handover must not start here again.
-            resting = self._restarts.is_waiting(_key(assignment.shard_id, assignment.epoch), self._clock.monotonic())
+            resting = self._restarts.is_waiting(
+                _restart_key(assignment.shard_id, assignment.epoch), self._clock.monotonic()
+            )
             if assignment.shard_id not in self._releasing and not resting:
-                self._start(assignment)
-        elif (writer := _writer(entry[0])) is not None:
+                self._start_worker(assignment)
+        elif (writer := _writing_part(entry[0])) is not None:
             writer.add_work(assignment.work)
 
-    def _start(self, assignment: m.Assignment) -> None:
+    def _start_worker(self, assignment: m.Assignment) -> None:
         worker: Worker
         if assignment.project_id == COMMON_PROJECT:
             worker = CommonShardWorker(
@@ -141,7 +144,7 @@ class Ownership:
         log.info("serving shard", shard=assignment.shard_id, project=assignment.project_id, epoch=assignment.epoch)
         task = asyncio.create_task(worker.run(), name=f"shard {assignment.shard_id}")
         # Keyed by epoch, so that a worker of a new epoch does not wait for failures of the former one.
-        task.add_done_callback(partial(self._on_worker_end, _key(worker.shard_id, worker.epoch)))
+        task.add_done_callback(partial(self._handle_worker_end, _restart_key(worker.shard_id, worker.epoch)))
         self._workers[assignment.shard_id] = (worker, task)
 
     def _shard_worker(self, assignment: m.Assignment) -> ShardWorker:
@@ -163,12 +166,12 @@ class Ownership:
 
     def request_full_resync(self) -> None:
         """Let every worker make a complete pass, because a device is back that may have missed or lost changes."""
-        for writer in self._writers():
+        for writer in self._writing_workers():
             writer.invalidate((), complete=True)
 
-    def _writers(self) -> Iterator[ShardWorker]:
+    def _writing_workers(self) -> Iterator[ShardWorker]:
         for worker, _ in self._workers.values():
-            if (writer := _writer(worker)) is not None:
+            if (writer := _writing_part(worker)) is not None:
                 yield writer
 
     def force_reapply(self, due: Mapping[ProjectId, tuple[LoadBalancerId, ...]]) -> None:
@@ -177,7 +180,7 @@ class Ownership:
             if isinstance(worker, ShardWorker) and (ids := due.get(worker.project_id)):
                 worker.force_reapply(ids)
 
-    def look_at(self, shard: ShardEpoch) -> None:
+    def resync_shard(self, shard: ShardEpoch) -> None:
         """Make a complete pass over a shard with a confirmed load balancer that the database does not contain.
 
         If its creation was lost, the devices hold an orphan.
@@ -190,12 +193,12 @@ class Ownership:
             worker.request_full_resync()
         self._database_history.note_complete_pass(shard)
 
-    def _on_worker_end(self, key: str, task: asyncio.Task[None]) -> None:
+    def _handle_worker_end(self, key: str, task: asyncio.Task[None]) -> None:
         """Request the assignments after a worker has lost its shard or failed.
 
         If the agent still owns the shard at the same epoch, a new worker starts after a growing delay.
         """
-        # Cancelled by _drop, a handover or the end of the session, which know what comes next.
+        # Cancelled by _drop_worker, a handover or the end of the session, which know what comes next.
         if task.cancelled():
             return
         if task.exception() is not None:
@@ -206,12 +209,12 @@ class Ownership:
         self._request_assignments()
         asyncio.get_running_loop().call_later(again_at - now, self._request_assignments)
 
-    def _drop(self, shard_id: ShardId) -> None:
+    def _drop_worker(self, shard_id: ShardId) -> None:
         worker, task = self._workers.pop(shard_id)
         self._database_history.record_left_shard(worker.project_id, worker.epoch, worker.shard_id)
         task.cancel()
 
-    def _hand_over(self, assignment: m.Assignment) -> None:
+    def _hand_over_shard(self, assignment: m.Assignment) -> None:
         """Let the worker end its pass, then release the shard, in a task of its own."""
         if assignment.shard_id in self._releasing:
             return
@@ -227,14 +230,14 @@ class Ownership:
             if entry is not None:
                 worker, task = entry
                 self._database_history.record_left_shard(worker.project_id, worker.epoch, worker.shard_id)
-                _finish(worker, task)
+                _finish_worker(worker, task)
                 try:
                     await asyncio.wait({task}, timeout=self._settings.stop_timeout_seconds)
                 finally:
                     # A write that takes longer is abandoned: the next owner's guard decides whether it still counts.
                     task.cancel()
             shard = ShardEpoch(shard_id=assignment.shard_id, epoch=assignment.epoch)
-            await self._controllers.release(
+            await self._controllers.release_shards(
                 m.ReleaseShards(agent_id=self._settings.agent_id, session_id=self._session.id, shards=(shard,))
             )
             log.info("shard released", shard=assignment.shard_id, epoch=assignment.epoch)
@@ -245,13 +248,13 @@ class Ownership:
             self._releasing.discard(assignment.shard_id)
             self._request_assignments()
 
-    def hint(self, hint: m.ShardHint) -> bool:
+    def pass_hint(self, hint: m.ShardHint) -> bool:
         """Pass work to the shard's worker. False: the agent does not serve the shard."""
         entry = self._workers.get(hint.shard_id)
         if entry is None:
             return False
         worker = entry[0]
-        writer = _writer(worker)
+        writer = _writing_part(worker)
         match hint:
             case m.ReportAgainHint() | m.ResyncHint() if isinstance(worker, CommonShardWorker):
                 worker.report_all_again()
@@ -260,7 +263,7 @@ class Ownership:
             case m.RecheckHint() if writer is not None:
                 writer.invalidate(hint.load_balancer_ids, complete=False)
             case m.ApplyHint() if writer is not None:
-                writer.hint(hint.load_balancer_ids, hint.inlined)
+                writer.add_hinted_work(hint.load_balancer_ids, hint.inlined)
         # An agent that serves the shard but has nothing to do for this hint need not request its assignments.
         return True
 
@@ -274,12 +277,12 @@ class Ownership:
         elif entry is not None and isinstance(entry[0], CommonShardWorker):
             observer = entry[0]
             shard = m.Assignment(shard_id=observer.shard_id, project_id=observer.project_id, epoch=observer.epoch)
-            self._plans.report_unexpected(hint, shard, observer.unexpected)
+            self._plans.report_unexpected(hint, shard, observer.unexpected_load_balancers)
 
     @property
     def queue_depth(self) -> int:
         """Load balancers waiting in all shards."""
-        return sum(writer.queue_depth for writer in self._writers())
+        return sum(writer.queue_depth for writer in self._writing_workers())
 
     @property
     def queue_oldest_seconds(self) -> float:
@@ -290,10 +293,10 @@ class Ownership:
     @property
     def busy(self) -> bool:
         """Whether work of any shard waits to be done or retried."""
-        return any(writer.busy for writer in self._writers())
+        return any(writer.busy for writer in self._writing_workers())
 
     @property
-    def serving(self) -> tuple[ShardEpoch, ...]:
+    def served_shards(self) -> tuple[ShardEpoch, ...]:
         """The shards served now, for the state report."""
         served = [worker for worker, task in self._workers.values() if not task.done()][:SERVING_REPORTED]
         return tuple(ShardEpoch(shard_id=worker.shard_id, epoch=worker.epoch) for worker in served)
@@ -306,7 +309,7 @@ class Ownership:
                 return worker.devices
         return None
 
-    async def end(self, *, graceful: bool) -> None:
+    async def end_workers(self, *, graceful: bool) -> None:
         """End all workers: after the writes that are under way if ``graceful``, else at once."""
         self._plans.end()
         entries = list(self._workers.values())
@@ -318,7 +321,7 @@ class Ownership:
         try:
             if graceful and tasks:
                 for worker, task in entries:
-                    _finish(worker, task)
+                    _finish_worker(worker, task)
                 await asyncio.wait(tasks, timeout=self._settings.stop_timeout_seconds)
         finally:  # also when the session is lost meanwhile: none of its workers may go on
             for task in tasks:
@@ -327,18 +330,18 @@ class Ownership:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _writer(worker: Worker) -> ShardWorker | None:
+def _writing_part(worker: Worker) -> ShardWorker | None:
     """The part of a worker that writes to devices; None if it only observes."""
     return worker.writer if isinstance(worker, CommonShardWorker) else worker
 
 
-def _finish(worker: Worker, task: asyncio.Task[None]) -> None:
+def _finish_worker(worker: Worker, task: asyncio.Task[None]) -> None:
     """Stop a worker. Only writes are completed: reads and waits are repeated by the next owner."""
     worker.finish()
     # A worker that only reads or waits has nothing to lose; cancelling it makes handovers fast.
-    if not worker.writes:
+    if not worker.is_writing:
         task.cancel()
 
 
-def _key(shard_id: ShardId, epoch: int) -> str:
+def _restart_key(shard_id: ShardId, epoch: int) -> str:
     return f"{shard_id}@{epoch}"

@@ -52,7 +52,7 @@ class _Queue:
         if granted is not None and self._waiting[False].pop(granted, None) is not None:
             self._waiting[True][granted] = key
 
-    def next(self) -> asyncio.Future[None]:
+    def pop_next(self) -> asyncio.Future[None]:
         """Remove and return the next pass to run. The queue must not be empty."""
         # Counted over granted changes, so that a flood of them cannot delay verification without end.
         looks_due = self._changes_granted >= LOOK_EVERY - 1 and bool(self._waiting[False])
@@ -89,19 +89,19 @@ class PassLimit:
         self._waiting = {False: _Queue(), True: _Queue()}
 
     @asynccontextmanager
-    async def slot_for(self, key: str, *, changed: bool = True) -> AsyncIterator[None]:
+    async def hold_slot(self, key: str, *, changed: bool = True) -> AsyncIterator[None]:
         """Wait for a slot for this partition, and hold it inside the block. ``changed``: there are changes to apply."""
         slow = key in self._slow
-        await self._acquire(key, slow=slow, changed=changed)
+        await self._acquire_slot(key, slow=slow, changed=changed)
         turn = _Turn(slow=slow)
         began = self._clock.monotonic()
         # Whether a pass is slow shows only while it runs; a timer gives its slot away as soon as it is.
-        timer = asyncio.get_running_loop().call_later(self._slow_seconds, self._pass_on, turn)
+        timer = asyncio.get_running_loop().call_later(self._slow_seconds, self._give_slot_away, turn)
         try:
             yield
         finally:
             timer.cancel()
-            self._give_back(turn)
+            self._give_slot_back(turn)
             if self._clock.monotonic() - began >= self._slow_seconds:
                 self._slow.add(key)
             else:
@@ -116,13 +116,13 @@ class PassLimit:
         """Forget a partition that is no longer served."""
         self._slow.discard(key)
 
-    def _is_free(self, slow: bool) -> bool:
+    def _has_free_slot(self, slow: bool) -> bool:
         all_taken = self._taken[False] + self._taken[True] >= self._at_once
         return not all_taken and not (slow and self._taken[True] >= self._lanes)
 
-    async def _acquire(self, key: str, *, slow: bool, changed: bool) -> None:
+    async def _acquire_slot(self, key: str, *, slow: bool, changed: bool) -> None:
         # A free slot is not taken past passes that already wait.
-        if self._is_free(slow) and not self._waiting[slow]:
+        if self._has_free_slot(slow) and not self._waiting[slow]:
             self._taken[slow] += 1
             return
         granted = self._waiting[slow].add(key, changed=changed)
@@ -133,17 +133,17 @@ class PassLimit:
             # leak.
             if granted.done() and not granted.cancelled():  # it was granted at the same moment
                 self._taken[slow] -= 1
-                self._grant()
+                self._grant_free_slots()
             raise
 
-    def _give_back(self, turn: _Turn) -> None:
+    def _give_slot_back(self, turn: _Turn) -> None:
         if turn.counts:
             self._taken[turn.slow] -= 1
         else:
             self._overdue -= 1
-        self._grant()
+        self._grant_free_slots()
 
-    def _pass_on(self, turn: _Turn) -> None:
+    def _give_slot_away(self, turn: _Turn) -> None:
         """Give away the slot of a pass that turned out to be slow."""
         # A pass of a partition known to be slow has one of the slow lanes anyway; the limit bounds the load when every
         # device hangs.
@@ -152,14 +152,14 @@ class PassLimit:
         turn.counts = False
         self._taken[False] -= 1
         self._overdue += 1
-        self._grant()
+        self._grant_free_slots()
 
-    def _grant(self) -> None:
+    def _grant_free_slots(self) -> None:
         """Grant free slots to waiting passes, fast partitions first."""
         for slow in (False, True):
             waiting = self._waiting[slow]
-            while waiting and self._is_free(slow):
-                granted = waiting.next()
+            while waiting and self._has_free_slot(slow):
+                granted = waiting.pop_next()
                 # A waiting pass that was cancelled is still in the queue, and must not get a slot.
                 if not granted.done():
                     self._taken[slow] += 1

@@ -62,7 +62,7 @@ class PlanService:
         ``turn`` is held during the adoption, so that no pass writes definitions that it fetched before.
         """
         inquiry = inquiry_of(hint)
-        self._answer_later(inquiry, self._answer(inquiry, shard, on_adopted, turn or nullcontext()))
+        self._start_answer(inquiry, self._answer_inquiry(inquiry, shard, on_adopted, turn or nullcontext()))
 
     def report_unexpected(
         self, hint: m.PlanHint | m.AdoptionHint, shard: m.Assignment, unexpected: Mapping[str, float]
@@ -78,9 +78,9 @@ class PlanService:
         )
         plan = DevicePlan(device=", ".join(self._device.facts.endpoints), operations=operations)
         inquiry = inquiry_of(hint)
-        self._answer_later(inquiry, self._report(inquiry, shard, (plan,)))
+        self._start_answer(inquiry, self._send_answer(inquiry, shard, (plan,)))
 
-    def _answer_later(self, inquiry: Inquiry, answer: Coroutine[Any, Any, None]) -> None:
+    def _start_answer(self, inquiry: Inquiry, answer: Coroutine[Any, Any, None]) -> None:
         if len(self._tasks) >= WAITING_MAX:
             log.warning("too many inquiries at once; dropped", load_balancer=inquiry.load_balancer_id)
             # An unawaited coroutine would log a warning when it is collected.
@@ -96,7 +96,7 @@ class PlanService:
             task.cancel()
         self._tasks.clear()
 
-    async def _answer(
+    async def _answer_inquiry(
         self,
         inquiry: Inquiry,
         shard: m.Assignment,
@@ -109,23 +109,23 @@ class PlanService:
         try:
             # The time-out includes the wait for a turn, because the operator's request waits for the whole.
             async with asyncio.timeout(seconds), self._turns:
-                batch = await self._batch(inquiry, shard)
+                batch = await self._fetch_batch(inquiry, shard)
                 if inquiry.load_balancer_id:
-                    devices = await self._plan(batch)
+                    devices = await self._plan_batch(batch)
                 elif inquiry.give_back:
                     async with turn:
-                        devices = await self._give_back(batch, apply=inquiry.apply)
+                        devices = await self._give_partition_back(batch, apply=inquiry.apply)
                     if inquiry.apply:
                         # The next pass finds that the partition is another program's, and reports why it stops.
                         on_adopted()
                 elif inquiry.apply:
                     # A pass that fetched its definitions before the adoption would remove what the adoption takes over.
                     async with turn:
-                        devices = await self._adopt(batch, shard, apply=True, keep_irules=inquiry.keep_irules)
+                        devices = await self._adopt_partition(batch, shard, apply=True, keep_irules=inquiry.keep_irules)
                     # A pass that follows writes the difference between the adopted partition and the definitions.
                     on_adopted()
                 else:
-                    devices = await self._adopt(batch, shard, apply=False, keep_irules=inquiry.keep_irules)
+                    devices = await self._adopt_partition(batch, shard, apply=False, keep_irules=inquiry.keep_irules)
         except TimeoutError:
             problem = f"the devices did not answer within {seconds:g} s"
             if inquiry.apply:
@@ -136,9 +136,9 @@ class PlanService:
         except Exception:
             log.exception("plan failed on an unexpected error", load_balancer=inquiry.load_balancer_id)
             problem = "unexpected error; the agent's log has it"
-        await self._report(inquiry, shard, devices, problem)
+        await self._send_answer(inquiry, shard, devices, problem)
 
-    async def _report(
+    async def _send_answer(
         self, inquiry: Inquiry, shard: m.Assignment, devices: tuple[DevicePlan, ...], problem: str = ""
     ) -> None:
         report = m.ReportPlan(
@@ -155,7 +155,7 @@ class PlanService:
         except (BusUnavailable, CallRefused, SessionLost) as error:
             log.warning("plan not reported", load_balancer=inquiry.load_balancer_id, error=str(error))
 
-    async def _batch(self, inquiry: Inquiry, shard: m.Assignment) -> PartitionBatch:
+    async def _fetch_batch(self, inquiry: Inquiry, shard: m.Assignment) -> PartitionBatch:
         client = ShardClient(
             shard,
             session=self._session,
@@ -173,10 +173,10 @@ class PlanService:
             keeps_orphans=True,
         )
 
-    async def _plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
+    async def _plan_batch(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
         return await self._device.plan(batch) if batch.services or batch.complete else ()
 
-    async def _adopt(
+    async def _adopt_partition(
         self, batch: PartitionBatch, shard: m.Assignment, *, apply: bool, keep_irules: bool
     ) -> tuple[DevicePlan, ...]:
         """The plan of the next complete pass after an adoption. With ``apply`` the partition is adopted then: first at
@@ -192,7 +192,7 @@ class PlanService:
         if keep_irules and isinstance(self._device, IruleKeeper):
             irules = await self._device.found_irules(batch)
             batch = replace(batch, services=with_irules(batch.services, irules))
-        plans = await self._plan(batch)
+        plans = await self._plan_batch(batch)
         for plan in plans:
             if found is not None and plan.refusal:
                 raise DeviceRejected(plan.device, plan.refusal)
@@ -210,9 +210,9 @@ class PlanService:
             await self._device.adopt(shard.project_id)
         return plans
 
-    async def _give_back(self, batch: PartitionBatch, *, apply: bool) -> tuple[DevicePlan, ...]:
-        """Marks that are removed from each device, so that the partition is the other program's; with ``apply`` they
-        are. Raises :class:`DeviceRejected` with the reason, :class:`DeviceUnavailable`.
+    async def _give_partition_back(self, batch: PartitionBatch, *, apply: bool) -> tuple[DevicePlan, ...]:
+        """Return the removals of marks, by device, that give the partition back to the program that made it; with
+        ``apply`` the marks are removed. Raises :class:`DeviceRejected` with the reason, :class:`DeviceUnavailable`.
         """
         if not isinstance(self._device, PartitionReturner):
             raise DeviceRejected(

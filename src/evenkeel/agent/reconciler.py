@@ -14,16 +14,16 @@ from msgspec.structs import replace
 from evenkeel.agent.certificates import (
     CertificateFetch,
     MissingCertificates,
+    outcomes_of_other_services,
     services_lacking_certificates,
-    without_services,
 )
-from evenkeel.agent.orphans import after_removal, failed_removals, verdict_on, with_orphans_named
+from evenkeel.agent.orphans import failed_removals, merge_removal_outcome, name_orphans_in_errors, request_verdict
 from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.received_definitions import ReceivedDefinitions
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard_client import ShardClient
-from evenkeel.agent.standbys import with_unconfirmed_standbys
+from evenkeel.agent.standbys import mark_unconfirmed_standbys
 from evenkeel.agent.waiting_reasons import WaitingReasons
 from evenkeel.agent.work_list import TakenWork, WorkList
 from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
@@ -67,7 +67,7 @@ class Reconciler:
         """True: the devices hold the guard of this epoch and session, as far as is known."""
         self._guarded_before = False
         """:attr:`_guarded` when the pass under way, or the last one, began."""
-        self.writes = False
+        self.is_writing = False
         """True while devices are written, and while the results are reported."""
         self.stopping = False
         """True: no further step begins."""
@@ -106,37 +106,37 @@ class Reconciler:
         # found has filled it since.
         if self._work.take_forget():
             self._device.forget(self._project_id)
-        async with self._pass_limit.slot_for(self._shard_id, changed=bool(self._work.unconfirmed)):
-            missing = await self._reconcile(taken, span)
+        async with self._pass_limit.hold_slot(self._shard_id, changed=bool(self._work.unconfirmed)):
+            missing = await self._apply_taken_work(taken, span)
         # The slot was given back before: a key manager that answers slowly must not hold up other shards' passes.
         if missing.services and not self.stopping:
-            await self._supply(missing)
+            await self._apply_missing_certificates(missing)
 
-    async def _reconcile(self, taken: TakenWork, span: DeferredSpan) -> MissingCertificates:
+    async def _apply_taken_work(self, taken: TakenWork, span: DeferredSpan) -> MissingCertificates:
         """Apply the work; returns the load balancers left unchanged because devices lack certificates."""
-        services = await self._prepare(taken)
+        services = await self._prepare_definitions(taken)
         if self.stopping:
             return NOTHING_MISSING
         new = self._work.unconfirmed
         span.concerns({s.change_id: s.load_balancer_id for s in services if s.load_balancer_id in new})
-        # A complete pass without definitions still removes what is left on the devices, unless _prepare has just
-        # removed the partition and its guard.
+        # A complete pass without definitions still removes what is left on the devices, unless _prepare_definitions has
+        # just removed the partition and its guard.
         if not services and (not taken.complete or not self._guarded):
             return NOTHING_MISSING
-        with self._writing():
-            return await self._write(services, complete=taken.complete)
+        with self._mark_writing():
+            return await self._write_and_report(services, complete=taken.complete)
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
-        self.writes = True
+    def _mark_writing(self) -> Iterator[None]:
+        self.is_writing = True
         try:
             yield
         finally:
-            self.writes = False
+            self.is_writing = False
 
     # -- definitions and guard
 
-    async def _prepare(self, taken: TakenWork) -> tuple[ServiceDefinition, ...]:
+    async def _prepare_definitions(self, taken: TakenWork) -> tuple[ServiceDefinition, ...]:
         """Return the definitions to write now; the guard is held, and the lease was valid when this returned."""
         while True:
             services = self.trying = await self._fetch_under_lease(None if taken.complete else taken.load_balancer_ids)
@@ -144,9 +144,9 @@ class Reconciler:
             if not self._guarded and (services or taken.complete):
                 # A takeover counts as writing, too: a worker that is asked to end finishes it instead of leaving it
                 # half-way.
-                with self._writing():
+                with self._mark_writing():
                     # An empty partition is removed without a takeover.
-                    if taken.complete and not services and await self._retire():
+                    if taken.complete and not services and await self._retire_partition():
                         self._work.partition_removed()
                         return ()
                     with tracer().span("take over"):
@@ -155,7 +155,7 @@ class Reconciler:
             found = {service.load_balancer_id for service in services}
             self._reasons.forget(self._work.definitions_found(taken, found))
             if not taken.complete:
-                services = await self._report_known(services)
+                services = await self._report_applied_again(services)
             # Else the takeover took so long that the lease ran short: the definitions may be outdated by now.
             if not services or self._session.may_write():
                 return services
@@ -181,21 +181,23 @@ class Reconciler:
             if self._session.may_write():
                 return services
 
-    async def _report_known(self, services: tuple[ServiceDefinition, ...]) -> tuple[ServiceDefinition, ...]:
+    async def _report_applied_again(self, services: tuple[ServiceDefinition, ...]) -> tuple[ServiceDefinition, ...]:
         """Report definitions that are already on the devices again, and return the others.
 
         So a duplicate hint, or a sync that crossed a report, causes no work on devices.
         """
         known = {service.load_balancer_id: service for service in services if self._work.is_applied(service)}
-        await self._report(
+        await self._report_outcomes(
             tuple(Applied(load_balancer_id=lb, revision=s.revision, change_id=s.change_id) for lb, s in known.items())
         )
         return tuple(service for service in services if service.load_balancer_id not in known)
 
     # -- devices
 
-    async def _write(self, services: tuple[ServiceDefinition, ...], *, complete: bool) -> MissingCertificates:
-        outcome = await self._apply(services, complete=complete)
+    async def _write_and_report(
+        self, services: tuple[ServiceDefinition, ...], *, complete: bool
+    ) -> MissingCertificates:
+        outcome = await self._apply_to_devices(services, complete=complete)
         last_is_gone = self._work.pass_written(services, complete=complete)
         if last_is_gone:
             # A complete pass removes the partition where this pass cannot: the answer to the report may be lost.
@@ -203,16 +205,16 @@ class Reconciler:
         # Before the outcomes are reported, because errors of load balancers name the orphans that may occupy their
         # address.
         if outcome.orphans:
-            outcome = await self._judge(services, outcome)
+            outcome = await self._remove_judged_orphans(services, outcome)
         # A load balancer that lacks certificates is reported after its second apply only.
         missing = services_lacking_certificates(services, outcome)
-        await self._settle(outcome, without_services(outcome.outcomes, missing.services))
+        await self._record_and_report(outcome, outcomes_of_other_services(outcome.outcomes, missing.services))
         if complete and not outcome.lagging and not outcome.left:
             self._work.complete_succeeded()
         # Only a complete pass gets here without definitions; a device out of reach keeps its partition until it is
         # back.
         if not services and not outcome.lagging and self._session.may_write():
-            await self._retire()
+            await self._retire_partition()
         if last_is_gone and not outcome.lagging and not self.stopping:
             await self._remove_unused_partition()
         return missing
@@ -224,13 +226,13 @@ class Reconciler:
         now = self._clock.monotonic()
         self._work.complete_begun(now)
         try:
-            await self._write((), complete=True)
+            await self._write_and_report((), complete=True)
         except Exception:
             # The load balancers of this pass are settled; this is what has to be repeated.
             self._work.complete_failed(now)
             raise
 
-    async def _apply(
+    async def _apply_to_devices(
         self,
         services: tuple[ServiceDefinition, ...],
         *,
@@ -248,13 +250,15 @@ class Reconciler:
         )
         new = (service.change_id for service in services if service.load_balancer_id in self._work.unconfirmed)
         with writing(request_ids(new)), tracer().span("apply to devices"):
-            return with_unconfirmed_standbys(services, await self._device.apply(batch))
+            return mark_unconfirmed_standbys(services, await self._device.apply(batch))
 
-    async def _judge(self, services: tuple[ServiceDefinition, ...], outcome: PartitionOutcome) -> PartitionOutcome:
+    async def _remove_judged_orphans(
+        self, services: tuple[ServiceDefinition, ...], outcome: PartitionOutcome
+    ) -> PartitionOutcome:
         """Remove the orphans that controllers allow to remove; returns the outcome of the complete pass including
         that.
         """
-        verdict, left = await verdict_on(self._client, outcome.orphans)
+        verdict, left = await request_verdict(self._client, outcome.orphans)
         if verdict.again_seconds is not None:
             self._work.resync_by(self._clock.monotonic() + verdict.again_seconds)
         # A verdict can never name a load balancer for removal that the devices were not seen to hold as an orphan.
@@ -262,17 +266,17 @@ class Reconciler:
         # The lease may have run short during the call.
         if removed and self._session.may_write():
             gone = tuple(removal(one, self._project_id) for one in sorted(removed))
-            removal_outcome = await self._apply((*gone, *services), complete=True)
+            removal_outcome = await self._apply_to_devices((*gone, *services), complete=True)
             if self._is_common:  # load balancers may use the network still
                 left += failed_removals(removal_outcome, removed)
-            outcome = after_removal(outcome, removal_outcome, removed)
+            outcome = merge_removal_outcome(outcome, removal_outcome, removed)
         else:
             left += tuple(sorted(removed))
         # What is left makes the next complete pass due, which requests the verdict again.
         outcome = replace(outcome, left=outcome.left + left)
-        return outcome if self._is_common else with_orphans_named(outcome, verdict.kept)
+        return outcome if self._is_common else name_orphans_in_errors(outcome, verdict.kept)
 
-    async def _retire(self) -> bool:
+    async def _retire_partition(self) -> bool:
         """Remove the tenant's empty partition from the devices. Returns True if no reachable device has one any
         more.
         """
@@ -288,7 +292,7 @@ class Reconciler:
             self._work.complete_succeeded()
         return True
 
-    async def _supply(self, missing: MissingCertificates) -> None:
+    async def _apply_missing_certificates(self, missing: MissingCertificates) -> None:
         """Fetch missing certificates and apply their load balancers. No other pass waits for the key manager
         meanwhile.
         """
@@ -304,19 +308,19 @@ class Reconciler:
         if not supply.ready:
             return
         self.trying = supply.ready
-        async with self._pass_limit.slot_for(self._shard_id):
+        async with self._pass_limit.hold_slot(self._shard_id):
             # The wait for contents and for a slot may have outlived the lease.
             if not self._session.may_write():
                 self._work.queued_again(supply.ready, self._clock.monotonic())
                 return
-            with self._writing():
-                outcome = await self._apply(supply.ready, certificates=supply.contents)
-                await self._settle(outcome, outcome.outcomes)
+            with self._mark_writing():
+                outcome = await self._apply_to_devices(supply.ready, certificates=supply.contents)
+                await self._record_and_report(outcome, outcome.outcomes)
 
     # -- results
 
-    async def _settle(self, outcome: PartitionOutcome, outcomes: tuple[Applied, ...]) -> None:
-        """Record and report ``outcomes``, the outcomes of ``outcome`` that are final."""
+    async def _record_and_report(self, outcome: PartitionOutcome, outcomes: tuple[Applied, ...]) -> None:
+        """Record ``outcomes``, the final ones of ``outcome``, and report them to controllers."""
         # Recorded before the report: if its answer is lost, the load balancer still shows as unconfirmed, and the next
         # pass over it reports again without a write.
         self._log_outcomes(outcomes)
@@ -328,7 +332,7 @@ class Reconciler:
         if outcome.lagging or outcome.left:
             self._work.complete_failed(self._clock.monotonic())
         with tracer().span("report"):
-            await self._report(outcomes)
+            await self._report_outcomes(outcomes)
         REPAIRED.inc(len(outcome.repaired))
         await self._client.report_repaired(outcome.repaired)
 
@@ -354,7 +358,7 @@ class Reconciler:
                 self._reasons.forget((outcome.load_balancer_id,))
             self._work.outcome_known(outcome, now)
 
-    async def _report(self, outcomes: tuple[Applied, ...]) -> None:
+    async def _report_outcomes(self, outcomes: tuple[Applied, ...]) -> None:
         """Report outcomes. If the database has lost some of the load balancers, a complete pass finds out what is to
         become of them: the definitions may have come with hints, or have been read before the loss.
         """
@@ -363,7 +367,7 @@ class Reconciler:
             self._work.resync_requested()
 
     def note_unreachable(self, devices: tuple[str, ...]) -> None:
-        """Notify the agent of every change of the devices that are out of reach."""
+        """Record the devices that are out of reach; calls ``on_device_trouble`` if they have changed."""
         if devices != self._unreachable:
             self._unreachable = devices
             self._on_device_trouble()
@@ -389,20 +393,20 @@ class Reconciler:
             )
         except SessionLost as error:
             # Not raised: the caller is already settling a failed pass, and the worker's loop ends by the flag.
-            self.note_lost(error)
+            self.record_shard_loss(error)
         except (BusUnavailable, CallRefused) as error:
             # The reason is not recorded as reported, so the next failed try reports it again.
             self._log.info("reason not reported", error=str(error))
         else:
             self._reasons.record_reported(waiting, reason)
 
-    def guard_lost(self) -> bool:
+    def record_guard_loss(self) -> bool:
         """Record that a device does not hold the guard; returns whether the devices held it before the pass."""
         # Whoever finds the guard gone cannot know the devices' state: the next pass takes over before it writes.
         self._guarded = False
         return self._guarded_before
 
-    def note_lost(self, error: SessionLost) -> None:
+    def record_shard_loss(self, error: SessionLost) -> None:
         """Record that another agent may own the shard."""
         self._log.info("shard lost", reason=str(error))
         self.lost = True

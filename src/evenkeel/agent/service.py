@@ -14,7 +14,7 @@ from evenkeel.agent.assignment_reader import AssignmentReader, AssignmentRequest
 from evenkeel.agent.capacity import CapacityGauge
 from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.database_history import DatabaseHistory
-from evenkeel.agent.device_watch import CertificateEnds, DevicesUnfit, DeviceWatch, identities_of
+from evenkeel.agent.device_watch import CertificateEnds, DevicesUnfit, DeviceWatch, device_identities
 from evenkeel.agent.enhanced_services import EnhancedServiceWatch
 from evenkeel.agent.ownership import Ownership
 from evenkeel.agent.session import Session
@@ -107,14 +107,14 @@ class AgentService:
     async def run(self) -> None:
         """Serve until :meth:`stop`. Raises :class:`AgentRefused`."""
         # Before the session is opened: an agent whose devices do not meet the requirements must not be given shards.
-        if not await self._unless_stopped(self._check_devices()):
+        if not await self._run_unless_stopped(self._check_devices()):
             return
         queue = m.agent_queue(self._settings.environment, self._settings.group_number, self._settings.host)
         subscriptions: list[Subscription] = []
         # between sessions, too, so that the first report of the next session has current states
         watching = asyncio.gather(self._devices.run(self._observed_devices), self._gauge.run())
         try:
-            if not await self._unless_stopped(self._subscribe(queue, subscriptions)):
+            if not await self._run_unless_stopped(self._subscribe_to_hints(queue, subscriptions)):
                 return
             while not self._stop.is_set():
                 await self._run_session()
@@ -125,20 +125,20 @@ class AgentService:
                 await subscription.close()
 
     def _observed_devices(self) -> tuple[DeviceState, ...] | None:
-        """The states that this agent read last as the group's observer; None: it does not observe."""
+        """Return the device states that this agent last read as the group's observer; None if it is not."""
         return self._ownership.observed_devices if self._ownership is not None else None
 
-    async def _subscribe(self, queue: str, subscriptions: list[Subscription]) -> None:
+    async def _subscribe_to_hints(self, queue: str, subscriptions: list[Subscription]) -> None:
         """Consume hints, as soon as the bus is reachable."""
         while True:
             try:
-                subscriptions.append(await self._bus.consume(queue, self._on_hint, concurrency=HINT_CONCURRENCY))
+                subscriptions.append(await self._bus.consume(queue, self._handle_hint, concurrency=HINT_CONCURRENCY))
                 return
             except BusUnavailable as error:
                 log.warning("message bus unreachable; trying again", error=str(error))
                 await self._clock.sleep(self._settings.retry.initial_seconds)
 
-    async def _unless_stopped(self, work: Coroutine[None, None, None]) -> bool:
+    async def _run_unless_stopped(self, work: Coroutine[None, None, None]) -> bool:
         """Run ``work``, or cancel it when the agent must stop. True: it ended."""
         task = asyncio.create_task(work)
         stopped = asyncio.create_task(self._stop.wait())
@@ -162,7 +162,7 @@ class AgentService:
         await self._gauge.measure()  # sent with the registration: the group has its limits from the start
 
     async def _run_session(self) -> None:
-        """One session, from opening to its end."""
+        """Open a session, serve its shards, and end it. Raises :class:`AgentRefused`."""
         session = Session(
             SessionId(self._new_id()),
             self._controllers,
@@ -172,16 +172,16 @@ class AgentService:
             database_history=self._database_history,
             key_pair=self._key_pair,
             capacity=self._gauge.figures,
-            identities=identities_of(self._device.facts.endpoints, self._devices.states),
+            identities=device_identities(self._device.facts.endpoints, self._devices.states),
         )
         try:
-            if not await self._unless_stopped(session.open()):
+            if not await self._run_unless_stopped(session.open()):
                 return
         except CallRefused as error:
             raise AgentRefused(f"registration refused ({error.code}): {error}") from error
         # Checked only now, because the TTL is the controllers' option and comes with the session.
         if problem := interval_problem(self._settings, session.ttl_seconds):
-            await self._end(session)
+            await self._end_session(session)
             raise AgentRefused(problem)
         SESSIONS.inc()
         self._session = session
@@ -216,11 +216,11 @@ class AgentService:
             # One lost session ends all of these tasks at once; the loop in run() then opens another one.
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._end_on_stop(session, ownership))
-                group.create_task(self._be_present(session))
-                group.create_task(self._keep_alive(session, ownership, group))
+                group.create_task(self._announce_presence(session))
+                group.create_task(self._send_keepalives(session, ownership, group))
                 group.create_task(assignments.read_all_when_requested())
                 group.create_task(assignments.read_named_when_hinted())
-                group.create_task(self._report(session, ownership))
+                group.create_task(self._report_state_repeatedly(session, ownership))
                 group.create_task(self._enhanced.run(ownership.force_reapply))
         except* SessionLost as lost:
             log.warning("session lost; opening another", reason=str(lost.exceptions[0]))
@@ -229,23 +229,23 @@ class AgentService:
         finally:
             # Cleared first, so that hints that arrive meanwhile start no work.
             self._ownership = self._session = None
-            await ownership.end(graceful=False)
+            await ownership.end_workers(graceful=False)
 
     async def _end_on_stop(self, session: Session, ownership: Ownership) -> None:
         await self._stop.wait()
         # Writes end before the session does: after it, controllers give the shards to others at once.
-        await ownership.end(graceful=True)
-        await self._end(session)
+        await ownership.end_workers(graceful=True)
+        await self._end_session(session)
         raise _Stopped
 
-    async def _end(self, session: Session) -> None:
+    async def _end_session(self, session: Session) -> None:
         try:
             await self._controllers.end_session(m.EndSession(agent_id=self._settings.agent_id, session_id=session.id))
         except (BusUnavailable, CallRefused, SessionLost) as error:
             # Stopping must not depend on controllers; without their answer a takeover waits for the TTL.
             log.warning("session not ended; it will expire", error=str(error))
 
-    async def _be_present(self, session: Session) -> None:
+    async def _announce_presence(self, session: Session) -> None:
         """Announce this process, so that controllers detect at once when it vanishes, and need not wait for the
         session's expiry.
         """
@@ -268,7 +268,7 @@ class AgentService:
         departure = m.Departure(agent_id=self._settings.agent_id, session_id=session.id)
         return Will(queue=m.keepalive_queue(self._settings.environment), message=departure)
 
-    async def _keep_alive(self, session: Session, ownership: Ownership, group: asyncio.TaskGroup) -> None:
+    async def _send_keepalives(self, session: Session, ownership: Ownership, group: asyncio.TaskGroup) -> None:
         """Send a keepalive every interval, without waiting for the answer to the previous one.
 
         A keepalive that a suspended controller received must not cost the session.
@@ -276,9 +276,9 @@ class AgentService:
         while True:
             await self._clock.sleep(self._settings.keepalive_interval_seconds)
             # In a task of its own, so that a keepalive that waits for its answer does not delay the next one.
-            group.create_task(self._renew(session, ownership))
+            group.create_task(self._renew_session(session, ownership))
 
-    async def _renew(self, session: Session, ownership: Ownership) -> None:
+    async def _renew_session(self, session: Session, ownership: Ownership) -> None:
         try:
             unknown_in = await session.renew()
         except (BusUnavailable, CallRefused) as error:
@@ -288,11 +288,11 @@ class AgentService:
         # Before the revision is compared below: a new history makes the workers' revision void.
         self._follow_history(ownership)
         if unknown_in is not None:
-            ownership.look_at(unknown_in)
+            ownership.resync_shard(unknown_in)
         if session.assignments_revision > ownership.revision:
             self._assignment_requests.request_all()
 
-    def networks_moved(self, network_ids: Collection[str]) -> None:
+    def note_moved_networks(self, network_ids: Collection[str]) -> None:
         """Report that Neutron moved ports of these networks, so that controllers read them again."""
         # twice: when the first report comes, a read may have just begun, or the network service be behind its message
         self._moved |= dict.fromkeys(network_ids, 2)
@@ -306,7 +306,7 @@ class AgentService:
         session, ownership = self._session, self._ownership
         QUEUE_DEPTH.set(ownership.queue_depth if ownership else 0)
         QUEUE_OLDEST.set(ownership.queue_oldest_seconds if ownership else 0.0)
-        SHARDS.set(len(ownership.serving) if ownership else 0)
+        SHARDS.set(len(ownership.served_shards) if ownership else 0)
         LEASE_REMAINING.set(session.writable_seconds if session else -1.0)
         MESSAGE_BROKER_UP.set(not self._bus.problem())
         KEEPALIVE_AGE.set(session.keepalive_age_seconds if session else -1.0)
@@ -328,12 +328,12 @@ class AgentService:
             self._assignment_requests.request_all()
             self._report_requested.set()
 
-    async def _report(self, session: Session, ownership: Ownership) -> None:
+    async def _report_state_repeatedly(self, session: Session, ownership: Ownership) -> None:
         while True:
-            report = self._state(session, ownership)
+            report = self._current_report(session, ownership)
             # A keepalive confirms an unchanged report: that is a fraction of the cost for the database.
             if self._state_reports.is_unchanged(report):
-                self._state_reports.confirmed()
+                self._state_reports.record_confirmation()
                 session.confirm_report()
             else:
                 await self._send_report(report)
@@ -346,9 +346,9 @@ class AgentService:
                 pass
             self._report_requested.clear()
 
-    def _state(self, session: Session, ownership: Ownership) -> m.ReportState:
-        """State report from the data at hand, because it must not wait for a device."""
-        capacity = self._gauge.measured
+    def _current_report(self, session: Session, ownership: Ownership) -> m.ReportState:
+        """Build the state report from data in memory, because it must not wait for a device."""
+        capacity = self._gauge.last_measured
         return m.ReportState(
             agent_id=self._settings.agent_id,
             session_id=session.id,
@@ -360,8 +360,8 @@ class AgentService:
             capacity_measured_seconds_ago=capacity.seconds_ago,
             sent_at_seconds=self._clock.monotonic(),
             capacity_unknown=capacity.unknown,
-            serving=ownership.serving,
-            enhanced_services=self._enhanced.to_report(session.id),
+            serving=ownership.served_shards,
+            enhanced_services=self._enhanced.services_to_report(session.id),
             moved_networks=tuple(sorted(self._moved)),
         )
 
@@ -378,7 +378,7 @@ class AgentService:
         self._moved = {id_: times - (id_ in moved) for id_, times in self._moved.items() if times > (id_ in moved)}
         self._enhanced.record_reported(report.session_id, report.enhanced_services)
 
-    async def _on_hint(self, message: m.AnyMessage) -> None:
+    async def _handle_hint(self, message: m.AnyMessage) -> None:
         """Handle a controller's hint. It may be old, duplicated, or for a former session."""
         ownership = self._ownership
         # No session is open. The assignments are read when one is, so nothing is lost with the hint.
@@ -391,8 +391,8 @@ class AgentService:
         elif not isinstance(message, m.ShardHint):
             self._assignment_requests.request_all()
         # A hint for a shard that is not served here shows that the assignments have changed.
-        elif not ownership.hint(message):
-            self._assignment_requests.request(message.shard_id)
+        elif not ownership.pass_hint(message):
+            self._assignment_requests.request_shard(message.shard_id)
 
 
 class _Stopped(Exception):

@@ -56,7 +56,7 @@ class Session:
 
     @property
     def history(self) -> str:
-        """The last known history of the database."""
+        """Id of the database's history that is known last; empty before the first answer."""
         return self.database_history.history
 
     def may_write(self) -> bool:
@@ -90,7 +90,7 @@ class Session:
         while True:
             asked_at = self._clock.monotonic()
             try:
-                self._on_renewal(asked_at, await self._controllers.register(self._registration()))
+                self._record_renewal(asked_at, await self._controllers.register(self._registration_call()))
                 return
             except BusUnavailable as error:
                 log.warning(
@@ -104,7 +104,7 @@ class Session:
                 log.info("another session of this agent is live; waiting for it to end", reason=str(error))
             await self._clock.sleep(self._settings.keepalive_interval_seconds)
 
-    def _registration(self) -> m.Register:
+    def _registration_call(self) -> m.Register:
         settings, facts = self._settings, self._facts
         return m.Register(
             agent_id=settings.agent_id,
@@ -137,7 +137,7 @@ class Session:
             as_reported=as_reported,
         )
         state = await self._controllers.keepalive(call, timeout_seconds=self._keepalive_timeout())
-        self._on_renewal(asked_at, state)
+        self._record_renewal(asked_at, state)
         return state.unknown_in
 
     def confirm_report(self) -> None:
@@ -149,7 +149,7 @@ class Session:
         # A keepalive that fails after half of the TTL leaves time for another one before the session expires.
         return max(self._settings.keepalive_interval_seconds, ttl / 2)
 
-    def _on_renewal(self, asked_at: float, state: m.SessionState) -> None:
+    def _record_renewal(self, asked_at: float, state: m.SessionState) -> None:
         before = self.database_history.history
         is_current = self.database_history.record_history(state.history, asked_at=asked_at, keepalives=state.keepalives)
         if self.database_history.history != before:

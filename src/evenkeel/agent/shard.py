@@ -123,9 +123,9 @@ class ShardWorker:
         return self._work.is_busy
 
     @property
-    def writes(self) -> bool:
+    def is_writing(self) -> bool:
         """Whether devices are written now, or the results are reported."""
-        return self._reconciler.writes
+        return self._reconciler.is_writing
 
     @property
     def lost(self) -> bool:
@@ -138,10 +138,10 @@ class ShardWorker:
         """Queue load balancers that may have newer revisions; after a recent failure they wait for their retry."""
         self._received.discard(load_balancer_ids)
         self._work.found_work(load_balancer_ids, self._clock.monotonic())
-        self._prioritize(load_balancer_ids)
+        self._prioritize_pass(load_balancer_ids)
         self._wake_up()
 
-    def hint(
+    def add_hinted_work(
         self, load_balancer_ids: tuple[LoadBalancerId, ...], definitions: m.InlinedDefinitions | None = None
     ) -> None:
         """Queue load balancers that have just changed: they are applied at once, even after a recent failure.
@@ -152,10 +152,10 @@ class ShardWorker:
         # Before the load balancers are queued, because a definition is kept only for one that does not already wait.
         self._received.offer(definitions, queued=self._work.queued)
         self._work.hint_received(load_balancer_ids, self._clock.monotonic())
-        self._prioritize(load_balancer_ids)
+        self._prioritize_pass(load_balancer_ids)
         self._wake_up()
 
-    def _prioritize(self, changed: tuple[LoadBalancerId, ...]) -> None:
+    def _prioritize_pass(self, changed: tuple[LoadBalancerId, ...]) -> None:
         if changed:
             self._pass_limit.prioritize(self.shard_id)
 
@@ -201,7 +201,7 @@ class ShardWorker:
                 if self._reconciler.stopping:
                     return
                 async with self.turn:
-                    await self._pass()
+                    await self._make_pass()
         finally:
             self._pass_limit.forget(self.shard_id)
             # Another agent may write the partition from now on, so nothing cached about it would hold when the shard
@@ -220,7 +220,7 @@ class ShardWorker:
             except TimeoutError:
                 self._work.collect_due(self._clock.monotonic())
 
-    async def _pass(self) -> None:
+    async def _make_pass(self) -> None:
         """Make one pass. On any failure its work is queued for a retry."""
         # Taken before the definitions are read: a change that arrives later is queued again, never lost with this pass.
         taken = self._work.take()
@@ -241,21 +241,21 @@ class ShardWorker:
         match error:
             case StaleOwner():
                 FENCED.labels("newer_owner").inc()
-                await self._on_stale_owner(error)
+                await self._handle_stale_owner(error)
                 return "fenced"
             case GuardLost():
                 FENCED.labels("guard_lost").inc()
-                await self._guard_lost(error)
+                await self._handle_guard_loss(error)
                 return "fenced"
             case SessionLost():
                 FENCED.labels("session_lost").inc()
-                self._reconciler.note_lost(error)
+                self._reconciler.record_shard_loss(error)
                 return "fenced"
             case DeviceUnavailable() | DeviceRejected() | BusUnavailable() | CallRefused():
-                await self._on_unavailable(taken, error)
+                await self._handle_unavailable(taken, error)
                 return "error" if isinstance(error, DeviceRejected) else "unavailable"
             case _:  # a bug triggered by one load balancer must not cause a storm of restarts
-                self._put_back(taken)
+                self._queue_retry(taken)
                 self._log.exception(
                     "pass failed on an unexpected error; trying again",
                     exc_info=error,
@@ -264,11 +264,11 @@ class ShardWorker:
                 )
                 return "error"
 
-    def _put_back(self, taken: TakenWork) -> None:
+    def _queue_retry(self, taken: TakenWork) -> None:
         self._work.pass_failed(taken, self._clock.monotonic())
 
-    async def _on_unavailable(self, taken: TakenWork, error: Exception) -> None:
-        self._put_back(taken)
+    async def _handle_unavailable(self, taken: TakenWork, error: Exception) -> None:
+        self._queue_retry(taken)
         self._log.warning(
             "pass failed; trying again", error=str(error), complete=taken.complete, waiting=len(taken.load_balancer_ids)
         )
@@ -279,7 +279,7 @@ class ShardWorker:
         if isinstance(error, DeviceUnavailable | DeviceRejected):
             await self._reconciler.report_waiting(str(error))
 
-    async def _guard_lost(self, error: GuardLost) -> None:
+    async def _handle_guard_loss(self, error: GuardLost) -> None:
         """Move the guard and make a complete pass, because a device lost its state.
 
         Without a pause if the guard was present before the pass that found it lost. A guard lost right after it was
@@ -287,13 +287,13 @@ class ShardWorker:
         """
         self._log.warning("device does not hold the guard; writing everything again", device=error.device)
         # A complete pass also covers whatever the failed pass had taken.
-        self._put_back(TakenWork(complete=True))
-        if self._reconciler.guard_lost():
+        self._queue_retry(TakenWork(complete=True))
+        if self._reconciler.record_guard_loss():
             self._work.resync_requested()
         else:
             await self._reconciler.report_waiting(str(error))
 
-    async def _on_stale_owner(self, error: StaleOwner) -> None:
+    async def _handle_stale_owner(self, error: StaleOwner) -> None:
         """Stop because of a device's newer guard; request an epoch above it in case this agent still owns the shard."""
         self._log.warning("device is guarded by a newer owner", seen_epoch=error.seen_epoch)
         # Set before the call below: this worker must not write again, even if no controller answers.

@@ -90,7 +90,7 @@ class ShardClient:
         return tuple(found)
 
     async def certificates(self, wanted: tuple[m.WantedCertificate, ...]) -> m.Certificates:
-        """Sealed contents, at most :data:`CERTIFICATES_PER_CALL`."""
+        """Request sealed contents of certificates, at most :data:`CERTIFICATES_PER_CALL`."""
         return await self._controllers.certificates(
             m.GetCertificates(
                 agent_id=self._settings.agent_id,

@@ -9,7 +9,7 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.status.outcomes import Applied
 
 
-def with_unconfirmed_standbys(services: Iterable[ServiceDefinition], outcome: PartitionOutcome) -> PartitionOutcome:
+def mark_unconfirmed_standbys(services: Iterable[ServiceDefinition], outcome: PartitionOutcome) -> PartitionOutcome:
     """Return the outcome with standbys as waiting while a device is out of reach, because it may answer still."""
     standbys = {service.load_balancer_id for service in services if service.standby}
     if not standbys or not outcome.lagging:
@@ -18,11 +18,11 @@ def with_unconfirmed_standbys(services: Iterable[ServiceDefinition], outcome: Pa
     return replace(
         outcome,
         outcomes=tuple(
-            _waiting(one, reason) if one.load_balancer_id in standbys and not one.error else one
+            _mark_waiting(one, reason) if one.load_balancer_id in standbys and not one.error else one
             for one in outcome.outcomes
         ),
     )
 
 
-def _waiting(one: Applied, reason: str) -> Applied:
+def _mark_waiting(one: Applied, reason: str) -> Applied:
     return replace(one, error=reason, waiting=True)

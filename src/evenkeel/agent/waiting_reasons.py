@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Set
 
-from evenkeel.agent.work_list import Identity, identity
+from evenkeel.agent.work_list import Identity, definition_identity
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.ids import LoadBalancerId
 
 
 class WaitingReasons:
-    """The reason last reported for each change that could not be tried."""
+    """The reason last reported for each change that waits, by load balancer."""
 
     def __init__(self) -> None:
         self._reported: dict[LoadBalancerId, tuple[Identity, str]] = {}
@@ -21,12 +21,14 @@ class WaitingReasons:
             service
             for service in services
             if service.load_balancer_id in unconfirmed
-            and self._reported.get(service.load_balancer_id) != (identity(service), reason)
+            and self._reported.get(service.load_balancer_id) != (definition_identity(service), reason)
         )
 
     def record_reported(self, services: Iterable[ServiceDefinition], reason: str) -> None:
         """Record that a controller has taken the reason."""
-        self._reported.update((service.load_balancer_id, (identity(service), reason)) for service in services)
+        self._reported.update(
+            (service.load_balancer_id, (definition_identity(service), reason)) for service in services
+        )
 
     def forget(self, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
         """Forget the reasons of load balancers whose changes do not wait any more."""

@@ -33,11 +33,11 @@ class WatchedDevice:
         outcome = await self._device.apply(batch)
         refused = {each.load_balancer_id for each in outcome.outcomes if each.error}
         served = (one for one in batch.services if not one.deleted and one.load_balancer_id not in refused)
-        self._on_ports(tuple(port_id for service in served for port_id in _ports(service)))
+        self._on_ports(tuple(port_id for service in served for port_id in _port_ids(service)))
         return outcome
 
 
-def _ports(service: ServiceDefinition) -> Iterator[str]:
+def _port_ids(service: ServiceDefinition) -> Iterator[str]:
     """Ids of the ports of the VIP and of the devices' addresses in the service's networks."""
     if service.vip is not None and service.vip.port_id:  # a network that projects share has none
         yield service.vip.port_id

@@ -31,7 +31,7 @@ Identity = tuple[int, str]
 """Identity of a definition: revision and change id. A revision alone is ambiguous if the database lost commits."""
 
 
-def identity(definition: ServiceDefinition | Applied) -> Identity:
+def definition_identity(definition: ServiceDefinition | Applied) -> Identity:
     """Return the identity of a definition, or of the one whose outcome is given."""
     return definition.revision, definition.change_id
 
@@ -115,7 +115,7 @@ class WorkList:
 
     def is_applied(self, definition: ServiceDefinition) -> bool:
         """Whether this worker wrote exactly this definition, and nothing has cast doubt on it since."""
-        return self._applied.get(definition.load_balancer_id) == identity(definition)
+        return self._applied.get(definition.load_balancer_id) == definition_identity(definition)
 
     # -- events
 
@@ -223,7 +223,7 @@ class WorkList:
             return
         # One that was invalidated during this pass may have been changed after it was written.
         if load_balancer_id not in self._in_doubt:
-            self._applied[load_balancer_id] = identity(outcome)
+            self._applied[load_balancer_id] = definition_identity(outcome)
         self._unconfirmed.discard(load_balancer_id)
         self.retries.record_success(load_balancer_id)
 

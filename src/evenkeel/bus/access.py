@@ -30,9 +30,9 @@ class ControllerAccess(Value):
     refusal: Refusal
 
 
-def refusal_of(user: str | None, message: AnyMessage) -> str:
-    """Refusal of an agent's message: agents may only send in their own name, and register for their own group and
-    host.
+def impersonation_refusal(user: str | None, message: AnyMessage) -> str:
+    """Return why a broker's user may not send a message; empty if it may. Agents may only send in their own name, and
+    register for their own group and host.
     """
     agent_id = getattr(message, "agent_id", "")
     # A client may leave user_id out; the broker validates it only if it is present.

@@ -42,10 +42,10 @@ _headers = msgspec.json.Decoder(_Header)
 
 
 def encode(message: AnyMessage, *, message_id: str, reply_to: str = "", max_bytes: int = MAX_MESSAGE_BYTES) -> bytes:
-    """The envelope's bytes. Raises :class:`MessageTooLarge` above ``max_bytes``."""
+    """Encode a message in an envelope. Raises :class:`MessageTooLarge` above ``max_bytes``."""
     raw = _encoder.encode(Envelope(id=message_id, reply_to=reply_to, body=message))
     if len(raw) > max_bytes:
-        raise MessageTooLarge(f"a {_type_of(message)} message has {len(raw)} bytes; the limit is {max_bytes}")
+        raise MessageTooLarge(f"a {_type_name(message)} message has {len(raw)} bytes; the limit is {max_bytes}")
     return raw
 
 
@@ -66,7 +66,9 @@ def decode(raw: bytes) -> Envelope:
 
 
 def decode_reply(raw: bytes) -> tuple[str, AnyReply]:
-    """(id of the call, its reply). Raises :class:`MessageRejected`, also for a message that is no reply."""
+    """Decode a reply; returns it with the id of its call. Raises :class:`MessageRejected`, also for a message that is
+    no reply.
+    """
     envelope = decode(raw)
     body = envelope.body
     if not isinstance(body, Reply):
@@ -74,5 +76,5 @@ def decode_reply(raw: bytes) -> tuple[str, AnyReply]:
     return envelope.id, body
 
 
-def _type_of(message: AnyMessage) -> str:
+def _type_name(message: AnyMessage) -> str:
     return str(type(message).__struct_config__.tag)

@@ -81,11 +81,11 @@ async def handle_delivery(
     # A hint has no caller who waits for a reply.
     if reply is None or not envelope.reply_to:
         return DeliveryOutcome()
-    return DeliveryOutcome(reply_to=envelope.reply_to, replies=_replies(envelope, reply, queue, max_reply_bytes))
+    return DeliveryOutcome(reply_to=envelope.reply_to, replies=_encode_replies(envelope, reply, queue, max_reply_bytes))
 
 
-def _replies(envelope: Envelope, reply: Any, queue: str, max_bytes: int) -> tuple[bytes, ...]:
-    """The reply's bytes, in parts if necessary and if the caller accepts them. A reply that is too large becomes a
+def _encode_replies(envelope: Envelope, reply: Any, queue: str, max_bytes: int) -> tuple[bytes, ...]:
+    """Encode the reply, in parts if necessary and if the caller accepts them. A reply that is too large becomes a
     refusal, because running the handler again would not shrink it.
     """
     # Only calls that declare it get parts; any other caller would not understand them.
@@ -99,13 +99,13 @@ def _replies(envelope: Envelope, reply: Any, queue: str, max_bytes: int) -> tupl
 
 
 def set_aside(reason: str, *, queue: str, deliveries: int, size_bytes: int) -> DeliveryOutcome:
-    """The outcome of a dead-lettered message; logs it."""
+    """Log that a message is dead-lettered, and return that outcome."""
     log.error("message dead-lettered", queue=queue, reason=reason, deliveries=deliveries, size_bytes=size_bytes)
     return DeliveryOutcome(aside=reason)
 
 
 class Workers:
-    """Running tasks, at most ``concurrency``; keeps references to them and can wait for all."""
+    """Runs at most ``concurrency`` tasks, keeps references to them, and can wait for all."""
 
     def __init__(self, concurrency: int, on_free: Callable[[], None] = lambda: None) -> None:
         if concurrency < 1:
@@ -125,9 +125,9 @@ class Workers:
         task = asyncio.get_running_loop().create_task(job)
         # asyncio keeps only weak references to tasks: without this one a task may be collected while it runs.
         self._tasks[task] = None
-        task.add_done_callback(self._on_task_end)
+        task.add_done_callback(self._remove_task)
 
-    def _on_task_end(self, task: asyncio.Task[None]) -> None:
+    def _remove_task(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task, None)
         self._freed.set()
         self._on_free()
@@ -135,13 +135,13 @@ class Workers:
             log.error("bus worker failed", exc_info=error)
 
     async def wait_free(self) -> None:
-        """Return when at least one more may start."""
+        """Return when at least one more task may start."""
         while self.free < 1:
             self._freed.clear()
             await self._freed.wait()
 
     async def drain(self, after: Awaitable[object]) -> None:
-        """Wait for ``after``, then for all running tasks. If the wait is cancelled, so are they."""
+        """Wait for ``after``, then for all running tasks; cancels the tasks if the wait is cancelled."""
         try:
             await after
             while self._tasks:
@@ -194,7 +194,7 @@ class PendingCalls:
             self.forget(call_id)
 
     def open(self, call_id: str) -> asyncio.Future[Any]:
-        """The future of a reply; release it with :meth:`forget`."""
+        """Return a future for the reply to a call; release it with :meth:`forget`."""
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[call_id] = future
         return future
@@ -219,7 +219,7 @@ class PendingCalls:
         future.set_result(reply)
 
     def fail_all(self, reason: str) -> None:
-        """Fail all: every waiting call raises :class:`BusUnavailable`."""
+        """Make every waiting call raise :class:`BusUnavailable` with this reason."""
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(BusUnavailable(reason))

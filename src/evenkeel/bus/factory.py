@@ -15,8 +15,8 @@ def open_bus(
     max_message_bytes: int = MAX_MESSAGE_BYTES,
     access: AgentAccess | ControllerAccess | None = None,
 ) -> Bus:
-    """A bus that is not connected yet. ``name``: of the process, shown by the broker and in logs. ``access``: set if
-    every agent has its own user, which requires RabbitMQ.
+    """Return a bus that is not connected yet. ``name``: name of the process, shown by the broker and in logs.
+    ``access``: set if every agent has its own user, which requires RabbitMQ.
 
     ``rabbit://`` is the same as ``amqp://``, and ``amqps://`` adds TLS. Raises :class:`ValueError`, whose text never
     contains the URL (it may contain a password).

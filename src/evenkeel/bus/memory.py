@@ -32,7 +32,7 @@ class _Item:
         self.expires_at = expires_at
         self.deliveries = 0
 
-    def expired(self) -> bool:
+    def has_expired(self) -> bool:
         return self.expires_at is not None and self.expires_at <= asyncio.get_running_loop().time()
 
 
@@ -56,14 +56,14 @@ class _Queue:
 
     def put(self, item: _Item) -> None:
         self._items.append(item)
-        self._wake()
+        self._wake_taker()
 
     def put_back(self, item: _Item) -> None:
         # In front, as a broker requeues a message near its old place.
         self._items.appendleft(item)
-        self._wake()
+        self._wake_taker()
 
-    def _wake(self) -> None:
+    def _wake_taker(self) -> None:
         while self._takers:
             taker = self._takers.popleft()
             # A consumer that was cancelled while it waited must not swallow the wake-up.
@@ -72,11 +72,11 @@ class _Queue:
                 return
 
     async def take(self) -> _Item:
-        """The next message that has not expired."""
+        """Wait for the next message that has not expired; removes and returns it."""
         while True:
             while self._items:
                 item = self._items.popleft()
-                if not item.expired():
+                if not item.has_expired():
                     return item
             taker: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._takers.append(taker)
@@ -84,7 +84,7 @@ class _Queue:
                 await taker
             except asyncio.CancelledError:
                 if taker.done() and not taker.cancelled():
-                    self._wake()  # this consumer was woken and is cancelled: wake the next one
+                    self._wake_taker()  # this consumer was woken and is cancelled: wake the next one
                 raise
 
 
@@ -113,7 +113,7 @@ class MemoryHub:
         self.outages += outage and not self._outage
         self._outage = outage
 
-    def unique(self, prefix: str) -> str:
+    def unique_name(self, prefix: str) -> str:
         return f"{prefix}-{next(self._names)}"
 
     def check(self) -> None:
@@ -122,7 +122,7 @@ class MemoryHub:
             raise BusUnavailable("the bus is out of reach")
 
     def queue(self, name: str) -> _Queue:
-        """The queue, made on first use."""
+        """Return the queue of this name, which is made on first use."""
         return self.queues.setdefault(name, _Queue())
 
     def put(self, queue: str, raw: bytes, *, expires_at: float | None = None) -> None:
@@ -138,7 +138,7 @@ _hubs: WeakValueDictionary[str, MemoryHub] = WeakValueDictionary()
 
 
 def shared_hub(name: str) -> MemoryHub:
-    """The hub of that name in this process, which exists as long as it is referenced."""
+    """Return this process's hub of the name, made if there is none; it lives as long as it is referenced."""
     return _hubs.setdefault(name, MemoryHub())
 
 
@@ -150,7 +150,7 @@ class MemoryBus:
     ) -> None:
         self.hub = hub if hub is not None else MemoryHub()
         self._max_bytes = max_message_bytes
-        self._address = self.hub.unique(name)
+        self._address = self.hub.unique_name(name)
         self._calls = PendingCalls()
         self._subscriptions: list[MemorySubscription] = []
         self._announcements: list[MemoryAnnouncement] = []
@@ -160,23 +160,23 @@ class MemoryBus:
         self._abandoned = False
 
     async def start(self) -> None:
-        self._check()
+        self._refuse_if_unreachable()
         self._closed = False
         self.hub.callers[self._address] = self._calls
 
-    def _check(self) -> None:
+    def _refuse_if_unreachable(self) -> None:
         if self._abandoned:
             raise BusUnavailable("the bus was abandoned")
         self.hub.check()
 
     async def send(self, queue: str, message: Hint) -> None:
-        self._check()
-        raw = encode(message, message_id=self.hub.unique("m"), max_bytes=self._max_bytes)
+        self._refuse_if_unreachable()
+        raw = encode(message, message_id=self.hub.unique_name("m"), max_bytes=self._max_bytes)
         self.hub.put(queue, raw)
 
     async def call(self, queue: str, message: Call, *, timeout_seconds: float) -> AnyReply:
-        self._check()
-        call_id = self.hub.unique("c")
+        self._refuse_if_unreachable()
+        call_id = self.hub.unique_name("c")
         raw = encode(message, message_id=call_id, reply_to=self._address, max_bytes=self._max_bytes)
         self.hub.callers[self._address] = self._calls
         self.hub.put(queue, raw, expires_at=asyncio.get_running_loop().time() + timeout_seconds)
@@ -192,7 +192,7 @@ class MemoryBus:
         return subscription
 
     async def announce(self, name: str, will: Will | None = None) -> "MemoryAnnouncement":
-        self._check()
+        self._refuse_if_unreachable()
         if self._closed:
             raise BusUnavailable("the bus is not open")
         announcement = MemoryAnnouncement(self.hub, name)
@@ -218,7 +218,7 @@ class MemoryBus:
 
     def problem(self) -> str:
         try:
-            self._check()
+            self._refuse_if_unreachable()
         except BusUnavailable as error:
             return str(error)
         return ""
@@ -272,15 +272,15 @@ class MemorySubscription:
         self._workers = Workers(concurrency)
         self._under_way: dict[_Item, None] = {}
         self._abandoned = False
-        self._task = asyncio.get_running_loop().create_task(self._run())
+        self._task = asyncio.get_running_loop().create_task(self._take_repeatedly())
 
-    async def _run(self) -> None:
+    async def _take_repeatedly(self) -> None:
         queue = self._hub.queue(self._queue)
         while True:
             await self._workers.wait_free()
-            self._workers.start(self._work(await queue.take()))
+            self._workers.start(self._handle_item(await queue.take()))
 
-    async def _work(self, item: _Item) -> None:
+    async def _handle_item(self, item: _Item) -> None:
         item.deliveries += 1
         self._under_way[item] = None
         try:

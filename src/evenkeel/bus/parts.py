@@ -18,9 +18,9 @@ ANSWERS_MAX = 2
 
 
 def split_message(raw: bytes, *, message_id: str, max_bytes: int) -> tuple[bytes, ...]:
-    """Messages of at most ``max_bytes`` from which :class:`PartAssembler` restores ``raw``."""
+    """Split ``raw`` into messages of at most ``max_bytes``, from which :class:`PartAssembler` restores it."""
     size = (max_bytes - OVERHEAD_BYTES) // 4 * 3  # bytes are encoded as base64
-    digest = _digest(raw)
+    digest = _sha256_digest(raw)
     slices = [raw[start : start + size] for start in range(0, len(raw), size)]
     return tuple(
         encode(
@@ -33,7 +33,7 @@ def split_message(raw: bytes, *, message_id: str, max_bytes: int) -> tuple[bytes
 
 
 class PartAssembler:
-    """The parts received so far of the answers to one call."""
+    """Reassembles the answers to one call from their parts."""
 
     def __init__(self) -> None:
         self._answers: dict[str, dict[int, bytes]] = {}
@@ -56,11 +56,11 @@ class PartAssembler:
         if len(found) < part.count:
             return None
         raw = b"".join(found[number] for number in sorted(found))
-        if _digest(raw) != part.digest:
+        if _sha256_digest(raw) != part.digest:
             del self._answers[part.digest]
             raise MessageRejected("parts that are none of one answer")
         return raw
 
 
-def _digest(raw: bytes) -> str:
+def _sha256_digest(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()

@@ -15,7 +15,9 @@ class PresenceHistory:
         self._names: dict[str, None] = {}
 
     def evaluate(self, name: str, there: bool) -> bool | None:
-        """The result of a probe that found the name present, absent, or got no answer."""
+        """Record what a probe found; returns whether the name is present. None: unknown, because the name was never
+        seen present over this connection.
+        """
         seen = name in self._names
         if there or seen:
             self._names.pop(name, None)

@@ -13,7 +13,7 @@ from evenkeel.cli.client import API, ApiRefused, UsageError, segment
 from evenkeel.cli.columns import Columns, escape_controls, list_table, object_table
 from evenkeel.cli.filters import add_environment_filter
 from evenkeel.config.esd.directory import read_directory
-from evenkeel.config.esd.log_targets import targets_in, without_refused_targets
+from evenkeel.config.esd.log_targets import drop_refused_target, parse_targets
 from evenkeel.config.esd.parse import Parsed, parse_all
 
 LIST_COLUMNS = ("environment", "name", "usable", "agreed", "agents", "problem")
@@ -144,11 +144,11 @@ def _target_problems(parsed: Parsed, networks: str | None) -> Iterator[str]:
     if networks is None:
         return
     try:
-        targets = targets_in(filter(None, map(str.strip, networks.split(","))))
+        targets = parse_targets(filter(None, map(str.strip, networks.split(","))))
     except ValueError as error:
         raise UsageError(str(error)) from None
     for one in parsed.definitions.values():
-        if not one.problem and (problem := without_refused_targets(one, targets).problem):
+        if not one.problem and (problem := drop_refused_target(one, targets).problem):
             yield problem
 
 
@@ -160,7 +160,7 @@ def _differences(parsed: Parsed, services: Iterable[Mapping[str, Any]]) -> Itera
     for name, definition in parsed.definitions.items():
         if definition.problem:
             continue
-        mine = definition.to_report()
+        mine = definition.enhanced_service()
         tags = {tag: list(paths) for tag, paths in mine.tags.items()}
         if name not in loaded:
             yield f"enhanced service {name}: no agent has it"

@@ -23,11 +23,11 @@ from evenkeel.cmd.options.tracing_options import open_tracing
 from evenkeel.cmd.process.logs import set_log_level, set_up_logs
 from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint
 from evenkeel.cmd.process.reloading import Action, Reloading, ignore_hangup
-from evenkeel.cmd.process.runtime import SystemClock, new_id, on_stop_signal, start_bus
+from evenkeel.cmd.process.runtime import SystemClock, handle_stop_signals, new_id, start_bus
 from evenkeel.cmd.process.service_manager import ServiceManager
 from evenkeel.cmd.process.start_log import log_start
 from evenkeel.config.problems import Problems
-from evenkeel.config.values import with_passwords
+from evenkeel.config.values import read_password_files
 from evenkeel.core.kit.ids import AgentId
 from evenkeel.core.kit.names import derived_agent_id
 from evenkeel.core.ports import Bus, Device, Reloadable
@@ -44,7 +44,7 @@ DESCRIPTION = "Configure the devices of one device group. Several agents on diff
 
 
 class MovedNetworks:
-    """Forwards networks whose ports Neutron moved to the function ``tell``; they are dropped until that is set."""
+    """Passes ids of networks whose ports Neutron moved to the function ``tell``; drops them until that is set."""
 
     def __init__(self) -> None:
         self.tell: Callable[[Collection[str]], None] = lambda networks: None
@@ -120,7 +120,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
         certificate_ends=certificates.ends_at,
     )
     # Set only here: the part that reports to Neutron is opened before the agent exists.
-    parts.moved.tell = agent.networks_moved
+    parts.moved.tell = agent.note_moved_networks
     if neutron is not None:
         neutron.start()
     watching = asyncio.create_task(systemd.watch())
@@ -140,7 +140,7 @@ def open_parts(conf: cfg.ConfigOpts) -> AgentParts:
     with Problems() as problems:
         settings = problems.collect_from(lambda: agent_settings(conf))
         policy = problems.collect_from(lambda: parse_policy(conf.capacity_policy))
-        bus = problems.collect_from(lambda: _open_bus(conf))
+        bus = problems.collect_from(lambda: _open_agent_bus(conf))
         device = problems.collect_from(lambda: open_device(conf))
         metrics = problems.collect_from(lambda: MetricsEndpoint(conf))
         moved = MovedNetworks()
@@ -158,12 +158,12 @@ def reload_actions(conf: cfg.ConfigOpts, device: Device) -> dict[tuple[str, ...]
     return actions
 
 
-async def check(conf: cfg.ConfigOpts) -> None:
+async def check_configuration(conf: cfg.ConfigOpts) -> None:
     """Check the configuration by opening and closing all parts. Raises :class:`ValueError` with all problems."""
     await open_parts(conf).close()
 
 
-def _open_bus(conf: cfg.ConfigOpts) -> Bus:
+def _open_agent_bus(conf: cfg.ConfigOpts) -> Bus:
     authenticated = conf.rabbit_agents_authenticated
     return open_bus(
         conf.transport_url,
@@ -182,7 +182,7 @@ async def wait_for_bus(bus: Bus, agent: AgentService, systemd: ServiceManager) -
         agent.stop()
         starting.cancel()
 
-    on_stop_signal(stop)
+    handle_stop_signals(stop)
     try:
         await starting
     except asyncio.CancelledError:
@@ -191,7 +191,7 @@ async def wait_for_bus(bus: Bus, agent: AgentService, systemd: ServiceManager) -
 
 
 def agent_settings(conf: cfg.ConfigOpts) -> AgentSettings:
-    """The agent's settings from its options. Raises :class:`ValueError`."""
+    """Build the agent's settings from its options. Raises :class:`ValueError` if ``host`` is not set."""
     if not conf.host:
         raise ValueError("host: not set; it must name this host, unique among the agents of the group")
     return AgentSettings(
@@ -210,7 +210,7 @@ def agent_settings(conf: cfg.ConfigOpts) -> AgentSettings:
 
 
 def _agent_id(conf: cfg.ConfigOpts) -> AgentId:
-    """Id of the agent from its options. Raises :class:`ValueError`."""
+    """Return the agent's id: the option, or derived from environment, group and host. Raises :class:`ValueError`."""
     derived = derived_agent_id(conf.environment_prefix, conf.environment_group_number, conf.host or "")
     if conf.rabbit_agents_authenticated and conf.agent_id not in (None, derived):
         raise ValueError(f"agent_id: with rabbit_agents_authenticated it is {derived}; leave it out")
@@ -229,12 +229,12 @@ def open_device(conf: cfg.ConfigOpts) -> Device:
 
 
 def driver_options(conf: cfg.ConfigOpts) -> dict[str, Any]:
-    """Options of the device driver's own section, in their types; None: not set.
+    """Return the values of the options in the device driver's section, in their types; None: not set.
 
     An option ``…_password_file`` is replaced by the password in that file. Raises :class:`ValueError` naming an
     unreadable one.
     """
-    return with_passwords(conf[conf.device_driver], section=conf.device_driver)
+    return read_password_files(conf[conf.device_driver], section=conf.device_driver)
 
 
 if __name__ == "__main__":

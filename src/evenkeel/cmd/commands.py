@@ -16,40 +16,40 @@ NOT_INSTALLED = 2
 
 def operators() -> int:
     """Run ``evenkeel``."""
-    return _run("evenkeel", "evenkeel.cmd.operators", "cli")
+    return _run_main("evenkeel", "evenkeel.cmd.operators", "cli")
 
 
 def agent() -> int:
     """Run ``evenkeel-agent``."""
-    return _run("evenkeel-agent", "evenkeel.cmd.agent", "agent")
+    return _run_main("evenkeel-agent", "evenkeel.cmd.agent", "agent")
 
 
 def controller() -> int:
     """Run ``evenkeel-controller``."""
-    return _run("evenkeel-controller", "evenkeel.cmd.controller", "controller")
+    return _run_main("evenkeel-controller", "evenkeel.cmd.controller", "controller")
 
 
 def haproxyd() -> int:
     """Run ``evenkeel-haproxyd``."""
-    return _run("evenkeel-haproxyd", "evenkeel.cmd.haproxyd", "haproxyd")
+    return _run_main("evenkeel-haproxyd", "evenkeel.cmd.haproxyd", "haproxyd")
 
 
 def rabbitmq() -> int:
-    """``evenkeel-rabbitmq``: needs the libraries of an agent or a controller."""
-    return _run("evenkeel-rabbitmq", "evenkeel.cmd.rabbitmq", "agent", "controller")
+    """Run ``evenkeel-rabbitmq``, which needs the libraries of an agent or a controller."""
+    return _run_main("evenkeel-rabbitmq", "evenkeel.cmd.rabbitmq", "agent", "controller")
 
 
 def db() -> int:
-    """``evenkeel-db``: needs the libraries of a controller."""
-    return _run("evenkeel-db", "evenkeel.cmd.db", "controller")
+    """Run ``evenkeel-db``, which needs the libraries of a controller."""
+    return _run_main("evenkeel-db", "evenkeel.cmd.db", "controller")
 
 
 def users() -> int:
-    """``evenkeel-users``: needs the libraries of a controller."""
-    return _run("evenkeel-users", "evenkeel.cmd.users", "controller")
+    """Run ``evenkeel-users``, which needs the libraries of a controller."""
+    return _run_main("evenkeel-users", "evenkeel.cmd.users", "controller")
 
 
-def _run(command: str, module: str, *extras: str) -> int:
+def _run_main(command: str, module: str, *extras: str) -> int:
     """Run ``main()`` of the module, if the libraries of one of the extras are installed; ``--version`` needs none."""
     if sys.argv[1:] == ["--version"]:
         print(f"{command} {__version__}")

@@ -32,12 +32,12 @@ Command = Callable[[Database, argparse.Namespace], Awaitable[int]]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``evenkeel-db``; returns the exit code."""
-    arguments = _parser().parse_args(argv)
+    arguments = _argument_parser().parse_args(argv)
     words = file_arguments(arguments.config_file or [DEFAULT_FILE])
     conf = None
     try:
         conf = load(NAME, words, groups={None: LOGGING, "database": DATABASE})
-        return asyncio.run(_run(conf, arguments))
+        return asyncio.run(_run_command(conf, arguments))
     except ValueError as error:
         return print_refusal(NAME, error, conf)
     except StoreUnavailable as error:
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return UNAVAILABLE
 
 
-def _parser() -> argparse.ArgumentParser:
+def _argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=NAME, description="The schema of the database.")
     parser.add_argument(
         "--config-file",
@@ -58,18 +58,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="command")
     for name, run, text in (
-        ("version", _version, "show the revision in the database and the one that this version needs"),
-        ("check", _check, "exit code 1 if an upgrade is needed"),
-        ("upgrade", _upgrade, "upgrade the schema; controllers of the previous version go on working"),
+        ("version", _print_revisions, "show the revision in the database and the one that this version needs"),
+        ("check", _check_schema, "exit code 1 if an upgrade is needed"),
+        ("upgrade", _upgrade_schema, "upgrade the schema; controllers of the previous version go on working"),
     ):
         commands.add_parser(name, help=text).set_defaults(run=run)
     stamping = commands.add_parser("stamp", help="write a revision without changing tables, after a repair by hand")
     stamping.add_argument("revision")
-    stamping.set_defaults(run=_stamp)
+    stamping.set_defaults(run=_stamp_schema)
     return parser
 
 
-async def _run(conf: cfg.ConfigOpts, arguments: argparse.Namespace) -> int:
+async def _run_command(conf: cfg.ConfigOpts, arguments: argparse.Namespace) -> int:
     database = open_database(conf.database.connection)
     run: Command = arguments.run
     try:
@@ -79,19 +79,19 @@ async def _run(conf: cfg.ConfigOpts, arguments: argparse.Namespace) -> int:
         await database.close()
 
 
-async def _version(database: Database, arguments: argparse.Namespace) -> int:
+async def _print_revisions(database: Database, arguments: argparse.Namespace) -> int:
     state = await database.read(schema_state)
     print(f"{state.present or 'empty'} in the database, {state.needed} needed by this version")
     return 0
 
 
-async def _check(database: Database, arguments: argparse.Namespace) -> int:
+async def _check_schema(database: Database, arguments: argparse.Namespace) -> int:
     state = await database.read(schema_state)
-    print(_verdict(state))
+    print(_schema_verdict(state))
     return 0 if state.usable else UPGRADE_NEEDED
 
 
-def _verdict(state: SchemaState) -> str:
+def _schema_verdict(state: SchemaState) -> str:
     if state.newer:
         return f"{state.present}: newer than this version needs ({state.needed}); it works with it"
     if state.usable:
@@ -99,14 +99,14 @@ def _verdict(state: SchemaState) -> str:
     return f"{state.present or 'empty'}: needs {', '.join(state.pending)}: run {NAME} upgrade"
 
 
-async def _upgrade(database: Database, arguments: argparse.Namespace) -> int:
+async def _upgrade_schema(database: Database, arguments: argparse.Namespace) -> int:
     before = await database.read(schema_state)
     after = await database.write(upgrade)
     print(f"{after}: {'upgraded' if before.pending else 'up to date'}")
     return 0
 
 
-async def _stamp(database: Database, arguments: argparse.Namespace) -> int:
+async def _stamp_schema(database: Database, arguments: argparse.Namespace) -> int:
     revision: str = arguments.revision
     try:
         await database.write(lambda connection: stamp(connection, revision))

@@ -24,7 +24,7 @@ from evenkeel.cmd.process.logs import set_log_level, set_up_logs
 from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint, metrics_tls
 from evenkeel.cmd.process.passwords import new_password
 from evenkeel.cmd.process.reloading import Reloading, ignore_hangup
-from evenkeel.cmd.process.runtime import on_stop_signal
+from evenkeel.cmd.process.runtime import handle_stop_signals
 from evenkeel.cmd.process.service_manager import ServiceManager
 from evenkeel.cmd.process.start_log import log_start
 from evenkeel.config.problems import Problems
@@ -53,14 +53,14 @@ Next: evenkeel-haproxyd --add-agent NAME for each agent."""
 
 def main() -> int:
     """Run ``evenkeel-haproxyd``. Exit code 2: configuration or arguments refused."""
-    arguments = parse(sys.argv[1:])
+    arguments = parse_arguments(sys.argv[1:])
     ignore_hangup()
     try:
         if arguments.init:
-            return init(arguments.init, arguments.host)
+            return create_certificates(arguments.init, arguments.host)
         conf = load(NAME, file_arguments(arguments.config_file), groups=HAPROXYD)
         if arguments.add_agent:
-            return add(Path(conf.haproxyd.credentials_file), arguments.add_agent)
+            return add_agent_password(Path(conf.haproxyd.credentials_file), arguments.add_agent)
     except OSError as error:
         print(f"{NAME}: refused: {error}", file=sys.stderr)
         return 2
@@ -79,7 +79,7 @@ def main() -> int:
     return 0
 
 
-def parse(words: Sequence[str]) -> argparse.Namespace:
+def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(NAME, description=DESCRIPTION)
     parser.add_argument(
@@ -104,7 +104,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-async def check(conf: cfg.ConfigOpts) -> None:
+async def check_configuration(conf: cfg.ConfigOpts) -> None:
     """Check the configuration by reading all named files. Raises :class:`ValueError` with all problems."""
     with Problems() as problems:
         problems.collect_from(lambda: daemon_settings(conf))
@@ -117,11 +117,11 @@ async def check(conf: cfg.ConfigOpts) -> None:
 
 
 async def run(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
-    """Serve until stopped. ``arguments``: arguments of :func:`load`, for reloading."""
-    await check(conf)
+    """Run the daemon until stopped. ``arguments``: arguments of :func:`load`, for reloading."""
+    await check_configuration(conf)
     systemd = ServiceManager(health_file=conf.health_file)
     stop = asyncio.Event()
-    on_stop_signal(stop.set)
+    handle_stop_signals(stop.set)
     daemon = HaproxyDaemon(daemon_settings(conf), http_settings(conf))
     metrics = MetricsEndpoint(conf)
     end_traces = open_tracing(conf, NAME)
@@ -163,7 +163,9 @@ async def stop_haproxy(conf: cfg.ConfigOpts) -> None:
 
 
 def release_partitions(settings: DaemonSettings, prefix: str) -> int:
-    """Release the partitions: the next group that takes one over owns them all. Raises :class:`ValueError`."""
+    """Remove the owner of the partitions whose names begin with ``prefix``, so that another device group may take them
+    over; returns the exit code. Raises :class:`ValueError`.
+    """
     with lock(settings.state_dir):
         try:
             given_up = remove_owner(settings, prefix)
@@ -176,8 +178,10 @@ def release_partitions(settings: DaemonSettings, prefix: str) -> int:
     return 0
 
 
-def init(folder: Path, hosts: Sequence[str] | None) -> int:
-    """Create certificates and print the next steps."""
+def create_certificates(folder: Path, hosts: Sequence[str] | None) -> int:
+    """Create a private CA and this host's certificate in ``folder``, and print the next steps; returns the exit code.
+    ``hosts``: names and addresses in the certificate; None: this host's names and loopback.
+    """
     name = socket.gethostname()
     names = list(hosts or dict.fromkeys([name, socket.getfqdn(), "localhost", "127.0.0.1", "::1"]))
     made: CertificateFiles = make_certificates(folder, names)
@@ -185,8 +189,10 @@ def init(folder: Path, hosts: Sequence[str] | None) -> int:
     return 0
 
 
-def add(file: Path, name: str) -> int:
-    """Read a password from the terminal or a pipe, and store its hash. Raises :class:`ValueError`, :class:`OSError`."""
+def add_agent_password(file: Path, name: str) -> int:
+    """Read an agent's password from the terminal or a pipe, and store its hash in ``file``; returns the exit code.
+    Raises :class:`ValueError`, :class:`OSError`.
+    """
     try:
         password = new_password(name, from_stdin=not sys.stdin.isatty())
     except Invalid as error:

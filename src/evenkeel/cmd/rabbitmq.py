@@ -43,7 +43,7 @@ DEAD_BYTES_MAX = 256 * 1024**2
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``evenkeel-rabbitmq``. Exit codes: 0 done, 2 usage."""
-    parser = _parser()
+    parser = _argument_parser()
     options = parser.parse_args(argv)
     if not is_environment_name(options.environment):
         parser.error(f"--environment: {options.environment!r}: {ENVIRONMENT_NAME_RULE} are allowed")
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="evenkeel-rabbitmq", description="Users of agents on RabbitMQ.")
     commands = parser.add_subparsers(required=True, metavar="command")
     user = commands.add_parser("agent-user", help="print the commands that create or correct the user of one agent")
@@ -74,20 +74,20 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def agent_user_commands(environment: str, group_number: int, host: str, *, vhost: str) -> tuple[tuple[str, ...], ...]:
-    """Arguments of ``rabbitmqctl``, command by command."""
+    """Return the arguments of the ``rabbitmqctl`` commands that create or correct an agent's user."""
     user = derived_agent_id(environment, group_number, host)
     limits = {"max-connections": CONNECTIONS_MAX, "max-channels": CHANNELS_MAX}
     return (
         ("add_user", user),
         # Without tags, which removes any that an existing user has.
         ("set_user_tags", user),
-        ("set_permissions", "-p", vhost, user, *permissions(environment, group_number, host)),
+        ("set_permissions", "-p", vhost, user, *agent_permissions(environment, group_number, host)),
         ("set_user_limits", user, json.dumps(limits)),
     )
 
 
 def limit_commands(*, vhost: str, queues_max: int = QUEUES_MAX) -> tuple[tuple[str, ...], ...]:
-    """Arguments of ``rabbitmqctl`` that limit what users may create in the virtual host.
+    """Return the arguments of the ``rabbitmqctl`` commands that limit what users may create in the virtual host.
 
     An agent chooses the names of its presence queues, and permissions limit neither their number nor their arguments;
     operator policies override arguments, and apply to existing queues, too.
@@ -110,10 +110,10 @@ def limit_commands(*, vhost: str, queues_max: int = QUEUES_MAX) -> tuple[tuple[s
     )
 
 
-def permissions(environment: str, group_number: int, host: str) -> tuple[str, str, str]:
-    """Configure, write and read permissions of an agent: only its own queue, the presence of its sessions, and calls to
-    its environment's controllers. RabbitMQ requires write permission on the dead-letter exchange to declare a queue
-    with one. Answers come by direct reply-to, which needs no permission and reaches only the caller.
+def agent_permissions(environment: str, group_number: int, host: str) -> tuple[str, str, str]:
+    """Return an agent's permissions to configure, write and read: only its own queue, the presence of its sessions, and
+    calls to its environment's controllers. RabbitMQ requires write permission on the dead-letter exchange to declare a
+    queue with one. Answers come by direct reply-to, which needs no permission and reaches only the caller.
     """
     presence = f"{re.escape(presence_name(SessionId('')))}[0-9a-f-]+"
     will = f"{presence}{re.escape(SUFFIX)}"
@@ -122,10 +122,10 @@ def permissions(environment: str, group_number: int, host: str) -> tuple[str, st
         calls_exchange(queue(environment)) for queue in (callback_queue, keepalive_queue, transient_keepalive_queue)
     )
     written = (*map(re.escape, calls), re.escape(DEAD_EXCHANGE), will)
-    return _one_of(own), _one_of(written), _one_of(own)
+    return _any_pattern(own), _any_pattern(written), _any_pattern(own)
 
 
-def _one_of(patterns: Sequence[str]) -> str:
+def _any_pattern(patterns: Sequence[str]) -> str:
     return f"^({'|'.join(patterns)})$"
 
 

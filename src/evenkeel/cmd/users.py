@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from evenkeel.api.identity.users import User, checked_user, line_of, read_users
 from evenkeel.api.policy.defaults import ADMINISTRATOR_ROLES, roles
-from evenkeel.cmd.configuration.nearest import suggestion
+from evenkeel.cmd.configuration.nearest import name_suggestion
 from evenkeel.cmd.process.passwords import new_password
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.serving.password_file import replace_line
@@ -27,7 +27,7 @@ _NO_PASSWORD = PasswordHash(salt=b"", key=b"")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``evenkeel-users``. Exit codes: 0 done, 1 refused, 2 usage."""
-    options = _parser().parse_args(argv)
+    options = _argument_parser().parse_args(argv)
     try:
         options.run(options)
     except (Invalid, OSError) as error:
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="evenkeel-users", description="Users of the password file.")
     parser.add_argument("--file", type=Path, default=Path(DEFAULT_FILE), help="default: %(default)s")
     commands = parser.add_subparsers(required=True, metavar="command")
@@ -46,22 +46,22 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--roles", default="member", help="with commas; default: %(default)s")
     _add_other_roles(add)
     _add_password_stdin(add)
-    add.set_defaults(run=_add)
+    add.set_defaults(run=_add_user)
     passwd = commands.add_parser("passwd", help="change a user's password; project and roles stay")
     passwd.add_argument("name")
     _add_password_stdin(passwd)
-    passwd.set_defaults(run=_passwd)
+    passwd.set_defaults(run=_change_password)
     change_roles = commands.add_parser("roles", help="replace a user's roles; project and password stay")
     change_roles.add_argument("name")
     change_roles.add_argument("roles", help="all roles of the user, with commas")
     _add_other_roles(change_roles)
     _add_force(change_roles)
-    change_roles.set_defaults(run=_roles)
+    change_roles.set_defaults(run=_change_roles)
     delete = commands.add_parser("delete", help="delete a user")
     delete.add_argument("name")
     _add_force(delete)
-    delete.set_defaults(run=_delete)
-    commands.add_parser("list", help="list users, projects and roles").set_defaults(run=_list)
+    delete.set_defaults(run=_delete_user)
+    commands.add_parser("list", help="list users, projects and roles").set_defaults(run=_list_users)
     return parser
 
 
@@ -79,7 +79,7 @@ def _add_force(command: argparse.ArgumentParser) -> None:
     command.add_argument("--force", action="store_true", help="also if no administrator is left then")
 
 
-def _add(options: argparse.Namespace) -> None:
+def _add_user(options: argparse.Namespace) -> None:
     named = _checked_roles(options)
     # all but the password is checked before it is typed
     user = checked_user(options.name, options.project, named, _NO_PASSWORD)
@@ -88,23 +88,23 @@ def _add(options: argparse.Namespace) -> None:
             f"user {user.name!r} exists. To change it: evenkeel-users passwd {user.name},"
             f" evenkeel-users roles {user.name} …"
         )
-    _write(options.file, _with_new_password(user, options))
+    _write_user(options.file, _ask_new_password(user, options))
 
 
-def _passwd(options: argparse.Namespace) -> None:
+def _change_password(options: argparse.Namespace) -> None:
     user = _existing_user(read_users(options.file), options.name)
-    _write(options.file, _with_new_password(user, options))
+    _write_user(options.file, _ask_new_password(user, options))
 
 
-def _roles(options: argparse.Namespace) -> None:
+def _change_roles(options: argparse.Namespace) -> None:
     users = read_users(options.file)
     user = _existing_user(users, options.name)
     changed = checked_user(user.name, user.project_id, _checked_roles(options), user.hash)
     _check_administrator_left(users, {**users, user.name: changed}, options)
-    _write(options.file, changed)
+    _write_user(options.file, changed)
 
 
-def _delete(options: argparse.Namespace) -> None:
+def _delete_user(options: argparse.Namespace) -> None:
     users = read_users(options.file)
     user = _existing_user(users, options.name)
     left = {name: other for name, other in users.items() if name != user.name}
@@ -112,37 +112,38 @@ def _delete(options: argparse.Namespace) -> None:
     replace_line(options.file, user.name, None)
 
 
-def _list(options: argparse.Namespace) -> None:
+def _list_users(options: argparse.Namespace) -> None:
     for user in read_users(options.file).values():
         print(f"{user.name}\t{user.project_id}\t{','.join(user.roles)}")
 
 
 def _existing_user(users: Mapping[str, User], name: str) -> User:
-    """The user of that name. Raises :class:`Invalid` with the most similar name if there is none."""
+    """Return the user of this name. Raises :class:`Invalid` with the most similar name if there is none."""
     if name not in users:
-        raise Invalid(f"no user {name[:64]!r}{suggestion(name, users)}.")
+        raise Invalid(f"no user {name[:64]!r}{name_suggestion(name, users)}.")
     return users[name]
 
 
-def _with_new_password(user: User, options: argparse.Namespace) -> User:
+def _ask_new_password(user: User, options: argparse.Namespace) -> User:
     password = new_password(user.name, from_stdin=options.password_stdin)
     return replace(user, hash=hash_password(password, new_salt()))
 
 
-def _write(file: Path, user: User) -> None:
+def _write_user(file: Path, user: User) -> None:
     replace_line(file, user.name, line_of(user))
 
 
 def _checked_roles(options: argparse.Namespace) -> list[str]:
-    """Roles of the command line. Raises :class:`Invalid` for one that no rule of the default policy names, unless
-    ``--other-roles`` is given."""
+    """Return the roles on the command line. Raises :class:`Invalid` for one that no rule of the default policy names,
+    unless ``--other-roles`` is given.
+    """
     named: list[str] = options.roles.split(",")
     known = roles()
     for role in (each.strip() for each in named):
         if role and role not in known and not options.other_roles:
             raise Invalid(
                 f"roles: {role[:64]!r} is not one of {', '.join(sorted(known))} (--other-roles accepts those of a"
-                f" policy file){suggestion(role, known)}"
+                f" policy file){name_suggestion(role, known)}"
             )
     return named
 

@@ -17,7 +17,7 @@ class ConfigurationRefused(ValueError):
         self.problems = tuple(problems)
 
 
-def problems_of(error: ValueError) -> tuple[str, ...]:
+def problem_texts(error: ValueError) -> tuple[str, ...]:
     """Return the texts of the problems that the error reports, at least one."""
     return error.problems if isinstance(error, ConfigurationRefused) else (str(error),)
 
@@ -36,7 +36,7 @@ class Problems:
         try:
             return checked()
         except ValueError as error:
-            self.found += problems_of(error)
+            self.found += problem_texts(error)
             return cast(T, None)
 
     def __enter__(self) -> Self:

@@ -43,13 +43,15 @@ def checked_values(declared: Sequence[cfg.Opt], given: Mapping[str, object]) -> 
             if name not in known:
                 problems.found.append(f"{name}: no such option; there are {', '.join(known) or 'none'}")
         values = {
-            name: problems.collect_from(partial(_checked, option, given[name])) if name in given else option.default
+            name: problems.collect_from(partial(_checked_value, option, given[name]))
+            if name in given
+            else option.default
             for name, option in known.items()
         }
-    return with_passwords(values)
+    return read_password_files(values)
 
 
-def with_passwords(values: Mapping[str, Any], *, section: str = "") -> dict[str, Any]:
+def read_password_files(values: Mapping[str, Any], *, section: str = "") -> dict[str, Any]:
     """Return the values, with options of password files replaced by the passwords in them.
 
     Raises :class:`ValueError` naming the option; ``section`` is put before the option's name, unless it is empty.
@@ -66,8 +68,8 @@ def with_passwords(values: Mapping[str, Any], *, section: str = "") -> dict[str,
 def allowed_values(option: cfg.Opt) -> str:
     """Return a text with the allowed values of the option; empty if all are allowed."""
     if choices := getattr(getattr(option.type, "item_type", option.type), "choices", None):
-        return _words(choices)
-    low, high = (_number(getattr(option.type, name, None)) for name in ("min", "max"))
+        return _join_choices(choices)
+    low, high = (_number_text(getattr(option.type, name, None)) for name in ("min", "max"))
     if low:
         return f"{low} to {high}" if high else f"{low} or more"
     if high:
@@ -75,7 +77,7 @@ def allowed_values(option: cfg.Opt) -> str:
     return "true, false" if isinstance(option, cfg.BoolOpt) else ""
 
 
-def _checked(option: cfg.Opt, value: object) -> Any:
+def _checked_value(option: cfg.Opt, value: object) -> Any:
     if value is None and option.default is None:
         return None
     try:
@@ -85,10 +87,10 @@ def _checked(option: cfg.Opt, value: object) -> Any:
         usable = False
     if usable:
         return found
-    raise ValueError(f"{option.dest}: {'its value' if option.secret else repr(value)}: {rule_of(option)}")
+    raise ValueError(f"{option.dest}: {'its value' if option.secret else repr(value)}: {allowed_rule(option)}")
 
 
-def type_of(option: cfg.Opt) -> str:
+def type_words(option: cfg.Opt) -> str:
     """Return the type of the option in operators' words."""
     for kind, name in _TYPES.items():
         if isinstance(option, kind):
@@ -96,7 +98,7 @@ def type_of(option: cfg.Opt) -> str:
     return str(option.type.type_name)
 
 
-def rule_of(option: cfg.Opt) -> str:
+def allowed_rule(option: cfg.Opt) -> str:
     """Return a text about the option's allowed values, for use in an error message."""
     allowed = allowed_values(option)
     if isinstance(option, cfg.IntOpt | cfg.FloatOpt | cfg.PortOpt):
@@ -105,11 +107,11 @@ def rule_of(option: cfg.Opt) -> str:
     return f"allowed are {allowed}" if allowed else f"a {option.type.type_name} is allowed"
 
 
-def _number(value: float | None) -> str:
+def _number_text(value: float | None) -> str:
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _words(choices: Iterable[object]) -> str:
+def _join_choices(choices: Iterable[object]) -> str:
     return ", ".join(map(str, choices))
 
 

@@ -38,10 +38,10 @@ class ActivityRecorder:
             interval_seconds=self._settings.interval_seconds,
             totals=self._totals(),
             points=tuple(self._points),
-            reason="" if self._points else self._reason(),
+            reason="" if self._points else self._reason_without_points(),
         )
 
-    def _reason(self) -> str:
+    def _reason_without_points(self) -> str:
         if not self._settings.points:
             return "this controller keeps no series: series.points is 0"
         return f"this controller began less than two intervals of {self._settings.interval_seconds:g} s ago"
@@ -52,10 +52,10 @@ class ActivityRecorder:
         self._before = now
         # The first totals contain everything since the process began, which is no rate.
         if before is not None:
-            self._points.append(_point(at, seconds, before, now, traffic))
+            self._points.append(_activity_point(at, seconds, before, now, traffic))
 
 
-def _point(
+def _activity_point(
     at: float, seconds: float, before: ActivityTotals, now: ActivityTotals, traffic: TrafficSum | None
 ) -> ActivityPoint:
     then, total = before.requests(), now.requests()

@@ -31,7 +31,7 @@ class Adoptions:
         await self._tenants.keep_irules(call)
         return m.Done()
 
-    async def answer(self, call: m.AdoptNetworks) -> m.NetworksAdopted:
+    async def adopt_networks(self, call: m.AdoptNetworks) -> m.NetworksAdopted:
         """Adopt, or only preview, the networks of a shard. Raises :class:`Conflict` with the reason,
         :class:`SessionLost`.
         """

@@ -19,7 +19,7 @@ def deliver_error(answer: asyncio.Future[T], error: Exception) -> None:
         answer.set_exception(error)
 
 
-async def answer_with(answer: asyncio.Future[T], work: Awaitable[T]) -> None:
+async def deliver_outcome(answer: asyncio.Future[T], work: Awaitable[T]) -> None:
     """Deliver the result or the exception of ``work`` to the caller."""
     try:
         result = await work

@@ -72,16 +72,16 @@ class Callbacks:
         """Handle one message; raises only errors that a redelivery may overcome (store unavailable)."""
         kind = type(message).__name__
         with MESSAGE_DURATION.labels(kind).time():
-            reply = await self._reply(message)
+            reply = await self._reply_or_refusal(message)
         if isinstance(reply, m.Refused):
             MESSAGES_REFUSED.labels(kind, reply.code).inc()
         elif isinstance(reply, m.ReportReceipt) and reply.stale:
             MESSAGES_REFUSED.labels(kind, "stale").inc()
         return reply
 
-    async def _reply(self, message: m.AnyMessage) -> m.AnyReply | None:
+    async def _reply_or_refusal(self, message: m.AnyMessage) -> m.AnyReply | None:
         try:
-            return await self._answer(message)
+            return await self._dispatch_message(message)
         except SessionLost as error:
             return m.Refused(code=m.SESSION_LOST, reason=str(error))
         except CallRefused as error:
@@ -89,7 +89,7 @@ class Callbacks:
         except RequestError as error:  # values that no database can store
             return m.Refused(code=error.code, reason=str(error))
 
-    async def _answer(self, message: m.AnyMessage) -> m.AnyReply | None:
+    async def _dispatch_message(self, message: m.AnyMessage) -> m.AnyReply | None:
         # Before anything is read: an epoch outside of the range must reach neither a comparison nor the database.
         check_epochs(message)
         ownership, ttl = self._ownership, self._settings.session_ttl_seconds
@@ -99,7 +99,7 @@ class Callbacks:
             case m.ReportApplied():
                 return await self._applied.record(message)
             case m.GetServices():
-                return await self._services(message)
+                return await self._read_services(message)
             case m.GetCertificates():
                 return await self._certificates.answer(message)
             case m.GetAssignments():
@@ -119,7 +119,7 @@ class Callbacks:
                     limit=self._settings.orphans_per_answer,
                 )
             case m.AdoptNetworks():
-                return await self._adoptions.answer(message)
+                return await self._adoptions.adopt_networks(message)
             case m.KeepIrules():
                 return await self._adoptions.keep_irules(message)
             case m.ReportStatus():
@@ -138,7 +138,7 @@ class Callbacks:
                 self._on_unserved()
                 return opened
             case m.ReleaseShards():
-                await self._release(message)
+                await self._release_shards(message)
                 return m.Done()
             case m.RaiseEpoch():
                 return await self._raise_epoch(message)
@@ -155,7 +155,7 @@ class Callbacks:
                 # A refusal instead of an error: redelivery would not make the message fit.
                 return m.Refused(code="unexpected", reason=f"{type(message).__name__} is not for controllers")
 
-    async def _services(self, call: m.GetServices) -> m.ServiceDefinitions:
+    async def _read_services(self, call: m.GetServices) -> m.ServiceDefinitions:
         found = await self._definitions.read(call, limit=min(call.limit, MAX_SERVICES_PER_ANSWER))
         kept = self._services_that_fit(found.services, self._largest_bytes(takes_parts=call.takes_parts))
         # What was cut off here is requested again, after the last one that was sent.
@@ -165,7 +165,7 @@ class Callbacks:
     def _services_that_fit(
         self, services: Sequence[ServiceDefinition], largest_bytes: int
     ) -> tuple[ServiceDefinition, ...]:
-        """The first of ``services`` that fit into an answer, at least one.
+        """Return the first of ``services`` that fit into an answer, at least one.
 
         A definition larger than ``largest_bytes`` is replaced by :func:`within_message_size`.
         """
@@ -190,7 +190,7 @@ class Callbacks:
             return await self._reports.expected(report, limit=self._settings.expected_per_answer)
         return await self._reports.record_observed(report)
 
-    async def _release(self, call: m.ReleaseShards) -> None:
+    async def _release_shards(self, call: m.ReleaseShards) -> None:
         for shard in call.shards:
             # A shard at another epoch is skipped by the store, so a repeated release does nothing.
             owner = await self._ownership.release(call.agent_id, call.session_id, shard.shard_id, shard.epoch)

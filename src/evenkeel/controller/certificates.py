@@ -57,11 +57,11 @@ class CertificateCallback:
             raise CallRefused(BUSY, "others are given certificates; ask again", retry_after_seconds=BUSY_SECONDS)
         self._under_way += 1
         try:
-            return await self._answer(call)
+            return await self._read_and_seal(call)
         finally:
             self._under_way -= 1
 
-    async def _answer(self, call: m.GetCertificates) -> m.Certificates:
+    async def _read_and_seal(self, call: m.GetCertificates) -> m.Certificates:
         reader = await self._ownership.certificate_reader(
             call.agent_id, call.session_id, call.shard_id, call.epoch, call.wanted
         )
@@ -73,7 +73,7 @@ class CertificateCallback:
         given = {(one.reference, one.kind, one.sha256) for one in reader.readable}
         left_out = [one for one in call.wanted if (one.reference, one.kind, one.sha256) not in given]
         problems = {
-            one.sha256: _text(one.reference, f"load balancer {one.load_balancer_id} does not refer to it")
+            one.sha256: _problem_text(one.reference, f"load balancer {one.load_balancer_id} does not refer to it")
             for one in left_out[: m.CERTIFICATES_PER_CALL]
         }
         sealed: dict[str, bytes] = {}
@@ -81,7 +81,7 @@ class CertificateCallback:
             if isinstance(found, bytes):
                 sealed[one.sha256] = found
             else:
-                problems[one.sha256] = _text(one.reference, found)
+                problems[one.sha256] = _problem_text(one.reference, found)
         return self._answer_that_fits(call, sealed, problems)
 
     async def _read_all(
@@ -93,12 +93,12 @@ class CertificateCallback:
         # For this call only; certificate_calls_at_once bounds the number of calls.
         reads = asyncio.Semaphore(self._settings.key_manager_reads_at_once)
 
-        async def read(one: ReadableCertificate) -> bytes:
+        async def read_and_seal(one: ReadableCertificate) -> bytes:
             async with reads:
-                content = await self._content(one, key_manager)
+                content = await self._read_content(one, key_manager)
             return _seal_content(content, call, one, reader.sealing_key)
 
-        tasks = {asyncio.create_task(read(one)): one for one in reader.readable}
+        tasks = {asyncio.create_task(read_and_seal(one)): one for one in reader.readable}
         try:
             # wait() instead of gather(): what is there when the time is over is delivered.
             await asyncio.wait(tasks, timeout=self._settings.certificate_answer_seconds)
@@ -135,7 +135,7 @@ class CertificateCallback:
         about.error("certificate not given because of an unexpected error", error=type(error).__name__, where=where)
         return f"unexpected error ({type(error).__name__})"
 
-    async def _content(self, one: ReadableCertificate, key_manager: KeyManager) -> CertificateContent:
+    async def _read_content(self, one: ReadableCertificate, key_manager: KeyManager) -> CertificateContent:
         """Read one content. Raises the errors of key managers, and :class:`_Problem`."""
         found = await read_certificate(key_manager, one.reference, one.project_id, one.kind)
         if found.content.sha256 != one.sha256:
@@ -147,7 +147,7 @@ class CertificateCallback:
     def _answer_that_fits(
         self, call: m.GetCertificates, sealed: dict[str, bytes], problems: dict[str, str]
     ) -> m.Certificates:
-        """The answer, with as many boxes as fit."""
+        """Build the answer with as many boxes as fit; the others become problems."""
         largest = m.LARGEST_ANSWER_BYTES if call.takes_parts else self._settings.max_message_bytes
         # Problems are sent in any case; boxes get the room that is left.
         room = largest - MESSAGE_OVERHEAD_BYTES - encoded_bytes(problems)
@@ -176,9 +176,9 @@ def _seal_content(content: CertificateContent, call: m.GetCertificates, one: Rea
 
 def _refuse_all(call: m.GetCertificates, reason: str) -> m.Certificates:
     wanted: Iterable[m.WantedCertificate] = call.wanted[: m.CERTIFICATES_PER_CALL]
-    return m.Certificates(problems={one.sha256: _text(one.reference, reason) for one in wanted})
+    return m.Certificates(problems={one.sha256: _problem_text(one.reference, reason) for one in wanted})
 
 
-def _text(reference: str, reason: str) -> str:
+def _problem_text(reference: str, reason: str) -> str:
     named = reason if reference in reason else f"{reference}: {reason}"
     return named[:PROBLEM_CHARACTERS_MAX]

@@ -39,7 +39,7 @@ class DatabaseClockMonitor:
         # The first reading has nothing to be compared with, and is trusted.
         self._trusted_at = clock.monotonic()
 
-    def observe(self, database_seconds: float, *, asked_at_seconds: float) -> None:
+    def record_reading(self, database_seconds: float, *, asked_at_seconds: float) -> None:
         """Record a reading of the database's clock, made between ``asked_at_seconds`` and now."""
         now = self._clock.monotonic()
         # The clock was read at some moment between the request and its answer, so only bounds are known.
@@ -61,6 +61,6 @@ class DatabaseClockMonitor:
         self._trusted_at = now + self._hold_seconds
 
     @property
-    def trusted(self) -> bool:
+    def is_trusted(self) -> bool:
         """Whether there was no recent jump or gap."""
         return self._clock.monotonic() >= self._trusted_at

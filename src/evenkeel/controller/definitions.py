@@ -68,7 +68,9 @@ class DefinitionReader:
         self._slots = asyncio.Semaphore(PORTS_AT_ONCE)
 
     async def read(self, call: m.GetServices, *, limit: int) -> m.ServiceDefinitions:
-        """A page of the shard's definitions. Raises :class:`SessionLost`."""
+        """Read a page of the shard's definitions, and request missing facts and ports from the network service. Raises
+        :class:`SessionLost`.
+        """
         problems: Problems = {}
         # Each fact is queried once for a call: what the network service does not have now, it will not have in a
         # second.
@@ -76,7 +78,7 @@ class DefinitionReader:
         # One deadline for all rounds, because the agent's time-out is for the whole call.
         until = asyncio.get_running_loop().time() + self._settings.network_answer_seconds
         for _ in range(ROUNDS):
-            found = await self._page(call, limit, problems)
+            found = await self._read_page(call, limit, problems)
             if self._network is None:
                 lacking: Problems = dict.fromkeys(found.needs.ports, NO_PORTS)
                 if not lacking:
@@ -86,13 +88,13 @@ class DefinitionReader:
             else:
                 lacking = await self._query_network(self._network, call.shard_id, needs, until)
             problems |= lacking
-        found = await self._page(call, limit, problems)
+        found = await self._read_page(call, limit, problems)
         # Ports that are still missing were changed concurrently: their load balancers get that as the reason.
         if found.needs.ports:
-            found = await self._page(call, limit, dict.fromkeys(found.needs.ports, CHANGING) | problems)
+            found = await self._read_page(call, limit, dict.fromkeys(found.needs.ports, CHANGING) | problems)
         return found.page
 
-    async def _page(self, call: m.GetServices, limit: int, problems: Problems) -> FoundServices:
+    async def _read_page(self, call: m.GetServices, limit: int, problems: Problems) -> FoundServices:
         found = await self._ownership.services(
             call.agent_id,
             call.session_id,
@@ -162,7 +164,7 @@ class DefinitionReader:
         wanted: Mapping[LoadBalancerId, tuple[DevicePort, ...]],
         until: float,
     ) -> Problems:
-        tasks = {port: self._task(network, shard_id, port) for ports in wanted.values() for port in ports}
+        tasks = {port: self._port_task(network, shard_id, port) for ports in wanted.values() for port in ports}
         if not tasks:
             return {}
         left_seconds = until - asyncio.get_running_loop().time()
@@ -171,7 +173,7 @@ class DefinitionReader:
         reasons = {port: task.result() if task.done() else LATE for port, task in tasks.items()}
         return _first_reasons(wanted, reasons)
 
-    def _task(self, network: Network, shard_id: ShardId, port: DevicePort) -> asyncio.Task[str]:
+    def _port_task(self, network: Network, shard_id: ShardId, port: DevicePort) -> asyncio.Task[str]:
         key = shard_id, port
         if key not in self._making:
             task = self._making[key] = asyncio.create_task(self._make_port(network, shard_id, port))
@@ -205,7 +207,7 @@ class DefinitionReader:
 
 
 async def _network_answer(ask: Callable[[], Awaitable[T]], until: float) -> tuple[T | None, str]:
-    """Answer of the network service, or None and the reason why there is none."""
+    """Return the answer of the network service and an empty text, or None and the reason why there is no answer."""
     try:
         async with asyncio.timeout_at(until):
             return await ask(), ""
@@ -216,7 +218,7 @@ async def _network_answer(ask: Callable[[], Awaitable[T]], until: float) -> tupl
 
 
 def _first_reasons(wanted: Mapping[LoadBalancerId, Sequence[T]], reasons: Mapping[T, str]) -> Problems:
-    """Reason why the first missing item of each load balancer is unavailable; load balancers with all items are left
+    """Return, by load balancer, why the first item that it lacks is unavailable; load balancers that lack none are left
     out.
     """
     found = {id_: [reasons[one] for one in each if reasons.get(one)] for id_, each in wanted.items()}
@@ -224,7 +226,7 @@ def _first_reasons(wanted: Mapping[LoadBalancerId, Sequence[T]], reasons: Mappin
 
 
 def _needs_not_queried(needs: Needs, asked: set[object]) -> Needs:
-    """The needs that this call has not queried yet; they are added to ``asked``."""
+    """Return the needs that are not in ``asked`` yet, and add them to it."""
     subnets = {id_: ids - asked for id_, ids in needs.subnets.items() if ids - asked}
     members = needs.members - asked
     asked.update(members, *subnets.values())

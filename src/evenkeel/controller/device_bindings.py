@@ -24,19 +24,19 @@ class DeviceBindings:
     async def bind_due(self) -> None:
         """Bind all due ports once. Raises :class:`NetworkUnavailable` if that prevented some."""
         due = await self._store.take_due_bindings(limit=PORTS_PER_LOOK, backoff=RETRY)
-        await for_each(due, self._bind, at_once=PORTS_AT_ONCE)
+        await for_each(due, self._bind_port, at_once=PORTS_AT_ONCE)
 
-    async def _bind(self, claim_id: str) -> None:
+    async def _bind_port(self, claim_id: str) -> None:
         latest: DeviceBinding | None = await self._store.binding_of(claim_id)
 
-        async def read() -> PortOptions | None:
+        async def read_options() -> PortOptions | None:
             nonlocal latest
             latest = await self._store.binding_of(claim_id)
             return None if latest is None else PortOptions(security_group_ids=None, binding_host=latest.host)
 
         if latest is not None:
             try:
-                await self._network.set_options(latest.port_id, read)
+                await self._network.set_options(latest.port_id, read_options)
             except Conflict as error:
                 log.warning("port of a device's address not bound; trying again", claim=claim_id, reason=str(error))
                 return

@@ -131,7 +131,7 @@ class FailureDetector:
         due = self._due_sessions()
         # The marks of before the poll: a change during it makes the next poll read again.
         self._quiet_marks = None if indicator is None or due else indicator.marks
-        answers = await self._probe(due)
+        answers = await self._probe_sessions(due)
         gone = {session_id for session_id, is_present in answers.items() if is_present is False}
         present = {session_id for session_id, is_present in answers.items() if is_present}
         # Absent twice in a row, and not ended before: else every probe would end a session that its agent revived.
@@ -181,7 +181,7 @@ class FailureDetector:
             if session.late or session.session_id in doubtful or session.session_id not in self._seen
         ]
 
-    async def _probe(self, sessions: Sequence[SessionRef]) -> dict[SessionId, bool | None]:
+    async def _probe_sessions(self, sessions: Sequence[SessionRef]) -> dict[SessionId, bool | None]:
         """Presence of each session's process; None is unknown, see :meth:`evenkeel.core.ports.Bus.present`."""
         slots = asyncio.Semaphore(PROBES_AT_ONCE)
 

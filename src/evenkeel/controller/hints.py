@@ -55,7 +55,9 @@ class Hints:
     def notify_work(
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, definition: InlinedDefinition | None = None
     ) -> None:
-        """The load balancer has a newer revision. ``definition``: its definition, if it was created just now."""
+        """Send a hint that the load balancer has a newer revision. ``definition``: its definition, if it was created
+        just now.
+        """
         key = (agent_queue(owner.environment, owner.group_number, owner.host), owner.shard_id)
         ids = self._work.get(key)
         if ids is None:
@@ -115,24 +117,25 @@ class Hints:
             # Before the flush takes the hints, so that one that arrives during the flush wakes the loop again.
             self._wake.clear()
             try:
-                await self._flush()
+                await self._send_waiting()
             except Exception:  # without hints every change would wait for the agents' next sync
                 log.exception("unexpected error while sending hints")
 
-    async def _flush(self) -> None:
+    async def _send_waiting(self) -> None:
         # All four are taken without an await in between, so each hint belongs to exactly one flush.
         queues, self._assignments = self._assignments, set()
         work, self._work = self._work, {}
         rechecks, self._rechecks = self._rechecks, {}
         origins, self._origins = self._origins, {}
-        sends = [self._send(queue, AssignmentsHint(), origins.get(queue)) for queue in sorted(queues)]
+        sends = [self._send_when_free(queue, AssignmentsHint(), origins.get(queue)) for queue in sorted(queues)]
         sends += [
-            self._send(queue, _apply_hint(shard_id, ids), origins.get(queue)) for (queue, shard_id), ids in work.items()
+            self._send_when_free(queue, _apply_hint(shard_id, ids), origins.get(queue))
+            for (queue, shard_id), ids in work.items()
         ]
-        sends += [self._send(queue, _recheck_hint(recheck)) for (queue, _), recheck in rechecks.items()]
+        sends += [self._send_when_free(queue, _recheck_hint(recheck)) for (queue, _), recheck in rechecks.items()]
         await asyncio.gather(*sends)
 
-    async def _send(self, queue: str, hint: WorkHint | AssignmentsHint, origin: Origin | None = None) -> None:
+    async def _send_when_free(self, queue: str, hint: WorkHint | AssignmentsHint, origin: Origin | None = None) -> None:
         async with self._sending:
             await self._send_now(queue, hint, origin)
 

@@ -45,13 +45,15 @@ def inlined_definition(change: Change) -> InlinedDefinition | None:
         or refers_to_certificates(tree)
     ):
         return None
-    service = definition_of(_as_read(tree))
+    service = definition_of(_sort_children(tree))
     size = encoded_bytes(service)
     return InlinedDefinition(term=term, service=service, size_bytes=size) if size <= DEFINITION_BYTES_MAX else None
 
 
-def _as_read(tree: LoadBalancerTree) -> LoadBalancerTree:
-    """The tree with children sorted as the database returns them, so that the definition equals a requested one."""
+def _sort_children(tree: LoadBalancerTree) -> LoadBalancerTree:
+    """Return the tree with children sorted as the database returns them, so that the definition equals a requested
+    one.
+    """
     return replace(
         tree,
         listeners=tuple(sorted(tree.listeners, key=_id)),

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import NamedTuple
 
-from evenkeel.controller.answers import answer_with, deliver_error, deliver_result
+from evenkeel.controller.answers import deliver_error, deliver_outcome, deliver_result
 from evenkeel.core.kit.errors import Unavailable
 from evenkeel.core.ports import OwnershipStore
 from evenkeel.core.ports.ownership import ArrivedKeepalive
@@ -51,28 +51,28 @@ class KeepaliveRounds:
         # One collector at a time; keepalives that arrive during a round wait for the next one.
         if not self._collecting:
             self._collecting = True
-            self._start(self._run())
+            self._start_task(self._run_rounds())
         return await waiting.answer
 
-    async def _run(self) -> None:
+    async def _run_rounds(self) -> None:
         try:
             while self._waiting:
                 # A full round has nothing to wait for.
                 if len(self._waiting) < ROUND_MAX:
                     await asyncio.sleep(self._round_seconds)
                 taken, self._waiting = self._waiting[:ROUND_MAX], self._waiting[ROUND_MAX:]
-                await self._renew(taken)
+                await self._renew_round(taken)
         finally:
             self._collecting = False
 
-    async def _renew(self, taken: Sequence[_Waiting]) -> None:
+    async def _renew_round(self, taken: Sequence[_Waiting]) -> None:
         states = await self._renew_together([waiting.arrived_keepalive() for waiting in taken])
         for waiting, state in zip(taken, states, strict=True):
             if isinstance(state, Exception):
                 deliver_error(waiting.answer, state)
             elif state is None:
                 # In a task of its own: this agent's row is locked, and the next round must not wait for it.
-                self._start(self._renew_alone(waiting))
+                self._start_task(self._renew_alone(waiting))
             else:
                 deliver_result(waiting.answer, state)
 
@@ -87,9 +87,9 @@ class KeepaliveRounds:
 
     async def _renew_alone(self, waiting: _Waiting) -> None:
         renewal = self._ownership.keepalive(waiting.arrived_keepalive(), ttl_seconds=self._ttl_seconds)
-        await answer_with(waiting.answer, renewal)
+        await deliver_outcome(waiting.answer, renewal)
 
-    def _start(self, job: Coroutine[None, None, None]) -> None:
+    def _start_task(self, job: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(job)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -34,13 +34,13 @@ async def for_each(items: Iterable[T], do: Callable[[T], Awaitable[None]], *, at
     """
     slots = asyncio.Semaphore(at_once)
 
-    async def one(item: T) -> None:
+    async def do_one(item: T) -> None:
         async with slots:
             await do(item)
 
     # Waits for all: if the first failure were raised at once, the other items would go on without anything that waits
     # for them.
-    outcomes = await asyncio.gather(*(one(item) for item in items), return_exceptions=True)
+    outcomes = await asyncio.gather(*(do_one(item) for item in items), return_exceptions=True)
     for outcome in outcomes:
         if isinstance(outcome, BaseException):
             raise outcome

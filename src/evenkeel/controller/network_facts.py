@@ -33,7 +33,7 @@ class NetworkFactsUpdates:
         self._pause = InterruptibleSleep()
 
     def wake(self) -> None:
-        """Look at once, because facts may be due before their time."""
+        """End the current pause at once, because facts may be due before their time."""
         self._pause.end()
 
     async def pause(self, seconds: float) -> None:
@@ -45,19 +45,19 @@ class NetworkFactsUpdates:
         older_seconds = self._settings.network_facts_seconds
         while due := await self._attachments.take_due_facts(older_seconds=older_seconds, limit=NETWORKS_PER_LOOK):
             try:
-                await self._read(due)
+                await self._read_facts(due)
             except NetworkUnavailable:
                 # take_due_facts counted them as read; this makes them due again.
                 await self._attachments.note_unanswered_networks([each.network_id for each in due])
                 raise
 
-    async def _read(self, due: Sequence[DueFacts]) -> None:
+    async def _read_facts(self, due: Sequence[DueFacts]) -> None:
         facts = await self._network.read_facts(frozenset().union(*(each.subnets for each in due)))
         await self._send_changes(await self._attachments.store_facts(facts.subnets))
         for each in due:
-            await self._look_for_members(each)
+            await self._find_member_hosts(each)
 
-    async def _look_for_members(self, due: DueFacts) -> None:
+    async def _find_member_hosts(self, due: DueFacts) -> None:
         if due.members:
             hosts = await self._network.find_hosts(due.network_id, due.members)
             await self._send_changes(await self._attachments.store_hosts(due.network_id, hosts, late=True))

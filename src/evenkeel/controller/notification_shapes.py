@@ -20,14 +20,14 @@ _IDS = uuid.UUID("6f7ab2f5-6b0e-4c55-9d3b-51f6f2c1b0a7")
 """Namespace of message ids: any constant."""
 
 
-def notification_of(entry: PendingNotification, shape: str, host: str) -> Notification:
-    """The notification of an entry of the outbox in one of :data:`SHAPES`. ``host``: of the controllers, as Neutron's
-    publisher.
+def build_notification(entry: PendingNotification, shape: str, host: str) -> Notification:
+    """Build the notification of an outbox entry in one of :data:`SHAPES`. ``host``: host name in Neutron's publisher
+    id.
     """
     return _BUILDERS[shape](entry, host)
 
 
-def _octavia(entry: PendingNotification, _host: str) -> Notification:
+def _octavia_notification(entry: PendingNotification, _host: str) -> Notification:
     payload: dict[str, Any] = {
         "loadbalancer_id": entry.load_balancer_id,
         "project_id": entry.project_id,
@@ -49,13 +49,13 @@ def _octavia(entry: PendingNotification, _host: str) -> Notification:
         message_id=message_id,
         publisher_id=None,  # as Octavia's, which names none
         event_type=f"octavia.loadbalancer.{entry.event.value}.end",
-        timestamp=_timestamp(entry.at),
+        timestamp=_format_timestamp(entry.at),
         payload=payload,
-        context=_context(entry.project_id, message_id),
+        context=_request_context(entry.project_id, message_id),
     )
 
 
-def _neutron(entry: PendingNotification, host: str) -> Notification:
+def _neutron_notification(entry: PendingNotification, host: str) -> Notification:
     view: dict[str, Any] = {
         "id": entry.load_balancer_id,
         "tenant_id": entry.project_id,
@@ -84,27 +84,30 @@ def _neutron(entry: PendingNotification, host: str) -> Notification:
         message_id=message_id,
         publisher_id=f"network.{host}",
         event_type=f"loadbalancer.{entry.event.value}.end",
-        timestamp=_timestamp(entry.at),
+        timestamp=_format_timestamp(entry.at),
         payload=payload,
-        context=_context(entry.project_id, message_id) | more,
+        context=_request_context(entry.project_id, message_id) | more,
     )
 
 
-_BUILDERS: Mapping[str, Callable[[PendingNotification, str], Notification]] = {OCTAVIA: _octavia, NEUTRON: _neutron}
+_BUILDERS: Mapping[str, Callable[[PendingNotification, str], Notification]] = {
+    OCTAVIA: _octavia_notification,
+    NEUTRON: _neutron_notification,
+}
 
 
 def _message_id(entry: PendingNotification, shape: str) -> str:
-    """The id of the entry's message: the same in each repetition, by whichever controller."""
+    """Return the id of the entry's message, which is the same in each repetition by any controller."""
     # The time as well, because a database that was restored or replaced counts its entries anew.
     return str(uuid.uuid5(_IDS, f"{shape}/{entry.id}/{entry.load_balancer_id}/{entry.event.value}/{entry.at!r}"))
 
 
-def _timestamp(seconds: float) -> str:
+def _format_timestamp(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
 
 
-def _context(project_id: str, message_id: str) -> dict[str, Any]:
-    """A request context of oslo.context that has a project and no user."""
+def _request_context(project_id: str, message_id: str) -> dict[str, Any]:
+    """Return a serialized request context of oslo.context with a project and no user."""
     return {
         "user": None,
         "project": project_id,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from evenkeel.controller.notification_shapes import notification_of
+from evenkeel.controller.notification_shapes import build_notification
 from evenkeel.controller.settings import NotificationSettings
 from evenkeel.core.control.notifications import PendingNotification
 from evenkeel.core.kit.errors import BusUnavailable, Unavailable
@@ -116,7 +116,7 @@ class Notifications:
         for entry in entries:
             try:
                 for shape in self._settings.shapes:
-                    await self._sender.send(notification_of(entry, shape, self._settings.host))
+                    await self._sender.send(build_notification(entry, shape, self._settings.host))
                     NOTIFICATIONS_SENT.labels(shape, entry.event.value).inc()
             except BusUnavailable as failure:
                 # Its later events wait, too, so that consumers get them in order.

@@ -69,7 +69,7 @@ class Placements:
         else:
             # The key, even with an empty list, means that a task runs for the tenant.
             self._waiting[tenant] = [waiting]
-            task = asyncio.get_running_loop().create_task(self._run(tenant))
+            task = asyncio.get_running_loop().create_task(self._place_tenant(tenant))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         await waiting.answer
@@ -81,21 +81,21 @@ class Placements:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _run(self, tenant: _Tenant) -> None:
+    async def _place_tenant(self, tenant: _Tenant) -> None:
         taken: Sequence[_Waiting] = ()
         try:
             while waiting := self._waiting[tenant]:
                 taken, self._waiting[tenant] = waiting[:JOINED_MAX], waiting[JOINED_MAX:]
-                await self._round(tenant, taken)
+                await self._place_round(tenant, taken)
         finally:
             for left in (*taken, *self._waiting.pop(tenant)):  # none, unless this task was cancelled
                 left.answer.cancel()
 
-    async def _round(self, tenant: _Tenant, taken: Sequence[_Waiting]) -> None:
+    async def _place_round(self, tenant: _Tenant, taken: Sequence[_Waiting]) -> None:
         try:
             shard = await self._shard_with_capacity(tenant)
             if shard is None:
-                await self._decide(tenant, taken[0])
+                await self._place_by_decision(tenant, taken[0])
                 # Read again: the decision just made may have created the shard for the others.
                 shard = await self._shard_with_capacity(tenant) if len(taken) > 1 else None
                 taken = taken[1:]
@@ -112,7 +112,7 @@ class Placements:
                 # Not joined: placed by another controller, deleted, or for a shard that is gone; the decision finds out
                 # which.
                 left.append(each)
-        await asyncio.gather(*(self._decide(tenant, each) for each in left))
+        await asyncio.gather(*(self._place_by_decision(tenant, each) for each in left))
 
     async def _shard_with_capacity(self, tenant: _Tenant) -> ShardWithCapacity | None:
         async with self._turns:
@@ -133,7 +133,7 @@ class Placements:
                 self._hints.notify_work(joined.owner, id_, inlined_definition(placed))
         return set(joined.revisions)
 
-    async def _decide(self, tenant: _Tenant, waiting: _Waiting) -> None:
+    async def _place_by_decision(self, tenant: _Tenant, waiting: _Waiting) -> None:
         id_ = waiting.change.load_balancer_id
         try:
             async with self._turns:

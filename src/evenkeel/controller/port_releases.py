@@ -31,9 +31,9 @@ class PortReleases:
     async def process_due(self) -> None:
         """Process all due claims once. Raises :class:`NetworkUnavailable` if that prevented some deletes."""
         due = await self._claims.take_due_claims(limit=CLAIMS_PER_LOOK, backoff=RETRY)
-        await for_each(due, self._release, at_once=RELEASES_AT_ONCE)
+        await for_each(due, self._release_port, at_once=RELEASES_AT_ONCE)
 
-    async def _release(self, due: DueClaim) -> None:
+    async def _release_port(self, due: DueClaim) -> None:
         claim = due.claim
         try:
             found = await self._network.release_vip(claim)

@@ -33,11 +33,11 @@ class Renewals:
         await self._store.warn_of_expiry(limit=WARNINGS_PER_LOOK)
         for _ in range(PAGES_PER_LOOK):
             due = await self._store.take_due(limit=DUE_PER_PAGE)
-            await for_each(due, self._read, at_once=READS_AT_ONCE)
+            await for_each(due, self._read_reference, at_once=READS_AT_ONCE)
             if len(due) < DUE_PER_PAGE:
                 return
 
-    async def _read(self, due: DueCertificate) -> None:
+    async def _read_reference(self, due: DueCertificate) -> None:
         try:
             found = await read_certificate(self._key_manager, due.reference, due.project_id, due.kind)
         # Load balancers keep the content that they have; only an unavailable key manager ends the round.

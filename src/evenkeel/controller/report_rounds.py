@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import NamedTuple
 
-from evenkeel.controller.answers import answer_with, deliver_error, deliver_result
+from evenkeel.controller.answers import deliver_error, deliver_outcome, deliver_result
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Unavailable
 from evenkeel.core.ports import ReportStore
@@ -40,19 +40,19 @@ class ReportRounds:
         self._waiting.append(waiting)
         if not self._running:
             self._running = True
-            self._start(self._run())
+            self._start_task(self._run_rounds())
         return await waiting.answer
 
-    async def _run(self) -> None:
+    async def _run_rounds(self) -> None:
         try:
             while self._waiting:
                 # Not cancelled by the time-out: the round goes on, and the next one begins beside it.
-                await asyncio.wait({self._start(self._round(self._next_round()))}, timeout=PATIENCE_SECONDS)
+                await asyncio.wait({self._start_task(self._record_round(self._next_round()))}, timeout=PATIENCE_SECONDS)
         finally:
             self._running = False
 
     def _next_round(self) -> list[_Waiting]:
-        """The next round: one report of each shard, in order of arrival."""
+        """Remove and return the next round from the waiting reports: one of each shard, in order of arrival."""
         taken: dict[str, _Waiting] = {}
         left: list[_Waiting] = []
         for waiting in self._waiting:
@@ -65,7 +65,7 @@ class ReportRounds:
         self._waiting = left
         return list(taken.values())
 
-    async def _round(self, taken: Sequence[_Waiting]) -> None:
+    async def _record_round(self, taken: Sequence[_Waiting]) -> None:
         if len(taken) == 1:
             await self._record_alone(taken[0])
             return
@@ -82,9 +82,9 @@ class ReportRounds:
                 deliver_result(each.answer, receipt)
 
     async def _record_alone(self, waiting: _Waiting) -> None:
-        await answer_with(waiting.answer, self._reports.record_applied(waiting.report, tell=self._tell))
+        await deliver_outcome(waiting.answer, self._reports.record_applied(waiting.report, tell=self._tell))
 
-    def _start(self, job: Coroutine[None, None, None]) -> asyncio.Task[None]:
+    def _start_task(self, job: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(job)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

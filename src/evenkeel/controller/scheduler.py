@@ -75,7 +75,7 @@ class Scheduler:
         """The newest change indicator, whose read began at ``_indicator_at``."""
         self._indicator_at = 0.0
 
-    def _any_of(self, equals: Sequence[T]) -> T:
+    def _choose_any(self, equals: Sequence[T]) -> T:
         return self._rng.choice(equals)
 
     def wake(self) -> None:
@@ -89,7 +89,7 @@ class Scheduler:
     @property
     def trusts_clock(self) -> bool:
         """False for a while after the database's clock jumped: then no session or deadline counts as expired."""
-        return self._database_clock.trusted
+        return self._database_clock.is_trusted
 
     async def place(self, load_balancer_id: LoadBalancerId, environment: str, project_id: ProjectId) -> None:
         """Place a load balancer on a device group; if none can take it now, store the reason in it."""
@@ -111,8 +111,8 @@ class Scheduler:
             settle_seconds=self._settings.settle_seconds,
             load_balancer_id=load_balancer_id,
         )
-        group = choose_group(groups, self._any_of)
-        home = choose_home(group.agents, self._any_of) if group else None
+        group = choose_group(groups, self._choose_any)
+        home = choose_home(group.agents, self._choose_any) if group else None
         if group is None or (home is None and not group.keeps_tenant):
             return why_unplaced(environment, groups), all(group.in_zone for group in groups)
         home_id = None if home is None else home.id
@@ -138,7 +138,7 @@ class Scheduler:
             epoch=shard.epoch,
             handover_to=shard.handover_to,
         )
-        handover = plan_failover(group, view, self._any_of)
+        handover = plan_failover(group, view, self._choose_any)
         return handover is not None and await self._start_handover(handover, "failover", rebind=True)
 
     async def tick(self) -> None:
@@ -165,8 +165,8 @@ class Scheduler:
         due_work = await self._read_due_work()
         # Without a trusted clock no session counts as expired; new load balancers are placed nevertheless.
         if self.trusts_clock:
-            await self._schedule(due_work)
-            await self._balance()
+            await self._schedule_groups(due_work)
+            await self._balance_homes()
         waiting: dict[str, list[tuple[LoadBalancerId, ProjectId]]] = {}
         for load_balancer_id, environment, project_id in await self._scheduling.unplaced(
             limit=self._settings.placements_per_tick
@@ -181,7 +181,7 @@ class Scheduler:
         await self._read_change_indicator()
 
     async def recent_change_indicator(self, *, max_age_seconds: float) -> ChangeIndicator:
-        """A change indicator whose read began at most ``max_age_seconds`` ago."""
+        """Return a change indicator whose read began at most ``max_age_seconds`` ago."""
         indicator = self._indicator
         if indicator is None or self._clock.monotonic() - self._indicator_at > max_age_seconds:
             return await self._read_change_indicator()
@@ -191,7 +191,7 @@ class Scheduler:
         before = self._clock.monotonic()
         indicator = await self._scheduling.change_indicator()
         self._indicator, self._indicator_at = indicator, before
-        self._database_clock.observe(indicator.now_seconds, asked_at_seconds=before)
+        self._database_clock.record_reading(indicator.now_seconds, asked_at_seconds=before)
         return indicator
 
     async def _read_due_work(self) -> DueWork:
@@ -205,10 +205,10 @@ class Scheduler:
         if homes:
             # Only after the read succeeded, so that a failed one is not counted.
             self._homes_at = before + self._settings.homes_interval_seconds
-        self._database_clock.observe(due_work.now_seconds, asked_at_seconds=before)
+        self._database_clock.record_reading(due_work.now_seconds, asked_at_seconds=before)
         return due_work
 
-    async def _schedule(self, due_work: DueWork) -> None:
+    async def _schedule_groups(self, due_work: DueWork) -> None:
         if due_work.silence:
             await self._scheduling.note_silence(breaker_window_seconds=self._settings.breaker_window_seconds)
         for environment, number in due_work.groups:
@@ -216,8 +216,8 @@ class Scheduler:
         for environment, number in due_work.reach:
             await self._note_reach(environment, number)
 
-    async def _balance(self) -> None:
-        """Move one shard of each device group whose homes are spread unevenly, if it is time to."""
+    async def _balance_homes(self) -> None:
+        """Move one shard of each device group whose homes are spread unevenly, once per balance interval."""
         interval, now = self._settings.balance_interval_seconds, self._clock.monotonic()
         if not interval or now < self._balance_at:
             return
@@ -248,15 +248,15 @@ class Scheduler:
 
     async def _schedule_group(self, environment: str, number: int) -> None:
         group = await self._scheduling.group_snapshot(environment, number, settle_seconds=self._settings.settle_seconds)
-        await self._assign(group)
+        await self._assign_shards(group)
         # Planned on the snapshot from before the assignments; the epoch in each step makes outdated ones fail.
-        leaving = plan_leaving(group, self._any_of, at_once=self._settings.handovers_at_once)
+        leaving = plan_leaving(group, self._choose_any, at_once=self._settings.handovers_at_once)
         reason = "leaving" if leaving else "failback"
         for move in leaving or plan_handback(group, at_once=self._settings.handbacks_at_once):
             await self._start_handover(move, reason)
 
-    async def _assign(self, group: GroupSnapshot) -> None:
-        steps = assign_unserved(group, self._any_of)
+    async def _assign_shards(self, group: GroupSnapshot) -> None:
+        steps = assign_unserved(group, self._choose_any)
         reasons = why_unserved(group) if steps else {}
         for start in range(0, len(steps), ASSIGNS_PER_COMMIT):
             for taker in await self._scheduling.assign(steps[start : start + ASSIGNS_PER_COMMIT]):
@@ -276,7 +276,7 @@ class Scheduler:
 
 
 def why_unserved(group: GroupSnapshot) -> dict[ShardId, str]:
-    """The reason of :data:`SHARD_TRANSITIONS` for each shard of the group, should it be given to another agent."""
+    """Return the reason label of :data:`SHARD_TRANSITIONS` for each shard, in case another agent takes it over."""
     agents = {agent.id: agent for agent in group.agents}
     owners = ((shard.id, agents.get(shard.acting) if shard.acting else None) for shard in group.shards)
     return {id_: _why_left(owner) for id_, owner in owners}

@@ -98,7 +98,7 @@ class Controller:
             network,
             settings,
             self._hints.notify_change,
-            on_unanswered=self._facts_are_due,
+            on_unanswered=self._read_facts_soon,
         )
         self._callbacks = Callbacks(
             store.ownership,
@@ -109,7 +109,7 @@ class Controller:
             definitions=self._definitions,
             adoptions=Adoptions(store.ownership, store.tenants, network),
             on_unserved=self._scheduler.wake,
-            on_moved=self._networks_moved,
+            on_moved=self._read_facts_now,
             on_departure=self._failure_detector.note_departure,
         )
         self._releases: list[PortReleases] = []
@@ -151,96 +151,106 @@ class Controller:
         settings = self._settings
         loops = [
             self._hints.run(),
-            self._repeat(self._until_next_tick, self._scheduler.tick, "scheduler"),
-            self._repeat(self._pause(lambda: settings.sweep_interval_seconds), self._sweep, "sweeper"),
-            self._repeat(self._pause(lambda: 2.0), self._consume_environments, "callback queues"),
+            self._repeat_work(self._wait_for_tick, self._scheduler.tick, "scheduler"),
+            self._repeat_work(
+                self._make_pause(lambda: settings.sweep_interval_seconds), self._sweep_if_clock_trusted, "sweeper"
+            ),
+            self._repeat_work(self._make_pause(lambda: 2.0), self._consume_environments, "callback queues"),
         ]
         if settings.suspicion_interval_seconds > 0:
             detector = self._failure_detector
-            loops.append(self._repeat(lambda: detector.pause(self._jittered), detector.probe_due, "failure detector"))
+            loops.append(
+                self._repeat_work(lambda: detector.pause(self._add_jitter), detector.probe_due, "failure detector")
+            )
         loops.append(
-            self._repeat(self._pause(lambda: LEFTOVERS_SECONDS), self._release_leftovers, "leftovers in networks")
+            self._repeat_work(
+                self._make_pause(lambda: LEFTOVERS_SECONDS), self._release_leftovers, "leftovers in networks"
+            )
         )
         loops.append(
-            self._repeat(self._pause(lambda: settings.hint_repeat_seconds), self._repeat_hints, "hints sent again")
+            self._repeat_work(
+                self._make_pause(lambda: settings.hint_repeat_seconds), self._repeat_hints, "hints sent again"
+            )
         )
-        loops.append(self._repeat(self._pause(lambda: MOVES_SECONDS), self._advance_moves, "moves of load balancers"))
+        loops.append(
+            self._repeat_work(self._make_pause(lambda: MOVES_SECONDS), self._advance_moves, "moves of load balancers")
+        )
         for releases in self._releases:
-            pause = self._pause(lambda: settings.release_interval_seconds)
-            loops.append(self._repeat(pause, releases.process_due, "ports to be given back"))
+            pause = self._make_pause(lambda: settings.release_interval_seconds)
+            loops.append(self._repeat_work(pause, releases.process_due, "ports to be given back"))
         if self._bindings is not None:
-            pause = self._pause(lambda: settings.release_interval_seconds)
-            loops.append(self._repeat(pause, self._bindings.bind_due, "ports of devices' addresses"))
+            pause = self._make_pause(lambda: settings.release_interval_seconds)
+            loops.append(self._repeat_work(pause, self._bindings.bind_due, "ports of devices' addresses"))
         if self._facts is not None:
-            loops.append(self._repeat(self._until_facts_are_due, self._facts.read_due, "facts of networks"))
+            loops.append(self._repeat_work(self._wait_until_facts_are_due, self._facts.read_due, "facts of networks"))
         if self._search is not None:
-            pause = self._pause(lambda: settings.port_search_seconds / SEARCH_LOOKS)
-            loops.append(self._repeat(pause, self._search.query_due, "lost ports of VIPs"))
+            pause = self._make_pause(lambda: settings.port_search_seconds / SEARCH_LOOKS)
+            loops.append(self._repeat_work(pause, self._search.query_due, "lost ports of VIPs"))
         if self._renewals is not None:
-            pause = self._pause(lambda: settings.renewal_interval_seconds)
-            loops.append(self._repeat(pause, self._renewals.process_due, "certificates read again"))
-        pause = self._pause(lambda: LOOK_SECONDS)
-        loops.append(self._repeat(pause, self._waits.end_overdue, "listeners that wait for certificates"))
+            pause = self._make_pause(lambda: settings.renewal_interval_seconds)
+            loops.append(self._repeat_work(pause, self._renewals.process_due, "certificates read again"))
+        pause = self._make_pause(lambda: LOOK_SECONDS)
+        loops.append(self._repeat_work(pause, self._waits.end_overdue, "listeners that wait for certificates"))
         if self._acme is not None:
             acme_settings = self._acme.settings
-            pause = self._pause(lambda: acme_settings.look_seconds)
-            loops.append(self._repeat(pause, self._acme.process_due, "certificates by ACME"))
+            pause = self._make_pause(lambda: acme_settings.look_seconds)
+            loops.append(self._repeat_work(pause, self._acme.process_due, "certificates by ACME"))
         if self._own_certificates is not None:
-            pause = self._pause(lambda: settings.own_certificates_seconds)
-            loops.append(self._repeat(pause, self._own_certificates.read_end_dates, "own certificates"))
+            pause = self._make_pause(lambda: settings.own_certificates_seconds)
+            loops.append(self._repeat_work(pause, self._own_certificates.read_end_dates, "own certificates"))
         if self._presence is not None:
-            pause = self._pause(lambda: CONTROLLER_SEEN_SECONDS)
-            loops.append(self._repeat(pause, self._presence.store_heartbeat, "presence"))
+            pause = self._make_pause(lambda: CONTROLLER_SEEN_SECONDS)
+            loops.append(self._repeat_work(pause, self._presence.store_heartbeat, "presence"))
         if self._notifications is not None:
-            pause = self._pause(lambda: SEND_SECONDS)
-            loops.append(self._repeat(pause, self._notifications.send_pending, "notifications"))
+            pause = self._make_pause(lambda: SEND_SECONDS)
+            loops.append(self._repeat_work(pause, self._notifications.send_pending, "notifications"))
         if self._ports is not None:
-            loops.append(self._repeat(self._until_ports_are_due, self._ports.update_due, "VIPs' ports"))
+            loops.append(self._repeat_work(self._wait_until_ports_are_due, self._ports.update_due, "VIPs' ports"))
         if settings.traffic.points:
-            loops.append(self._repeat(self._until_next_point, self.traffic.record_traffic, "traffic"))
+            loops.append(self._repeat_work(self._wait_for_next_point, self.traffic.record_traffic, "traffic"))
         self._tasks = [asyncio.create_task(loop) for loop in loops]
 
     async def _consume_environments(self) -> None:
         for environment in await self._operators.environments():
             # the keepalive queues first: agents use them as soon as they are announced
             for queue in (transient_keepalive_queue, keepalive_queue):
-                await self._consume(queue(environment.name), self._settings.keepalive_concurrency)
-            await self._consume(callback_queue(environment.name), self._settings.callback_concurrency)
+                await self._consume_queue(queue(environment.name), self._settings.keepalive_concurrency)
+            await self._consume_queue(callback_queue(environment.name), self._settings.callback_concurrency)
 
-    async def _consume(self, queue: str, concurrency: int) -> None:
+    async def _consume_queue(self, queue: str, concurrency: int) -> None:
         # Environments can be created at any time, so this runs again and again.
         if queue not in self._subscriptions:
             handle = self._callbacks.handle
             self._subscriptions[queue] = await self._bus.consume(queue, handle, concurrency=concurrency)
             log.info("consuming", queue=queue)
 
-    def _jittered(self, seconds: float) -> float:
+    def _add_jitter(self, seconds: float) -> float:
         return with_jitter(seconds, self._rng.uniform)
 
-    async def _until_next_tick(self) -> None:
-        await self._scheduler.pause(self._jittered(self._settings.schedule_interval_seconds))
+    async def _wait_for_tick(self) -> None:
+        await self._scheduler.pause(self._add_jitter(self._settings.schedule_interval_seconds))
 
-    async def _until_next_point(self) -> None:
+    async def _wait_for_next_point(self) -> None:
         await self._clock.sleep(self.traffic.interval_seconds)
 
-    async def _until_ports_are_due(self) -> None:
+    async def _wait_until_ports_are_due(self) -> None:
         if self._ports is not None:
-            await self._ports.pause(self._jittered(self._settings.release_interval_seconds))
+            await self._ports.pause(self._add_jitter(self._settings.release_interval_seconds))
 
-    async def _until_facts_are_due(self) -> None:
+    async def _wait_until_facts_are_due(self) -> None:
         if self._facts is not None:
-            await self._facts.pause(self._jittered(self._settings.network_facts_seconds / FACTS_LOOKS))
+            await self._facts.pause(self._add_jitter(self._settings.network_facts_seconds / FACTS_LOOKS))
 
-    def _networks_moved(self) -> None:
+    def _read_facts_now(self) -> None:
         if self._facts is not None:
             self._facts.wake()
 
-    def _facts_are_due(self) -> None:
-        """Let facts of networks be read again soon; not at once, because the network service has just not answered."""
-        asyncio.get_running_loop().call_later(UNANSWERED_SECONDS, self._networks_moved)
+    def _read_facts_soon(self) -> None:
+        """Have facts of networks read again after a delay, because the network service has just not answered."""
+        asyncio.get_running_loop().call_later(UNANSWERED_SECONDS, self._read_facts_now)
 
-    def _pause(self, seconds: Callable[[], float]) -> Callable[[], Awaitable[None]]:
-        return lambda: self._clock.sleep(self._jittered(seconds()))
+    def _make_pause(self, seconds: Callable[[], float]) -> Callable[[], Awaitable[None]]:
+        return lambda: self._clock.sleep(self._add_jitter(seconds()))
 
     async def _release_leftovers(self) -> None:
         await self._attachments.release_leftovers(limit=LEFTOVERS_PER_LOOK)
@@ -257,12 +267,12 @@ class Controller:
             for change in await self._scheduling.advance_moves(limit=MOVES_PER_LOOK):
                 self._hints.notify_change(change)
 
-    async def _sweep(self) -> None:
+    async def _sweep_if_clock_trusted(self) -> None:
         await self._scheduler.check_clock()
         if self._scheduler.trusts_clock:
             await self._sweeper.sweep()
 
-    async def _repeat(
+    async def _repeat_work(
         self, pause: Callable[[], Awaitable[None]], work: Callable[[], Awaitable[None]], name: str
     ) -> None:
         """Run ``work`` and pause, repeatedly, whatever it raises."""

@@ -35,20 +35,22 @@ class Sweeper:
         overdue = await self._scheduling.mark_overdue(limit=OVERDUE_PER_SWEEP)
         if overdue:
             log.warning("pending load balancers are overdue", count=overdue)
-        await self._clean_up()
+        await self._remove_obsolete_rows()
         if self._settings.orphan_grace_seconds:
             grace_seconds = self._settings.orphan_grace_seconds
             await self._scheduling.serve_orphans(grace_seconds=grace_seconds, limit=ORPHANS_PER_SWEEP)
 
-    async def _clean_up(self) -> None:
+    async def _remove_obsolete_rows(self) -> None:
         scheduling, kept = self._scheduling, self._settings.events_kept
-        await _in_batches(lambda limit: scheduling.trim_events(keep=kept, limit=limit), EVENTS_PER_BATCH)
-        await _in_batches(lambda limit: scheduling.remove_unused_certificates(limit=limit), CERTIFICATES_PER_BATCH)
-        await _in_batches(lambda limit: scheduling.forget_removed(limit=limit), REMOVED_PER_BATCH)
+        await _remove_in_batches(lambda limit: scheduling.trim_events(keep=kept, limit=limit), EVENTS_PER_BATCH)
+        await _remove_in_batches(
+            lambda limit: scheduling.remove_unused_certificates(limit=limit), CERTIFICATES_PER_BATCH
+        )
+        await _remove_in_batches(lambda limit: scheduling.forget_removed(limit=limit), REMOVED_PER_BATCH)
 
 
-async def _in_batches(remove: Callable[[int], Awaitable[int]], size: int) -> None:
-    """Remove batches until one was not full: then the rest is removed by another controller, or there is none."""
+async def _remove_in_batches(remove: Callable[[int], Awaitable[int]], size: int) -> None:
+    """Call ``remove`` with the batch size until a batch was not full, at most :data:`BATCHES_PER_SWEEP` times."""
     for _ in range(BATCHES_PER_SWEEP):
         if await remove(size) < size:
             return

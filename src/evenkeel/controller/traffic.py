@@ -144,7 +144,7 @@ class TrafficRecorder:
                 interval_seconds=interval, reason="this controller keeps no series: series.points is 0"
             )
         points = self._rings.points(load_balancer_id)
-        reason = "" if points else self._reason(load_balancer_id)
+        reason = "" if points else self._reason_without_points(load_balancer_id)
         listeners = tuple(
             ListenerSeries(listener_id=id_, points=self._listener_rings.points(id_))
             for id_ in self._listeners.get(load_balancer_id, ())
@@ -157,7 +157,7 @@ class TrafficRecorder:
         recent = self._clock.monotonic() - self._looked_at <= self._settings.interval_seconds * GAP
         return self._busiest if recent else ()
 
-    def _reason(self, load_balancer_id: LoadBalancerId) -> str:
+    def _reason_without_points(self, load_balancer_id: LoadBalancerId) -> str:
         if load_balancer_id not in self._rings and self._left_out:
             most = self._settings.load_balancers_max
             return f"this controller keeps series of the {most} oldest load balancers: series.load_balancers_max"
@@ -173,9 +173,9 @@ class TrafficRecorder:
             self._before.clear()
         self._left_out = reading.counted - len(reading.load_balancers)
         self._note_groups(reading.groups, now)
-        written = await self._write(reading.load_balancers, seconds)
-        self._rings.publish(at)
-        self._listener_rings.publish(at)
+        written = await self._write_samples(reading.load_balancers, seconds)
+        self._rings.publish_slot(at)
+        self._listener_rings.publish_slot(at)
         self._busiest = written.busiest()
         self._on_look(at, seconds, written.value())
 
@@ -187,27 +187,27 @@ class TrafficRecorder:
             group.record_observation(each, now, self._settings.interval_seconds + QUIET_SECONDS)
             self._groups[each.group] = group
 
-    async def _write(self, found: tuple[TrafficTotals, ...], seconds: float) -> "_Sum":
+    async def _write_samples(self, found: tuple[TrafficTotals, ...], seconds: float) -> "_Sum":
         """Write samples for all load balancers; returns their sum."""
         written = _Sum()
         before, self._before = self._before, {}
-        self._rings.begin(frozenset(totals.load_balancer_id for totals in found))
+        self._rings.begin_slot(frozenset(totals.load_balancer_id for totals in found))
         self._listeners = _chosen_listeners(found, self._settings.load_balancers_max)
-        self._listener_rings.begin(frozenset(id_ for ids in self._listeners.values() for id_ in ids))
+        self._listener_rings.begin_slot(frozenset(id_ for ids in self._listeners.values() for id_ in ids))
         for number, totals in enumerate(found):
             if number % AT_ONCE == 0:
                 # Thousands of load balancers are computed without any I/O; keepalives must be answered meanwhile.
                 await asyncio.sleep(0)
             id_ = totals.load_balancer_id
-            self._rings.add(id_)
+            self._rings.add_ring(id_)
             group = self._groups.get(totals.group)
             if group is None or not group.observed:
                 continue
             self._before[id_] = totals.statistics
             self._write_listeners(totals, before, seconds)
-            traffic = None if (last := before.get(id_)) is None else _traffic(totals, last, seconds)
+            traffic = None if (last := before.get(id_)) is None else _traffic_rates(totals, last, seconds)
             if traffic is not None:
-                self._rings.write(id_, traffic)
+                self._rings.write_sample(id_, traffic)
                 written.add(id_, traffic)
         return written
 
@@ -216,12 +216,12 @@ class TrafficRecorder:
         chosen = self._listeners.get(totals.load_balancer_id)
         for one in totals.listeners if chosen else ():
             self._before[one.listener_id] = one.statistics
-            self._listener_rings.add(one.listener_id)
+            self._listener_rings.add_ring(one.listener_id)
             if (last := before.get(one.listener_id)) is None:
                 continue
             of_one = replace(totals, statistics=one.statistics, members_online=0, members=0)
-            if (traffic := _traffic(of_one, last, seconds)) is not None:
-                self._listener_rings.write(one.listener_id, traffic)
+            if (traffic := _traffic_rates(of_one, last, seconds)) is not None:
+                self._listener_rings.write_sample(one.listener_id, traffic)
 
 
 def _chosen_listeners(found: Iterable[TrafficTotals], listeners_max: int) -> dict[LoadBalancerId, tuple[str, ...]]:
@@ -237,8 +237,10 @@ def _chosen_listeners(found: Iterable[TrafficTotals], listeners_max: int) -> dic
     return chosen
 
 
-def _traffic(totals: TrafficTotals, before: ListenerStatistics, seconds: float) -> TrafficSample | None:
-    """Rates between two totals that are ``seconds`` apart; None if a total decreased, or no agent observes it."""
+def _traffic_rates(totals: TrafficTotals, before: ListenerStatistics, seconds: float) -> TrafficSample | None:
+    """Return the rates between two totals that are ``seconds`` apart; None if a total decreased, or if no agent
+    observes the load balancer.
+    """
     now = totals.statistics
     grown = [getattr(now, name) - getattr(before, name) for name in COUNTERS]
     # Counters start at zero after a restart of the device; a negative rate would be nonsense.

@@ -31,7 +31,7 @@ class Published(NamedTuple):
 
 class TrafficRings:
     """Time series of traffic: the last ``points`` samples of each load balancer or listener, by id. One thread writes
-    a slot: it calls :meth:`begin`, then :meth:`write` for each id with a sample, then :meth:`publish`.
+    a slot: it calls :meth:`begin_slot`, then :meth:`write_sample` for each id with a sample, then :meth:`publish_slot`.
     """
 
     def __init__(self, points: int) -> None:
@@ -47,25 +47,25 @@ class TrafficRings:
     def __contains__(self, id_: object) -> bool:
         return id_ in self._rings
 
-    def begin(self, kept: frozenset[str]) -> None:
+    def begin_slot(self, kept: frozenset[str]) -> None:
         """Begin the next slot; load balancers other than ``kept`` are dropped."""
         for gone in self._rings.keys() - kept:
             del self._rings[gone]
-        offset = self._offset(self._published.end)
+        offset = self._slot_offset(self._published.end)
         for ring in self._rings.values():
             # The slot still holds its sample of one turn ago; a load balancer without a new one must show a gap.
             ring[offset : offset + BYTES_PER_POINT] = _EMPTY
 
-    def add(self, id_: str) -> None:
-        """Add a ring for the load balancer."""
+    def add_ring(self, id_: str) -> None:
+        """Add a ring for the load balancer or listener, unless it has one."""
         if id_ not in self._rings:
             self._rings[id_] = bytearray(_EMPTY * self._slots)
 
-    def write(self, id_: str, traffic: TrafficSample) -> None:
-        """Store this load balancer's sample in the current slot; slots without a sample are gaps."""
+    def write_sample(self, id_: str, traffic: TrafficSample) -> None:
+        """Store a sample of the load balancer or listener in the current slot; slots without a sample are gaps."""
         _SLOT.pack_into(
             self._rings[id_],
-            self._offset(self._published.end),
+            self._slot_offset(self._published.end),
             traffic.connections,
             traffic.active_connections,
             traffic.bytes_in,
@@ -75,7 +75,7 @@ class TrafficRings:
             min(traffic.members, _MEMBERS_MAX),
         )
 
-    def publish(self, at: float) -> None:
+    def publish_slot(self, at: float) -> None:
         """End the slot, so that it may be read. ``at``: seconds since the epoch."""
         oldest, times = self._published
         times = (*times, at)
@@ -84,7 +84,9 @@ class TrafficRings:
         self._published = Published(oldest + surplus, times[surplus:])
 
     def points(self, id_: str) -> tuple[TrafficPoint, ...]:
-        """Points of the load balancer, oldest first; slots without a sample are left out. Thread-safe."""
+        """Return the points of the load balancer or listener, oldest first; slots without a sample are left out.
+        Thread-safe.
+        """
         published = self._published
         ring = self._rings.get(id_)
         if ring is None:
@@ -93,14 +95,16 @@ class TrafficRings:
         # read again after the copy: slots that the writer began meanwhile may be copied half written
         intact = self._published.end - self._points
         numbered = enumerate(published.times, published.oldest)
-        slots = ((at, _SLOT.unpack_from(copied, self._offset(number))) for number, at in numbered if number >= intact)
-        return tuple(_point(at, *slot) for at, slot in slots if slot[0] == slot[0])  # NaN is not itself
+        slots = (
+            (at, _SLOT.unpack_from(copied, self._slot_offset(number))) for number, at in numbered if number >= intact
+        )
+        return tuple(_point_from_slot(at, *slot) for at, slot in slots if slot[0] == slot[0])  # NaN is not itself
 
-    def _offset(self, number: int) -> int:
+    def _slot_offset(self, number: int) -> int:
         return number % self._slots * BYTES_PER_POINT
 
 
-def _point(
+def _point_from_slot(
     at: float,
     connections: float,
     active_connections: float,

@@ -95,14 +95,14 @@ class VipPortUpdates:
         return True
 
     async def _set_options(self, port: DuePort) -> DuePort | None:
-        """Update a port; returns the options that were set; None: no change is pending."""
+        """Update a port; returns it with the options that were set, None if no change is pending."""
         latest: DuePort | None = port
 
-        async def read() -> PortOptions | None:
+        async def read_options() -> PortOptions | None:
             nonlocal latest
             # Read at the last moment: of two changes in quick succession the port gets the newer options.
             latest = await self._ports.port_of(port.load_balancer_id)
             return None if latest is None else latest.options
 
-        await self._network.set_options(port.port_id, read)
+        await self._network.set_options(port.port_id, read_options)
         return latest

@@ -48,9 +48,9 @@ FAILURES = (StepFailed, ProcessFailed, ClientError, SDKException, OSError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit codes: 0 success, 1 failure, 2 usage or the directory is in use, 130 interrupted."""
-    options = parser().parse_args(arguments)
-    if options.octavia and (reason := mariadb.missing()):
+    """Run the demo. Exit codes: 0 success, 1 failure, 2 usage or the directory is in use, 130 interrupted."""
+    options = argument_parser().parse_args(arguments)
+    if options.octavia and (reason := mariadb.missing_reason()):
         print(f"demo: {reason}", file=sys.stderr)
         return 2
     try:
@@ -67,8 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def parser() -> argparse.ArgumentParser:
-    """Parser of the demo's command line."""
+def argument_parser() -> argparse.ArgumentParser:
+    """Return the parser of the demo's command line."""
     made = argparse.ArgumentParser(prog="demo", description="Even Keel on this machine, with an agent that is killed.")
     made.add_argument(
         "--device", choices=DEVICES, default=DEVICES[0], help="HAProxy, or a pair of BIG-IP stand-ins (%(default)s)"
@@ -87,13 +87,15 @@ def parser() -> argparse.ArgumentParser:
 
 
 def octavia_environment(given: Path | None) -> Path:
-    """The virtual environment of Octavia, installed if need be. Raises :class:`ProcessFailed`."""
+    """Return Octavia's virtual environment: ``given``, or the demo's own, which is installed if it is missing. Raises
+    :class:`ProcessFailed`.
+    """
     if given is not None:
         return given
     directory = installation.DIRECTORY
     if not installation.is_installed(directory):
         print(f"installing Octavia from {installation.LOCK} into {directory} (first time: some minutes)", flush=True)
-        installation.install(directory)
+        installation.install_octavia(directory)
     return directory
 
 
@@ -105,7 +107,7 @@ async def run(directory: Path, *, device: str, once: bool, venv: Path | None = N
     end_on_signals()
     narrator = open_narrator()
     place, authority = choose_place(random.SystemRandom()), CertificateAuthority()
-    root_file = written_root(authority, directory)
+    root_file = write_root_certificate(authority, directory)
     zone, proof = way_of_proof(place)
     online = None if venv else OnlineAuthority(authority, SERVER_NAME, place.address, directory, root_file, zone=zone)
     options = merge_sections(CONTROLLER_OPTIONS, await online.start() if online else {})
@@ -127,7 +129,7 @@ async def run(directory: Path, *, device: str, once: bool, venv: Path | None = N
         if not once:
             await stay_until_interrupted(cluster, story, narrator, controls)
         await story.stop_traffic()
-        return report(outcome, narrator)
+        return print_result(outcome, narrator)
     except FAILURES as error:
         narrator.say(f"FAILED: {error}")
         narrator.show(cluster.failure_report())
@@ -147,16 +149,16 @@ async def run(directory: Path, *, device: str, once: bool, venv: Path | None = N
             online.close()
 
 
-def written_root(authority: CertificateAuthority, directory: Path) -> Path:
-    """Write the authority's own certificate, which clients need; returns the file."""
+def write_root_certificate(authority: CertificateAuthority, directory: Path) -> Path:
+    """Write the authority's own certificate, by which clients verify the website's; returns the file."""
     file = directory.resolve() / ROOT_FILE
     file.write_text(authority.root)
     return file
 
 
 def way_of_proof(place: VipPlace) -> tuple[str, str]:
-    """The DNS zone in which the website's name is proven, and how, in words. Without a zone it is proven by HTTP, where
-    the port that authorities connect to can be bound.
+    """Return the DNS zone in which the website's name is proven by dns-01, and a text about the proof. The zone is
+    empty, and the proof http-01, if the port that authorities connect to can be bound.
     """
     if is_free(place.address, HTTP_PORT):
         return "", f"the load balancer has answered the challenge on port {HTTP_PORT}"
@@ -193,7 +195,7 @@ async def stay_until_interrupted(cluster: Cluster, story: Scenario, narrator: Na
 
 
 def visitor_hints(cluster: Cluster, story: Scenario) -> str:
-    """Text that lists commands for a visitor to try, with process ids, URLs and credentials of this demo."""
+    """Return a text with commands for a visitor to try, with process ids, URLs and ports of this demo."""
     agents = ", ".join(f"{host} {cluster.processes[agent_name(host)].pid}" for host in HOSTS)
     backends = ", ".join(f"127.0.0.1:{port}" for port in cluster.backend_ports)
     tips = "".join(f"  {tip}\n" for tip in cluster.side.tips())
@@ -201,7 +203,7 @@ def visitor_hints(cluster: Cluster, story: Scenario) -> str:
 It stays up until Ctrl-C; what you kill is started again after {RESTART_SECONDS} s.
 Try, from another terminal with .venv/bin in its PATH:
 
-{tries(cluster, story)}
+{request_commands(cluster, story)}
   export EVENKEEL_ENDPOINT={",".join(cluster.controllers)}
   evenkeel status;  evenkeel top;  evenkeel agent list;  evenkeel events --follow
   kill -9 PID, or kill -STOP PID and later kill -CONT PID; agents: {agents}
@@ -211,8 +213,8 @@ Try, from another terminal with .venv/bin in its PATH:
 """
 
 
-def tries(cluster: Cluster, story: Scenario) -> str:
-    """Commands that send requests to the load balancer and to its API."""
+def request_commands(cluster: Cluster, story: Scenario) -> str:
+    """Return the lines of :func:`visitor_hints` with commands that send requests to the load balancer or its API."""
     if isinstance(story, OctaviaScenario):
         return (
             f"  curl {story.place.url}\n  curl -H 'X-Project-Id: {PROJECT}' {story.endpoint}/v2.0/lbaas/loadbalancers"
@@ -221,13 +223,13 @@ def tries(cluster: Cluster, story: Scenario) -> str:
 
 
 def verified_fetch(root_file: Path, place: VipPlace) -> str:
-    """Command that fetches the website by HTTPS and trusts the demo's authority alone."""
+    """Return the command that fetches the website by HTTPS and trusts the demo's authority alone."""
     server = f"{SERVER_NAME}:{place.https_port}"
     return f"curl --cacert {shlex.quote(str(root_file))} --resolve {server}:{place.address} https://{server}/"
 
 
-def report(outcome: DemoResult, narrator: Narrator) -> int:
-    """Print the result; returns the exit code."""
+def print_result(outcome: DemoResult, narrator: Narrator) -> int:
+    """Print the result of the demo; returns the exit code."""
     outcome.add_violations()
     for problem in outcome.problems:
         narrator.say(f"NOT AS PROMISED: {problem}")

@@ -26,7 +26,7 @@ class VipPlace:
 
     @property
     def url(self) -> str:
-        """The URL of the listener."""
+        """URL of the website's HTTP listener."""
         return f"http://{self.address}:{self.port}/"
 
     @property

@@ -25,7 +25,7 @@ class IssuedCertificate(NamedTuple):
 
 
 class CertificateAuthority:
-    """Signs certificates of web servers. ``issued``: SHA-256 of each of them in DER, the newest last."""
+    """Signs certificates of web servers. ``issued``: SHA-256 sum of each certificate in DER, the newest last."""
 
     def __init__(self) -> None:
         self._authority = trustme.CA()
@@ -37,11 +37,11 @@ class CertificateAuthority:
         return self._authority.cert_pem.bytes().decode()
 
     def client_context(self) -> ssl.SSLContext:
-        """TLS context of a client that trusts only this authority."""
+        """Return the TLS context of a client that trusts only this authority."""
         return ssl.create_default_context(cadata=self.root)
 
     def server_context(self, name: str) -> ssl.SSLContext:
-        """TLS context of a server of its own with this name or address."""
+        """Return the TLS context of a server with a new certificate for this name or address."""
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         self._authority.issue_cert(name).configure_cert(context)
         return context
@@ -53,7 +53,7 @@ class CertificateAuthority:
         return IssuedCertificate(
             certificate=certificate,
             private_key=leaf.private_key_pem.bytes().decode(),
-            sha256=self._recorded(ssl.PEM_cert_to_DER_cert(certificate)),
+            sha256=self._record_fingerprint(ssl.PEM_cert_to_DER_cert(certificate)),
         )
 
     def sign(self, request: x509.CertificateSigningRequest) -> str:
@@ -77,10 +77,10 @@ class CertificateAuthority:
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
             .sign(key, hashes.SHA256())
         )
-        self._recorded(leaf.public_bytes(Encoding.DER))
+        self._record_fingerprint(leaf.public_bytes(Encoding.DER))
         return leaf.public_bytes(Encoding.PEM).decode()
 
-    def _recorded(self, certificate: bytes) -> str:
+    def _record_fingerprint(self, certificate: bytes) -> str:
         fingerprint = hashlib.sha256(certificate).hexdigest()
         self.issued.append(fingerprint)
         return fingerprint

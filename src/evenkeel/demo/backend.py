@@ -13,8 +13,8 @@ MAX_REQUEST_BYTES = 16 * 1024
 IDLE_SECONDS = 60.0
 
 
-def answer_of(name: str) -> bytes:
-    """The response to every request."""
+def http_response(name: str) -> bytes:
+    """Return the HTTP response to every request, with the backend's name as its body."""
     body = f"{name}\n".encode()
     head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
@@ -22,7 +22,7 @@ def answer_of(name: str) -> bytes:
 
 async def serve(name: str, port_file: Path, port: int) -> None:
     """Answer HTTP requests with the backend's name until the process ends; writes the port to ``port_file``."""
-    answer = answer_of(name)
+    answer = http_response(name)
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # end of the stream, time-out or an invalid request: close in all cases
@@ -39,7 +39,7 @@ async def serve(name: str, port_file: Path, port: int) -> None:
     server = await asyncio.start_server(handle, "127.0.0.1", port, limit=MAX_REQUEST_BYTES)
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    announce(port_file, server.sockets[0].getsockname()[1])
+    write_port_file(port_file, server.sockets[0].getsockname()[1])
     await stop.wait()
     server.close()
 
@@ -50,7 +50,7 @@ def keeps_alive(head: bytes) -> bool:
     return b"http/1.1" in lowered.split(b"\r\n", 1)[0] and b"connection: close" not in lowered
 
 
-def announce(port_file: Path, port: int) -> None:
+def write_port_file(port_file: Path, port: int) -> None:
     """Write the port atomically, for processes that wait for the file."""
     partial = port_file.with_suffix(".partial")
     partial.write_text(f"{port}\n")

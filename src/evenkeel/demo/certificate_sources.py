@@ -22,15 +22,15 @@ class ByAcme:
         self._say = say
         self._proof = proof
 
-    async def first(self, project_id: str) -> str:
-        """Request the first one, wait until it is issued, and return its reference."""
+    async def provide_first(self, project_id: str) -> str:
+        """Request the first certificate, wait until it is issued, and return its reference."""
         body = {"project_id": project_id, "name": CERTIFICATE_NAME, "names": [SERVER_NAME]}
         await asyncio.to_thread(self._client.post, f"{API}/certificates", {"certificate": body})
         self._say(f"a certificate for {SERVER_NAME} is requested from the demo's own authority by ACME")
         found: dict[str, Any] = {}
 
         async def is_issued() -> bool:
-            found.update(await asyncio.to_thread(self._shown, project_id))
+            found.update(await asyncio.to_thread(self._show_certificate, project_id))
             return bool(found["state"] == "issued")
 
         try:
@@ -40,13 +40,13 @@ class ByAcme:
         self._say(f"{self._proof}, and the certificate is issued: {found['reference']}")
         return str(found["reference"])
 
-    async def next(self, project_id: str) -> None:
-        """Revoke it, upon which the controllers order another one under the same reference at once."""
+    async def replace_certificate(self, project_id: str) -> None:
+        """Revoke the certificate, so that controllers order another one under the same reference at once."""
         path = f"{API}/certificates/{project_id}/{CERTIFICATE_NAME}/revoke"
         await asyncio.to_thread(self._client.put, path, {"revocation": {"reason": "superseded"}})
         self._say("the certificate is revoked; the controllers order another one with a new key")
 
-    def _shown(self, project_id: str) -> dict[str, Any]:
+    def _show_certificate(self, project_id: str) -> dict[str, Any]:
         path = f"{API}/certificates/{project_id}/{CERTIFICATE_NAME}"
         shown: dict[str, Any] = self._client.get(path, {})["certificate"]
         return shown

@@ -55,7 +55,7 @@ class Cluster:
         self.environment = environment
         self.database = database or f"sqlite:///{self.directory}/evenkeel.db"
         self.transport_url = transport_url or f"embedded://{self.directory}/bus.db"
-        self.side = self._made_side(device, device_names, device_options or {}, emulator_arguments)
+        self.side = self._make_devices(device, device_names, device_options or {}, emulator_arguments)
         self._certificates_key = self.workshop.secret("certificates.key", b64encode(token_bytes(32)).decode() + "\n")
         self._controller_options = controller_options or {}
         self._agent_options = agent_options or {}
@@ -63,7 +63,7 @@ class Cluster:
         self._backend_ports: dict[int, int] = {}
         self._starters: dict[str, Callable[[], Awaitable[None]]] = {}
 
-    def _made_side(
+    def _make_devices(
         self, device: str, names: Sequence[str] | None, options: Sections, arguments: Sequence[str]
     ) -> DeviceKind:
         if device == "bigip":
@@ -96,7 +96,7 @@ class Cluster:
         return self._urls[controller_name(number)]
 
     def client(self, *numbers: int, timeout_seconds: float = 10.0) -> Client:
-        """A client of the operators' API of these controllers; of all if none is named."""
+        """Return a client of the operators' API of these controllers, or of all controllers if none is named."""
         urls = [self.url(number) for number in numbers] or self.controllers
         return Client(urls, timeout_seconds=timeout_seconds)
 
@@ -167,16 +167,16 @@ class Cluster:
     async def _wait_for_registration(self, host: str, process: Process) -> None:
         # The session of a killed process is live until it expires, so only a new one shows that this process has
         # joined.
-        sessions = await self._sessions(host)
+        sessions = await self._live_sessions(host)
         process.start()
         waiting = asyncio.get_running_loop().time() + self.workshop.start_seconds
-        while not await self._sessions(host) - sessions:
+        while not await self._live_sessions(host) - sessions:
             if not process.running or asyncio.get_running_loop().time() > waiting:
                 raise process.failure("did not open a session")
             await asyncio.sleep(0.1)
 
     def duplicate_agent(self, host: str) -> Process:
-        """A second process with the configuration of a host's agent, for tests of duplicates; not started yet."""
+        """Create a second process with the configuration of a host's agent, to test duplicates; not started yet."""
         file = self.directory / "etc" / f"{agent_name(host)}.ini"
         return self.workshop.process(f"{agent_name(host)}-twin", "evenkeel.cmd.agent", ["--config-file", str(file)])
 
@@ -222,7 +222,7 @@ class Cluster:
         self.processes[name].stop()
 
     def close(self) -> None:
-        """Stop everything, agents first so that they can end their sessions."""
+        """Stop all processes, agents first so that they can end their sessions."""
         for prefix in ("agent-", "controller-", ""):
             stop_all([process for name, process in self.processes.items() if name.startswith(prefix)])
         self.side.close()
@@ -232,7 +232,7 @@ class Cluster:
         return [name for name, process in self.processes.items() if not process.running]
 
     def failure_report(self, lines: int = 5) -> str:
-        """The end of the log of every controller, agent and device."""
+        """Return the end of the log of every controller, agent and device."""
         shown = [process for name, process in self.processes.items() if not name.startswith("backend-")]
         return "\n".join(f"--- {process.log} ({process.state})\n{process.tail(lines)}" for process in shown)
 
@@ -250,17 +250,17 @@ class Cluster:
 
         return answers
 
-    async def _sessions(self, host: str) -> set[str]:
-        """The start times of the live sessions of a host's agents."""
+    async def _live_sessions(self, host: str) -> set[str]:
+        """Return the start times of the live sessions of a host's agents."""
         agents = (await self.ask("/agents"))["agents"]
         return {agent["session_started_at"] for agent in agents if agent["host"] == host and agent["alive"]}
 
 
 def controller_name(number: int) -> str:
-    """The process name of a controller, counted from 1."""
+    """Return the process name of a controller. ``number``: counted from 1."""
     return f"controller-{number}"
 
 
 def agent_name(host: str) -> str:
-    """The process name of a host's agent."""
+    """Return the process name of a host's agent."""
     return f"agent-{host}"

@@ -13,11 +13,11 @@ NO_QUOTAS: Sections = {
 """Unlimited quotas, for controllers with a single project."""
 
 
-def ini(sections: Sections) -> str:
-    """``sections`` as an ini file for oslo.config; None leaves an option out, sequences become lists."""
+def format_ini(sections: Sections) -> str:
+    """Format ``sections`` as an ini file for oslo.config; options with None are left out, sequences become lists."""
     parts = []
     for title, options in sections.items():
-        lines = [f"{name} = {_text(value)}" for name, value in options.items() if value is not None]
+        lines = [f"{name} = {_value_text(value)}" for name, value in options.items() if value is not None]
         parts.append("\n".join([f"[{title}]", *lines]) + "\n")
     return "\n".join(parts)
 
@@ -31,9 +31,9 @@ def merge_sections(*layers: Sections) -> dict[str, dict[str, object]]:
     return result
 
 
-def _text(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (list, tuple)):
-        return ",".join(_text(item) for item in value)
+        return ",".join(_value_text(item) for item in value)
     return str(value).replace("$", "$$")  # oslo.config substitutes $name

@@ -33,7 +33,7 @@ class Controls:
         self._cut = False
 
     def state(self) -> dict[str, Any]:
-        """State of agents and device in JSON, for the dashboard."""
+        """Return the state of agents and device, for the dashboard, as JSON's types."""
         ended = self._cluster.ended_processes()
         return {
             "offered": self.offered,
@@ -47,9 +47,9 @@ class Controls:
             "device": "cut off" if self._cut else "in reach",
         }
 
-    async def do(self, action: object, host: object) -> None:
-        """Perform an action that a visitor of the demo's page chose. ``host``: of the agent concerned. Raises
-        :class:`WrongControl` for invalid input.
+    async def perform_action(self, action: object, host: object) -> None:
+        """Perform one of :data:`ACTIONS`. ``host``: host of the agent, for :data:`OF_AGENTS`. Raises
+        :class:`WrongControl` for invalid input, and during the scenario.
         """
         if not self.offered:
             raise WrongControl("the demo's scenario has not ended yet")

@@ -46,9 +46,9 @@ class DashboardProxy:
     async def start(self) -> None:
         """Listen on a free port."""
         app = web.Application(client_max_size=BODY_BYTES_MAX)
-        app.router.add_get("/demo/controls", self._state)
+        app.router.add_get("/demo/controls", self._show_controls)
         app.router.add_post("/demo/controls", self._handle_control)
-        app.router.add_route("*", "/{path:.*}", self._pass_on)
+        app.router.add_route("*", "/{path:.*}", self._forward_to_any)
         # Bodies are passed on with their Content-Encoding, so they must stay compressed.
         self._session = ClientSession(
             auto_decompress=False, timeout=ClientTimeout(total=None, sock_connect=CONNECT_SECONDS)
@@ -67,12 +67,12 @@ class DashboardProxy:
         if self._session is not None:
             await self._session.close()
 
-    def _check(self, request: web.Request) -> None:
+    def _check_host(self, request: web.Request) -> None:
         # DNS rebinding: a foreign page's name may resolve to this address, but it has neither our name nor the token
         if request.host not in self._hosts:
             raise web.HTTPMisdirectedRequest(text=f"this is {ADDRESS}")
 
-    async def _state(self, request: web.Request) -> web.Response:
+    async def _show_controls(self, request: web.Request) -> web.Response:
         self._check_token(request)
         return web.json_response(self._controls.state())
 
@@ -81,7 +81,7 @@ class DashboardProxy:
         try:
             body = await request.json()
             requested = body if isinstance(body, dict) else {}
-            await self._controls.do(requested.get("action"), requested.get("host"))
+            await self._controls.perform_action(requested.get("action"), requested.get("host"))
         except ValueError:
             return web.json_response({"reason": "the body is not JSON"}, status=400)
         except WrongControl as error:
@@ -89,24 +89,24 @@ class DashboardProxy:
         return web.json_response(self._controls.state())
 
     def _check_token(self, request: web.Request) -> None:
-        self._check(request)
+        self._check_host(request)
         given = request.headers.get(TOKEN_HEADER, "")
         if not hmac.compare_digest(given.encode(errors="replace"), self._token.encode()):
             raise web.HTTPForbidden(text="the token is that of the URL that the demo has printed")
 
-    async def _pass_on(self, request: web.Request) -> web.StreamResponse:
-        self._check(request)
+    async def _forward_to_any(self, request: web.Request) -> web.StreamResponse:
+        self._check_host(request)
         body = await request.read()
         for url in self._controllers():
             try:
-                return await self._forward(url, request, body)
+                return await self._forward_to(url, request, body)
             except ClientConnectionError:
                 continue  # try the next controller: all serve the same
         if request.path.startswith("/ui"):
             return web.Response(text=_STARTING, content_type="text/html", status=503)
         return web.json_response({"faultstring": "no controller of the demo answers"}, status=503)
 
-    async def _forward(self, url: str, request: web.Request, body: bytes) -> web.StreamResponse:
+    async def _forward_to(self, url: str, request: web.Request, body: bytes) -> web.StreamResponse:
         """Forward the request to one controller and stream its response.
 
         Raises :class:`ClientConnectionError` only before any part of the response was sent.

@@ -61,14 +61,14 @@ class Emulator:
         return self._control.request(method, path, body=body)
 
     def requests(self) -> dict[str, int]:
-        """Reads and writes per device since :meth:`reset_counters`; logins and statistics are not counted."""
-        return {name: counts["reads"] + counts["writes"] for name, counts in self._counters().items()}
+        """Return reads and writes since :meth:`reset_counters`, by device; logins and statistics are not counted."""
+        return {name: counts["reads"] + counts["writes"] for name, counts in self._read_counters().items()}
 
     def observation_count(self) -> int:
-        """Number of observations: the smallest number of requests for statistics over all devices."""
-        return int(min(counts["stats"] for counts in self._counters().values()))
+        """Return the number of observations: the smallest number of requests for statistics over all devices."""
+        return int(min(counts["stats"] for counts in self._read_counters().values()))
 
-    def _counters(self) -> Any:
+    def _read_counters(self) -> Any:
         return self.control("GET", "/counters")
 
     def reset_counters(self) -> None:
@@ -76,20 +76,22 @@ class Emulator:
         self.control("POST", "/counters/reset")
 
     def last_write(self) -> int:
-        """Sequence number of the newest entry in the log of writes."""
+        """Return the sequence number of the newest entry in the log of writes."""
         return int(self.control("GET", "/writes?limit=1")["last_seq"])
 
     def writes(self, after: int) -> list[dict[str, Any]]:
-        """Entries of the log of writes, oldest first."""
+        """Read the entries of the log of writes after entry ``after``, oldest first."""
         entries: list[dict[str, Any]] = self.control("GET", f"/writes?after={after}")["entries"]
         return entries
 
     def first_write_by(self, host: str, after: int) -> dict[str, Any] | None:
-        """The first write that a device committed for the agent of ``host``, after entry ``after``."""
+        """Return the first write that a device committed for the agent on ``host`` after entry ``after``; None: not
+        yet.
+        """
         return next((entry for entry in self.writes(after) if is_write_by(entry, host)), None)
 
     def members(self, device: EmulatedDevice) -> dict[str, set[str]]:
-        """Full path of each pool -> its members as ``address:port``, for IPv6 ``address.port``.
+        """Read the members of each pool by its full path, as ``address:port``, for IPv6 ``address.port``.
 
         Not their names: a member at a node in /Common is named for the node.
         """

@@ -15,7 +15,7 @@ class DirectoryInUse(Exception):
 
 @contextlib.contextmanager
 def fresh_home(directory: Path) -> Iterator[Path]:
-    """The emptied directory, locked until the block ends. Its content stays afterwards.
+    """Empty and lock the directory until the block ends. The files of this run stay afterwards.
 
     Raises :class:`DirectoryInUse` if another demo runs there, or if the directory contains other files.
     """

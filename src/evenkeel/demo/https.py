@@ -14,7 +14,7 @@ from evenkeel.demo.waiting import until
 
 
 class HttpsWebsite:
-    """HTTPS in front of the pool of a load balancer. ``traffic`` flows from :meth:`serve` on."""
+    """An HTTPS listener in front of the pool of a load balancer. ``traffic`` flows from :meth:`serve` on."""
 
     def __init__(
         self,
@@ -36,9 +36,9 @@ class HttpsWebsite:
         self.traffic = Traffic(place.address, place.https_port, clients=2, tls=tls)
 
     async def serve(self, load_balancer_id: str, project_id: str, name: str) -> None:
-        """Get a certificate, make the listener, begin the traffic. Raises what the SDK and the client raise."""
+        """Get a certificate, create the listener and start the traffic. Raises the errors of SDK and client."""
         self._project_id = project_id
-        reference = await self._source.first(project_id)
+        reference = await self._source.provide_first(project_id)
         await asyncio.to_thread(
             self._tenant.add_https,
             load_balancer_id,
@@ -57,7 +57,7 @@ class HttpsWebsite:
         :class:`~evenkeel.demo.waiting.StepFailed`."""
         known = len(self._authority.issued)
         began = time.monotonic()
-        await self._source.next(self._project_id)
+        await self._source.replace_certificate(self._project_id)
 
         async def is_replaced() -> bool:
             return len(self._authority.issued) > known and await self._is_presented()
@@ -74,5 +74,5 @@ class HttpsWebsite:
             self._outcome.problems.append(f"{len(shown - issued)} certificates were shown that were never issued")
 
     async def _is_presented(self) -> bool:
-        """Whether some client was presented the newest certificate."""
+        """Whether a client was shown the newest certificate."""
         return self.traffic.counts.certificates[self._authority.issued[-1]] > 0

@@ -50,7 +50,7 @@ class Narrator:
         self._console.print(table)
 
     def refresh(self) -> None:
-        """Redraw after a change."""
+        """Redraw the live view after a change, if there is one."""
 
     def close(self) -> None:
         """End the output."""
@@ -61,22 +61,22 @@ class LiveNarrator(Narrator):
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
-        self._live = Live(self._render(), console=console, refresh_per_second=4, transient=True)
+        self._live = Live(self._render_picture(), console=console, refresh_per_second=4, transient=True)
         self._live.start()
 
     def refresh(self) -> None:
-        self._live.update(self._render())
+        self._live.update(self._render_picture())
 
     def close(self) -> None:
         """Remove the live view; the lines stay."""
         self._live.stop()
 
-    def _render(self) -> RenderableType:
+    def _render_picture(self) -> RenderableType:
         return render_live_view(self.picture)
 
 
 def open_narrator() -> Narrator:
-    """A narrator for standard output: live on a terminal."""
+    """Return a narrator for standard output, with a live view on a terminal."""
     console = Console(highlight=False)
     return LiveNarrator(console) if console.is_terminal else Narrator(console)
 

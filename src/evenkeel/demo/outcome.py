@@ -10,8 +10,8 @@ TAKEOVER_SECONDS = 10.0
 
 @dataclass
 class DemoResult:
-    """``problems``: violated guarantees (human-readable); ``create_writes``: per device. ``more``: rows that only this
-    type of device has.
+    """Measurements of one run. ``create_writes``: number of writes for the create, by device; ``more``: further rows of
+    the closing table; ``problems``: violated guarantees (human-readable).
     """
 
     create_writes_promised: int
@@ -35,7 +35,7 @@ class DemoResult:
                 self.problems.append(f"{device} saw {count} writes for the create, {promised} are promised")
 
     def rows(self) -> list[tuple[str, str]]:
-        """Label and value of each row of the closing table."""
+        """Return label and value of each row of the closing table."""
         creates = ", ".join(f"{device} {count}" for device, count in self.create_writes.items())
         https = [
             ("HTTPS requests sent", str(self.https.sent)),

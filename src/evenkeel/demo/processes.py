@@ -61,9 +61,9 @@ class Process:
     def start(self) -> None:
         """Start the program, unless it runs."""
         if not self.running:
-            self._popen = _starter.submit(self._start).result()
+            self._popen = _starter.submit(self._open_process).result()
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _open_process(self) -> subprocess.Popen[bytes]:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as output:
             return subprocess.Popen(  # noqa: S603  # a command of the demo's
@@ -92,7 +92,7 @@ class Process:
             self.kill()
 
     def wait(self, timeout_seconds: float) -> bool:
-        """Whether the process has ended within ``timeout_seconds``."""
+        """Wait for the process's end; returns whether it has ended within ``timeout_seconds``."""
         if self._popen is None:
             return True
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -104,7 +104,7 @@ class Process:
         return ProcessFailed(f"{self.name} ({self.state}): {what}\n--- {self.log}\n{self.tail()}")
 
     def tail(self, lines: int = TAIL_LINES) -> str:
-        """The last lines of the process's log."""
+        """Return the last lines of the process's log."""
         if not self.log.exists():
             return "(no log)"
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
@@ -120,7 +120,9 @@ class Process:
             raise self.failure("failed")
 
     async def until(self, ready: Callable[[], bool], what: str, *, timeout_seconds: float) -> None:
-        """Wait for ``ready()``. Raises :class:`ProcessFailed` when the process ends first or the time is over."""
+        """Wait until ``ready()`` is true. ``what``: name of the awaited, for errors. Raises :class:`ProcessFailed` if
+        the process ends before, or after the time-out.
+        """
         deadline = time.monotonic() + timeout_seconds
         while not ready():
             if not self.running:

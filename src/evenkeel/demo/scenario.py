@@ -20,7 +20,7 @@ from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.survival import outlive_daemon
 from evenkeel.demo.tenant import Tenant
 from evenkeel.demo.traffic import RequestFailed, Traffic, TrafficConnection
-from evenkeel.demo.views import differences, ownership_violations, unsettled_objects
+from evenkeel.demo.views import member_differences, ownership_violations, unsettled_objects
 from evenkeel.demo.waiting import settle, until
 
 HOSTS = ("host-1", "host-2", "host-3")
@@ -65,18 +65,18 @@ class Scenario:
 
     async def run(self) -> DemoResult:
         """Run all steps. Raises :class:`StepFailed` and the errors of processes and SDK."""
-        await self._start()
-        await self._create()
+        await self._start_cluster()
+        await self._create_load_balancer()
         await self._carry_traffic()
         https = await self._serve_https()
         home = await self._acting_host()
         self._say(f"{home} serves it; the other agents stand by")
-        await self._kill(home)
+        await self._kill_agent(home)
         await self._bring_back(home)
         if isinstance(self._side, HaproxySide):
             await outlive_daemon(self._side, self._tenants[1], self._load_balancer_id, self.outcome, self._say)
         await https.renew()
-        await self._verify()
+        await self._verify_agreement()
         https.check_shown_certificates()
         return self.outcome
 
@@ -87,7 +87,7 @@ class Scenario:
 
     # -- steps
 
-    async def _start(self) -> None:
+    async def _start_cluster(self) -> None:
         cluster = self._cluster
         await cluster.start_devices()
         self._say(await asyncio.to_thread(self._side.described))
@@ -97,14 +97,14 @@ class Scenario:
         self._say("three agents are alive: " + ", ".join(HOSTS))
         self._backends = [await cluster.start_backend(number) for number in range(1, BACKENDS + 1)]
         self._say(f"{BACKENDS} web servers answer their names")
-        self._tenants = await self._connect()
+        self._tenants = await self._open_tenants()
         await settle(self._view_problems)
 
-    async def _connect(self) -> dict[int, Tenant]:
-        """One tenant for each of two ways to the load balancer."""
+    async def _open_tenants(self) -> dict[int, Tenant]:
+        """Return two tenants by number, each of which uses the controller of that number."""
         return {number: await asyncio.to_thread(Tenant, self._cluster.url(number)) for number in (1, 2)}
 
-    async def _create(self) -> None:
+    async def _create_load_balancer(self) -> None:
         place = self.place
         body = {"subnet": {"name": "demo", "cidr": place.cidr}}
         subnet = (await asyncio.to_thread(self._cluster.client(1).post, f"{API}/subnets", body))["subnet"]
@@ -143,7 +143,7 @@ class Scenario:
         await self._https.serve(self._load_balancer_id, self._project_id, NAME)
         return self._https
 
-    async def _kill(self, victim: str) -> None:
+    async def _kill_agent(self, victim: str) -> None:
         side, cluster = self._side, self._cluster
         backend = await cluster.start_backend(BACKENDS + 1)
         # Before the kill, so that the first write after it is found.
@@ -173,7 +173,7 @@ class Scenario:
         await until(is_home, f"{host} to serve again")
         self._say(f"{host} serves again, handed over without a gap")
 
-    async def _verify(self) -> None:
+    async def _verify_agreement(self) -> None:
         await settle(self._view_problems)
         await settle(self._status_problems)
         await settle(self._content_problems)
@@ -191,7 +191,7 @@ class Scenario:
 
     async def _content_problems(self) -> list[str]:
         wanted = await asyncio.to_thread(self._tenants[1].member_addresses, self._load_balancer_id)
-        return differences(await asyncio.to_thread(self._side.members), wanted)
+        return member_differences(await asyncio.to_thread(self._side.members), wanted)
 
     async def _vip_answers(self) -> bool:
         return await answers(self.place.address, self.place.port)
@@ -206,7 +206,7 @@ class Scenario:
     # -- observation
 
     async def _acting_host(self) -> str:
-        """The host of the live agent that serves the load balancer; empty if there is none now."""
+        """Return the host of the live agent that serves the load balancer; empty if there is none now."""
         hosting = (await self._cluster.ask(f"/loadbalancers/{self._load_balancer_id}/agent"))["hosting"]
         acting = hosting["acting"]
         return str(acting["host"]) if acting and acting["alive"] else ""

@@ -28,10 +28,10 @@ async def outlive_daemon(
     member = await asyncio.to_thread(tenant.set_weight, load_balancer_id, WEIGHT)
     say(f"a member's weight becomes {WEIGHT}, which no agent can bring to HAProxy: {member.provisioning_status}")
 
-    async def enough() -> bool:
+    async def has_enough_requests() -> bool:
         return counts.sent - sent >= REQUESTS_MEANWHILE
 
-    await until(enough, "requests without the daemon")
+    await until(has_enough_requests, "requests without the daemon")
     meanwhile, lost = counts.sent - sent, counts.failed - failed
     say(f"{counted(meanwhile, 'request')} without it, {lost} failed")
     await side.start()

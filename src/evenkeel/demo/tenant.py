@@ -31,9 +31,10 @@ class Tenant:
     def create_website(
         self, *, name: str, provider: str, subnet_id: str, address: str | None, port: int, backends: Sequence[int]
     ) -> Any:
-        """Load balancer, listener, pool, health monitor and members in one request; ``backends`` are ports of
-        127.0.0.1."""
-        members = [_member(number, backend) for number, backend in enumerate(backends, 1)]
+        """Create load balancer, listener, pool, health monitor and members in one request. ``backends``: ports of
+        127.0.0.1, one for each member.
+        """
+        members = [_member_body(number, backend) for number, backend in enumerate(backends, 1)]
         monitor = {"type": "HTTP", "delay": 2, "timeout": 1, "max_retries": 2, "url_path": "/"}
         pool = {
             "name": f"{name}-pool",
@@ -49,67 +50,67 @@ class Tenant:
         )
 
     def add_https(self, load_balancer_id: str, *, name: str, port: int, reference: str) -> Any:
-        """Add a listener that ends TLS with the certificate ``reference``, in front of the same pool."""
+        """Add a listener that terminates TLS with the certificate ``reference``, in front of the same pool."""
         return self._api.create_listener(
             name=f"{name}-https",
             load_balancer_id=load_balancer_id,
             protocol="TERMINATED_HTTPS",
             protocol_port=port,
             default_tls_container_ref=reference,
-            default_pool_id=self._pool(load_balancer_id).id,
+            default_pool_id=self._only_pool(load_balancer_id).id,
         )
 
     def wait_until_active(self, load_balancer_id: str) -> Any:
-        """Wait for ACTIVE. Raises openstacksdk's exceptions for ERROR or a time-out."""
+        """Wait until the load balancer is ACTIVE. Raises openstacksdk's exceptions for ERROR or a time-out."""
         load_balancer = self._api.get_load_balancer(load_balancer_id)
-        return self._wait(load_balancer)
+        return self._wait_for_active(load_balancer)
 
     def add_member(self, load_balancer_id: str, number: int, backend: int) -> Any:
         """Add one more backend to the load balancer's only pool."""
-        return self._api.create_member(self._pool(load_balancer_id), **_member(number, backend))
+        return self._api.create_member(self._only_pool(load_balancer_id), **_member_body(number, backend))
 
     def set_weight(self, load_balancer_id: str, weight: int) -> Any:
         """Change the weight of the pool's first member by name."""
-        pool = self._pool(load_balancer_id)
+        pool = self._only_pool(load_balancer_id)
         member = min(self._api.members(pool), key=lambda item: str(item.name))
         return self._api.update_member(member, pool, weight=weight)
 
     def wait_for_member(self, load_balancer_id: str, member: Any) -> Any:
         """Wait until a member is ACTIVE."""
-        return self._wait(self._api.get_member(member.id, self._pool(load_balancer_id)))
+        return self._wait_for_active(self._api.get_member(member.id, self._only_pool(load_balancer_id)))
 
-    def _wait(self, resource: Any) -> Any:
+    def _wait_for_active(self, resource: Any) -> Any:
         return self._api.wait_for_status(
             resource, "ACTIVE", ["ERROR"], POLL_SECONDS, WAIT_SECONDS, attribute="provisioning_status"
         )
 
     def objects(self, load_balancer_id: str) -> list[dict[str, Any]]:
-        """All objects of the load balancer, each with ``name``, ``id`` and ``provisioning_status``."""
+        """Return the load balancer and its objects, each with ``name``, ``id`` and ``provisioning_status``."""
         found: list[Any] = [self._api.get_load_balancer(load_balancer_id)]
         found += self._api.listeners(load_balancer_id=load_balancer_id)
-        pool = self._pool(load_balancer_id)
+        pool = self._only_pool(load_balancer_id)
         found += [pool, *self._api.members(pool), *self._api.health_monitors(pool_id=pool.id)]
         return [{key: item[key] for key in ("id", "name", "provisioning_status")} for item in found]
 
     def member_addresses(self, load_balancer_id: str) -> set[str]:
-        """``address:port`` of all members of its pool."""
-        members = self._api.members(self._pool(load_balancer_id))
+        """Return ``address:port`` of all members of the load balancer's pool."""
+        members = self._api.members(self._only_pool(load_balancer_id))
         return {f"{item.address}:{item.protocol_port}" for item in members}
 
     def delete(self, load_balancer_id: str) -> None:
-        """Delete a load balancer with all that belongs to it."""
+        """Delete a load balancer with all its objects."""
         self._api.delete_load_balancer(load_balancer_id, cascade=True)
 
     def exists(self, load_balancer_id: str) -> bool:
         """Whether the API has the load balancer."""
         return self._api.find_load_balancer(load_balancer_id) is not None
 
-    def _pool(self, load_balancer_id: str) -> Any:
+    def _only_pool(self, load_balancer_id: str) -> Any:
         return next(iter(self._api.pools(loadbalancer_id=load_balancer_id)))
 
     def close(self) -> None:
         self._connection.close()
 
 
-def _member(number: int, port: int) -> dict[str, Any]:
+def _member_body(number: int, port: int) -> dict[str, Any]:
     return {"name": f"backend-{number}", "address": "127.0.0.1", "protocol_port": port}

@@ -40,7 +40,7 @@ class Counts:
 
 
 class Traffic:
-    """``clients`` send requests in parallel, with pauses in between; every other one keeps its connection."""
+    """Sends requests to a VIP by ``clients`` in parallel, with pauses; every other client keeps its connection."""
 
     def __init__(
         self, address: str, port: int, *, clients: int = 4, pause_seconds: float = 0.02, tls: TlsClient | None = None
@@ -56,21 +56,21 @@ class Traffic:
 
     def start(self) -> None:
         """Start the clients, which send requests until :meth:`stop`."""
-        self._tasks = [asyncio.create_task(self._client(keep=bool(n % 2))) for n in range(self._clients)]
+        self._tasks = [asyncio.create_task(self._send_repeatedly(keep=bool(n % 2))) for n in range(self._clients)]
 
     async def stop(self) -> Counts:
-        """Wait for running requests; returns the totals."""
+        """Stop the clients after their current requests; returns the totals."""
         self._stopping.set()
         await asyncio.gather(*self._tasks)
         return self.counts
 
-    async def _client(self, *, keep: bool) -> None:
+    async def _send_repeatedly(self, *, keep: bool) -> None:
         connection: TrafficConnection | None = None
         while not self._stopping.is_set():
             self.counts.sent += 1
             try:
                 async with asyncio.timeout(TIMEOUT_SECONDS):
-                    connection = connection or await self._connected()
+                    connection = connection or await self._connect_and_count()
                     answer = await connection.get(keep=keep)
                 self.counts.answers[answer.strip()] += 1
             except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError, RequestFailed) as error:
@@ -87,7 +87,7 @@ class Traffic:
         if connection is not None:
             connection.close()
 
-    async def _connected(self) -> "TrafficConnection":
+    async def _connect_and_count(self) -> "TrafficConnection":
         connection = await TrafficConnection.open(self._address, self._port, self._tls)
         if connection.certificate:
             self.counts.certificates[connection.certificate] += 1
@@ -111,7 +111,7 @@ class TrafficConnection:
 
     @classmethod
     async def open(cls, address: str, port: int, tls: TlsClient | None = None) -> "TrafficConnection":
-        """Connect. Raises OSError, of which ssl.SSLError is one."""
+        """Connect to the VIP, by TLS if ``tls`` is given. Raises OSError (ssl.SSLError is a subclass)."""
         context, name = tls or (None, None)
         reader, writer = await asyncio.open_connection(
             address, port, limit=MAX_HEAD_BYTES, ssl=context, server_hostname=name
@@ -145,7 +145,9 @@ class TrafficConnection:
 
 
 def parsed_head(head: str) -> tuple[int, int, bool]:
-    """Status, length of the body in bytes, and whether the server closes. Raises :class:`RequestFailed`."""
+    """Parse the head of an HTTP response; returns status, length of the body in bytes, and whether the server closes
+    the connection. Raises :class:`RequestFailed`.
+    """
     first, *lines = head.rstrip().split("\r\n")
     version, _, rest = first.partition(" ")
     fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}

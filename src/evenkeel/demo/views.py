@@ -7,7 +7,7 @@ Row = Mapping[str, Any]
 
 
 def ownership_violations(agents: Iterable[Row], shards: Iterable[Row]) -> list[str]:
-    """Violations of "every shard has exactly one live agent, and that agent reports it"; empty if there are none.
+    """Return the violations of "every shard has exactly one live agent, and that agent reports it".
 
     ``agents`` and ``shards`` as the operators' API lists them: an agent's ``serving`` is from its last state report, a
     shard's ``acting_agent_id`` and ``epoch`` are the database's.
@@ -20,10 +20,10 @@ def ownership_violations(agents: Iterable[Row], shards: Iterable[Row]) -> list[s
             problems.append(f"shard {shard_id} has no acting agent")
         elif acting not in by_id or not by_id[acting]["alive"]:
             problems.append(f"shard {shard_id} is assigned to {acting}, which is not alive")
-        elif (shard_id, epoch) not in _served_by(by_id[acting]):
+        elif (shard_id, epoch) not in _served_shards(by_id[acting]):
             problems.append(f"{by_id[acting]['host']} does not report that it serves shard {shard_id} at epoch {epoch}")
     for agent in by_id.values():
-        for shard_id, epoch in sorted(_served_by(agent)):
+        for shard_id, epoch in sorted(_served_shards(agent)):
             if table.get((shard_id, epoch)) != agent["id"]:
                 problems.append(
                     f"{agent['host']} reports that it serves shard {shard_id} at epoch {epoch}, which is not its own"
@@ -31,13 +31,13 @@ def ownership_violations(agents: Iterable[Row], shards: Iterable[Row]) -> list[s
     return problems
 
 
-def _served_by(agent: Row) -> set[tuple[str, int]]:
-    """The shards that the agent reported; none for a dead one."""
+def _served_shards(agent: Row) -> set[tuple[str, int]]:
+    """Return (id, epoch) of the shards that the agent reported; none for a dead agent."""
     return {(item["shard_id"], item["epoch"]) for item in agent["serving"]} if agent["alive"] else set()
 
 
 def unsettled_objects(objects: Iterable[Row]) -> list[str]:
-    """One text for each object whose provisioning status is not ACTIVE."""
+    """Return a text for each object whose provisioning status is not ACTIVE."""
     return [
         f"{item.get('name') or item['id']} is {item['provisioning_status']}"
         for item in objects
@@ -45,8 +45,10 @@ def unsettled_objects(objects: Iterable[Row]) -> list[str]:
     ]
 
 
-def differences(held: Mapping[str, Set[str]], wanted: Set[str]) -> list[str]:
-    """Surplus and missing members of each device, as ``address:port``."""
+def member_differences(held: Mapping[str, Set[str]], wanted: Set[str]) -> list[str]:
+    """Return a text for each device with missing or surplus members. ``held``: members by device, ``wanted``: expected
+    members, both as ``address:port``.
+    """
     problems = []
     for device, members in held.items():
         if lacking := wanted - members:

@@ -4,14 +4,14 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from evenkeel.demo.configuration import Sections, ini
+from evenkeel.demo.configuration import Sections, format_ini
 from evenkeel.demo.processes import Process
 
 START_SECONDS = 60.0
 
 
 class Workspace:
-    """Creates processes by name, below ``directory``. Returns a running one unchanged."""
+    """Creates processes by name, with their files below ``directory``."""
 
     def __init__(self, directory: Path, *, start_seconds: float = START_SECONDS) -> None:
         self.directory = directory.resolve()
@@ -21,7 +21,7 @@ class Workspace:
             (self.directory / part).mkdir(parents=True, exist_ok=True)
 
     def announcement(self, file: str) -> Path:
-        """A file that a process will write once it is ready; removes an old one."""
+        """Return the path of a file that a process will write once it is ready; an old file is removed."""
         path = self.directory / "run" / file
         path.unlink(missing_ok=True)
         return path
@@ -38,7 +38,7 @@ class Workspace:
         return path
 
     def process(self, name: str, module: str, arguments: Sequence[str]) -> Process:
-        """The process of this name, not started yet unless it runs already."""
+        """Return the process of this name: the one that runs, else a new one, which is not started yet."""
         process = self.processes.get(name)
         if process is None or not process.running:
             log = self.directory / "logs" / f"{name}.log"
@@ -46,8 +46,10 @@ class Workspace:
         return process
 
     def create_process(self, name: str, module: str, sections: Sections) -> Process:
-        """Create a process of a module that reads an ini file with ``sections``; its URLs may contain passwords."""
-        file = self.secret(f"{name}.ini", ini(sections))
+        """Create a process of ``module`` with ``sections`` in its ini file, which only its owner can read: URLs may
+        contain passwords. Not started yet.
+        """
+        file = self.secret(f"{name}.ini", format_ini(sections))
         return self.process(name, module, ["--config-file", str(file)])
 
     async def run(self, process: Process, ready: Callable[[], bool], what: str) -> None:
@@ -57,5 +59,5 @@ class Workspace:
 
 
 def file_is_written(file: Path) -> Callable[[], bool]:
-    """A condition: the file exists and is not empty."""
+    """Return a condition that is true once the file exists and is not empty."""
     return lambda: file.exists() and bool(file.read_text().strip())

@@ -26,7 +26,7 @@ class CertificatePlace(Value):
         return f"{self.scheme}://{self.project_id}/{self.name}"
 
 
-def place_of(scheme: str, reference: str) -> CertificatePlace | None:
+def parse_place(scheme: str, reference: str) -> CertificatePlace | None:
     """Return the place that a reference names; None if it is no reference of this scheme. Neither part can contain a
     path separator, so the place is always inside the project's folder.
     """

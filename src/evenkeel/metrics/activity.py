@@ -20,25 +20,25 @@ def activity_totals() -> ActivityTotals:
     counts: dict[RouteKey, int] = defaultdict(int)
     failed: dict[RouteKey, int] = defaultdict(int)
     seconds: dict[RouteKey, float] = defaultdict(float)
-    for sample in _samples(REQUESTS, "_total"):
+    for sample in _metric_samples(REQUESTS, "_total"):
         place = sample.labels["method"], sample.labels["route"]
         counts[place] += int(sample.value)
         failed[place] += int(sample.value) if int(sample.labels["status"]) >= FAILED else 0
-    for sample in _samples(REQUEST_DURATION, "_sum"):
+    for sample in _metric_samples(REQUEST_DURATION, "_sum"):
         seconds[sample.labels["method"], sample.labels["route"]] = sample.value
     routes = {
         place: RequestTotals(count=count, failed=failed[place], seconds=seconds[place])
         for place, count in counts.items()
     }
-    return ActivityTotals(routes=routes, changes=_changes())
+    return ActivityTotals(routes=routes, changes=_change_totals())
 
 
-def _changes() -> ChangeTotals:
-    buckets = tuple((float(each.labels["le"]), int(each.value)) for each in _samples(TIME_TO_ACTIVE, "_bucket"))
-    (total,) = _samples(TIME_TO_ACTIVE, "_sum")
+def _change_totals() -> ChangeTotals:
+    buckets = tuple((float(each.labels["le"]), int(each.value)) for each in _metric_samples(TIME_TO_ACTIVE, "_bucket"))
+    (total,) = _metric_samples(TIME_TO_ACTIVE, "_sum")
     # The bound of the last bucket is infinite, so it counts every change.
     return ChangeTotals(count=buckets[-1][1], seconds=total.value, buckets=buckets)
 
 
-def _samples(metric: Counter | Histogram, suffix: str) -> Iterator[Sample]:
+def _metric_samples(metric: Counter | Histogram, suffix: str) -> Iterator[Sample]:
     return (sample for family in metric.collect() for sample in family.samples if sample.name.endswith(suffix))

@@ -87,14 +87,14 @@ class TrafficCollector(Collector):
 
     def describe(self) -> Iterable[Metric]:
         """Return all metric families, empty."""
-        return _families(NOTHING)
+        return _metric_families(NOTHING)
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metric families of one exposition."""
-        return iter(()) if self._reading is None else _families(self._reading)
+        return iter(()) if self._reading is None else _metric_families(self._reading)
 
 
-def _families(reading: TrafficReading) -> Iterator[Metric]:
+def _metric_families(reading: TrafficReading) -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "evenkeel_load_balancers_left_out",
         "Load balancers with traffic that have no metrics of their own: above load_balancers_max of [metrics].",

@@ -69,7 +69,7 @@ class ScrapeServer:
         self._is_https = tls is not None
         self._expose = expose or expose_registry(REGISTRY)
         app = web.Application()
-        app.router.add_get(PATH, self._metrics)
+        app.router.add_get(PATH, self._answer_scrape)
         self._server = WebServer(app, name="metrics", limits=limits, connections_max=CONNECTIONS_MAX, tls=tls)
 
     async def start(self) -> None:
@@ -78,14 +78,14 @@ class ScrapeServer:
         await self._server.start([self._listening])
         log.info("metrics listening", host=host, port=port, path=PATH, tls=self._is_https)
 
-    def use(self, tls: ssl.SSLContext) -> None:
+    def use_tls(self, tls: ssl.SSLContext) -> None:
         """Use another TLS context for new connections."""
-        self._server.use(tls)
+        self._server.use_tls(tls)
 
     async def stop(self) -> None:
         """Stop accepting connections, and close existing ones."""
         await self._server.stop()
 
-    async def _metrics(self, request: web.Request) -> web.Response:
+    async def _answer_scrape(self, request: web.Request) -> web.Response:
         body, content_type = await self._expose(request.headers.get("Accept", ""))
         return web.Response(body=body, headers={"Content-Type": content_type})

@@ -133,21 +133,23 @@ class SystemCollector(Collector):
     # The registry calls this when the collector is registered, before anything was read.
     def describe(self) -> Iterable[Metric]:
         """Return all metric families, empty."""
-        return self._families(NOTHING)
+        return self._metric_families(NOTHING)
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metric families of one exposition."""
-        return self._families(self._figures)
+        return self._metric_families(self._figures)
 
-    def _families(self, figures: SystemFigures | None) -> Iterator[Metric]:
-        yield gauge("evenkeel_database_up", "Whether this controller could read the database.", figures is not None)
-        yield gauge("evenkeel_database_read_seconds", "Time of the last read.", self._read_seconds)
-        yield gauge(
+    def _metric_families(self, figures: SystemFigures | None) -> Iterator[Metric]:
+        yield unlabelled_gauge(
+            "evenkeel_database_up", "Whether this controller could read the database.", figures is not None
+        )
+        yield unlabelled_gauge("evenkeel_database_read_seconds", "Time of the last read.", self._read_seconds)
+        yield unlabelled_gauge(
             "evenkeel_database_writable",
             "Whether the database accepts this controller's writes: 0 on a standby, a read-only server or a full disk.",
             not self._write_problem(),
         )
-        yield gauge(
+        yield unlabelled_gauge(
             "evenkeel_message_broker_up",
             "Whether the message broker accepts this controller's messages: 0 also while it blocks publishers or "
             "confirms nothing.",
@@ -162,12 +164,12 @@ class SystemCollector(Collector):
             events.add_metric([kind], count)
         yield events
         if figures is not None:
-            yield gauge(
+            yield unlabelled_gauge(
                 "evenkeel_database_unknown_histories",
                 "Histories that agents saw and the database never had: nothing is removed from devices meanwhile.",
                 figures.unknown_histories,
             )
-            yield from _load_balancers(figures)
+            yield from _load_balancer_metrics(figures)
             yield labelled_gauge(
                 "evenkeel_own_certificate_ends_timestamp_seconds",
                 "When a certificate of the product itself expires, by where it is shown: servers of controllers, "
@@ -175,12 +177,12 @@ class SystemCollector(Collector):
                 ("certificate",),
                 (((one.name,), one.ends_at) for one in figures.own_certificates),
             )
-            yield from _agents(figures.agents)
-            yield from _shards(figures.shards)
-            yield from _devices(figures)
+            yield from _agent_metrics(figures.agents)
+            yield from _shard_metrics(figures.shards)
+            yield from _device_metrics(figures)
 
 
-def gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
+def unlabelled_gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
     """Build a gauge family with one value and no labels."""
     return GaugeMetricFamily(name, text, value=float(value))
 
@@ -195,7 +197,7 @@ def labelled_gauge(
     return family
 
 
-def _load_balancers(figures: SystemFigures) -> Iterator[Metric]:
+def _load_balancer_metrics(figures: SystemFigures) -> Iterator[Metric]:
     counts = figures.load_balancers
     yield labelled_gauge(
         "evenkeel_load_balancers",
@@ -209,66 +211,70 @@ def _load_balancers(figures: SystemFigures) -> Iterator[Metric]:
         ("operating_status",),
         (((status,), count) for status, count in sorted(counts.by_operating_status.items())),
     )
-    yield gauge(
+    yield unlabelled_gauge(
         "evenkeel_load_balancers_age_seconds",
         "How long before the read these were counted: controllers share the count. 0: for the read.",
         counts.age_seconds,
     )
-    yield gauge(
+    yield unlabelled_gauge(
         "evenkeel_load_balancers_waiting",
         "PENDING load balancers with a reason: more than time is needed.",
         counts.waiting,
     )
-    yield gauge(
+    yield unlabelled_gauge(
         "evenkeel_pending_oldest_seconds",
         "How long ago the oldest change was accepted that is still PENDING; 0: there is none.",
         counts.oldest_pending_seconds,
     )
-    yield gauge(
+    yield unlabelled_gauge(
         "evenkeel_certificates_expiring",
         f"Certificates in use that expire within {EXPIRING_DAYS} days, at most {REFERENCES_MAX}.",
         figures.certificates_expiring,
     )
-    yield gauge(
+    yield unlabelled_gauge(
         "evenkeel_certificates_unreadable",
         f"References to certificates in use that cannot be read, at most {REFERENCES_MAX}.",
         figures.certificates_unreadable,
     )
 
 
-def _agents(agents: tuple[Agent, ...]) -> Iterator[Metric]:
+def _agent_metrics(agents: tuple[Agent, ...]) -> Iterator[Metric]:
     place = ("environment", "group", "host")
 
-    def named(agent: Agent) -> tuple[str, ...]:
+    def agent_labels(agent: Agent) -> tuple[str, ...]:
         return (agent.environment, str(agent.group_number), agent.host)
 
     yield labelled_gauge(
         "evenkeel_agent_state",
         "1 for the state that an agent is in, else 0.",
         (*place, "state"),
-        (((*named(agent), state.value), agent_state(agent) is state) for agent in agents for state in AgentState),
+        (
+            ((*agent_labels(agent), state.value), agent_state(agent) is state)
+            for agent in agents
+            for state in AgentState
+        ),
     )
     yield labelled_gauge(
         "evenkeel_agent_reported_queue_depth",
         "Load balancers that wait at an agent, as it last reported.",
         place,
-        ((named(agent), agent.queue_depth) for agent in agents),
+        ((agent_labels(agent), agent.queue_depth) for agent in agents),
     )
     yield labelled_gauge(
         "evenkeel_agent_acting_shards",
         "Shards that an agent serves, by the database.",
         place,
-        ((named(agent), agent.acting_shards) for agent in agents),
+        ((agent_labels(agent), agent.acting_shards) for agent in agents),
     )
     yield labelled_gauge(
         "evenkeel_agent_capacity_score",
         "How full an agent's devices are: the highest of its metrics' shares of their limits; 1: full.",
         place,
-        ((named(agent), agent.capacity_score) for agent in agents),
+        ((agent_labels(agent), agent.capacity_score) for agent in agents),
     )
 
 
-def _shards(counts: tuple[ShardCount, ...]) -> Iterator[Metric]:
+def _shard_metrics(counts: tuple[ShardCount, ...]) -> Iterator[Metric]:
     yield labelled_gauge("evenkeel_shards", "Shards.", ("environment",), (((c.environment,), c.total) for c in counts))
     yield labelled_gauge(
         "evenkeel_shards_unserved",
@@ -278,7 +284,7 @@ def _shards(counts: tuple[ShardCount, ...]) -> Iterator[Metric]:
     )
 
 
-def _devices(figures: SystemFigures) -> Iterator[Metric]:
+def _device_metrics(figures: SystemFigures) -> Iterator[Metric]:
     yield labelled_gauge(
         "evenkeel_devices_out_of_reach",
         "Devices of a group that no agent reaches; only groups with such devices, or without an observer.",

@@ -36,10 +36,10 @@ def choose_subnets(
     """
     visible = [subnet for subnet in known if project_id is None or subnet.project_id in (None, project_id)]
     if subnet_id:
-        subnet = _by_id(visible, subnet_id, network_id)
+        subnet = _find_subnet(visible, subnet_id, network_id)
         return permitted.allowed_of([subnet], "vip_subnet_id", subnet_id)
     if network_id:
-        return _of_network(visible, network_id, wanted, permitted)
+        return _network_subnets(visible, network_id, wanted, permitted)
     if wanted is None:
         raise Invalid("Validation failure: VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
     holding = [subnet for subnet in visible if wanted in ip_network(subnet.cidr)]
@@ -52,7 +52,7 @@ def choose_subnets(
     )
 
 
-def _by_id(visible: list[Subnet], subnet_id: str, network_id: str | None) -> Subnet:
+def _find_subnet(visible: list[Subnet], subnet_id: str, network_id: str | None) -> Subnet:
     for subnet in visible:
         if subnet.id == subnet_id:
             check_on_network(subnet, network_id)
@@ -69,7 +69,9 @@ def check_on_network(subnet: Subnet, network_id: str | None) -> None:
         )
 
 
-def _of_network(visible: list[Subnet], network_id: str, wanted: Address | None, permitted: VipNetworks) -> list[Subnet]:
+def _network_subnets(
+    visible: list[Subnet], network_id: str, wanted: Address | None, permitted: VipNetworks
+) -> list[Subnet]:
     subnets = [subnet for subnet in visible if subnet.network_id == network_id]
     if not subnets:
         raise NotFound("Network", network_id)
@@ -83,7 +85,7 @@ def _of_network(visible: list[Subnet], network_id: str, wanted: Address | None, 
     return [next((subnet for subnet in subnets if wanted in ip_network(subnet.cidr)), subnets[0])]
 
 
-def without_used_subnets(subnets: Sequence[Subnet], used: Iterable[Subnet]) -> list[Subnet]:
+def prefer_unused_subnets(subnets: Sequence[Subnet], used: Iterable[Subnet]) -> list[Subnet]:
     """Return ``subnets`` without those in ``used``, on which other addresses of the load balancer are; the first
     subnet, the preferred one, always stays.
     """

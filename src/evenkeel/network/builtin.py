@@ -39,7 +39,7 @@ from evenkeel.network.addresses import (
     check_range,
     check_subnets,
     choose_subnets,
-    without_used_subnets,
+    prefer_unused_subnets,
 )
 
 PORT_NAMESPACE = uuid.UUID("5c8b6f9e-2d5c-4c39-9a55-1f7b3a4f0c11")
@@ -104,16 +104,16 @@ class BuiltinNetwork:
         if port_id:
             raise Unsupported("vip_port_id: ports of its own are not part of the built-in network; use vip_subnet_id.")
         wanted = None if address is None else address_given(address)
-        subnets = await self._find(None if any_subnet else project_id, subnet_id, network_id, wanted, permitted)
+        subnets = await self._find_subnets(None if any_subnet else project_id, subnet_id, network_id, wanted, permitted)
         subnet = subnets[0]
         if wanted is not None:
-            _check(wanted, subnet, "vip_address", any_address=any_address)
+            _check_wanted(wanted, subnet, "vip_address", any_address=any_address)
         port = str(uuid.uuid5(PORT_NAMESPACE, load_balancer_id))
         more = await self._find_more(project_id, subnet, additional, any_address, permitted)
-        additional_plans = tuple(_plan(*each, port) for each in more)
+        additional_plans = tuple(_vip_plan(*each, port) for each in more)
         first, *elsewhere = (
-            replace(_plan(each, wanted, port), additional=additional_plans)
-            for each in without_used_subnets(subnets, (other for other, _ in more))
+            replace(_vip_plan(each, wanted, port), additional=additional_plans)
+            for each in prefer_unused_subnets(subnets, (other for other, _ in more))
         )
         return replace(first, elsewhere=tuple(elsewhere))
 
@@ -131,13 +131,13 @@ class BuiltinNetwork:
         found: list[tuple[Subnet, Address | None]] = []
         for each in additional:
             wanted = None if each.address is None else address_given(each.address, ADDITIONAL_ADDRESS)
-            (subnet,) = await self._find(project_id, each.subnet_id, None, wanted, ANYWHERE)
+            (subnet,) = await self._find_subnets(project_id, each.subnet_id, None, wanted, ANYWHERE)
             permitted.allowed_of([subnet], ADDITIONAL_SUBNET, subnet.id)
             found.append((subnet, wanted))
         check_subnets([first, *(subnet for subnet, _ in found)])
         for subnet, wanted in found:
             if wanted is not None:
-                _check(wanted, subnet, ADDITIONAL_ADDRESS, any_address=any_address)
+                _check_wanted(wanted, subnet, ADDITIONAL_ADDRESS, any_address=any_address)
         return found
 
     async def abandon_vip(self, plan: VipPlan) -> None:
@@ -204,10 +204,10 @@ class BuiltinNetwork:
             return ()
         # A subnet without a project is one of every project.
         subnets = [row for row in await self._store.subnets() if project_id in (None, row.project_id or project_id)]
-        shown = [_as_neutron_subnet(row) for row in subnets] if kind == "subnets" else _networks(subnets)
+        shown = [_neutron_subnet(row) for row in subnets] if kind == "subnets" else _neutron_networks(subnets)
         return tuple(row for row in shown if all(row.get(name) in values for name, values in filters.items()))
 
-    async def _find(
+    async def _find_subnets(
         self,
         project_id: ProjectId | None,
         subnet_id: str | None,
@@ -225,13 +225,13 @@ class BuiltinNetwork:
         return choose_subnets(self._known, project_id, subnet_id, network_id, wanted, permitted)
 
 
-def _check(wanted: Address, subnet: Subnet, field: str, *, any_address: bool) -> None:
+def _check_wanted(wanted: Address, subnet: Subnet, field: str, *, any_address: bool) -> None:
     check_address(wanted, subnet, field)
     if not any_address:
         check_range(wanted, subnet, field)
 
 
-def _plan(subnet: Subnet, wanted: Address | None, port_id: str) -> VipPlan:
+def _vip_plan(subnet: Subnet, wanted: Address | None, port_id: str) -> VipPlan:
     return VipPlan(
         subnet_id=subnet.id,
         network_id=subnet.network_id,
@@ -255,7 +255,7 @@ def _requested_objects(
     return tuple({"id": name, "name": name, "project_id": project, "tenant_id": project} for name in named)
 
 
-def _as_neutron_subnet(subnet: Subnet) -> dict[str, Any]:
+def _neutron_subnet(subnet: Subnet) -> dict[str, Any]:
     return {
         "id": subnet.id,
         "name": subnet.name,
@@ -270,7 +270,7 @@ def _as_neutron_subnet(subnet: Subnet) -> dict[str, Any]:
     }
 
 
-def _networks(subnets: Iterable[Subnet]) -> list[dict[str, Any]]:
+def _neutron_networks(subnets: Iterable[Subnet]) -> list[dict[str, Any]]:
     """Return the networks of the subnets as Neutron would show them; a network has the name of its first subnet."""
     found: dict[str, dict[str, Any]] = {}
     for subnet in subnets:

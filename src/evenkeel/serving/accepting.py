@@ -73,7 +73,7 @@ class Acceptor:
         self._resume: asyncio.TimerHandle | None = None
         self._log_at = 0.0
 
-    def use(self, tls: ssl.SSLContext) -> None:
+    def use_tls(self, tls: ssl.SSLContext) -> None:
         """Use ``tls`` for new connections; existing connections keep their TLS context."""
         self._tls = tls
 
@@ -83,13 +83,13 @@ class Acceptor:
         # If a process that shares the socket listens already, this only sets the length of the queue.
         self._listening.listen(BACKLOG)
         self._spare = _spare_file()
-        self._watch()
+        self._watch_socket()
 
-    def _watch(self) -> None:
+    def _watch_socket(self) -> None:
         self._resume = None
-        asyncio.get_running_loop().add_reader(self._listening.fileno(), self._accept)
+        asyncio.get_running_loop().add_reader(self._listening.fileno(), self._accept_waiting)
 
-    def _accept(self) -> None:
+    def _accept_waiting(self) -> None:
         for _ in range(self._at_once):
             try:
                 accepted, address = self._listening.accept()
@@ -98,7 +98,7 @@ class Acceptor:
                 # connections wait, the event loop calls again.
                 return
             except OSError as error:
-                self._on_accept_error(error)
+                self._handle_accept_error(error)
                 return
             self._handle_accepted(accepted, address)
 
@@ -108,13 +108,13 @@ class Acceptor:
             accepted.close()
             return
         accepted.setblocking(False)
-        task = asyncio.get_running_loop().create_task(self._open(accepted, connection))
+        task = asyncio.get_running_loop().create_task(self._open_connection(accepted, connection))
         # until the protocol exists: cancelling the task ends the handshake and closes the socket
         connection.close = task.cancel
         self._opening.add(task)
-        task.add_done_callback(partial(self._on_opened, accepted, connection))
+        task.add_done_callback(partial(self._release_if_failed, accepted, connection))
 
-    async def _open(self, accepted: socket.socket, connection: Connection) -> None:
+    async def _open_connection(self, accepted: socket.socket, connection: Connection) -> None:
         await asyncio.get_running_loop().connect_accepted_socket(
             partial(self._factory, connection),
             accepted,
@@ -123,7 +123,7 @@ class Acceptor:
             ssl_shutdown_timeout=SHUTDOWN_SECONDS if self._tls else None,
         )
 
-    def _on_opened(self, accepted: socket.socket, connection: Connection, task: asyncio.Task[None]) -> None:
+    def _release_if_failed(self, accepted: socket.socket, connection: Connection, task: asyncio.Task[None]) -> None:
         self._opening.discard(task)
         # Reading the exception also keeps asyncio from logging a failed handshake as an exception that was never
         # retrieved.
@@ -132,12 +132,12 @@ class Acceptor:
         connection.release()
         accepted.close()  # a task cancelled before it began has not closed it
 
-    def _on_accept_error(self, error: OSError) -> None:
+    def _handle_accept_error(self, error: OSError) -> None:
         """Handle a failed ``accept``: close a connection if file descriptors have run out, and try again soon."""
         loop = asyncio.get_running_loop()
         # the socket stays readable while a connection waits: without a pause the event loop would spin
         loop.remove_reader(self._listening.fileno())
-        self._resume = loop.call_later(PAUSE_SECONDS, self._watch)
+        self._resume = loop.call_later(PAUSE_SECONDS, self._watch_socket)
         out_of_files = error.errno in (errno.EMFILE, errno.ENFILE)
         if out_of_files:
             self._close_one_of_each()

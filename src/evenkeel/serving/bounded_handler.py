@@ -88,7 +88,9 @@ class BoundedHandler(web.RequestHandler):
         # abort(), because close() waits until the peer has read the buffered data, which it may never do.
         self.stranger.close = transport.abort
         self._writing = WriteTimeout(
-            transport, self._settings.write_seconds, lambda: self._count("the client does not read its response")
+            transport,
+            self._settings.write_seconds,
+            lambda: self._count_refusal("the client does not read its response"),
         )
         if self._settings.login_seconds:
             self._login_timer = self._loop.call_later(self._settings.login_seconds, self._check_login)
@@ -104,13 +106,13 @@ class BoundedHandler(web.RequestHandler):
                 timer.cancel()
         super().connection_lost(exc)
 
-    def _count(self, reason: str) -> None:
+    def _count_refusal(self, reason: str) -> None:
         self._tally.add(reason, self.stranger.address)
 
     def _check_login(self) -> None:
         if not self.stranger.is_authenticated:
-            self._count("no login on a connection in time")
-            self._abort()
+            self._count_refusal("no login on a connection in time")
+            self._abort_connection()
 
     def _expect_header(self) -> None:
         self._header_timer = self._loop.call_later(self._settings.header_seconds, self._header_is_late)
@@ -119,10 +121,10 @@ class BoundedHandler(web.RequestHandler):
         self._header_timer = None
         if self._current_request is not None or self._messages:
             return  # the data belonged to a body
-        self._count("the header of a request did not arrive")
-        self._abort()
+        self._count_refusal("the header of a request did not arrive")
+        self._abort_connection()
 
-    def _abort(self) -> None:
+    def _abort_connection(self) -> None:
         if self.transport is not None:
             self.transport.abort()
 
@@ -160,7 +162,7 @@ class BoundedHandler(web.RequestHandler):
         """Answer input that is not HTTP, without logging a traceback."""
         if status >= 500:
             return super().handle_error(request, status, exc, message)
-        self._count("no HTTP request")
+        self._count_refusal("no HTTP request")
         told = self._bad_request(status)
         # The parser cannot find the next request behind input that it does not understand.
         told.force_close()

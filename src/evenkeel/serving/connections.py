@@ -10,7 +10,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 
 from evenkeel.core.kit.values import Value
-from evenkeel.serving.peers import Network, host_of, is_in
+from evenkeel.serving.peers import Network, client_identity, is_in_networks
 
 HOSTS_REMEMBERED = 10_000
 """Most addresses remembered as authenticated; the oldest one is dropped."""
@@ -76,7 +76,7 @@ class Connections:
         """Add a new connection from the address to the table, if necessary closing an unauthenticated one; None: it is
         refused.
         """
-        host = host_of(address)
+        host = client_identity(address)
         if not self._make_space(address, host):
             return None
         connection = Connection(self, address, host, expected=host in self._hosts)
@@ -91,7 +91,7 @@ class Connections:
         if (
             limits.per_address_max
             and self._counts[host] >= limits.per_address_max
-            and not is_in(address, limits.shared)
+            and not is_in_networks(address, limits.shared)
         ):
             # Only connections of the same address make space: an address at its own limit must not displace other
             # clients.

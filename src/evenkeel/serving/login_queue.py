@@ -13,7 +13,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 
 from evenkeel.core.kit.values import Value
-from evenkeel.serving.peers import host_of
+from evenkeel.serving.peers import client_identity
 
 SUSPECT_SECONDS = 60.0
 """Seconds for which an address that sent a wrong password stays in the separate, slower queue."""
@@ -71,11 +71,11 @@ class _PeerQueue:
         if mine >= OF_PEER_MAX:
             raise TooManyAttempts
         if self._count >= WAITING_MAX:
-            self._displace(mine)
+            self._displace_last(mine)
         self._waiting.setdefault(one.peer, deque()).append(one)
         self._count += 1
 
-    def _displace(self, mine: int) -> None:
+    def _displace_last(self, mine: int) -> None:
         most = max(self._waiting, key=lambda peer: len(self._waiting[peer]))
         # with this attempt the newcomer would have as many: addresses with equal shares displace nothing
         if len(self._waiting[most]) <= mine + 1:
@@ -108,7 +108,9 @@ class LoginQueue:
         checked password, so that callers with the same one share a check; ``address``: the client's. Raises
         :class:`TooManyAttempts`.
         """
-        known = self._attempts.get(digest) or self._begin_login(digest, host_of(address[:PEER_CHARACTERS_MAX]), check)
+        known = self._attempts.get(digest) or self._begin_login(
+            digest, client_identity(address[:PEER_CHARACTERS_MAX]), check
+        )
         # cancelling one caller does not cancel the check, which others may share
         return await asyncio.shield(known.right)
 
@@ -120,18 +122,18 @@ class LoginQueue:
         self._attempts[digest] = one
         one.right.add_done_callback(self._end_callback(digest))
         if lane.running is None:
-            lane.running = loop.create_task(self._run(lane))
+            lane.running = loop.create_task(self._run_checks(lane))
         return one
 
     def _end_callback(self, digest: bytes) -> Callable[["asyncio.Future[bool]"], None]:
-        def ended(right: "asyncio.Future[bool]") -> None:
+        def forget_attempt(right: "asyncio.Future[bool]") -> None:
             self._attempts.pop(digest, None)
             if not right.cancelled():
                 right.exception()  # retrieved, even if all callers were cancelled
 
-        return ended
+        return forget_attempt
 
-    async def _run(self, lane: _PeerQueue) -> None:
+    async def _run_checks(self, lane: _PeerQueue) -> None:
         try:
             # There is no await between an empty queue and the reset of `running`, so no attempt is left behind
             # without a task.

@@ -113,15 +113,15 @@ class WatchedFile(Generic[C]):
         self._fingerprint: Fingerprint | None = None
         try:
             # before reading: a change in between is then found by the next refresh
-            self._fingerprint = _fingerprint(path)
+            self._fingerprint = _file_fingerprint(path)
             self.content = read(path)
         except (OSError, Invalid) as error:
-            raise ValueError(f"{option}: {path}: {_reason(error)}") from error
+            raise ValueError(f"{option}: {path}: {_error_reason(error)}") from error
 
     def refresh(self) -> bool:
         """Reload the file if it changed; returns whether the content changed."""
         try:
-            fingerprint = _fingerprint(self._path)
+            fingerprint = _file_fingerprint(self._path)
         except OSError as error:
             if self._fingerprint is not None:  # logged once
                 self._log_unreadable(error)
@@ -140,11 +140,11 @@ class WatchedFile(Generic[C]):
         return True
 
     def _log_unreadable(self, error: Exception) -> None:
-        reason = _reason(error)
+        reason = _error_reason(error)
         log.error("password file not read; the previous users stay valid", path=str(self._path), reason=reason)
 
 
-def _reason(error: Exception) -> str:
+def _error_reason(error: Exception) -> str:
     return str(error.strerror if isinstance(error, OSError) else error)
 
 
@@ -157,7 +157,7 @@ def _keep_owner(descriptor: int, path: Path) -> None:
         os.fchown(descriptor, status.st_uid, status.st_gid)
 
 
-def _fingerprint(path: Path) -> Fingerprint:
+def _file_fingerprint(path: Path) -> Fingerprint:
     """Return metadata of the password file that differ after every change."""
     status = path.stat()
     return status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode

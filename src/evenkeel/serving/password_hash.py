@@ -48,7 +48,7 @@ def new_salt() -> bytes:
     return secrets.token_bytes(SALT_BYTES)
 
 
-def matches(password: bytes, stored: PasswordHash | None) -> bool:
+def password_matches(password: bytes, stored: PasswordHash | None) -> bool:
     """Whether the password matches the hash. A mismatch takes the same time as a match, also for an unknown name
     (``stored`` None).
     """
@@ -78,7 +78,7 @@ def derive_key(password: bytes, parameters: PasswordHash) -> bytes:
 def format_hash(stored: PasswordHash) -> str:
     """Return the text of a hash."""
     cost = f"ln={stored.cost_log2},r={stored.block_size},p={stored.parallelism}"
-    return f"$scrypt${cost}${_to_base64(stored.salt)}${_to_base64(stored.key)}"
+    return f"$scrypt${cost}${_encode_base64(stored.salt)}${_encode_base64(stored.key)}"
 
 
 def parse_hash(text: str) -> PasswordHash:
@@ -93,7 +93,11 @@ def parse_hash(text: str) -> PasswordHash:
             f"p={PARALLELISM_MAX}."
         )
     stored = PasswordHash(
-        salt=_from_base64(found[4]), key=_from_base64(found[5]), cost_log2=cost, block_size=block, parallelism=parallel
+        salt=_decode_base64(found[4]),
+        key=_decode_base64(found[5]),
+        cost_log2=cost,
+        block_size=block,
+        parallelism=parallel,
     )
     # Many passwords match a key of few bytes.
     if len(stored.key) < SALT_BYTES:
@@ -101,11 +105,11 @@ def parse_hash(text: str) -> PasswordHash:
     return stored
 
 
-def _to_base64(raw: bytes) -> str:
+def _encode_base64(raw: bytes) -> str:
     return base64.b64encode(raw).rstrip(b"=").decode()
 
 
-def _from_base64(text: str) -> bytes:
+def _decode_base64(text: str) -> bytes:
     try:
         return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except binascii.Error as error:

@@ -9,11 +9,11 @@ IPV6_PREFIX = 64
 Network = IPv4Network | IPv6Network
 
 
-def host_of(address: str) -> str:
+def client_identity(address: str) -> str:
     """Return what identifies the client with this address: the IPv4 address, also of an IPv4-mapped one; the /64
     network of an IPv6 address; any other text unchanged.
     """
-    found = _parsed(address)
+    found = _parse_address(address)
     if found is None:
         return address
     if isinstance(found, IPv6Address):
@@ -21,7 +21,7 @@ def host_of(address: str) -> str:
     return str(found)
 
 
-def networks(texts: Iterable[str], option: str) -> tuple[Network, ...]:
+def parse_networks(texts: Iterable[str], option: str) -> tuple[Network, ...]:
     """Parse addresses and networks of an option. Raises :class:`ValueError` naming option and value."""
     try:
         return tuple(ip_network(text.strip()) for text in texts)
@@ -31,13 +31,13 @@ def networks(texts: Iterable[str], option: str) -> tuple[Network, ...]:
         ) from error
 
 
-def is_in(address: str, among: Iterable[Network]) -> bool:
+def is_in_networks(address: str, among: Iterable[Network]) -> bool:
     """Whether the address is in one of the networks."""
-    found = _parsed(address)
+    found = _parse_address(address)
     return found is not None and any(found in network for network in among)
 
 
-def _parsed(address: str) -> IPv4Address | IPv6Address | None:
+def _parse_address(address: str) -> IPv4Address | IPv6Address | None:
     try:
         # A link-local address carries a zone (fe80::1%eth0), which is a name of this host and no part of the client's
         # address.

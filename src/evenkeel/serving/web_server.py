@@ -54,18 +54,18 @@ class WebServer:
             acceptor = Acceptor(
                 each,
                 self._connections,
-                self._protocol,
+                self._make_protocol,
                 tls=self._tls,
                 handshake_seconds=self._limits.header_seconds,
             )
             acceptor.start()
             self._acceptors.append(acceptor)
 
-    def use(self, tls: ssl.SSLContext) -> None:
+    def use_tls(self, tls: ssl.SSLContext) -> None:
         """Use another TLS context for new connections."""
         self._tls = tls
         for acceptor in self._acceptors:
-            acceptor.use(tls)
+            acceptor.use_tls(tls)
 
     async def stop(self) -> None:
         """Stop accepting connections, finish requests in progress, then close."""
@@ -73,7 +73,7 @@ class WebServer:
             self._acceptors.pop().close()
         await self._runner.cleanup()
 
-    def _protocol(self, connection: Connection) -> BoundedHandler:
+    def _make_protocol(self, connection: Connection) -> BoundedHandler:
         server = self._runner.server
         if server is None:
             raise RuntimeError("connections are taken before the server is set up")

@@ -22,9 +22,9 @@ class WriteTimeout:
         """Start to check, every ``seconds``, that the buffer shrinks, as long as data is buffered."""
         left = self._transport.get_write_buffer_size()
         if left and self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._check, left)
+            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._check_progress, left)
 
-    def _check(self, before: int) -> None:
+    def _check_progress(self, before: int) -> None:
         self._timer = None
         # A client that reads slowly shortens the buffer and is kept; only one that reads nothing at all is
         # disconnected.

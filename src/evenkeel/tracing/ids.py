@@ -41,7 +41,7 @@ def first_ids(change_id: str) -> FirstIds | None:
     return FirstIds(number, number & _HALF) if number & _HALF else None
 
 
-def context_of(ids: FirstIds) -> SpanContext:
+def remote_span_context(ids: FirstIds) -> SpanContext:
     """Return the context of the first span, for spans of other processes."""
     return SpanContext(ids.trace_id, ids.span_id, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
 

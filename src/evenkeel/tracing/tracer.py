@@ -21,11 +21,11 @@ from evenkeel.core.kit.tracing import HEADER, NO_ATTRIBUTES, NOTHING, Attributes
 from evenkeel.tracing.ids import (
     FirstIds,
     ShareOfTraces,
-    context_of,
     first_ids,
     format_traceparent,
     next_ids,
     parse_traceparent,
+    remote_span_context,
 )
 
 STEPS_MAX = 200
@@ -102,7 +102,7 @@ class OpenDeferredSpan:
             # The steps are in the trace of the first change only, so the spans in the other traces link to it.
             links = [Link(span.get_span_context()) for span in self._spans[:1]]
             attributes = {REQUEST_ID: PREFIX + change_id, LOAD_BALANCER: changes[change_id], **self._attributes}
-            parent = trace.set_span_in_context(trace.NonRecordingSpan(context_of(ids)), Context())
+            parent = trace.set_span_in_context(trace.NonRecordingSpan(remote_span_context(ids)), Context())
             self._spans.append(
                 self._tracer.start_span(
                     self._name,
@@ -118,13 +118,13 @@ class OpenDeferredSpan:
             inside = trace.set_span_in_context(self._spans[0])
             self._token = contexts.attach(inside)
             for step in self._steps:
-                self._add(step, inside)
+                self._record_step(step, inside)
         self._steps.clear()
 
     def _is_sampled(self, ids: FirstIds) -> bool:
         return self._share.is_kept(ids.trace_id)
 
-    def _add(self, step: _Step, inside: Context) -> None:
+    def _record_step(self, step: _Step, inside: Context) -> None:
         span = self._tracer.start_span(step.name, inside, step.kind, attributes=step.attributes, start_time=step.began)
         if step.failed:
             span.set_status(Status(StatusCode.ERROR, step.failed))
@@ -215,13 +215,19 @@ class OpenTelemetryTracer:
     ) -> AbstractContextManager[Span]:
         if origin is None:
             return NOTHING
-        return self._current_span(self._child(cast(SpanContext, origin), name, SpanKind.PRODUCER, attributes))
+        return self._current_span(
+            self._start_child_span(cast(SpanContext, origin), name, SpanKind.PRODUCER, attributes)
+        )
 
     def received(
         self, header: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[Span]:
         sender = parse_traceparent(header) if header else None
-        return NOTHING if sender is None else self._current_span(self._child(sender, name, SpanKind.SERVER, attributes))
+        return (
+            NOTHING
+            if sender is None
+            else self._current_span(self._start_child_span(sender, name, SpanKind.SERVER, attributes))
+        )
 
     def headers(self) -> Mapping[str, str]:
         current = trace.get_current_span()
@@ -235,7 +241,7 @@ class OpenTelemetryTracer:
         finally:
             next_ids.reset(token)
 
-    def _child(self, parent: SpanContext, name: str, kind: SpanKind, attributes: Attributes) -> trace.Span:
+    def _start_child_span(self, parent: SpanContext, name: str, kind: SpanKind, attributes: Attributes) -> trace.Span:
         inside = trace.set_span_in_context(trace.NonRecordingSpan(parent), Context())
         return self._tracer.start_span(name, inside, kind, attributes=attributes)
 

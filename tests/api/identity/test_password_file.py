@@ -93,7 +93,7 @@ async def test_anything_else_has_to_log_in(identity: PasswordFileIdentity, heade
 
 async def test_the_second_login_needs_no_hash(identity: PasswordFileIdentity, monkeypatch: pytest.MonkeyPatch) -> None:
     await ask(identity, basic("alice", PASSWORD))
-    monkeypatch.setattr(password_file, "matches", lambda *_: pytest.fail("hashed again"))
+    monkeypatch.setattr(password_file, "password_matches", lambda *_: pytest.fail("hashed again"))
     await ask(identity, basic("alice", PASSWORD))
 
 
@@ -110,9 +110,9 @@ async def test_logins_at_the_same_time_cost_one_hash(
 
     def counting(password: bytes, hash: PasswordHash | None) -> bool:
         checked.append(password)
-        return password_hash.matches(password, hash)
+        return password_hash.password_matches(password, hash)
 
-    monkeypatch.setattr(password_file, "matches", counting)
+    monkeypatch.setattr(password_file, "password_matches", counting)
     await asyncio.gather(*(ask(identity, basic("alice", PASSWORD)) for _ in range(20)))
     assert len(checked) == 1
 
@@ -188,7 +188,7 @@ async def test_an_unknown_user_costs_a_hash_too(
     identity: PasswordFileIdentity, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checked = []
-    monkeypatch.setattr(password_file, "matches", lambda *given: checked.append(given) or False)
+    monkeypatch.setattr(password_file, "password_matches", lambda *given: checked.append(given) or False)
     with pytest.raises(Unauthenticated):
         await ask(identity, basic("nobody", PASSWORD))
     assert len(checked) == 1
@@ -197,7 +197,7 @@ async def test_an_unknown_user_costs_a_hash_too(
 async def test_an_unknown_user_is_refused_even_if_the_dummy_hash_matched(
     identity: PasswordFileIdentity, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(password_file, "matches", lambda *_: True)
+    monkeypatch.setattr(password_file, "password_matches", lambda *_: True)
     with pytest.raises(Unauthenticated):
         await ask(identity, basic("nobody", PASSWORD))
 
@@ -212,9 +212,9 @@ async def test_strangers_with_wrong_passwords_lock_nobody_out(
 
     def slow(password: bytes, hash: PasswordHash | None) -> bool:
         assert go_on.wait(60)
-        return password_hash.matches(password, hash)
+        return password_hash.password_matches(password, hash)
 
-    monkeypatch.setattr(password_file, "matches", slow)
+    monkeypatch.setattr(password_file, "password_matches", slow)
     guessing = [
         asyncio.create_task(identity.identify(basic("user-1", f"guess-{number}"), client("192.0.2.66")))
         for number in range(200)

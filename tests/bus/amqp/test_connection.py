@@ -32,7 +32,7 @@ def refusals(monkeypatch: pytest.MonkeyPatch) -> list[Node]:
         tried.append(node)
         raise BusUnavailable("refused")
 
-    monkeypatch.setattr(AmqpConnection, "_serve", refused)
+    monkeypatch.setattr(AmqpConnection, "_connect_and_wait", refused)
     return tried
 
 
@@ -50,7 +50,7 @@ async def test_connection_ends_though_the_library_turns_cancellation_into_an_err
         except asyncio.CancelledError:
             raise BusUnavailable("refused") from None
 
-    monkeypatch.setattr(AmqpConnection, "_serve", refused)
+    monkeypatch.setattr(AmqpConnection, "_connect_and_wait", refused)
     connection = connection_to("amqp://guest:guest@127.0.0.1:1")
     connection.start()
     await connecting.wait()
@@ -111,7 +111,7 @@ async def test_a_broker_that_does_not_answer_is_left(monkeypatch: pytest.MonkeyP
         if not answers:
             await asyncio.Event().wait()
 
-    monkeypatch.setattr(AmqpConnection, "_serve", serve)
+    monkeypatch.setattr(AmqpConnection, "_connect_and_wait", serve)
     monkeypatch.setattr("evenkeel.bus.amqp.connection.VERIFY_SECONDS", 60.0 if answers else 0.01)
     connection: AmqpConnection[str] = AmqpConnection(
         parse_nodes("amqp://127.0.0.1:1"),

@@ -27,7 +27,7 @@ def test_a_reason_is_reported_once_then_each_minute_and_again_when_it_changes() 
         complaints.record_failure(node, ConnectionRefused("two"))
         complaints.record_failure(node, ConnectionRefused("two"))
         assert len(logs) == 4
-        complaints.connected(node)
+        complaints.record_connection(node)
         complaints.record_failure(node, ConnectionRefused("two"))
     assert [(entry["log_level"], entry["node"], entry["reason"]) for entry in logs] == [
         ("error", "h:1", "one"),

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from evenkeel.bus.amqp import notifications, parse_nodes
 from evenkeel.bus.amqp.notifications import AmqpNotifications
-from evenkeel.controller.notification_shapes import NEUTRON, OCTAVIA, notification_of
+from evenkeel.controller.notification_shapes import NEUTRON, OCTAVIA, build_notification
 from evenkeel.core.control.notifications import Notification
 from evenkeel.core.kit.errors import BusUnavailable
 from tests.bus.amqp.notification_listener import Listener
@@ -53,7 +53,7 @@ async def client(broker: SharedRabbitMQ) -> AsyncIterator[Any]:
 
 
 def numbered(number: int, shape: str = OCTAVIA) -> Notification:
-    return notification_of(replace(ENTRY, id=number, name=f"n{number}"), shape, "host-1")
+    return build_notification(replace(ENTRY, id=number, name=f"n{number}"), shape, "host-1")
 
 
 async def test_a_listener_of_oslo_messaging_gets_all_that_was_sent(

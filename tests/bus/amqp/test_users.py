@@ -11,7 +11,7 @@ import structlog
 from aio_pika.abc import AbstractChannel
 from aiormq.exceptions import ChannelAccessRefused, ChannelLockedResource, ChannelPreconditionFailed
 
-from evenkeel.bus.access import AgentAccess, ControllerAccess, refusal_of
+from evenkeel.bus.access import AgentAccess, ControllerAccess, impersonation_refusal
 from evenkeel.bus.amqp.topology import DEAD_QUEUE, calls_exchange, declare_own_queue
 from evenkeel.bus.codec import encode
 from evenkeel.bus.factory import open_bus
@@ -65,7 +65,7 @@ class Scene:
         self._buses: list[Bus] = []
 
     async def controller(self) -> Bus:
-        bus = await self._open(self.users.url, ControllerAccess(refusal=refusal_of))
+        bus = await self._open(self.users.url, ControllerAccess(refusal=impersonation_refusal))
         await bus.consume(CALLBACK, self._answer, concurrency=4)
         return bus
 
@@ -318,7 +318,7 @@ def test_an_agent_with_another_ones_user_gets_an_error_at_start(users: SharedRab
 @pytest.mark.parametrize("url", ["memory://x", "embedded:///tmp/x"])
 def test_only_rabbitmq_has_users(url: str) -> None:
     with pytest.raises(ValueError, match="needs RabbitMQ"):
-        open_bus(url, name="test", access=ControllerAccess(refusal=refusal_of))
+        open_bus(url, name="test", access=ControllerAccess(refusal=impersonation_refusal))
 
 
 def test_the_printed_lines_are_what_is_run_here(capsys: pytest.CaptureFixture[str]) -> None:

@@ -130,8 +130,8 @@ async def test_expired_calls_and_abandoned_queues_are_trimmed_and_others_kept(em
     await bus.send("abandoned", hint(1))
     await bus.send("kept", hint(2))
     _sql(embedded, f"UPDATE queue SET consumed_at = -{queries.ABANDONED_SECONDS} WHERE name = 'abandoned'")
-    with contextlib.closing(schema.connect(str(embedded.path))) as file:
-        queries.trim(file)
+    with contextlib.closing(schema.open_file(str(embedded.path))) as file:
+        queries.remove_expired(file)
     assert _sql(embedded, "SELECT queue FROM message") == [("kept",)]
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from evenkeel.cli.config_import.ini_reading import decode_ini, read_ini
 from evenkeel.cli.config_import.rendering import render_ini_file
 from evenkeel.cli.config_import.translation import PASSWORD_FILE, QUOTAS, Importer
-from evenkeel.cmd.configuration.checked_import import refusals_of
+from evenkeel.cmd.configuration.checked_import import written_file_refusals
 from tests.cli.config_import.f5_declarations import DECLARATIONS, Declaration
 
 UNSET = ("", "None", "<None>", "''")
@@ -153,7 +153,7 @@ def test_processes_refuse_only_what_the_import_names_or_the_operator_has_written
         (folder / "controller.ini").write_text(render_ini_file(result.controller, "x"))
         (folder / "agent.ini").write_text(render_ini_file(result.agent, "x"))
         (folder / PASSWORD_FILE).write_text(f"{result.password}\n")
-        refused = refusals_of(folder, result.problems)
+        refused = written_file_refusals(folder, result.problems)
     written = {option for file in files for options in file.values() for option in options} | OURS
     for problem in refused:
         match = OPTION.match(problem)

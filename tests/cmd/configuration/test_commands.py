@@ -12,7 +12,7 @@ from evenkeel.cli import main as cli
 from evenkeel.cmd.configuration.commands import COMMANDS, NAMES
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.processes import PROCESSES
-from evenkeel.cmd.configuration.sample import sample
+from evenkeel.cmd.configuration.sample import sample_configuration
 from tests.cmd.apiserver import Certificates
 
 SAMPLES = Path(__file__).parent.parent.parent.parent / "docs" / "reference"
@@ -43,7 +43,7 @@ def logs_as_before() -> Iterator[None]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sample_with_all_its_defaults_is_accepted_and_is_the_one_in_the_documentation(name: str, file: Path) -> None:
-    text = sample(name)
+    text = sample_configuration(name)
     assert (SAMPLES / f"{name}.ini.sample").read_text() == text, "run scripts/generate_options_reference.py"
     set_to_defaults = re.sub(r"^#(\w+ = .+)$", r"\1", text, flags=re.MULTILINE)
     assert set_to_defaults.count("\n#") < text.count("\n#")

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from evenkeel.cmd.configuration.ini_files import add_location, file_of, read_ini
+from evenkeel.cmd.configuration.ini_files import add_location, effective_file, read_ini
 
 TEXT = """# host = of a comment
 [DEFAULT]
@@ -27,8 +27,8 @@ def test_options_are_found_in_their_files_and_lines(tmp_path: Path) -> None:
         ("bigip", "icontrol_hostname"): 7,
         ("bigip", "host"): 9,
     }
-    assert file_of(files, "DEFAULT", "host") == files[1]
-    assert file_of(files, "bigip", "port") is None
+    assert effective_file(files, "DEFAULT", "host") == files[1]
+    assert effective_file(files, "bigip", "port") is None
     for problem, told in {
         "host: 'x': wrong": f"{second}:3: [DEFAULT] host: 'x': wrong",
         "bigip.host: wrong": f"{first}:9: [bigip] host: wrong",

@@ -6,7 +6,7 @@ import pytest
 from oslo_config import cfg, types
 
 from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.processes import PROCESSES, options_of
+from evenkeel.cmd.configuration.processes import PROCESSES, process_options
 from evenkeel.cmd.configuration.refusal import PRINTED_MAX, refusal_lines
 from evenkeel.config.problems import ConfigurationRefused
 
@@ -33,7 +33,7 @@ def below(option: cfg.Opt) -> str | None:
 CASES = [
     pytest.param(process, section, option, value, id=f"{process}-{section or 'DEFAULT'}.{option.dest}-{value}")
     for process in PROCESSES
-    for section, options in options_of(process)
+    for section, options in process_options(process)
     for option in options
     for value in (wrong_value(option), below(option))
     if value is not None
@@ -69,7 +69,7 @@ def test_all_wrong_values_at_once_fit_a_screen(tmp_path: Path, process: str) -> 
     file = tmp_path / "some.ini"
     wrong = {
         section or "DEFAULT": [option.dest for option in options if wrong_value(option)]
-        for section, options in options_of(process)
+        for section, options in process_options(process)
         if section not in {"haproxy", "noop"}
     }
     file.write_text(

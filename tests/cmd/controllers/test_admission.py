@@ -115,7 +115,7 @@ async def test_a_renewed_certificate_is_used_for_new_connections(tmp_path: Path)
         renewed = Certificates(tmp_path)
         tls = api_tls(load(tmp_path, text))
         assert tls is not None
-        server.use(tls)
+        server.use_tls(tls)
         assert await status(url, {}, renewed.client(None)) == 200
         with pytest.raises(aiohttp.ClientError):
             await status(url, {}, files.client(None))

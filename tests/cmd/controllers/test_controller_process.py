@@ -12,7 +12,7 @@ from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.controllers.controller_parts import ControllerParts, open_parts
 from evenkeel.cmd.controllers.controller_process import serve
 from evenkeel.cmd.controllers.process_context import ProcessContext
-from evenkeel.cmd.process.endpoint import listen
+from evenkeel.cmd.process.endpoint import api_socket
 from evenkeel.cmd.process.service_manager import ServiceManager
 from evenkeel.controller.service import Controller
 from evenkeel.metrics.system import SystemCollector
@@ -45,7 +45,7 @@ async def test_metrics_that_cannot_be_served_leave_no_controller_running(
 
     monkeypatch.setattr(Controller, "stop", stop_and_tell)
     monkeypatch.setattr(parts.metrics, "start", fail)
-    with listen(conf) as listening, pytest.raises(OSError, match="no more descriptors"):
+    with api_socket(conf) as listening, pytest.raises(OSError, match="no more descriptors"):
         await serve(conf, parts, ProcessContext(listening, ServiceManager({})), lambda _: pytest.fail("it serves"))
     assert len(stopped) == 1
     registered = vars(REGISTRY)["_collector_to_names"]

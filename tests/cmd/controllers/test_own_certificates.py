@@ -11,7 +11,7 @@ from oslo_config import cfg
 
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import CONTROLLER
-from evenkeel.cmd.controllers.own_certificates import peers_of
+from evenkeel.cmd.controllers.own_certificates import tls_servers
 from evenkeel.serving.certificate_ends import POSTGRESQL_TLS, server_certificate_end
 from tests.api.stack import Stack
 from tests.services.process import free_port
@@ -82,4 +82,4 @@ def conf_of(folder: Path, text: str) -> cfg.ConfigOpts:
 def test_peers_are_the_servers_that_options_name_with_tls(
     tmp_path: Path, text: str, peers: list[tuple[str, str, int, bytes]]
 ) -> None:
-    assert [tuple(peer) for peer in peers_of(conf_of(tmp_path, text))] == peers
+    assert [tuple(peer) for peer in tls_servers(conf_of(tmp_path, text))] == peers

@@ -8,7 +8,7 @@ import openstack
 import pytest
 from aiohttp import ClientSession, web
 
-from evenkeel.cmd.controllers.serving import prefix_of
+from evenkeel.cmd.controllers.serving import api_path_prefix
 from tests.cmd.apiserver import load, serving
 
 PREFIX = "/load-balancer"
@@ -63,4 +63,4 @@ async def test_openstacksdk_uses_an_endpoint_below_a_path(
 
 def test_bad_path_prefix_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"api\.path_prefix: 'cloud' is not a path prefix\. Allowed: /name"):
-        prefix_of(load(tmp_path, "[api]\npath_prefix = cloud\n"))
+        api_path_prefix(load(tmp_path, "[api]\npath_prefix = cloud\n"))

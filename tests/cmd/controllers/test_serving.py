@@ -224,7 +224,7 @@ async def test_an_address_may_hold_so_many_connections_and_a_proxy_more(tmp_path
 
 
 def test_bad_limits_are_refused_by_name(tmp_path: Path) -> None:
-    from evenkeel.cmd.controllers.serving import server_of
+    from evenkeel.cmd.controllers.serving import configured_server
 
     for text, told in (
         ("connections_max = 1", r"\[api\] connections_max"),
@@ -233,4 +233,4 @@ def test_bad_limits_are_refused_by_name(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=told):
             load(tmp_path, f"[api]\n{text}\n")
     with pytest.raises(ValueError, match=r"^api.proxies: .*elsewhere"):
-        server_of(None, load(tmp_path, "[api]\nproxies = elsewhere\n"))
+        configured_server(None, load(tmp_path, "[api]\nproxies = elsewhere\n"))

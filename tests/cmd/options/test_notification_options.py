@@ -9,7 +9,7 @@ from evenkeel.cmd.options.notification_options import (
     NOTIFICATIONS,
     SECTION,
     notification_settings,
-    notifies,
+    notifications_enabled,
     open_notifications,
 )
 
@@ -28,13 +28,13 @@ def configured(own: str = OWN_BUS, /, **options: Any) -> cfg.ConfigOpts:
 
 def test_notifications_are_off_by_default() -> None:
     conf = configured()
-    assert not notifies(conf)
+    assert not notifications_enabled(conf)
     assert open_notifications(conf) is None
 
 
 async def test_each_shape_is_taken_once_in_the_given_order() -> None:
     conf = configured(shapes=["neutron", "octavia", "neutron"], waiting_max=5_000)
-    assert notifies(conf)
+    assert notifications_enabled(conf)
     settings = notification_settings(conf)
     assert (settings.shapes, settings.waiting_max) == (("neutron", "octavia"), 5_000)
     opened = open_notifications(conf)

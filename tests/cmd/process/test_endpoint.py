@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.cmd.process.endpoint import bound_socket, url_for_others, url_of
+from evenkeel.cmd.process.endpoint import api_url, bound_socket, url_for_others
 
 NO_IPV6 = not socket.has_ipv6
 
@@ -20,7 +20,7 @@ def test_an_ipv6_address_is_in_brackets(host: str, shown: str) -> None:
     with bound_socket("api", host, 0) as listening:
         listening.listen()
         port = listening.getsockname()[1]
-        assert url_of(listening, conf) == f"http://{shown}:{port}"
+        assert api_url(listening, conf) == f"http://{shown}:{port}"
         with pytest.raises(ValueError, match=r"^api\.bind_host, api\.bind_port: .*") as raised:
             bound_socket("api", host, port)
     assert f"{shown}:{port}: " in str(raised.value)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evenkeel.config.esd.definition import Definition
-from evenkeel.config.esd.parameters import with_parameters
+from evenkeel.config.esd.parameters import set_parameters
 from evenkeel.config.esd.parse import parse_all
 from evenkeel.core.resources.enhanced_services import ServiceParameter
 
@@ -29,8 +29,8 @@ def test_parameters_have_the_definitions_value_as_default() -> None:
     assert found.parameters["requests"] == ServiceParameter(
         sets="rate_limit.requests", minimum=10, maximum=500, default=100
     )
-    assert found.to_report().parameters == found.parameters
-    changed = with_parameters(found.parts, found.parameters, {"requests": 50, "limit": 5})
+    assert found.enhanced_service().parameters == found.parameters
+    changed = set_parameters(found.parts, found.parameters, {"requests": 50, "limit": 5})
     assert changed.rate_limit is not None and changed.rate_limit.requests == 50
     assert (changed.rate_limit.interval, changed.connection_limit_per_source) == (10, 5)
 
@@ -67,4 +67,4 @@ def test_parameters_of_the_same_name_twice_are_refused() -> None:
 def test_values_that_the_definition_does_not_allow_are_refused(values: dict[str, int], words: str) -> None:
     found = parsed({"a": bounds("rate_limit.requests", 10, 500)})
     with pytest.raises(ValueError, match=words):
-        with_parameters(found.parts, found.parameters, values)
+        set_parameters(found.parts, found.parameters, values)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.config.esd.definition import Definition, types_of
+from evenkeel.config.esd.definition import Definition, object_types
 from evenkeel.config.esd.parse import DEFINITIONS_MAX, FILE_BYTES_MAX, LIST_MAX, Parsed, parse_all
 from evenkeel.config.esd.tags import OTHER_NAMES, TAGS
 
@@ -51,8 +51,8 @@ def test_f5s_example_is_read() -> None:
     assert second.tags == {
         "lbaas_irule": ("/Common/_sys_https_redirect", "/Common/tools/_sys_APM_ExchangeSupport_helper")
     }
-    assert "ltm/profile/tcp" in types_of((first,))
-    assert types_of((second,)) == ("ltm/rule",)
+    assert "ltm/profile/tcp" in object_types((first,))
+    assert object_types((second,)) == ("ltm/rule",)
 
 
 @pytest.mark.parametrize("tag", TAGS)

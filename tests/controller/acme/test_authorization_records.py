@@ -26,18 +26,18 @@ class Resolver:
 
 async def test_the_first_records_on_the_way_up_count() -> None:
     resolver = Resolver({"b.example": "ca.example", "example": "other.example"})
-    assert await AuthorizationRecords(resolver).problem({"a.b.example": HTTP}, CA) == ""
+    assert await AuthorizationRecords(resolver).issuance_problem({"a.b.example": HTTP}, CA) == ""
     assert resolver.asked == ["a.b.example", "b.example"]
 
 
 async def test_each_name_is_looked_at() -> None:
     resolver = Resolver({"b.example": "other.example"})
-    problem = await AuthorizationRecords(resolver).problem({"a.example": HTTP, "b.example": HTTP}, CA)
+    problem = await AuthorizationRecords(resolver).issuance_problem({"a.example": HTTP, "b.example": HTTP}, CA)
     assert problem.startswith("The CAA records of b.example do not allow a certificate for b.example: they allow only")
 
 
 async def test_an_authority_without_a_name_is_not_looked_for() -> None:
     resolver = Resolver({"a.example": "other.example"})
     nameless = Issuer(identities=(), account_url="")
-    assert await AuthorizationRecords(resolver).problem({"a.example": HTTP}, nameless) == ""
+    assert await AuthorizationRecords(resolver).issuance_problem({"a.example": HTTP}, nameless) == ""
     assert resolver.asked == []

@@ -216,9 +216,9 @@ def keys_of(world: World) -> AcmeKeys:
 
 
 async def test_controllers_that_make_an_account_key_at_once_end_with_one(world: World) -> None:
-    found = await asyncio.gather(*(keys_of(world).account("https://ca.example/directory") for _ in range(5)))
+    found = await asyncio.gather(*(keys_of(world).account_key("https://ca.example/directory") for _ in range(5)))
     assert len({key.reveal() for key in found}) == 1
-    assert (await keys_of(world).account("https://other.example/directory")) not in found
+    assert (await keys_of(world).account_key("https://other.example/directory")) not in found
 
 
 async def test_a_certificate_of_an_authority_that_is_not_configured_any_more_waits_with_the_reason(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.demo.device_kinds.leftovers import haproxies_of
+from evenkeel.demo.device_kinds.leftovers import haproxy_pids
 from tests.services import mariadb
 from tests.services.installation import NotInstallable
 from tests.services.octavia import installed
@@ -37,4 +37,4 @@ def test_demo_behind_octavia_keeps_its_promises(tmp_path: Path) -> None:
     assert "all as promised" in ran.stdout
     failed = next(line for line in ran.stdout.splitlines() if "requests failed" in line)
     assert failed.split("│")[2].strip() == "0"
-    assert haproxies_of(str(home)) == []
+    assert haproxy_pids(str(home)) == []

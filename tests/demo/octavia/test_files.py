@@ -42,7 +42,7 @@ def test_environment_of_octavia_that_is_named_is_used_as_it_is(tmp_path: Path) -
 def test_installation_without_a_lock_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installation, "LOCK", Path("/nowhere/octavia.txt"))
     with pytest.raises(ProcessFailed, match="needs a checkout"):
-        installation.install(Path("/nowhere/venv"))
+        installation.install_octavia(Path("/nowhere/venv"))
 
 
 def test_files_of_octavia_name_provider_environment_and_controllers(tmp_path: Path) -> None:

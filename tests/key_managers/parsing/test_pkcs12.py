@@ -96,7 +96,7 @@ def test_a_million_rounds_are_no_endless_work() -> None:
 def test_the_process_that_reads_it_has_a_limit_of_memory_and_leaves_no_core_file() -> None:
     told = "print(resource.getrlimit(resource.RLIMIT_AS), resource.getrlimit(resource.RLIMIT_CORE))"
     child = "evenkeel.key_managers.parsing"
-    work = f"import resource; from {child}.pkcs12_child import *; serve(parse_pkcs12); {told}"
+    work = f"import resource; from {child}.pkcs12_child import *; run_parser(parse_pkcs12); {told}"
     done = subprocess.run([sys.executable, "-c", work], input=b"\nrubbish", capture_output=True, check=True)
 
     assert done.stdout.decode().strip() == f"({ADDRESS_SPACE_BYTES}, {ADDRESS_SPACE_BYTES}) (0, 0)"

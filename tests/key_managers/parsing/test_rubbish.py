@@ -12,7 +12,7 @@ from evenkeel.core.kit.errors import CertificateError
 from evenkeel.core.tls.certificates import AUTHORITY_BYTES_MAX, CERTIFICATE_BYTES_MAX, Secret
 from evenkeel.key_managers.parsing import authority_bundle, certificate_bundle
 from evenkeel.key_managers.parsing.foreign import FOREIGN
-from evenkeel.key_managers.parsing.pkcs12_child import parts_of
+from evenkeel.key_managers.parsing.pkcs12_child import read_parts
 from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT
 
 KEY, LOCKED, CRL = LEAF.key_pem(), LEAF.key_pem(b"pw"), ROOT.signed_list(7)
@@ -70,7 +70,7 @@ def test_authorities_and_revocation_lists(authority: bytes, revoked: bytes) -> N
 def test_pkcs12(content: bytes) -> None:
     """In the child process, which ends with 1 at what is expected, and whose end for any reason is expected."""
     with contextlib.suppress(FOREIGN):
-        parts_of(content, b"")
+        read_parts(content, b"")
 
 
 @pytest.mark.parametrize("unit", [b"-----BEGIN CERTIFICATE-----", b"-", b"-----BEGIN ", b"-----BEGIN A-----\n", b"\0"])

@@ -216,9 +216,9 @@ def test_a_refusal_while_another_thread_logs_in_is_no_matter_of_the_policy(sessi
         tokens.append(client.token)
         if len(tokens) == 1:
             clock.now += 3600.0
-            session.call(lambda _: None)  # of another thread, which finds that the token has to be renewed
+            session.run_logged_in(lambda _: None)  # of another thread, which finds that the token has to be renewed
             raise exceptions.Forbidden
         return "found"
 
-    assert session.call(read) == "found"
+    assert session.run_logged_in(read) == "found"
     assert tokens == ["token-1", "token-2"]

@@ -90,7 +90,7 @@ class CloudWorld(PairWorld):
 
     async def start_agent(self, host: str) -> None:
         await super().start_agent(host)
-        self._moved[host].tell = self.agents[host].networks_moved
+        self._moved[host].tell = self.agents[host].note_moved_networks
         self.reporting[host].start()
 
     async def start_controller(self, name: str) -> None:

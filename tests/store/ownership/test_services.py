@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from evenkeel.controller.inlined_definitions import inlined_definition
 from evenkeel.core.control.shards import OwnershipTerm
 from evenkeel.core.resources.model import Listener
-from evenkeel.key_managers.parsing.facts import facts_of
+from evenkeel.key_managers.parsing.facts import certificate_facts
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
@@ -142,7 +142,7 @@ async def test_definition_holds_what_is_below(world: World) -> None:
     same = ("www.example.org", "*.example.org")
     each = {"rsa": ("rsa", same), "ecdsa": ("ecdsa", same[::-1]), "other": ("rsa", same[:1])}
     for reference, (key_type, names) in each.items():
-        facts = replace(facts_of(ROOT.certificate), dns_names=names, key_type=key_type)
+        facts = replace(certificate_facts(ROOT.certificate), dns_names=names, key_type=key_type)
         await world.certificate(root, reference, owner_id="l-9", facts=facts)
     answer = (
         await world.store.ownership.services(

@@ -206,8 +206,8 @@ async def test_database_nodes_whose_clocks_differ_do_not_stop_the_judging_for_ev
     trusted = 0
     for look in range(200):
         clock.now += 0.5
-        watch.observe(1000.0 + clock.now + 1.5 * (look % 2), asked_at_seconds=clock.now)
-        trusted += watch.trusted
+        watch.record_reading(1000.0 + clock.now + 1.5 * (look % 2), asked_at_seconds=clock.now)
+        trusted += watch.is_trusted
     assert trusted > 100
 
 

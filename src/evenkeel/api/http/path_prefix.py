@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any
 
 from evenkeel.api.identity.caller import peer_of
-from evenkeel.serving.peers import Network, is_in
+from evenkeel.serving.peers import Network, is_in_networks
 
 STATE = "path_prefix"
 """Key, in a request's ``state``, of the path prefix below which the client reaches the API."""
@@ -45,7 +45,7 @@ class PathPrefix:
 
     def _prefix(self, scope: MutableMapping[str, Any]) -> str:
         given = [value for name, value in scope["headers"] if name == HEADER]
-        if len(given) != 1 or not is_in(peer_of(scope).host, self._proxies):
+        if len(given) != 1 or not is_in_networks(peer_of(scope).host, self._proxies):
             return self._default
         try:
             return checked_prefix(given[0].decode("latin-1"))

@@ -23,7 +23,7 @@ from evenkeel.core.ports import Clock
 from evenkeel.serving.basic_auth import basic_credentials
 from evenkeel.serving.login_queue import LoginQueue, TooManyAttempts
 from evenkeel.serving.password_file import WatchedFile, is_valid_name
-from evenkeel.serving.password_hash import matches
+from evenkeel.serving.password_hash import password_matches
 
 log = structlog.get_logger(__name__)
 
@@ -98,7 +98,7 @@ class PasswordFileIdentity:
     async def _log_in(self, given: bytes, digest: bytes, scope: Mapping[str, Any]) -> Caller:
         name, password = credentials(given)
         user = self._file.content.get(name)
-        check = partial(matches, password.encode(), user.hash if user else None)
+        check = partial(password_matches, password.encode(), user.hash if user else None)
         try:
             right = await self._checks.is_right(digest, address_of(scope), check)
         except TooManyAttempts:

@@ -93,8 +93,8 @@ class AmqpBus:
             self._nodes,
             name=self._name,
             complaints=self._complaints,
-            open_session=self._open,
-            on_down=self._on_connection_lost,
+            open_session=self._open_publisher,
+            on_down=self._handle_connection_loss,
         )
         link.start()
         try:
@@ -111,7 +111,7 @@ class AmqpBus:
         time = asyncio.get_running_loop().time
         deadline, full_until = time() + SEND_SECONDS, time() + FULL_SECONDS
         while True:
-            publisher = await self._publisher(deadline)
+            publisher = await self._wait_for_publisher(deadline)
             try:
                 with self._watch.publishing(answers=ANSWERS):
                     async with asyncio.timeout(CONFIRM_SECONDS):
@@ -127,8 +127,8 @@ class AmqpBus:
             except (QueueRefused, PublishingBlocked):
                 raise
             except (BusUnavailable, TimeoutError) as error:
-                self._watch.check()  # a new connection would be blocked, too
-                self._drop(publisher)
+                self._watch.refuse_if_blocked()  # a new connection would be blocked, too
+                self._replace_publisher(publisher)
                 if time() >= deadline:
                     raise BusUnavailable(f"the message broker did not take a message for {queue}") from error
                 await asyncio.sleep(RETRY_SECONDS)
@@ -138,13 +138,13 @@ class AmqpBus:
         raw = encode(message, message_id=call_id, reply_to=REPLY_TO, max_bytes=self._max_bytes)
         # Before a connection is awaited: the caller's time-out includes that wait.
         deadline = asyncio.get_running_loop().time() + timeout_seconds
-        publisher = await self._publisher(deadline)
+        publisher = await self._wait_for_publisher(deadline)
         waiting = self._calls.reply_to(call_id, queue=queue, timeout_seconds=timeout_seconds, give_up_at=deadline)
         # The call is registered before it is published, because its reply may come first.
         async with waiting as future:
             if is_transient(queue):
                 # A blocked connection is kept: a new one would be blocked as well.
-                self._watch.check()
+                self._watch.refuse_if_blocked()
                 await publisher.call_transient(queue, raw, call_id, deadline=deadline)
             else:
                 await self._publish_call(publisher, queue, raw, call_id, deadline)
@@ -160,9 +160,9 @@ class AmqpBus:
             complaints=self._complaints,
             concurrency=concurrency,
             max_reply_bytes=self._max_bytes,
-            reply=self._reply,
+            reply=self._send_reply,
             access=self._access,
-            main_is_up=self._can_send,
+            main_is_up=self._wait_until_sending,
         )
         self._subscriptions.append(subscription)
         await subscription.start()
@@ -178,7 +178,7 @@ class AmqpBus:
             name=self._name,
             complaints=self._complaints,
             will=None if will is None else WillQueue(name, will, user),
-            main_is_up=self._can_send,
+            main_is_up=self._wait_until_sending,
         )
         # An agent announces once for each session; without this the list would grow as long as the process runs.
         self._announcements = [other for other in self._announcements if not other.closed]
@@ -201,7 +201,7 @@ class AmqpBus:
             return None
         answer = await publisher.probes.present(name)
         if publisher.probes.broken:
-            self._drop(publisher)
+            self._replace_publisher(publisher)
         return answer
 
     def problem(self) -> str:
@@ -222,21 +222,21 @@ class AmqpBus:
         if link is not None:
             await link.close()
 
-    async def _open(self, connection: AbstractConnection) -> Publisher:
+    async def _open_publisher(self, connection: AbstractConnection) -> Publisher:
         user = self._access.user if isinstance(self._access, AgentAccess) else None
         self._connections += 1
-        publisher = await Publisher.open(connection, self._on_reply, user)
+        publisher = await Publisher.open(connection, self._handle_reply, user)
         # an agent's own user may not write to the default exchange; its keepalives are answered all the time
         probe = publisher.probes.has_answer if user is None else None
-        self._following = asyncio.get_running_loop().create_task(self._watch.follow(connection, probe))
+        self._following = asyncio.get_running_loop().create_task(self._watch.watch_connection(connection, probe))
         return publisher
 
-    async def _can_send(self) -> None:
+    async def _wait_until_sending(self) -> None:
         """Wait until the connection for sending is up."""
         if self._link is not None:
             await self._link.is_up()
 
-    def _on_connection_lost(self) -> None:
+    def _handle_connection_loss(self) -> None:
         following, self._following = self._following, None
         if following is not None:
             following.cancel()
@@ -248,7 +248,7 @@ class AmqpBus:
         for announcement in self._announcements:
             announcement.verify()
 
-    def _on_reply(self, raw: bytes) -> None:
+    def _handle_reply(self, raw: bytes) -> None:
         # A reply proves that the broker forwards messages, even if it cannot be decoded.
         self._watch.record_answer()
         try:
@@ -259,11 +259,11 @@ class AmqpBus:
     def _current_publisher(self) -> Publisher | None:
         return self._link.current if self._link is not None else None
 
-    def _drop(self, publisher: Publisher) -> None:
+    def _replace_publisher(self, publisher: Publisher) -> None:
         if self._link is not None:
             self._link.replace_session(publisher)
 
-    async def _publisher(self, deadline: float) -> Publisher:
+    async def _wait_for_publisher(self, deadline: float) -> Publisher:
         if self._link is None:
             raise BusUnavailable("the bus is not open")
         if (publisher := self._link.current) is not None:
@@ -292,15 +292,15 @@ class AmqpBus:
             except (QueueRefused, PublishingBlocked):
                 raise
             except BusUnavailable:
-                self._watch.check()
-                self._drop(publisher)
+                self._watch.refuse_if_blocked()
+                self._replace_publisher(publisher)
                 raise
 
-    async def _reply(self, address: str, raw: bytes) -> None:
+    async def _send_reply(self, address: str, raw: bytes) -> None:
         try:
             # no time-out around both, as every reply would pay for it
-            self._watch.check()
-            publisher = await self._publisher(asyncio.get_running_loop().time() + REPLY_WAIT_SECONDS)
+            self._watch.refuse_if_blocked()
+            publisher = await self._wait_for_publisher(asyncio.get_running_loop().time() + REPLY_WAIT_SECONDS)
             await publisher.reply(address, raw, timeout_seconds=REPLY_WAIT_SECONDS)
         except (BusUnavailable, TimeoutError) as error:
             log.warning("reply not sent; its caller will repeat the call", reason=str(error))

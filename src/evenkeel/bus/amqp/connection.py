@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 
 
 class AmqpConnection(Generic[S]):
-    """Maintains a *session* (made by ``open_session`` from a connection) until it is closed."""
+    """Maintains a connection to one of the nodes, and the *session* that ``open_session`` makes on it, until closed."""
 
     def __init__(
         self,
@@ -76,10 +76,10 @@ class AmqpConnection(Generic[S]):
     def start(self) -> None:
         if self._task is None:
             _quieten_library()
-            self._task = asyncio.get_running_loop().create_task(self._run())
+            self._task = asyncio.get_running_loop().create_task(self._reconnect_repeatedly())
 
     async def session(self, *, timeout_seconds: float) -> S:
-        """The session; waits for it if necessary. Raises :class:`BusUnavailable`."""
+        """Return the session; waits for a connection if there is none. Raises :class:`BusUnavailable`."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 while self._session is None:  # one that came up may be lost before this task runs
@@ -98,7 +98,7 @@ class AmqpConnection(Generic[S]):
         await self._up.wait()
 
     def replace_session(self, session: S) -> None:
-        """Replace a session that does not work any more."""
+        """Connect again, because the session does not work any more; ignored if it was replaced already."""
         # A late report about a session that was replaced already must not cost the new one.
         if session is self._session:
             self._lost.set()
@@ -108,9 +108,9 @@ class AmqpConnection(Generic[S]):
         session, ask = self._session, self._ask
         # One verification at a time: several lost connections ask for it at once.
         if session is not None and ask is not None and self._task is not None and self._verifying is None:
-            self._verifying = asyncio.get_running_loop().create_task(self._verify(session, ask))
+            self._verifying = asyncio.get_running_loop().create_task(self._verify_session(session, ask))
 
-    async def _verify(self, session: S, ask: Callable[[S], Awaitable[object]]) -> None:
+    async def _verify_session(self, session: S, ask: Callable[[S], Awaitable[object]]) -> None:
         try:
             with translate_errors("asking the broker"):
                 async with asyncio.timeout(VERIFY_SECONDS):
@@ -130,7 +130,7 @@ class AmqpConnection(Generic[S]):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _run(self) -> None:
+    async def _reconnect_repeatedly(self) -> None:
         loop = asyncio.get_running_loop()
         failures = 0
         while True:
@@ -139,7 +139,7 @@ class AmqpConnection(Generic[S]):
                     return
                 began = loop.time()
                 try:
-                    await self._serve(node)
+                    await self._connect_and_wait(node)
                     log.warning("message broker connection lost", node=str(node), client=self._name)
                 except BusUnavailable as error:
                     self._reason = str(error)
@@ -164,7 +164,7 @@ class AmqpConnection(Generic[S]):
                 async with asyncio.timeout(GIVE_WAY_SECONDS):
                     await self._main_is_up()
 
-    async def _serve(self, node: Node) -> None:
+    async def _connect_and_wait(self, node: Node) -> None:
         """Connect, and return when the connection is lost. Raises :class:`BusUnavailable` if it was never
         established.
         """
@@ -182,7 +182,7 @@ class AmqpConnection(Generic[S]):
                 connection.close_callbacks.add(lambda *_: lost.set())
                 async with asyncio.timeout(SETUP_SECONDS):
                     self._session = await self._open_session(connection)
-            self._complaints.connected(node)
+            self._complaints.record_connection(node)
             log.info("message broker connected", node=str(node), client=self._name)
             self._up.set()
             await lost.wait()
@@ -191,7 +191,7 @@ class AmqpConnection(Generic[S]):
             self._up.clear()
             # The session is gone before the callback runs, so that nothing new is sent over it.
             self._on_down()
-            await _close(connection)
+            await _close_connection(connection)
 
 
 def _quieten_library() -> None:
@@ -205,7 +205,7 @@ def _quieten_library() -> None:
             logger.setLevel(logging.CRITICAL)
 
 
-async def _close(connection: AbstractConnection) -> None:
+async def _close_connection(connection: AbstractConnection) -> None:
     """Close the connection with a short time-out: the peer may hang."""
     with contextlib.suppress(BusUnavailable), translate_errors("closing"):
         async with asyncio.timeout(CLOSE_SECONDS):
@@ -227,10 +227,10 @@ def translate_errors(doing: str) -> Iterator[None]:
         raise BusUnavailable(f"{doing}: the message broker did not answer in time") from error
     # aio_pika raises plain RuntimeErrors for connections and channels that are not open.
     except (AMQPError, OSError, ChannelInvalidStateError, RuntimeError) as error:
-        raise BusUnavailable(f"{doing}: {_describe(error)}") from error
+        raise BusUnavailable(f"{doing}: {_error_text(error)}") from error
 
 
-def _describe(error: BaseException) -> str:
-    """The error text of the broker or the system; neither contains credentials."""
+def _error_text(error: BaseException) -> str:
+    """Return the error text of the broker or the system; neither contains credentials."""
     text = re.sub(r" object at 0x[0-9a-f]+", "", str(error))  # differs in every text of the same reason
     return f"{type(error).__name__}: {text}"[:300]

@@ -74,10 +74,10 @@ class ConnectionErrorLog:
             log.warning("message broker unreachable", node=str(node), reason=reason)
 
     def latest_reason(self) -> str:
-        """The latest reason of a node that is still out of reach; empty if there is none."""
+        """Return why a connection to a node failed last; empty if all nodes were reached since their last failure."""
         reason, _ = max(tuple(self._said.values()), key=lambda said: said[1], default=("", 0.0))
         return reason
 
-    def connected(self, node: Node) -> None:
+    def record_connection(self, node: Node) -> None:
         """Record that a connection to ``node`` was established."""
         self._said.pop(node, None)

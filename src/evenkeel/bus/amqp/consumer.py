@@ -29,7 +29,7 @@ Reply = Callable[[str, bytes], Awaitable[None]]
 
 
 class _Consumer:
-    """A consumer on one connection."""
+    """A consumer of the queue on one connection, with its channel and tag."""
 
     def __init__(self, channel: AbstractChannel, queue: AbstractQueue, tag: str) -> None:
         self.channel = channel
@@ -67,13 +67,13 @@ class AmqpSubscription:
             nodes,
             name=f"{name} consumer",
             complaints=complaints,
-            open_session=self._open,
+            open_session=self._open_consumer,
             main_is_up=main_is_up,
             ask=None if is_callback_queue(queue) else lambda consumer: self._set_limit(consumer.channel),
         )
 
     async def start(self) -> None:
-        """Start. Waits briefly for a broker that is unreachable now; consuming starts when it is back."""
+        """Start to consume. Waits briefly for an unreachable broker; consuming begins when it is back."""
         self._link.start()
         with contextlib.suppress(BusUnavailable):
             # The reconnect loop goes on in the background, so a broker that is down is no error here.
@@ -84,11 +84,11 @@ class AmqpSubscription:
         try:
             # Cancelled at the broker first, then drained: running handlers can still acknowledge over the open
             # connection.
-            await self._workers.drain(self._cancel())
+            await self._workers.drain(self._cancel_consumer())
         finally:
             await self._link.close()
 
-    async def _cancel(self) -> None:
+    async def _cancel_consumer(self) -> None:
         """Cancel the consumer at the broker. An unreachable broker sends nothing anyway."""
         if (consumer := self._link.current) is None:
             return
@@ -96,7 +96,7 @@ class AmqpSubscription:
             async with asyncio.timeout(CANCEL_SECONDS):
                 await consumer.queue.cancel(consumer.tag)
 
-    async def _open(self, connection: AbstractConnection) -> _Consumer:
+    async def _open_consumer(self, connection: AbstractConnection) -> _Consumer:
         # Nothing is published here; replies go over the bus's publishing connection.
         channel = await connection.channel(publisher_confirms=False)
         # An agent with a user of its own has no permission for the dead-letter queue.
@@ -110,13 +110,13 @@ class AmqpSubscription:
         # Before consuming begins: the broker would send the whole queue at once.
         await self._set_limit(channel)
         # in both cases the connection cannot be used any more: restart, which declares the queue again
-        channel.close_callbacks.add(lambda *_: self._restart(channel))
+        channel.close_callbacks.add(lambda *_: self._replace_connection(channel))
         underlay = await channel.get_underlay_channel()
-        underlay.on_consumer_cancel_callbacks.add(lambda _: self._restart(channel))
+        underlay.on_consumer_cancel_callbacks.add(lambda _: self._replace_connection(channel))
         if self._is_transient:  # by the lower layer of the client library, whose messages cost less
-            begun = await underlay.basic_consume(queue.name, self._received_transient, no_ack=True)
+            begun = await underlay.basic_consume(queue.name, self._start_handling_transient, no_ack=True)
             return _Consumer(channel, queue, str(begun.consumer_tag))
-        return _Consumer(channel, queue, await queue.consume(self._on_message))
+        return _Consumer(channel, queue, await queue.consume(self._start_handling))
 
     async def _set_limit(self, channel: AbstractChannel) -> None:
         await channel.set_qos(prefetch_count=self._concurrency)
@@ -125,23 +125,23 @@ class AmqpSubscription:
         """Connect again if the broker does not answer: another connection to it was lost."""
         self._link.verify()
 
-    def _restart(self, channel: AbstractChannel) -> None:
+    def _replace_connection(self, channel: AbstractChannel) -> None:
         consumer = self._link.current
         # A callback of a former channel may come late, and must not end the present one.
         if consumer is not None and consumer.channel is channel and not self._closing.is_set():
             self._link.replace_session(consumer)
 
-    async def _received_transient(self, message: DeliveredMessage) -> None:
+    async def _start_handling_transient(self, message: DeliveredMessage) -> None:
         # without a free worker it is lost: no limit of the channel holds it back, and its sender repeats it
         if self._workers.free > 0 and not self._closing.is_set():
-            self._workers.start(self._work_transient(message))
+            self._workers.start(self._handle_transient(message))
 
-    async def _work_transient(self, message: DeliveredMessage) -> None:
+    async def _handle_transient(self, message: DeliveredMessage) -> None:
         """Handle a message of a transient queue, without acknowledgement or redelivery."""
         properties = message.header.properties
         outcome = await handle_delivery(
             message.body,
-            self._handler_for(properties.user_id),
+            self._checked_handler(properties.user_id),
             queue=self._queue,
             deliveries=1,
             max_reply_bytes=self._max_reply_bytes,
@@ -150,57 +150,59 @@ class AmqpSubscription:
             for reply in outcome.replies:
                 await self._reply(address, reply)
 
-    async def _on_message(self, message: AbstractIncomingMessage) -> None:
+    async def _start_handling(self, message: AbstractIncomingMessage) -> None:
         # in an own task: the library cancels its tasks when the connection is lost
-        self._workers.start(self._work(message))
+        self._workers.start(self._handle_message(message))
 
-    async def _work(self, message: AbstractIncomingMessage) -> None:
+    async def _handle_message(self, message: AbstractIncomingMessage) -> None:
         # A message that was prefetched goes back at once, to other consumers.
         if self._closing.is_set():
-            await self._settle(lambda: message.nack(requeue=True))
+            await self._acknowledge(lambda: message.nack(requeue=True))
             return
         outcome = await handle_delivery(
             message.body,
-            self._handler_for(message.user_id),
+            self._checked_handler(message.user_id),
             queue=self._queue,
-            deliveries=_deliveries(message),
+            deliveries=_delivery_number(message),
             max_reply_bytes=self._max_reply_bytes,
         )
-        await self._finish(message, outcome)
+        await self._carry_out_outcome(message, outcome)
 
-    def _handler_for(self, user: str | None) -> Handler:
-        """The handler for a message of this user, validated by the broker."""
+    def _checked_handler(self, user: str | None) -> Handler:
+        """Return the handler for a message of this user, which the broker has validated; it refuses what the user may
+        not send.
+        """
         if not isinstance(self._access, ControllerAccess):
             return self._handler
         refusal = self._access.refusal
 
-        async def handle(message: AnyMessage) -> AnyReply | None:
+        async def check_and_handle(message: AnyMessage) -> AnyReply | None:
             if not (reason := refusal(user, message)):
                 return await self._handler(message)
             log.error("message refused", queue=self._queue, message=type(message).__name__, user=user, reason=reason)
             return Refused(code=NOT_AUTHORISED, reason=reason)
 
-        return handle
+        return check_and_handle
 
-    async def _finish(self, message: AbstractIncomingMessage, outcome: DeliveryOutcome) -> None:
+    async def _carry_out_outcome(self, message: AbstractIncomingMessage, outcome: DeliveryOutcome) -> None:
         if outcome.retry_seconds is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(outcome.retry_seconds):
                     await self._closing.wait()  # when closing, return it to other consumers at once
-            await self._settle(lambda: message.nack(requeue=True))
+            await self._acknowledge(lambda: message.nack(requeue=True))
         elif outcome.aside:
             # Rejected without requeue, which makes the broker dead-letter it.
-            await self._settle(lambda: message.reject(requeue=False))
+            await self._acknowledge(lambda: message.reject(requeue=False))
         else:
             if outcome.reply_to and (address := self._reply_address(message.reply_to, message.user_id)):
                 for reply in outcome.replies:
                     await self._reply(address, reply)
             # After the reply: a crash in between redelivers the call, and its caller takes either reply.
-            await self._settle(message.ack)
+            await self._acknowledge(message.ack)
 
     def _reply_address(self, reply_to: str | None, user: str | None) -> str:
-        """The sender's direct reply-to address; empty for any other: a sender without permission to write to a queue
-        must not get replies sent to it.
+        """Return a direct reply-to address unchanged, and an empty text for any other: replies must not be sent to a
+        queue to which the sender may not write.
         """
         address = reply_to or ""
         if address and not address.startswith(f"{REPLY_TO}."):
@@ -208,7 +210,7 @@ class AmqpSubscription:
             return ""
         return address
 
-    async def _settle(self, settle: Callable[[], Awaitable[None]]) -> None:
+    async def _acknowledge(self, settle: Callable[[], Awaitable[None]]) -> None:
         try:
             with translate_errors("acknowledging"):
                 await settle()
@@ -216,7 +218,7 @@ class AmqpSubscription:
             log.info("message could not be acknowledged", queue=self._queue, reason=str(error))
 
 
-def _deliveries(message: AbstractIncomingMessage) -> int:
-    """Number of this delivery, from 1; quorum queues count earlier ones in ``x-delivery-count``."""
+def _delivery_number(message: AbstractIncomingMessage) -> int:
+    """Return the number of the message's delivery, from 1; quorum queues count earlier ones in ``x-delivery-count``."""
     count = message.headers.get("x-delivery-count", 0)
     return 1 + (count if isinstance(count, int) else 0)

@@ -42,7 +42,7 @@ class Node(Value):
         return f"Node({self})"  # hides the password in logs and tracebacks
 
     def url(self, client_name: str, *, idle: bool = False) -> URL:
-        """The URL for the client library, with the password."""
+        """Return the node's URL for the client library, with the password. ``idle``: with a longer heartbeat."""
         return URL.build(
             scheme="amqps" if self.tls else "amqp",
             user=self.user,
@@ -60,7 +60,7 @@ class Node(Value):
 
 
 def parse_nodes(transport_url: str) -> tuple[Node, ...]:
-    """The brokers that the URL lists. Raises :class:`ValueError`, whose text never contains the URL."""
+    """Return the brokers that the URL lists. Raises :class:`ValueError`, whose text never contains the URL."""
     scheme, _, rest = transport_url.partition("://")
     if scheme not in _SCHEMES:
         raise ValueError("transport_url: not an AMQP URL")
@@ -77,12 +77,12 @@ def parse_nodes(transport_url: str) -> tuple[Node, ...]:
         credentials, at, location = part.rpartition("@")
         if at:
             user, _, password = (unquote(word) for word in credentials.partition(":"))
-        host, port = _location(location, 5671 if tls else 5672)
+        host, port = _parse_location(location, 5671 if tls else 5672)
         nodes.append(Node(host=host, port=port, user=user, password=password, **common))  # type: ignore[arg-type]
     return tuple(nodes)
 
 
-def _location(text: str, default_port: int) -> tuple[str, int]:
+def _parse_location(text: str, default_port: int) -> tuple[str, int]:
     # An IPv6 address has colons of its own, so the port is looked for behind the bracket only.
     host, bracket, port = text.strip().rpartition("]")
     if bracket:  # [IPv6]:port

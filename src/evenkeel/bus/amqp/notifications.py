@@ -41,13 +41,13 @@ class AmqpNotifications:
         self._topics = tuple(topics)
         self._arguments: dict[str, Any] = {"x-queue-type": "quorum"} if quorum else {}
         self._link: AmqpConnection[_Outlet] = AmqpConnection(
-            nodes, name=name, complaints=ConnectionErrorLog(), open_session=self._open
+            nodes, name=name, complaints=ConnectionErrorLog(), open_session=self._open_outlet
         )
         self._warned: set[str] = set()
 
     async def send(self, notification: Notification) -> None:
         self._link.start()
-        body = encode(notification)
+        body = encode_notification(notification)
         outlet = await self._link.session(timeout_seconds=CONNECT_SECONDS)
         try:
             for topic in self._topics:
@@ -60,7 +60,7 @@ class AmqpNotifications:
     async def close(self) -> None:
         await self._link.close()
 
-    async def _open(self, connection: AbstractConnection) -> "_Outlet":
+    async def _open_outlet(self, connection: AbstractConnection) -> "_Outlet":
         return _Outlet(connection, await PublishChannel.open(connection), self._arguments, self._warned)
 
 
@@ -78,7 +78,7 @@ class _Outlet:
         self._declaring = asyncio.Lock()
 
     async def send(self, notification: Notification, key: str, body: bytes) -> None:
-        """Publish to one topic's queue. Raises :class:`BusUnavailable`."""
+        """Publish the notification with the routing key of one topic's queue. Raises :class:`BusUnavailable`."""
         message = Message(
             body,
             message_id=notification.message_id,
@@ -89,22 +89,22 @@ class _Outlet:
         with translate_errors("sending a notification"):
             async with asyncio.timeout(SEND_SECONDS):
                 try:
-                    await self._publish(notification.exchange, key, message)
+                    await self._declare_and_publish(notification.exchange, key, message)
                 except PublishError:
                     # returned: somebody deleted the queue, or its binding
                     self._declared.discard((notification.exchange, key))
-                    await self._publish(notification.exchange, key, message)
+                    await self._declare_and_publish(notification.exchange, key, message)
 
-    async def _publish(self, exchange: str, key: str, message: Message) -> None:
-        await self._declare(exchange, key)
+    async def _declare_and_publish(self, exchange: str, key: str, message: Message) -> None:
+        await self._declare_once(exchange, key)
         try:
             await self._channel.publish(message, key, mandatory=True, exchange=exchange)
         except PublishRefused as error:
             raise BusUnavailable(f"the broker refuses notifications for queue {key}; is it full?") from error
 
-    async def _declare(self, exchange: str, key: str) -> None:
-        """Make exchange, queue and binding once for each connection, as oslo.messaging does: so a notification waits
-        for a consumer that comes later.
+    async def _declare_once(self, exchange: str, key: str) -> None:
+        """Declare exchange, queue and binding once for each connection, as oslo.messaging does, so that a notification
+        waits for a consumer that comes later.
         """
         async with self._declaring:
             if (exchange, key) not in self._declared:
@@ -118,7 +118,7 @@ class _Outlet:
             channel = await self._connection.channel()
             await channel.declare_exchange(exchange, ExchangeType.TOPIC, durable=True)
         except ChannelPreconditionFailed as error:
-            self._warn("exchange", exchange, error)
+            self._warn_once("exchange", exchange, error)
             channel = await self._connection.channel()
             await channel.declare_exchange(exchange, passive=True)
         await channel.close()
@@ -128,14 +128,14 @@ class _Outlet:
             channel = await self._connection.channel()
             queue = await channel.declare_queue(key, durable=True, arguments=self._arguments)
         except ChannelPreconditionFailed as error:
-            self._warn("queue", key, error)
+            self._warn_once("queue", key, error)
             channel = await self._connection.channel()
             queue = await channel.declare_queue(key, passive=True)
         await queue.bind(exchange, key)
         await channel.close()
 
-    def _warn(self, kind: str, name: str, error: Exception) -> None:
-        """Log once that a consumer has made an exchange or a queue with other attributes: it is used as it is."""
+    def _warn_once(self, kind: str, name: str, error: Exception) -> None:
+        """Log once that an exchange or a queue exists with other attributes; it is used unchanged."""
         if name not in self._warned:
             self._warned.add(name)
             log.warning(
@@ -147,8 +147,8 @@ class _Outlet:
             )
 
 
-def encode(notification: Notification) -> bytes:
-    """The notification in oslo.messaging's envelope of version 2.0."""
+def encode_notification(notification: Notification) -> bytes:
+    """Return the notification as JSON in oslo.messaging's envelope of version 2.0."""
     message = {
         "message_id": notification.message_id,
         "publisher_id": notification.publisher_id,

@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 
 
 class Probes:
-    """Sends probes on a channel of its own."""
+    """Probes whether names are present, on a channel of its own."""
 
     def __init__(self, channel: AbstractChannel) -> None:
         self._channel = channel
@@ -58,7 +58,7 @@ class Probes:
         """Whether the name has a queue at the broker; None: no answer."""
         probe = self._under_way.get(name)
         if probe is None:
-            probe = self._under_way[name] = asyncio.get_running_loop().create_task(self._probe(name))
+            probe = self._under_way[name] = asyncio.get_running_loop().create_task(self._send_probe(name))
             # Callers that probe the same name while an answer is pending share it.
             probe.add_done_callback(lambda _: self._under_way.pop(name, None))
         # never cancelled: the client library closes the channel on an answer without a waiter. It ends with the answer
@@ -71,9 +71,9 @@ class Probes:
         """Whether the broker answered a probe of an unused name. It has no time-out, but returns when the connection
         is lost.
         """
-        return await self._probe(NOBODY) is not None
+        return await self._send_probe(NOBODY) is not None
 
-    async def _probe(self, name: str) -> bool | None:
+    async def _send_probe(self, name: str) -> bool | None:
         message = Message(b"", delivery_mode=DeliveryMode.NOT_PERSISTENT, expiration=PROBE_LIFE_SECONDS)
         try:
             with translate_errors("looking for a name"):
@@ -94,7 +94,7 @@ class _Announced:
 
 
 class AmqpAnnouncement:
-    """Keeps a name present, over its own connection: a shared one may be dropped for other reasons."""
+    """Keeps a name present over a connection of its own, because a shared one may be dropped for other reasons."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class AmqpAnnouncement:
             nodes,
             name=f"{name} presence",
             complaints=complaints,
-            open_session=self._open,
+            open_session=self._open_announced,
             main_is_up=main_is_up,
             ask=lambda announced: announced.channel.set_qos(prefetch_count=1),
         )
@@ -139,25 +139,25 @@ class AmqpAnnouncement:
                 async with asyncio.timeout(WITHDRAW_SECONDS):
                     if self._will is not None:
                         # Before the name vanishes: a process that withdraws by itself needs no message about its end.
-                        await self._will.revoke()
+                        await self._will.revoke_will()
                     await session.queue.delete(if_unused=False, if_empty=False)
         await self._link.close()
 
-    async def _open(self, connection: AbstractConnection) -> _Announced:
+    async def _open_announced(self, connection: AbstractConnection) -> _Announced:
         if self._will is not None:
             # first: a name that is present has left its will
-            await self._will.leave(connection, on_lost=lambda: self._restart(connection))
-        channel, queue = await self._declare(connection)
+            await self._will.leave_will(connection, on_lost=lambda: self._replace_connection(connection))
+        channel, queue = await self._declare_queue(connection)
         # The queue lives as long as the connection, but a closed channel cannot be verified any more.
-        channel.close_callbacks.add(lambda *_: self._restart(connection))
+        channel.close_callbacks.add(lambda *_: self._replace_connection(connection))
         underlay = await channel.get_underlay_channel()
-        underlay.on_consumer_cancel_callbacks.add(lambda _: self._restart(connection))
+        underlay.on_consumer_cancel_callbacks.add(lambda _: self._replace_connection(connection))
         # Without a consumer the queue would store the probes until they expire.
         await queue.consume(_discard_probe, no_ack=True, exclusive=True)
         return _Announced(connection, channel, queue)
 
-    async def _declare(self, connection: AbstractConnection) -> tuple[AbstractChannel, AbstractQueue]:
-        """Declare the queue; waits while the broker has not yet noticed that the previous connection is lost."""
+    async def _declare_queue(self, connection: AbstractConnection) -> tuple[AbstractChannel, AbstractQueue]:
+        """Declare the presence queue; waits while the broker still holds it for a lost connection."""
         while True:
             # A new channel for each try, because the broker closes the channel of a refused declaration.
             channel = await connection.channel(publisher_confirms=False)
@@ -172,7 +172,7 @@ class AmqpAnnouncement:
             except (ChannelLockedResource, ChannelNotFoundEntity):
                 await asyncio.sleep(TAKEN_RETRY_SECONDS)
 
-    def _restart(self, connection: AbstractConnection) -> None:
+    def _replace_connection(self, connection: AbstractConnection) -> None:
         session = self._link.current
         if session is not None and session.connection is connection and not self.closed:
             self._link.replace_session(session)

@@ -42,8 +42,8 @@ class PublishChannel:
 
     @classmethod
     async def open(cls, connection: AbstractConnection, replies: _Replies | None = None) -> "PublishChannel":
-        """A publisher with its first channel."""
-        return cls(connection, await _channel(connection, replies), replies)
+        """Return a publisher with its first channel on the connection."""
+        return cls(connection, await _open_channel(connection, replies), replies)
 
     async def publish(self, message: AbstractMessage, routing_key: str, *, mandatory: bool, exchange: str = "") -> None:
         """Return when the broker has confirmed. ``exchange``: empty for the default one. Raises :class:`PublishError`
@@ -51,7 +51,7 @@ class PublishChannel:
         """
         tried = self._channel
         try:
-            await _publish(tried, exchange, message, routing_key, mandatory)
+            await _publish_to_exchange(tried, exchange, message, routing_key, mandatory)
         except PublishError:
             raise
         # PublishError, a subclass, means that the message was returned: the queue is missing, and a new channel would
@@ -69,23 +69,27 @@ class PublishChannel:
                 if time() < self._renew_at.get(routing_key, 0.0):
                     raise PublishRefused
                 self._renew_at[routing_key] = time() + RENEW_SECONDS
-                await self._renew(message, routing_key, mandatory, exchange)
+                await self._publish_over_new_channel(message, routing_key, mandatory, exchange)
                 # It succeeded, so the old channel was the fault; the limit is only for queues that are really full.
                 del self._renew_at[routing_key]
                 return
         # another sender has replaced it meanwhile
         await self.publish(message, routing_key, mandatory=mandatory, exchange=exchange)
 
-    async def _renew(self, message: AbstractMessage, routing_key: str, mandatory: bool, exchange: str) -> None:
-        """Publish over a new channel, and keep that if it succeeds."""
+    async def _publish_over_new_channel(
+        self, message: AbstractMessage, routing_key: str, mandatory: bool, exchange: str
+    ) -> None:
+        """Publish over a new channel, which replaces the current one if it succeeds. Raises :class:`PublishError`,
+        :class:`PublishRefused`.
+        """
         # Replaced channels stay open for a while, because confirms and replies of earlier messages come over them.
         while len(self._retired) >= MAX_RETIRED:
             await self._retired.popleft().close()
-        channel = await _channel(self._connection, self._replies)
+        channel = await _open_channel(self._connection, self._replies)
         # If the new channel fails as well, it is the one to retire, and the current one is kept.
         spare = channel
         try:
-            await _publish(channel, exchange, message, routing_key, mandatory)
+            await _publish_to_exchange(channel, exchange, message, routing_key, mandatory)
             spare, self._channel = self._channel, channel
         except PublishError:
             raise
@@ -125,12 +129,12 @@ class TransientChannel:
         # Without confirms the broker reports an error, such as a missing exchange, only by closing the channel.
         if channel is None or channel.is_closed:
             async with asyncio.timeout(timeout_seconds):
-                channel = await self._open()
+                channel = await self._open_once()
         await channel.basic_publish(
             raw, exchange=exchange, routing_key=routing_key, properties=properties, timeout=timeout_seconds, wait=False
         )
 
-    async def _open(self) -> UnderlayChannel:
+    async def _open_once(self) -> UnderlayChannel:
         async with self._opening:
             # Checked again under the lock: another sender may have opened it meanwhile.
             if self._channel is None or self._channel.is_closed:
@@ -141,7 +145,7 @@ class TransientChannel:
             return self._channel
 
 
-async def _publish(
+async def _publish_to_exchange(
     channel: AbstractChannel, exchange: str, message: AbstractMessage, routing_key: str, mandatory: bool
 ) -> None:
     # Not verified: a passive declaration for every message would cost a round trip.
@@ -149,7 +153,7 @@ async def _publish(
     await through.publish(message, routing_key, mandatory=mandatory)
 
 
-async def _channel(connection: AbstractConnection, replies: _Replies | None) -> AbstractChannel:
+async def _open_channel(connection: AbstractConnection, replies: _Replies | None) -> AbstractChannel:
     channel = await connection.channel(publisher_confirms=True, on_return_raises=True)
     if replies is not None:
         queue = await channel.get_queue(replies[0], ensure=False)

@@ -38,7 +38,9 @@ def _reply_properties() -> spec.Basic.Properties:
 
 
 class Publisher:
-    """Lives as long as its connection. Every method raises :class:`BusUnavailable` when that is lost."""
+    """Publishes messages, calls and replies over one connection. Every method raises :class:`BusUnavailable` when the
+    connection is lost.
+    """
 
     def __init__(
         self,
@@ -62,30 +64,30 @@ class Publisher:
     async def open(
         cls, connection: AbstractConnection, on_reply: Callable[[bytes], None], user: str | None = None
     ) -> "Publisher":
-        """A publisher on a new connection; ``on_reply`` gets the replies to its calls. ``user``: calls contain it,
-        validated by the broker, and go through the exchange for calls, the only one with write permission.
+        """Open a publisher on a connection; ``on_reply`` gets the replies to its calls. ``user``: calls contain it,
+        validated by the broker, and go through the exchange for calls, the only one that this user may write to.
         """
 
-        async def received(message: AbstractIncomingMessage | DeliveredMessage) -> None:
+        async def handle_reply(message: AbstractIncomingMessage | DeliveredMessage) -> None:
             on_reply(message.body)
 
         sends = await PublishChannel.open(connection)
         # RabbitMQ delivers direct replies to the channel that published the call, so each channel for calls consumes
         # them.
-        calls = await PublishChannel.open(connection, replies=(REPLY_TO, received))
-        light = TransientChannel(connection, (REPLY_TO, received))
+        calls = await PublishChannel.open(connection, replies=(REPLY_TO, handle_reply))
+        light = TransientChannel(connection, (REPLY_TO, handle_reply))
         return cls(connection, sends, calls, await Probes.open(connection), light, user)
 
     async def send(self, queue: str, raw: bytes, message_id: str) -> None:
-        """Publish durably, and return when the broker has confirmed."""
-        await self._ensure(queue)
+        """Publish a persistent message, and return when the broker has confirmed it."""
+        await self._declare_once(queue)
         message = Message(raw, message_id=message_id, delivery_mode=DeliveryMode.PERSISTENT)
-        await self._publish(self._sends, queue, message)
+        await self._publish_confirmed(self._sends, queue, message)
 
     async def call(self, queue: str, raw: bytes, message_id: str, *, deadline: float) -> None:
         """Publish a call, whose reply comes to this connection. It expires at ``deadline`` (loop time)."""
         if self._user is None:
-            await self._ensure(queue)  # first, because a declaration may take long
+            await self._declare_once(queue)  # first, because a declaration may take long
         message = Message(
             raw,
             message_id=message_id,
@@ -96,7 +98,7 @@ class Publisher:
             user_id=self._user,
         )
         exchange = "" if self._user is None else calls_exchange(queue)
-        await self._publish(self._calls, queue, message, exchange)
+        await self._publish_confirmed(self._calls, queue, message, exchange)
 
     async def call_transient(self, queue: str, raw: bytes, message_id: str, *, deadline: float) -> None:
         """Publish a call that may get lost: nothing is declared, confirmed or stored. See :meth:`call`."""
@@ -118,7 +120,7 @@ class Publisher:
         with translate_errors("replying"):
             await self._light.publish(raw, address, _reply_properties(), timeout_seconds=timeout_seconds)
 
-    async def _publish(self, lane: PublishChannel, queue: str, message: Message, exchange: str = "") -> None:
+    async def _publish_confirmed(self, lane: PublishChannel, queue: str, message: Message, exchange: str = "") -> None:
         with translate_errors(f"sending to {queue}"):
             try:
                 await lane.publish(message, queue, mandatory=True, exchange=exchange)
@@ -129,15 +131,15 @@ class Publisher:
             except PublishRefused as error:
                 raise PublishNacked(f"queue {queue} is full or has no leader") from error
 
-    async def _ensure(self, queue: str) -> None:
+    async def _declare_once(self, queue: str) -> None:
         if queue in self._declared:
             return
         declaring = self._declaring.setdefault(queue, asyncio.Lock())
         async with declaring:  # many senders may wait for one connection: the first declares for all
             if queue not in self._declared:
-                await self._declare(queue)
+                await self._declare_queue(queue)
 
-    async def _declare(self, queue: str) -> None:
+    async def _declare_queue(self, queue: str) -> None:
         with translate_errors(f"declaring {queue}"):
             try:
                 # on a separate channel: the broker closes the channel of a refused declaration

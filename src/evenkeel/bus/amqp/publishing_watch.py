@@ -33,7 +33,7 @@ class PublishingBlocked(BusUnavailable):
 
 
 class PublishingWatch:
-    """Whether the broker takes what a process publishes, over all of its connections for publishing."""
+    """Tracks whether the broker accepts what this process publishes, over all its publishing connections."""
 
     def __init__(self, now_seconds: Callable[[], float] = time.monotonic) -> None:
         self._now_seconds = now_seconds
@@ -50,7 +50,7 @@ class PublishingWatch:
         ``answers``: exceptions that prove an answer of the broker, too. Raises :class:`PublishingBlocked` instead of
         publishing: data written to a blocked connection waits there, and floods the broker after the alarm.
         """
-        self.check()
+        self.refuse_if_blocked()
         self._waiting += 1
         # The time of the first unanswered publish counts: a stream of later ones must not hide a broker that hangs.
         if self._unconfirmed_since is None:
@@ -73,8 +73,8 @@ class PublishingWatch:
         """Whether the broker has announced that it blocks the present connection."""
         return self._blocked
 
-    def check(self) -> None:
-        """Raises :class:`PublishingBlocked`."""
+    def refuse_if_blocked(self) -> None:
+        """Raises :class:`PublishingBlocked` while the broker blocks publishers."""
         if self._blocked:
             raise PublishingBlocked(f"the message broker takes no messages: {BLOCKED}")
 
@@ -92,7 +92,9 @@ class PublishingWatch:
         since = self._unconfirmed_since
         return UNCONFIRMED if since is not None and self._now_seconds() - since > UNCONFIRMED_SECONDS else ""
 
-    async def follow(self, connection: AbstractConnection, probe: Callable[[], Awaitable[bool]] | None) -> None:
+    async def watch_connection(
+        self, connection: AbstractConnection, probe: Callable[[], Awaitable[bool]] | None
+    ) -> None:
         """Watch a connection until cancelled.
 
         ``probe`` publishes a probe and returns whether the broker answered; None if this process must not publish
@@ -104,14 +106,14 @@ class PublishingWatch:
                 await self._check_connection(connection)
                 if probe is not None and (probing is None or probing.done()) and self._is_idle():
                     # In a task of its own, because a probe to a hanging broker does not return, and the watch goes on.
-                    probing = asyncio.ensure_future(self._probe(probe))
+                    probing = asyncio.ensure_future(self._send_probe(probe))
                 await asyncio.sleep(LOOK_SECONDS)
         finally:
             self._blocked = False  # the next connection may not be
             if probing is not None:
                 probing.cancel()
 
-    async def _probe(self, probe: Callable[[], Awaitable[bool]]) -> None:
+    async def _send_probe(self, probe: Callable[[], Awaitable[bool]]) -> None:
         with contextlib.suppress(BusUnavailable), self.publishing():
             if not await probe():
                 raise BusUnavailable("the broker did not answer a probe")

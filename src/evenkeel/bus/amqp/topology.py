@@ -51,12 +51,12 @@ async def declare_queue(channel: AbstractChannel, name: str) -> AbstractQueue:
 
 
 async def declare_own_queue(channel: AbstractChannel, name: str) -> AbstractQueue:
-    """Declare only the queue, which an agent with its own user may do."""
+    """Declare a work queue without the dead-letter queue, which an agent with its own user may not declare."""
     return await channel.declare_queue(name, durable=True, arguments=_LIGHT if is_transient(name) else _QUEUE)
 
 
 def calls_exchange(queue: str) -> str:
-    """Exchange through which agents with own users send to a callback queue.
+    """Return the exchange through which agents with users of their own send to a callback queue.
 
     Write permission for the default exchange allows sending to every queue; for this one, to this queue only.
     """
@@ -64,7 +64,7 @@ def calls_exchange(queue: str) -> str:
 
 
 async def declare_calls(channel: AbstractChannel, queue: AbstractQueue) -> None:
-    """Declare the exchange of a callback queue."""
+    """Declare the exchange of a callback queue, and bind the queue to it."""
     exchange = await channel.declare_exchange(calls_exchange(queue.name), "fanout", durable=True)
     # A fanout exchange ignores routing keys, so an agent can reach nothing but this queue through it.
     await queue.bind(exchange)

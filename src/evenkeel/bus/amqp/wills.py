@@ -48,39 +48,39 @@ class WillQueue:
         self._renewing: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def leave(self, connection: AbstractConnection, *, on_lost: Callable[[], None]) -> None:
-        """Leave the will on a new connection. Without the permission there is none, and controllers notice later that
-        the process has gone. ``on_lost``: the broker has closed its channel or deleted its queue.
+    async def leave_will(self, connection: AbstractConnection, *, on_lost: Callable[[], None]) -> None:
+        """Leave the will on a new connection. Without permission for it none is left, and controllers detect the end of
+        the process later. ``on_lost`` is called when the broker has closed the will's channel or deleted its queue.
         """
         # A will that was held on the former connection has been sent by the broker already.
         self._held = self._channel = None
         channel = await connection.channel(publisher_confirms=False)
         try:
-            await self._hand_over(channel, on_lost)
+            await self._declare_and_publish(channel, on_lost)
         except ChannelAccessRefused as error:
             log.warning(
                 "the broker refuses a will; see evenkeel-rabbitmq agent-user", queue=self._name, reason=str(error)
             )
 
-    async def _hand_over(self, channel: AbstractChannel, on_lost: Callable[[], None]) -> None:
-        def ended(*_: object) -> None:
+    async def _declare_and_publish(self, channel: AbstractChannel, on_lost: Callable[[], None]) -> None:
+        def notify_if_current(*_: object) -> None:
             # Callbacks of a channel that was revoked or replaced come too late to matter.
             if channel is self._channel:
                 on_lost()
 
-        channel.close_callbacks.add(ended)
-        (await channel.get_underlay_channel()).on_consumer_cancel_callbacks.add(ended)
+        channel.close_callbacks.add(notify_if_current)
+        (await channel.get_underlay_channel()).on_consumer_cancel_callbacks.add(notify_if_current)
         await channel.set_qos(prefetch_count=2)  # the one that is held, and the next one at its renewal
         exchange = await channel.declare_exchange(self._name, "fanout", auto_delete=True, durable=True)
-        queue = await channel.declare_queue(self._name, durable=True, arguments=self._arguments())
+        queue = await channel.declare_queue(self._name, durable=True, arguments=self._queue_arguments())
         await queue.bind(exchange)
         # Consumed before the first will is published: with a time to live of 0 it would expire at once, and announce a
         # death.
-        await queue.consume(self._on_will, exclusive=True)
+        await queue.consume(self._hold_will, exclusive=True)
         self._channel, self._queue = channel, queue
-        await self._publish()
+        await self._publish_will()
 
-    def _arguments(self) -> dict[str, Any]:
+    def _queue_arguments(self) -> dict[str, Any]:
         return {
             "x-queue-type": "classic",
             "x-message-ttl": 0,
@@ -88,7 +88,7 @@ class WillQueue:
             "x-expires": UNUSED_SECONDS * 1000,
         }
 
-    async def _publish(self) -> None:
+    async def _publish_will(self) -> None:
         channel = self._channel
         if channel is None or channel.is_closed:
             return
@@ -103,7 +103,7 @@ class WillQueue:
         await exchange.publish(message, "", mandatory=False)
         self._renew_later()
 
-    async def _on_will(self, message: AbstractIncomingMessage) -> None:
+    async def _hold_will(self, message: AbstractIncomingMessage) -> None:
         """Hold the received will, and acknowledge the previous one."""
         # The new will is held before the old one is acknowledged, so that there is one at every moment.
         before, self._held = self._held, message
@@ -113,18 +113,18 @@ class WillQueue:
     def _renew_later(self) -> None:
         if self._renewing is not None:
             self._renewing.cancel()
-        self._renewing = asyncio.get_running_loop().call_later(RENEW_SECONDS, self._renew)
+        self._renewing = asyncio.get_running_loop().call_later(RENEW_SECONDS, self._start_renewal)
 
-    def _renew(self) -> None:
+    def _start_renewal(self) -> None:
         task = asyncio.get_running_loop().create_task(self._publish_safely())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _publish_safely(self) -> None:
         with contextlib.suppress(Exception):  # the connection is lost: the next one gets a new will
-            await self._publish()
+            await self._publish_will()
 
-    async def revoke(self) -> None:
+    async def revoke_will(self) -> None:
         """Delete the will, because the process withdraws its name itself."""
         if self._renewing is not None:
             self._renewing.cancel()

@@ -10,11 +10,11 @@ import structlog
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
 from evenkeel.bus.deliveries import PendingCalls, Workers, handle_delivery
 from evenkeel.bus.embedded import queries
-from evenkeel.bus.embedded.presence import EmbeddedAnnouncement, address, sweep
+from evenkeel.bus.embedded.presence import EmbeddedAnnouncement, name_socket_path, remove_dead_sockets
 from evenkeel.bus.embedded.queries import LEASE_SECONDS, QueueClaim
 from evenkeel.bus.embedded.schema import monotonic_seconds
 from evenkeel.bus.embedded.thread import FileThread
-from evenkeel.bus.embedded.wakeups import WakeupSocket, is_dead, remove, socket_directory
+from evenkeel.bus.embedded.wakeups import WakeupSocket, is_dead, remove_socket, socket_directory
 from evenkeel.bus.presence import PresenceHistory
 from evenkeel.core.kit.errors import BusUnavailable, MessageRejected
 from evenkeel.core.ports import Handler, Will
@@ -50,22 +50,22 @@ class EmbeddedBus:
     async def start(self) -> None:
         await self._file.start()
         try:
-            await self._bind()
+            await self._bind_sockets()
         except OSError as error:
             await self._file.stop()
             raise BusUnavailable(f"no socket beside the queue file {self._path}: {error.strerror}") from error
         loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._fetch()), loop.create_task(self._poll())]
+        self._tasks = [loop.create_task(self._fetch_repeatedly()), loop.create_task(self._keep_house())]
 
     async def send(self, queue: str, message: Hint) -> None:
         raw = encode(message, message_id=uuid.uuid4().hex, max_bytes=self._max_bytes)
-        await self._put(queue, raw, None)
+        await self._put_message(queue, raw, None)
 
     async def call(self, queue: str, message: Call, *, timeout_seconds: float) -> AnyReply:
         call_id = uuid.uuid4().hex
         raw = encode(message, message_id=call_id, reply_to=self._peer, max_bytes=self._max_bytes)
         async with self._calls.reply_to(call_id, queue=queue, timeout_seconds=timeout_seconds) as future:
-            await self._put(queue, raw, monotonic_seconds() + timeout_seconds)
+            await self._put_message(queue, raw, monotonic_seconds() + timeout_seconds)
             reply: AnyReply = await future
         return reply
 
@@ -73,7 +73,7 @@ class EmbeddedBus:
         subscription = EmbeddedSubscription(self, queue, handler, concurrency)
         self._subscriptions.append(subscription)
         try:
-            await self._register()
+            await self._register_queues()
         except BusUnavailable:
             self._subscriptions.remove(subscription)
             raise
@@ -83,7 +83,7 @@ class EmbeddedBus:
     async def announce(self, name: str, will: Will | None = None) -> EmbeddedAnnouncement:
         if not self._directory:
             raise BusUnavailable("the bus is not open")
-        announcement = EmbeddedAnnouncement(name, self._withdrawn)
+        announcement = EmbeddedAnnouncement(name, self._forget_announcement)
         try:
             announcement.bind(self._directory)
         except OSError as error:
@@ -91,7 +91,7 @@ class EmbeddedBus:
         self._announcements.append(announcement)
         return announcement
 
-    def _withdrawn(self, announcement: EmbeddedAnnouncement) -> None:
+    def _forget_announcement(self, announcement: EmbeddedAnnouncement) -> None:
         if announcement in self._announcements:
             self._announcements.remove(announcement)
 
@@ -107,7 +107,7 @@ class EmbeddedBus:
         # if this process's socket was removed, so may be the sockets of other processes that still run
         if not self._directory or not self._wake_ups.is_bound():
             return None
-        return self._sightings.evaluate(name, not is_dead(address(self._directory, name)))
+        return self._sightings.evaluate(name, not is_dead(name_socket_path(self._directory, name)))
 
     def problem(self) -> str:
         return "" if self._directory else "the queue file is not open"
@@ -125,20 +125,22 @@ class EmbeddedBus:
         self._calls.fail_all("the bus was closed")
         with contextlib.suppress(BusUnavailable):
             # Claims of handlers that were cancelled are freed now, not only when another process finds this one dead.
-            self._wake(await self._file.run(partial(queries.forget, peer=self._peer)))
+            self._wake_processes(await self._file.run(partial(queries.forget_peer, peer=self._peer)))
         self._wake_ups.close()
         await self._file.stop()
 
-    async def _put(self, queue: str, raw: bytes, expires_at: float | None) -> None:
-        self._wake(await self._file.run(partial(queries.put, queue=queue, body=raw, expires_at=expires_at)))
+    async def _put_message(self, queue: str, raw: bytes, expires_at: float | None) -> None:
+        self._wake_processes(
+            await self._file.run(partial(queries.put_message, queue=queue, body=raw, expires_at=expires_at))
+        )
 
-    def _wake(self, sockets: list[str]) -> None:
+    def _wake_processes(self, sockets: list[str]) -> None:
         if self._wake_ups.wake(sockets):
             self._woken.set()  # a process died: housekeeping frees its claims
 
-    async def _bind(self) -> None:
+    async def _bind_sockets(self) -> None:
         # Stored in the file, because a temporary directory has a random name that other processes must find.
-        remembered = await self._file.run(partial(queries.setting, name="socket_directory"))
+        remembered = await self._file.run(partial(queries.read_setting, name="socket_directory"))
         directory = socket_directory(self._path, remembered)
         if directory != remembered:
             await self._file.run(partial(queries.set_setting, name="socket_directory", value=directory))
@@ -146,17 +148,17 @@ class EmbeddedBus:
         self._directory = directory
         # The sockets were lost together; a name that has not been bound again yet is not absent.
         self._sightings.forget()
-        await self._register()
+        await self._register_queues()
 
-    async def _register(self) -> None:
+    async def _register_queues(self) -> None:
         queues = {subscription.queue for subscription in self._subscriptions}
         await self._file.run(
-            partial(queries.register, peer=self._peer, name=self._name, socket=self._wake_ups.path, queues=queues)
+            partial(queries.register_peer, peer=self._peer, name=self._name, socket=self._wake_ups.path, queues=queues)
         )
 
     # fetching
 
-    async def _fetch(self) -> None:
+    async def _fetch_repeatedly(self) -> None:
         while True:
             # Cleared before reading: a wake-up during the read leads to another one.
             self._woken.clear()
@@ -170,7 +172,7 @@ class EmbeddedBus:
                 log.exception("embedded bus failed; trying again")
                 await asyncio.sleep(PAUSE_SECONDS)
                 continue
-            await self._wait(next_at)
+            await self._wait_for_messages(next_at)
 
     async def _fetch_once(self) -> float | None:
         takers = [taker for taker in self._subscriptions if taker.free]
@@ -188,17 +190,17 @@ class EmbeddedBus:
                 log.error("reply dropped", reason=str(error))
         # A subscription may have begun to close while its messages were claimed.
         for taker, claims in zip(takers, taken.claims, strict=True):
-            await self._start(taker, claims)
+            await self._start_or_give_back(taker, claims)
         return taken.next_at
 
-    async def _start(self, taker: "EmbeddedSubscription", claims: tuple[QueueClaim, ...]) -> None:
+    async def _start_or_give_back(self, taker: "EmbeddedSubscription", claims: tuple[QueueClaim, ...]) -> None:
         if taker.closing and claims:
-            await self._file.run(partial(queries.give_back, peer=self._peer, claims=claims))
+            await self._file.run(partial(queries.give_messages_back, peer=self._peer, claims=claims))
             return
         for claim in claims:
             taker.start(claim)
 
-    async def _wait(self, next_at: float | None) -> None:
+    async def _wait_for_messages(self, next_at: float | None) -> None:
         seconds = POLL_SECONDS if next_at is None else max(0.0, min(POLL_SECONDS, next_at - monotonic_seconds()))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -207,7 +209,7 @@ class EmbeddedBus:
     # handling messages
 
     async def handle_claimed(self, taker: "EmbeddedSubscription", claim: QueueClaim) -> None:
-        """Handle one message and carry out the outcome."""
+        """Handle a claimed message of the subscription ``taker``, and carry out the outcome in the queue file."""
         try:
             outcome = await handle_delivery(
                 claim.body,
@@ -218,19 +220,19 @@ class EmbeddedBus:
             )
         except asyncio.CancelledError:
             with contextlib.suppress(BusUnavailable):
-                await self._file.run(partial(queries.give_back, peer=self._peer, claims=[claim]))
+                await self._file.run(partial(queries.give_messages_back, peer=self._peer, claims=[claim]))
             raise
         try:
             if outcome.retry_seconds is not None:
                 pause = outcome.retry_seconds
-                await self._file.run(partial(queries.retry, peer=self._peer, claim=claim, pause_seconds=pause))
+                await self._file.run(partial(queries.retry_message, peer=self._peer, claim=claim, pause_seconds=pause))
             elif outcome.aside:
-                await self._file.run(partial(queries.set_aside, peer=self._peer, claim=claim, reason=outcome.aside))
+                await self._file.run(partial(queries.dead_letter, peer=self._peer, claim=claim, reason=outcome.aside))
             else:
-                self._wake(
+                self._wake_processes(
                     await self._file.run(
                         partial(
-                            queries.finish,
+                            queries.finish_message,
                             peer=self._peer,
                             claim=claim,
                             reply_to=outcome.reply_to,
@@ -246,15 +248,15 @@ class EmbeddedBus:
         self._woken.set()
 
     async def unsubscribe(self, subscription: "EmbeddedSubscription") -> None:
-        """Stop fetching messages for it."""
+        """Stop fetching messages for the subscription."""
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
             with contextlib.suppress(BusUnavailable):
-                await self._register()
+                await self._register_queues()
 
     # housekeeping
 
-    async def _poll(self) -> None:
+    async def _keep_house(self) -> None:
         polls = 0
         renewed_at = monotonic_seconds()
         while True:
@@ -265,41 +267,41 @@ class EmbeddedBus:
                 if monotonic_seconds() - renewed_at >= LEASE_SECONDS / 3:
                     # Before the await, so that a slow renewal does not shift the next one.
                     renewed_at = monotonic_seconds()
-                    await self._renew()
+                    await self._renew_leases()
                 await self._release_dead_peers(await self._file.run(partial(queries.claim_holders, peer=self._peer)))
                 if polls % TRIM_EVERY_POLLS == 0:
-                    await self._clean_up()
-                await self._stay_present()
+                    await self._remove_remains()
+                await self._rebind_lost_sockets()
             except (BusUnavailable, OSError) as error:
                 log.warning("embedded bus housekeeping failed; trying again", reason=str(error))
 
-    async def _stay_present(self) -> None:
-        """Bind sockets again that were removed (when temporary directories are cleaned, for example)."""
+    async def _rebind_lost_sockets(self) -> None:
+        """Bind the sockets of this process again that were removed, for example from a temporary directory."""
         if not self._wake_ups.is_bound():
-            await self._bind()
+            await self._bind_sockets()
         for announcement in self._announcements:
             announcement.bind(self._directory)
 
-    async def _renew(self) -> None:
+    async def _renew_leases(self) -> None:
         claims = [claim for subscription in self._subscriptions for claim in subscription.claims]
         if claims:
-            await self._file.run(partial(queries.extend, peer=self._peer, claims=claims))
+            await self._file.run(partial(queries.extend_leases, peer=self._peer, claims=claims))
 
     async def _release_dead_peers(self, peers: list[tuple[str, str]]) -> None:
         """Free the claims of dead processes."""
         for peer, socket in peers:
             if is_dead(socket):
-                sockets = await self._file.run(partial(queries.forget, peer=peer))
-                remove(socket)
+                sockets = await self._file.run(partial(queries.forget_peer, peer=peer))
+                remove_socket(socket)
                 log.info("a process of the embedded bus died; its messages are free", peer=peer)
-                self._wake(sockets)
+                self._wake_processes(sockets)
 
-    async def _clean_up(self) -> None:
-        await self._file.run(queries.trim)
-        sweep(self._directory)
-        await self._release_dead_peers(await self._file.run(partial(queries.peers, peer=self._peer)))
+    async def _remove_remains(self) -> None:
+        await self._file.run(queries.remove_expired)
+        remove_dead_sockets(self._directory)
+        await self._release_dead_peers(await self._file.run(partial(queries.other_peers, peer=self._peer)))
         # Another process may have forgotten this one while it was suspended or its socket was missing.
-        await self._register()
+        await self._register_queues()
 
 
 class EmbeddedSubscription:
@@ -315,15 +317,15 @@ class EmbeddedSubscription:
 
     @property
     def free(self) -> int:
-        """How many more messages it can handle now."""
+        """Number of further messages that the subscription can handle now."""
         return 0 if self.closing else self._workers.free
 
     def start(self, claim: QueueClaim) -> None:
         """Start handling a message."""
         self.claims.add(claim)
-        self._workers.start(self._work(claim))
+        self._workers.start(self._handle_claim(claim))
 
-    async def _work(self, claim: QueueClaim) -> None:
+    async def _handle_claim(self, claim: QueueClaim) -> None:
         try:
             await self._bus.handle_claimed(self, claim)
         finally:

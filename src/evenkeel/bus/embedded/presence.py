@@ -10,26 +10,26 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from evenkeel.bus.embedded.wakeups import is_dead, remove
+from evenkeel.bus.embedded.wakeups import is_dead, remove_socket
 
 _SUFFIX = ".on"
 
 
-def address(directory: str, name: str) -> str:
-    """The socket path of a name; short enough for a socket address."""
+def name_socket_path(directory: str, name: str) -> str:
+    """Return the path of the socket that makes a name present; short enough for a socket address."""
     # A digest, because names may be longer than a socket's path, and may contain slashes.
     return str(Path(directory) / f"{hashlib.sha256(name.encode()).hexdigest()[:12]}{_SUFFIX}")
 
 
-def sweep(directory: str) -> None:
-    """Remove the sockets of killed processes."""
+def remove_dead_sockets(directory: str) -> None:
+    """Remove the presence sockets of killed processes from the directory."""
     for path in Path(directory).glob(f"*{_SUFFIX}"):
         if path.is_socket() and is_dead(str(path)):
-            remove(str(path))
+            remove_socket(str(path))
 
 
 class EmbeddedAnnouncement:
-    """A present name. ``on_close`` is called when it is withdrawn."""
+    """Keeps a name present until closed; then ``on_close`` is called."""
 
     def __init__(self, name: str, on_close: Callable[["EmbeddedAnnouncement"], None]) -> None:
         self._name = name
@@ -38,15 +38,15 @@ class EmbeddedAnnouncement:
         self._path = ""
 
     def bind(self, directory: str) -> None:
-        """Bind the socket, also if it was removed. Raises :class:`OSError`."""
-        path = address(directory, self._name)
+        """Bind the name's socket in the directory, unless it is bound there. Raises :class:`OSError`."""
+        path = name_socket_path(directory, self._name)
         if self._socket is not None and path == self._path and Path(path).exists():
             return
-        self._unbind()
+        self._unbind_socket()
         # A killed process leaves its socket file behind, and bind() would fail on it; a living owner's file is never
         # removed.
         if is_dead(path):
-            remove(path)
+            remove_socket(path)
         bound = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
         try:
             bound.bind(path)
@@ -55,12 +55,12 @@ class EmbeddedAnnouncement:
             raise
         self._socket, self._path = bound, path
 
-    def _unbind(self) -> None:
+    def _unbind_socket(self) -> None:
         if self._socket is not None:
             with contextlib.closing(self._socket):
-                remove(self._path)
+                remove_socket(self._path)
             self._socket = None
 
     async def close(self) -> None:
-        self._unbind()
+        self._unbind_socket()
         self._on_close(self)

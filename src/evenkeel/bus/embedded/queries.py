@@ -35,14 +35,16 @@ class QueueClaim(Value):
 
 
 class Taken(Value):
-    """The claimed messages and fetched replies. ``next_at``: when the next known message becomes available."""
+    """Claimed messages by queue, and fetched replies. ``next_at``: monotonic time at which the next known message
+    becomes available; None if there is none.
+    """
 
     claims: tuple[tuple[QueueClaim, ...], ...]
     replies: tuple[bytes, ...]
     next_at: float | None
 
 
-def put(db: sqlite3.Connection, queue: str, body: bytes, expires_at: float | None) -> list[str]:
+def put_message(db: sqlite3.Connection, queue: str, body: bytes, expires_at: float | None) -> list[str]:
     """Add a message; returns the sockets of the queue's consumers. Raises :class:`QueueFull`."""
     row = db.execute("SELECT messages, bytes FROM queue WHERE name = ?", (queue,)).fetchone()
     if row is None:
@@ -54,11 +56,11 @@ def put(db: sqlite3.Connection, queue: str, body: bytes, expires_at: float | Non
         "INSERT INTO message (queue, available_at, expires_at, body) VALUES (?, ?, ?, ?)",
         (queue, monotonic_seconds(), expires_at, body),
     )
-    return listeners(db, queue)
+    return consumer_sockets(db, queue)
 
 
-def listeners(db: sqlite3.Connection, queue: str) -> list[str]:
-    """Sockets of the consumers of a queue."""
+def consumer_sockets(db: sqlite3.Connection, queue: str) -> list[str]:
+    """Return the wake-up sockets of the queue's consumers."""
     rows = db.execute("SELECT socket FROM listener JOIN peer ON peer.id = listener.peer WHERE queue = ?", (queue,))
     return [row[0] for row in rows]
 
@@ -66,16 +68,16 @@ def listeners(db: sqlite3.Connection, queue: str) -> list[str]:
 def claim_messages(db: sqlite3.Connection, peer: str, wanted: Sequence[tuple[str, int]], replies: bool) -> Taken:
     """Claim up to ``wanted`` messages of each queue, and fetch all replies."""
     time = monotonic_seconds()
-    claims = tuple(_claim(db, peer, queue, limit, time) for queue, limit in wanted)
+    claims = tuple(_claim_of_queue(db, peer, queue, limit, time) for queue, limit in wanted)
     answers: tuple[bytes, ...] = ()
     if replies:
         # Deleted without a claim: a reply that is lost with this process has no caller any more.
         rows = db.execute("DELETE FROM message WHERE queue = ? RETURNING body", (reply_queue(peer),))
         answers = tuple(row[0] for row in rows)
-    return Taken(claims=claims, replies=answers, next_at=_next_at(db, wanted, time))
+    return Taken(claims=claims, replies=answers, next_at=_next_message_at(db, wanted, time))
 
 
-def _claim(db: sqlite3.Connection, peer: str, queue: str, limit: int, time: float) -> tuple[QueueClaim, ...]:
+def _claim_of_queue(db: sqlite3.Connection, peer: str, queue: str, limit: int, time: float) -> tuple[QueueClaim, ...]:
     rows = db.execute(
         "UPDATE message SET claimed_by = ?, available_at = ?, deliveries = deliveries + 1 WHERE id IN"
         " (SELECT id FROM message WHERE queue = ? AND available_at <= ? AND (expires_at IS NULL OR expires_at > ?)"
@@ -87,17 +89,19 @@ def _claim(db: sqlite3.Connection, peer: str, queue: str, limit: int, time: floa
     return tuple(QueueClaim(id=row[0], deliveries=row[1], body=row[2]) for row in rows.fetchall())
 
 
-def _next_at(db: sqlite3.Connection, wanted: Sequence[tuple[str, int]], time: float) -> float | None:
+def _next_message_at(db: sqlite3.Connection, wanted: Sequence[tuple[str, int]], time: float) -> float | None:
     statement = "SELECT MIN(available_at) FROM message WHERE queue = ? AND available_at > ?"
     times = [db.execute(statement, (queue, time)).fetchone()[0] for queue, _ in wanted]
     return min((at for at in times if at is not None), default=None)
 
 
-def finish(
+def finish_message(
     db: sqlite3.Connection, peer: str, claim: QueueClaim, reply_to: str, replies: Collection[bytes]
 ) -> list[str]:
-    """Acknowledge and reply in one transaction; returns the caller's socket. Does nothing if the claim was lost."""
-    gone = db.execute("DELETE FROM message WHERE id = ? AND deliveries = ? AND claimed_by = ?", _name(claim, peer))
+    """Delete a handled message and store its replies; returns the sockets to wake: the caller's, or none. Does nothing
+    if the claim was lost.
+    """
+    gone = db.execute("DELETE FROM message WHERE id = ? AND deliveries = ? AND claimed_by = ?", _claim_key(claim, peer))
     # Whoever has the claim now replies; two replies would be harmless but useless.
     if not gone.rowcount or not reply_to:
         return []
@@ -106,51 +110,51 @@ def finish(
         return []  # the caller is gone
     try:
         for reply in replies:
-            put(db, reply_queue(reply_to), reply, monotonic_seconds() + REPLY_SECONDS)
+            put_message(db, reply_queue(reply_to), reply, monotonic_seconds() + REPLY_SECONDS)
     except QueueFull:
         return []  # the reply is lost: the call times out
     return [row[0]]
 
 
-def retry(db: sqlite3.Connection, peer: str, claim: QueueClaim, pause_seconds: float) -> None:
-    """Free the message; it is available after a pause."""
+def retry_message(db: sqlite3.Connection, peer: str, claim: QueueClaim, pause_seconds: float) -> None:
+    """Free a claimed message, which is available again after a pause."""
     db.execute(
         "UPDATE message SET claimed_by = NULL, available_at = ? WHERE id = ? AND deliveries = ? AND claimed_by = ?",
-        (monotonic_seconds() + pause_seconds, *_name(claim, peer)),
+        (monotonic_seconds() + pause_seconds, *_claim_key(claim, peer)),
     )
 
 
-def give_back(db: sqlite3.Connection, peer: str, claims: Collection[QueueClaim]) -> None:
+def give_messages_back(db: sqlite3.Connection, peer: str, claims: Collection[QueueClaim]) -> None:
     """Free messages that were claimed but not handled: that does not count as a delivery."""
     db.executemany(
         # available_at 0 puts it before all others, where it was.
         "UPDATE message SET claimed_by = NULL, available_at = 0, deliveries = deliveries - 1"
         " WHERE id = ? AND deliveries = ? AND claimed_by = ?",
-        [_name(claim, peer) for claim in claims],
+        [_claim_key(claim, peer) for claim in claims],
     )
 
 
-def set_aside(db: sqlite3.Connection, peer: str, claim: QueueClaim, reason: str) -> None:
-    """Dead-letter the message; the newest dead letters are kept."""
+def dead_letter(db: sqlite3.Connection, peer: str, claim: QueueClaim, reason: str) -> None:
+    """Dead-letter a claimed message; only the newest ``MAX_DEAD`` dead letters are kept."""
     db.execute(
         "INSERT INTO dead (queue, reason, deliveries, set_aside_at, body) SELECT queue, ?, deliveries,"
         " datetime('now'), body FROM message WHERE id = ? AND deliveries = ? AND claimed_by = ?",
-        (reason, *_name(claim, peer)),
+        (reason, *_claim_key(claim, peer)),
     )
-    db.execute("DELETE FROM message WHERE id = ? AND deliveries = ? AND claimed_by = ?", _name(claim, peer))
+    db.execute("DELETE FROM message WHERE id = ? AND deliveries = ? AND claimed_by = ?", _claim_key(claim, peer))
     db.execute("DELETE FROM dead WHERE id <= (SELECT MAX(id) FROM dead) - ?", (MAX_DEAD,))
 
 
-def extend(db: sqlite3.Connection, peer: str, claims: Collection[QueueClaim]) -> None:
+def extend_leases(db: sqlite3.Connection, peer: str, claims: Collection[QueueClaim]) -> None:
     """Renew the leases of messages that are being handled."""
     until = monotonic_seconds() + LEASE_SECONDS
     db.executemany(
         "UPDATE message SET available_at = ? WHERE id = ? AND deliveries = ? AND claimed_by = ?",
-        [(until, *_name(claim, peer)) for claim in claims],
+        [(until, *_claim_key(claim, peer)) for claim in claims],
     )
 
 
-def register(db: sqlite3.Connection, peer: str, name: str, socket: str, queues: Collection[str]) -> None:
+def register_peer(db: sqlite3.Connection, peer: str, name: str, socket: str, queues: Collection[str]) -> None:
     """Register a process and the queues that it consumes. Idempotent; restores a removed registration."""
     # Replaces the row, because the socket's path may have changed.
     db.execute("INSERT OR REPLACE INTO peer VALUES (?, ?, ?)", (peer, name, socket))
@@ -163,8 +167,8 @@ def register(db: sqlite3.Connection, peer: str, name: str, socket: str, queues: 
         db.execute("INSERT INTO listener VALUES (?, ?)", (queue, peer))
 
 
-def forget(db: sqlite3.Connection, peer: str) -> list[str]:
-    """Free the claims of a process that is gone; returns the sockets of processes that may take them."""
+def forget_peer(db: sqlite3.Connection, peer: str) -> list[str]:
+    """Remove a process that is gone and free its claims; returns the sockets of processes that may take them."""
     freed = db.execute(
         "UPDATE message SET claimed_by = NULL, available_at = 0 WHERE claimed_by = ? RETURNING queue", (peer,)
     ).fetchall()
@@ -174,11 +178,11 @@ def forget(db: sqlite3.Connection, peer: str) -> list[str]:
     # After its messages: the triggers on them update this row.
     db.execute("DELETE FROM queue WHERE name = ?", (reply_queue(peer),))
     # After the listener's own rows are gone, so that a dead process is not woken.
-    return sorted({socket for (queue,) in set(freed) for socket in listeners(db, queue)})
+    return sorted({socket for (queue,) in set(freed) for socket in consumer_sockets(db, queue)})
 
 
 def claim_holders(db: sqlite3.Connection, peer: str) -> list[tuple[str, str]]:
-    """(id, socket) of other processes with claims; the socket is empty if the process is not registered any more."""
+    """Return (id, socket) of other processes with claims; the socket is empty if the process is not registered."""
     rows = db.execute(
         "SELECT DISTINCT claimed_by, COALESCE(socket, '') FROM message LEFT JOIN peer ON peer.id = claimed_by"
         " WHERE claimed_by IS NOT NULL AND claimed_by <> ?",
@@ -187,12 +191,12 @@ def claim_holders(db: sqlite3.Connection, peer: str) -> list[tuple[str, str]]:
     return [(row[0], row[1]) for row in rows]
 
 
-def peers(db: sqlite3.Connection, peer: str) -> list[tuple[str, str]]:
+def other_peers(db: sqlite3.Connection, peer: str) -> list[tuple[str, str]]:
     """Return (id, socket path) of all other processes on the bus."""
     return [(row[0], row[1]) for row in db.execute("SELECT id, socket FROM peer WHERE id <> ?", (peer,))]
 
 
-def trim(db: sqlite3.Connection) -> None:
+def remove_expired(db: sqlite3.Connection) -> None:
     """Remove expired calls and replies, and messages of abandoned queues."""
     time = monotonic_seconds()
     db.execute("DELETE FROM message WHERE expires_at <= ?", (time,))
@@ -204,8 +208,8 @@ def trim(db: sqlite3.Connection) -> None:
     db.execute(f"DELETE FROM queue WHERE messages = 0 AND name IN ({abandoned})", before)  # noqa: S608
 
 
-def setting(db: sqlite3.Connection, name: str) -> str:
-    """A stored setting; empty if there is none."""
+def read_setting(db: sqlite3.Connection, name: str) -> str:
+    """Return a setting that is stored in the queue file; empty if there is none."""
     row = db.execute("SELECT value FROM setting WHERE name = ?", (name,)).fetchone()
     return str(row[0]) if row else ""
 
@@ -215,9 +219,9 @@ def set_setting(db: sqlite3.Connection, name: str, value: str) -> None:
 
 
 def reply_queue(peer: str) -> str:
-    """The queue of a process's replies."""
+    """Return the name of the queue for a process's replies."""
     return f"reply:{peer}"
 
 
-def _name(claim: QueueClaim, peer: str) -> tuple[int, int, str]:
+def _claim_key(claim: QueueClaim, peer: str) -> tuple[int, int, str]:
     return claim.id, claim.deliveries, peer

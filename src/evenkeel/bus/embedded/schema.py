@@ -70,9 +70,8 @@ def monotonic_seconds() -> float:
     return time.monotonic()
 
 
-def connect(path: str) -> sqlite3.Connection:
-    """Open the file; creates it if it does not exist. Call this, like all functions here, on the thread that uses the
-    connection.
+def open_file(path: str) -> sqlite3.Connection:
+    """Open the queue file; creates it if it does not exist. Must be called on the thread that uses the connection.
 
     Raises :class:`BusUnavailable` if it cannot be opened or was made by a newer version.
     """
@@ -88,7 +87,7 @@ def connect(path: str) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         # 64 MiB: by default SQLite keeps the write-ahead log at the largest size that it ever had.
         connection.execute("PRAGMA journal_size_limit = 67108864")
-        _prepare(connection, path)
+        _prepare_file(connection, path)
     except (OSError, sqlite3.Error) as error:
         connection.close()
         raise BusUnavailable(f"the queue file {path} cannot be used: {error}") from error
@@ -111,7 +110,7 @@ def _use_wal(connection: sqlite3.Connection) -> None:
             time.sleep(0.02)
 
 
-def _prepare(connection: sqlite3.Connection, path: str) -> None:
+def _prepare_file(connection: sqlite3.Connection, path: str) -> None:
     # The write lock from the start: a transaction that reads first and writes later can fail with SQLITE_BUSY at once,
     # without waiting.
     connection.execute("BEGIN IMMEDIATE")
@@ -121,7 +120,7 @@ def _prepare(connection: sqlite3.Connection, path: str) -> None:
             raise BusUnavailable(f"the queue file {path} was made by a newer version")
         # Checked under the lock, because several processes may open a new file at once.
         if version == 0:
-            _create(connection)
+            _create_tables(connection)
         _note_boot(connection)
         connection.execute("COMMIT")
     except BaseException:
@@ -129,7 +128,7 @@ def _prepare(connection: sqlite3.Connection, path: str) -> None:
         raise
 
 
-def _create(connection: sqlite3.Connection) -> None:
+def _create_tables(connection: sqlite3.Connection) -> None:
     statement = ""
     for line in _TABLES.splitlines():  # not executescript, which commits the open transaction first
         statement += line + "\n"
@@ -140,8 +139,8 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _note_boot(connection: sqlite3.Connection) -> None:
-    """After a reboot stored times are invalid: all processes are gone; remove calls and replies, and free all other
-    messages.
+    """After a reboot, which makes stored times invalid: forget all processes, remove calls and replies, and free all
+    other messages.
     """
     boot = _boot_id()
     row = connection.execute("SELECT value FROM setting WHERE name = 'boot'").fetchone()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from evenkeel.bus.embedded.queries import QueueFull
-from evenkeel.bus.embedded.schema import connect
+from evenkeel.bus.embedded.schema import open_file
 from evenkeel.core.kit.errors import BusUnavailable
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ _Result = tuple["asyncio.Future[Any]", Any, BaseException | None]
 
 
 class FileThread:
-    """Runs operations on the file. An operation has no effect but its SQL."""
+    """Runs operations on the queue file in a thread. An operation has no effect but its SQL."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -36,7 +36,9 @@ class FileThread:
         self._loop = asyncio.get_running_loop()
         opened: asyncio.Future[None] = self._loop.create_future()
         # A daemon: a process that does not close the bus must still be able to end.
-        self._thread = threading.Thread(target=self._run, args=(self._loop, opened), name="embedded-bus", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run_batches, args=(self._loop, opened), name="embedded-bus", daemon=True
+        )
         self._thread.start()
         try:
             await opened
@@ -45,7 +47,9 @@ class FileThread:
             raise
 
     async def run(self, op: Op[T]) -> T:
-        """The result of ``op``, committed. Raises :class:`BusUnavailable`; then ``op`` had no effect."""
+        """Run ``op`` in a transaction; returns its result after the commit. Raises :class:`BusUnavailable`; then ``op``
+        had no effect.
+        """
         if self._thread is None or self._loop is None:
             raise BusUnavailable("the bus is not open")
         future: asyncio.Future[T] = self._loop.create_future()
@@ -60,16 +64,16 @@ class FileThread:
             # Joining here would block the event loop for as long as the waiting operations take.
             await asyncio.get_running_loop().run_in_executor(None, thread.join)
 
-    def _run(self, loop: asyncio.AbstractEventLoop, opened: "asyncio.Future[None]") -> None:
+    def _run_batches(self, loop: asyncio.AbstractEventLoop, opened: "asyncio.Future[None]") -> None:
         try:
-            connection = connect(self._path)
+            connection = open_file(self._path)
         except BusUnavailable as error:
-            _settle(loop, [(opened, None, error)])
+            _deliver_in_loop(loop, [(opened, None, error)])
             return
-        _settle(loop, [(opened, None, None)])
+        _deliver_in_loop(loop, [(opened, None, None)])
         with contextlib.closing(connection):
             while (batch := self._next_batch()) is not None:
-                _settle(loop, _transaction(connection, batch))
+                _deliver_in_loop(loop, _run_transaction(connection, batch))
 
     def _next_batch(self) -> list[_Job] | None:
         # Blocks only here; a batch takes what has gathered and never waits to grow.
@@ -89,13 +93,13 @@ class FileThread:
         return batch
 
 
-def _settle(loop: asyncio.AbstractEventLoop, results: list[_Result]) -> None:
+def _deliver_in_loop(loop: asyncio.AbstractEventLoop, results: list[_Result]) -> None:
     with contextlib.suppress(RuntimeError):  # the loop is closed: no caller waits
         # Futures belong to the event loop's thread; all results of a batch cross over in one call.
-        loop.call_soon_threadsafe(_deliver, results)
+        loop.call_soon_threadsafe(_deliver_results, results)
 
 
-def _transaction(connection: sqlite3.Connection, batch: list[_Job]) -> list[_Result]:
+def _run_transaction(connection: sqlite3.Connection, batch: list[_Job]) -> list[_Result]:
     """Run a batch in one transaction; an error of one operation fails all, except a full queue."""
     results: list[_Result] = []
     try:
@@ -113,17 +117,17 @@ def _transaction(connection: sqlite3.Connection, batch: list[_Job]) -> list[_Res
         if connection.in_transaction:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
-        return [(future, None, _translated(error)) for _, future in batch]
+        return [(future, None, _as_bus_error(error)) for _, future in batch]
     return results
 
 
-def _translated(error: Exception) -> BusUnavailable:
+def _as_bus_error(error: Exception) -> BusUnavailable:
     translated = BusUnavailable("the queue file is busy or cannot be written")
     translated.__cause__ = error
     return translated
 
 
-def _deliver(results: list[_Result]) -> None:
+def _deliver_results(results: list[_Result]) -> None:
     for future, result, error in results:
         # The caller was cancelled; its operation was committed all the same.
         if future.done():

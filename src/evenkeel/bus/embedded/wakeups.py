@@ -18,10 +18,10 @@ MAX_PATH_BYTES = 100
 
 
 def socket_directory(path: str, remembered: str) -> str:
-    """Directory of the sockets of the queue file ``path``.
+    """Return the directory of the sockets of the queue file ``path``; creates it if necessary.
 
-    It is beside the file, or, if that path is too long for a socket, a temporary directory, which the caller stores in
-    the file.
+    It is beside the file. If that path is too long for a socket, it is ``remembered`` or a new temporary directory,
+    which the caller stores in the file.
     """
     beside = f"{path}.sockets"
     # 14 bytes: a slash and the name of a wake-up socket.
@@ -34,7 +34,7 @@ def socket_directory(path: str, remembered: str) -> str:
 
 
 class WakeupSocket:
-    """The socket of this process. ``on_wake_up`` is called in the event loop."""
+    """The wake-up socket of this process. ``on_wake_up`` is called in the event loop for each wake-up."""
 
     def __init__(self, on_wake_up: Callable[[], None]) -> None:
         self._on_wake_up = on_wake_up
@@ -48,13 +48,13 @@ class WakeupSocket:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
         self._socket.bind(path)
         self.path = path
-        asyncio.get_running_loop().add_reader(self._socket, self._read, self._socket)
+        asyncio.get_running_loop().add_reader(self._socket, self._read_datagrams, self._socket)
 
     def is_bound(self) -> bool:
-        """Whether the socket still exists in the directory."""
+        """Whether the socket's file still exists."""
         return Path(self.path).exists()
 
-    def _read(self, own: socket.socket) -> None:
+    def _read_datagrams(self, own: socket.socket) -> None:
         # Reads all waiting datagrams: several wake-ups lead to one read of the file.
         with contextlib.suppress(BlockingIOError):
             while True:
@@ -67,7 +67,7 @@ class WakeupSocket:
         for path in paths:
             if path == self.path:
                 self._on_wake_up()
-            elif self._socket is not None and not _send(self._socket, path):
+            elif self._socket is not None and not _send_wake_up(self._socket, path):
                 dead.append(path)
         return dead
 
@@ -76,11 +76,11 @@ class WakeupSocket:
             asyncio.get_running_loop().remove_reader(self._socket)
             self._socket.close()
             self._socket = None
-            remove(self.path)
+            remove_socket(self.path)
 
 
-def remove(path: str) -> None:
-    """Remove the socket of a dead process."""
+def remove_socket(path: str) -> None:
+    """Remove a socket's file, if it exists."""
     with contextlib.suppress(OSError):
         Path(path).unlink()
 
@@ -100,7 +100,7 @@ def is_dead(path: str) -> bool:
     return False
 
 
-def _send(own: socket.socket, path: str) -> bool:
+def _send_wake_up(own: socket.socket, path: str) -> bool:
     """Send a wake-up. False: no process has the socket open."""
     try:
         own.sendto(b"", path)

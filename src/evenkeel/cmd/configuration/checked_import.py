@@ -11,7 +11,7 @@ import structlog
 
 from evenkeel.cli.config_import.command import ImportConfig
 from evenkeel.cmd.options.extras import missing_packages, pip_install
-from evenkeel.config.problems import problems_of
+from evenkeel.config.problems import problem_texts
 
 FILES = {"controller": "controller.ini", "agent": "agent.ini"}
 """Written files by process."""
@@ -27,16 +27,18 @@ class CheckedImport(ImportConfig):
     """
 
     def refusals(self, folder: Path, problems: Sequence[str]) -> Sequence[str]:
-        """Problems of ``evenkeel config check`` with the written files, except with options in ``problems``."""
-        return refusals_of(folder, problems)
+        """Return what ``evenkeel config check`` refuses in the written files, except options in ``problems``."""
+        return written_file_refusals(folder, problems)
 
 
-def refusals_of(folder: Path, problems: Sequence[str]) -> Sequence[str]:
-    """Problems of the files in ``folder`` for the processes, except with options that ``problems`` begin with."""
+def written_file_refusals(folder: Path, problems: Sequence[str]) -> Sequence[str]:
+    """Return the problems of the processes with their files in ``folder``, except those with options that
+    ``problems`` begin with.
+    """
     # Some problems begin with several names.
     named = (name for problem in problems for name in problem.partition(":")[0].split(", "))
     decided = {name.rpartition(".")[2] for name in named}
-    found = [problem for process, file in FILES.items() for problem in _refusals(process, folder / file)]
+    found = [problem for process, file in FILES.items() for problem in _process_refusals(process, folder / file)]
     options = [(_OPTION.match(problem), problem) for problem in found]
     return [problem for match, problem in options if match is None or match[1].rpartition(".")[2] not in decided]
 
@@ -51,7 +53,7 @@ def _no_library_logs() -> Iterator[None]:
         logging.disable(before)
 
 
-def _refusals(process: str, file: Path) -> Sequence[str]:
+def _process_refusals(process: str, file: Path) -> Sequence[str]:
     if missing_packages(process):
         needed = pip_install(process)
         return [f"{file.name}: not checked: {needed}, then evenkeel config check {process} --config-file {file}"]
@@ -67,5 +69,5 @@ def _refusals(process: str, file: Path) -> Sequence[str]:
             conf = load(PROCESSES[process].command, file_arguments([file]), groups=PROCESSES[process].groups)
             asyncio.run(check_parts(process, conf))
         except ValueError as error:
-            return problems_of(error) if conf is None else located_problems(conf, error)
+            return problem_texts(error) if conf is None else located_problems(conf, error)
     return ()

@@ -57,7 +57,7 @@ class _FilesCommand(_ProcessCommand):
         )
         return parser
 
-    def read(self, parsed_args: Namespace) -> "cfg.ConfigOpts":
+    def read_configuration(self, parsed_args: Namespace) -> "cfg.ConfigOpts":
         """Read the configuration files. Raises :class:`ValueError`."""
         from evenkeel.cmd.configuration.loading import file_arguments, load
         from evenkeel.cmd.configuration.processes import PROCESSES
@@ -74,11 +74,11 @@ class CheckConfig(_FilesCommand):
         from evenkeel.cmd.configuration.processes import PROCESSES
         from evenkeel.cmd.configuration.refusal import print_refusal
 
-        structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr), processors=[_warning])
+        structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr), processors=[_format_warning])
         command = PROCESSES[parsed_args.process].command
         conf = None
         try:
-            conf = self.read(parsed_args)
+            conf = self.read_configuration(parsed_args)
             asyncio.run(check_parts(parsed_args.process, conf))
         except ValueError as error:
             print_refusal(command, error, conf)
@@ -102,7 +102,7 @@ class ShowConfig(_FilesCommand, Lister):
 
         columns = ("option", "value", "origin") if parsed_args.origin else ("option", "value")
         try:
-            conf = self.read(parsed_args)
+            conf = self.read_configuration(parsed_args)
         except ValueError as error:
             print_refusal("evenkeel", error)
             sys.exit(NOT_ACCEPTED)
@@ -114,9 +114,9 @@ class SampleConfig(_ProcessCommand):
     """Print a configuration of a process with every option as a comment: meaning, type, range and default."""
 
     def take_action(self, parsed_args: Namespace) -> None:
-        from evenkeel.cmd.configuration.sample import sample
+        from evenkeel.cmd.configuration.sample import sample_configuration
 
-        print(sample(parsed_args.process), end="")
+        print(sample_configuration(parsed_args.process), end="")
 
 
 COMMANDS: dict[str, type[Command]] = {
@@ -130,10 +130,10 @@ async def check_parts(name: str, conf: "cfg.ConfigOpts") -> None:
     """Open and close the parts of the process ``name``. Raises :class:`ValueError` with all problems."""
     from evenkeel.cmd.configuration.processes import PROCESSES
 
-    await PROCESSES[name].check()(conf)
+    await PROCESSES[name].load_check()(conf)
 
 
-def _warning(logger: Any, method: str, event: structlog.typing.EventDict) -> str:
+def _format_warning(logger: Any, method: str, event: structlog.typing.EventDict) -> str:
     """Format a log event as a line."""
     values = " ".join(f"{name}={value}" for name, value in event.items() if name != "event")
     return f"{method}: {event['event']} {values}".rstrip()

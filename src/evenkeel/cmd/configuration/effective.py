@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from oslo_config import cfg
 
-from evenkeel.cmd.configuration.ini_files import DEFAULT, file_of
+from evenkeel.cmd.configuration.ini_files import DEFAULT, effective_file
 from evenkeel.cmd.configuration.loading import read_files
 from evenkeel.cmd.configuration.option_values import option_values
 from evenkeel.cmd.configuration.processes import PROCESSES
@@ -26,28 +26,28 @@ class Effective(NamedTuple):
 
 
 def effective_options(name: str, conf: cfg.ConfigOpts) -> Iterator[Effective]:
-    """All options of the process ``name``."""
+    """Yield all options of the process ``name`` with their values and origins."""
     files = read_files(conf)
     for each in option_values(conf, PROCESSES[name].groups):
         section, dest = each.section or DEFAULT, each.option.dest
-        file = file_of(files, section, dest)
+        file = effective_file(files, section, dest)
         location = conf.get_location(dest, each.section)
         set_here = file is not None and location is not None and location.location is cfg.Locations.user
         yield Effective(
             option=each.name,
-            value=_text(shown_value(each.option, each.value)),
-            origin=file.position_of(section, dest) if file and set_here else _source(location),
+            value=_value_text(shown_value(each.option, each.value)),
+            origin=file.option_position(section, dest) if file and set_here else _source_name(location),
             is_default=each.is_default,
         )
 
 
-def _text(value: object) -> str:
+def _value_text(value: object) -> str:
     if value is None:
         return ""
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _source(location: cfg.LocationInfo | None) -> str:
+def _source_name(location: cfg.LocationInfo | None) -> str:
     if location is None or location.location in (cfg.Locations.opt_default, cfg.Locations.set_default):
         return "default"
     return f"{location.location.name} {location.detail}".strip()

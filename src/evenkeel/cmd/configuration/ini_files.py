@@ -24,14 +24,14 @@ class IniFile(Value):
     ``""``.
     """
 
-    def position_of(self, section: str, option: str = "") -> str:
+    def option_position(self, section: str, option: str = "") -> str:
         """Position of an option as ``path:line``; the path only, if the line is unknown."""
         line = self.lines.get((section_key(section), option))
         return f"{self.path}:{line}" if line else self.path
 
 
 def section_key(section: str) -> str:
-    """The section's name as oslo.config compares it: in lower case, except for ``DEFAULT``."""
+    """Return the section's name as oslo.config compares it: in lower case, except for ``DEFAULT``."""
     return section if section == DEFAULT else section.lower()
 
 
@@ -39,11 +39,11 @@ def read_ini(path: Path) -> IniFile:
     """Read a file. Raises oslo.config's :class:`cfg.ParseError` naming the line."""
     sections: dict[str, dict[str, list[str]]] = {}
     cfg.ConfigParser(str(path), sections).parse()
-    return IniFile(path=str(path), sections=sections, lines=_lines(path.read_text().splitlines()))
+    return IniFile(path=str(path), sections=sections, lines=_option_lines(path.read_text().splitlines()))
 
 
-def _lines(texts: Sequence[str]) -> dict[tuple[str, str], int]:
-    """Line number of each option by section and name, by oslo.config's rules.
+def _option_lines(texts: Sequence[str]) -> dict[tuple[str, str], int]:
+    """Return the line number of each option, by section and name, as oslo.config reads them.
 
     Continuations are indented; comments begin with ``#`` or ``;``.
     """
@@ -58,8 +58,8 @@ def _lines(texts: Sequence[str]) -> dict[tuple[str, str], int]:
     return found
 
 
-def file_of(files: Iterable[IniFile], section: str, option: str) -> IniFile | None:
-    """The file whose value counts: the last one that has the option. None: no file has it."""
+def effective_file(files: Iterable[IniFile], section: str, option: str) -> IniFile | None:
+    """Return the file whose value of the option counts: the last one that has it. None: no file has it."""
     key = section_key(section), option
     return next((file for file in reversed(list(files)) if key in file.lines), None)
 
@@ -74,6 +74,6 @@ def add_location(problem: str, files: Sequence[IniFile], sections: Sequence[str]
         return problem
     option = named["option"]
     for section in [named["section"]] if named["section"] else sections:
-        if (file := file_of(files, section, option)) is not None:
-            return f"{file.position_of(section, option)}: [{section}] {problem[named.start('option') :]}"
+        if (file := effective_file(files, section, option)) is not None:
+            return f"{file.option_position(section, option)}: [{section}] {problem[named.start('option') :]}"
     return problem

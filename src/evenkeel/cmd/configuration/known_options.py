@@ -28,7 +28,7 @@ Written = Mapping[str, Mapping[str, str]]
 
 
 def known_options(groups: Groups, files: Sequence[IniFile]) -> Known:
-    """Allowed options by section.
+    """Return the allowed options by section.
 
     ``groups``: options by section of this process and of device drivers; None instead of options allows any.
     """
@@ -39,16 +39,16 @@ def known_options(groups: Groups, files: Sequence[IniFile]) -> Known:
     named: dict[str | None, Sequence[cfg.Opt] | None] = {}
     named.update(named_options(written))
     of_processes = (sections.CONTROLLER, sections.AGENT, sections.HAPROXYD, named)
-    for declared in (*of_processes, groups, *_of_libraries(written)):
+    for declared in (*of_processes, groups, *_library_groups(written)):
         for group, options in declared.items():
             if options is None:
                 anything.add(group or DEFAULT)
             else:
-                _add(known, group or DEFAULT, options)
+                _add_options(known, group or DEFAULT, options)
     return {name: None if name in anything else frozenset(known.get(name, ())) for name in {*known, *anything} if name}
 
 
-def _add(known: dict[str, set[str]], group: str, options: Iterable[cfg.Opt]) -> None:
+def _add_options(known: dict[str, set[str]], group: str, options: Iterable[cfg.Opt]) -> None:
     names = known.setdefault(group, set())
     for option in options:
         names.add(option.dest)
@@ -58,7 +58,7 @@ def _add(known: dict[str, set[str]], group: str, options: Iterable[cfg.Opt]) -> 
 
 
 def _effective_values(files: Sequence[IniFile]) -> Written:
-    """Effective values in the files, by section and option."""
+    """Return the values that count, the last ones, by section and option."""
     found: dict[str, dict[str, str]] = {}
     for file in files:
         for section, options in file.sections.items():
@@ -66,13 +66,13 @@ def _effective_values(files: Sequence[IniFile]) -> Written:
     return found
 
 
-def _of_libraries(written: Written) -> Iterator[Groups]:
-    """Options of libraries for the sections in the files; None: the options are unknown."""
+def _library_groups(written: Written) -> Iterator[Groups]:
+    """Yield the options of libraries for those of their sections that files contain; None: the options are unknown."""
     for section in OF_LIBRARIES.keys() & written.keys():
         yield {section: _options_of_library(section)}
     for section in LOGINS:
         if section in written:
-            yield _of_login(section, written)
+            yield _login_groups(section, written)
 
 
 def _options_of_library(section: str) -> Sequence[cfg.Opt] | None:
@@ -85,8 +85,8 @@ def _options_of_library(section: str) -> Sequence[cfg.Opt] | None:
     return None
 
 
-def _of_login(section: str, written: Written) -> Groups:
-    """keystoneauth's options of the section, and of the section that its ``auth_section`` names."""
+def _login_groups(section: str, written: Written) -> Groups:
+    """Return keystoneauth's options for the section, and for the section that its ``auth_section`` names."""
     try:
         from keystoneauth1 import loading
     except ImportError:
@@ -95,14 +95,14 @@ def _of_login(section: str, written: Written) -> Groups:
     if section != "keystone_authtoken":
         own = [*own, *loading.get_session_conf_options(), *loading.get_adapter_conf_options()]
     there = section_key(written[section].get("auth_section", section))
-    login = _of_auth_type(written.get(there, {}))
+    login = _auth_type_options(written.get(there, {}))
     if there != section:
         return {section: own, there: login}
     return {section: None if login is None else [*own, *login]}
 
 
-def _of_auth_type(written: Mapping[str, str]) -> Sequence[cfg.Opt] | None:
-    """Options of the auth type; None: unknown type, which is refused when it is opened."""
+def _auth_type_options(written: Mapping[str, str]) -> Sequence[cfg.Opt] | None:
+    """Return keystoneauth's options of the section's auth type; None: unknown type, refused when it is opened."""
     from keystoneauth1 import exceptions, loading
 
     common = list(loading.get_auth_common_conf_options())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from oslo_config import cfg
 
-from evenkeel.cmd.configuration.ini_files import DEFAULT, IniFile, file_of, read_ini, section_key
+from evenkeel.cmd.configuration.ini_files import DEFAULT, IniFile, effective_file, read_ini, section_key
 from evenkeel.cmd.configuration.known_options import known_options
 from evenkeel.cmd.configuration.relations import relation_problems
 from evenkeel.cmd.configuration.sections import OptionGroups
@@ -14,7 +14,7 @@ from evenkeel.cmd.options import acme_options
 from evenkeel.cmd.options.device_drivers import declared_options, installed_drivers
 from evenkeel.cmd.options.named_sections import named_options
 from evenkeel.config.problems import Problems
-from evenkeel.config.values import rule_of
+from evenkeel.config.values import allowed_rule
 
 
 def load(name: str, arguments: Sequence[str], *, groups: OptionGroups, description: str = "") -> cfg.ConfigOpts:
@@ -34,7 +34,9 @@ def load(name: str, arguments: Sequence[str], *, groups: OptionGroups, descripti
     except cfg.ConfigFilesNotFoundError as error:
         raise ValueError(f"--config-file: {', '.join(error.config_files)}: no such file") from error
     except cfg.ConfigFileParseError as error:
-        raise ValueError(f"--config-file: {_position_of(error)}") from None  # the line itself may contain a password
+        raise ValueError(
+            f"--config-file: {_syntax_error_text(error)}"
+        ) from None  # the line itself may contain a password
     except cfg.Error as error:
         raise ValueError(f"--config-file: {error}") from error
     drivers = _driver_sections(conf, files)
@@ -58,12 +60,12 @@ def load(name: str, arguments: Sequence[str], *, groups: OptionGroups, descripti
 
 
 def file_arguments(files: Iterable[object]) -> list[str]:
-    """The arguments of :func:`load` that name these files."""
+    """Return the arguments of :func:`load` that name these files."""
     return [word for file in files for word in ("--config-file", str(file))]
 
 
 def read_files(conf: cfg.ConfigOpts) -> tuple[IniFile, ...]:
-    """The files in oslo.config's order; the last file that contains an option determines its value."""
+    """Read the ini files, in oslo.config's order; the last file that contains an option determines its value."""
     folders = conf.config_dirs or conf.config_dir or ()
     paths = [Path(file).expanduser() for file in conf.config_file or ()]
     paths += [path for folder in folders for path in sorted(Path(folder).expanduser().glob("*.conf"))]
@@ -71,7 +73,7 @@ def read_files(conf: cfg.ConfigOpts) -> tuple[IniFile, ...]:
 
 
 def _driver_sections(conf: cfg.ConfigOpts, files: Sequence[IniFile]) -> dict[str, Sequence[cfg.Opt] | None]:
-    """Options by driver, for the configured driver and for drivers with a section in a file.
+    """Return the options by driver, for the configured driver and for drivers with a section in a file.
 
     None: the options cannot be loaded, which does not matter if another driver is configured.
     """
@@ -86,8 +88,8 @@ def _driver_sections(conf: cfg.ConfigOpts, files: Sequence[IniFile]) -> dict[str
     return found
 
 
-def _position_of(error: cfg.ConfigFileParseError) -> str:
-    """The position and reason of a syntax error."""
+def _syntax_error_text(error: cfg.ConfigFileParseError) -> str:
+    """Return position and reason of a syntax error, without the line, which may contain a password."""
     cause = error.__context__
     if isinstance(cause, cfg.ParseError):
         return f"{error.config_file}: line {cause.lineno}: {cause.msg}"
@@ -97,9 +99,8 @@ def _position_of(error: cfg.ConfigFileParseError) -> str:
 def _wrong_values(
     conf: cfg.ConfigOpts, known: Mapping[str | None, Sequence[cfg.Opt] | None], files: Sequence[IniFile]
 ) -> Iterator[str]:
-    """Problems of all options with invalid values. Every option is read once, so that they are found at start.
-
-    Values of secrets are not shown.
+    """Yield a problem for each option with an invalid value, by reading every option once. Values of secrets are not
+    shown.
     """
     for group, listed in known.items():
         for option in listed or ():
@@ -110,8 +111,8 @@ def _wrong_values(
 
 
 def _wrong_value(section: str, option: cfg.Opt, error: Exception, files: Sequence[IniFile]) -> str:
-    file = file_of(files, section, option.dest)
-    place = f"{file.position_of(section, option.dest)}: " if file else ""
+    file = effective_file(files, section, option.dest)
+    place = f"{file.option_position(section, option.dest)}: " if file else ""
     what = "a value that is not allowed"
     written = _written_text(file, section, option) if file else ""
     if file and not option.secret:
@@ -122,7 +123,7 @@ def _wrong_value(section: str, option: cfg.Opt, error: Exception, files: Sequenc
         what += f" ({error})"
     if "$" in written.replace("$$", ""):
         what += " ($ and a name stand for that option's value; write $$ for a $)"
-    return f"{place}[{section}] {option.name}: {what}: {rule_of(option)}. {option.help}"
+    return f"{place}[{section}] {option.name}: {what}: {allowed_rule(option)}. {option.help}"
 
 
 def _written_text(file: IniFile, section: str, option: cfg.Opt) -> str:

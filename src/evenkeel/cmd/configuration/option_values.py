@@ -30,8 +30,8 @@ class OptionValue(NamedTuple):
 
 
 def option_values(conf: cfg.ConfigOpts, groups: OptionGroups) -> Iterator[OptionValue]:
-    """Values of the options in ``groups``, of named authorities and DNS zones, and of the device driver if the process
-    has one.
+    """Yield the values of the options in ``groups``, of named authorities and DNS zones, and of the device driver if
+    the process has one.
     """
     listed: dict[str | None, Sequence[cfg.Opt]] = dict(groups)
     if acme_options.SECTION in groups:

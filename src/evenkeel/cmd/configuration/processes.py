@@ -14,17 +14,17 @@ from evenkeel.cmd.options.device_drivers import declared_options, installed_driv
 class ConfiguredProcess(NamedTuple):
     """A process with a configuration.
 
-    ``module`` has ``async def check(conf)``, which raises :class:`ValueError` with all unusable options; it connects
-    nowhere.
+    ``module`` has ``async def check_configuration(conf)``, which raises :class:`ValueError` with all unusable options;
+    it connects nowhere.
     """
 
     command: str
     module: str
     groups: OptionGroups
 
-    def check(self) -> Callable[[cfg.ConfigOpts], Awaitable[None]]:
-        """The process's check of its configuration. Importing it needs the libraries of the process."""
-        found: Callable[[cfg.ConfigOpts], Awaitable[None]] = import_module(self.module).check
+    def load_check(self) -> Callable[[cfg.ConfigOpts], Awaitable[None]]:
+        """Import the process's function that checks a configuration; that needs the libraries of the process."""
+        found: Callable[[cfg.ConfigOpts], Awaitable[None]] = import_module(self.module).check_configuration
         return found
 
 
@@ -37,8 +37,8 @@ PROCESSES = {
 }
 
 
-def options_of(name: str) -> Iterator[tuple[str | None, Sequence[cfg.Opt]]]:
-    """Options of the process by section, including the options of all installed device drivers if it has a driver."""
+def process_options(name: str) -> Iterator[tuple[str | None, Sequence[cfg.Opt]]]:
+    """Yield the options of the process by section, with those of all installed device drivers if it has a driver."""
     groups = PROCESSES[name].groups
     yield from groups.items()
     if "device_driver" in {option.dest for option in groups[None]}:

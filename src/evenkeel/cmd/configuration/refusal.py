@@ -7,7 +7,7 @@ from oslo_config import cfg
 
 from evenkeel.cmd.configuration.ini_files import DEFAULT, add_location
 from evenkeel.cmd.configuration.loading import read_files
-from evenkeel.config.problems import problems_of
+from evenkeel.config.problems import problem_texts
 
 REFUSED = 2
 """Exit code for a refused configuration."""
@@ -21,22 +21,22 @@ def print_refusal(command: str, error: ValueError, conf: cfg.ConfigOpts | None =
     ``conf``: the configuration, for files and lines of the options that the problems name; None: the problems name
     them.
     """
-    for line in refusal_lines(command, problems_of(error) if conf is None else located_problems(conf, error)):
+    for line in refusal_lines(command, problem_texts(error) if conf is None else located_problems(conf, error)):
         print(line, file=sys.stderr)
     return REFUSED
 
 
 def located_problems(conf: cfg.ConfigOpts, error: ValueError) -> tuple[str, ...]:
-    """The problems, with files and lines of the options that they name."""
+    """Return the problems of ``error``, with files and lines of the options that they name."""
     files = read_files(conf)
     sections = [DEFAULT, "haproxyd"]
     if "device_driver" in conf:
         sections.insert(0, conf.device_driver)
-    return tuple(add_location(problem, files, sections) for problem in problems_of(error))
+    return tuple(add_location(problem, files, sections) for problem in problem_texts(error))
 
 
 def refusal_lines(command: str, problems: Sequence[str]) -> list[str]:
-    """Lines for the problems: one line for one problem, else a heading and a line for each."""
+    """Return the lines to print: one line for one problem, else a heading and a line for each."""
     if len(problems) == 1:
         return [f"{command}: configuration refused: {problems[0]}"]
     told = [f"  {problem}" for problem in problems[:PRINTED_MAX]]

@@ -27,9 +27,9 @@ RELATIONS = (
 
 
 def relation_problems(conf: cfg.ConfigOpts, files: Sequence[IniFile]) -> Iterator[str]:
-    """Problems of relations that do not hold, with both values."""
+    """Yield a problem, with both values, for each of :data:`RELATIONS` that does not hold."""
     for lower, upper, reason in RELATIONS:
-        low, high = _value(conf, lower), _value(conf, upper)
+        low, high = _option_value(conf, lower), _option_value(conf, upper)
         if low is not None and high is not None and low > high:
             problem = f"{lower}: {low:g}: at most {high:g}, the value of {upper}, is allowed; else {reason}"
             yield add_location(problem, files, [DEFAULT])
@@ -40,8 +40,8 @@ def _section_and_option(name: str) -> tuple[str, str]:
     return section or DEFAULT, option
 
 
-def _value(conf: cfg.ConfigOpts, name: str) -> float | None:
-    """Value of the option; None if this process does not read it."""
+def _option_value(conf: cfg.ConfigOpts, name: str) -> float | None:
+    """Return the number that is the option's value; None if this process does not read it."""
     section, option = _section_and_option(name)
     if section != DEFAULT and section not in conf:
         return None

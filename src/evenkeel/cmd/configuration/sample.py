@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from oslo_config import cfg
 
 from evenkeel.cmd.configuration.ini_files import DEFAULT
-from evenkeel.cmd.configuration.processes import PROCESSES, options_of
-from evenkeel.config.values import allowed_values, type_of
+from evenkeel.cmd.configuration.processes import PROCESSES, process_options
+from evenkeel.config.values import allowed_values, type_words
 
 HEAD = """# Configuration of {command}: every option with its default. Made by 'evenkeel config sample {name}'.
 # Remove the '#' before an option to set it. '{check}' checks a file.
@@ -15,26 +15,26 @@ HEAD = """# Configuration of {command}: every option with its default. Made by '
 WIDTH = 118
 
 
-def sample(name: str) -> str:
+def sample_configuration(name: str) -> str:
     """Return the sample configuration of the process ``name``."""
     check = f"evenkeel config check {name} --config-file FILE"
     parts = [HEAD.format(command=PROCESSES[name].command, name=name, check=check)]
-    for section, options in options_of(name):
+    for section, options in process_options(name):
         parts.append(f"\n[{section or DEFAULT}]\n")
-        parts += [text for option in options for text in _lines(option)]
+        parts += [text for option in options for text in _option_lines(option)]
     return "".join(parts)
 
 
-def _lines(option: cfg.Opt) -> Iterator[str]:
+def _option_lines(option: cfg.Opt) -> Iterator[str]:
     allowed = allowed_values(option)
-    kind = f"{type_of(option)}: {allowed}" if allowed and allowed != "true, false" else type_of(option)
+    kind = f"{type_words(option)}: {allowed}" if allowed and allowed != "true, false" else type_words(option)
     yield "\n"
     for line in (*textwrap.wrap(option.help or "", WIDTH), f"({kind})"):
         yield f"# {line}\n"
-    yield f"#{option.name} ={_text(option.default)}\n"
+    yield f"#{option.name} ={_default_text(option.default)}\n"
 
 
-def _text(default: object) -> str:
+def _default_text(default: object) -> str:
     if default in (None, "", []):
         return ""
     return " " + (",".join(map(str, default)) if isinstance(default, list) else str(default))

@@ -23,10 +23,10 @@ _PLACE = re.compile(rf"{_HOST}(?:,{_HOST})*(?:/.*)?")
 
 
 def shown_value(option: cfg.Opt, value: Any) -> Any:
-    """Loggable form of an option's value.
+    """Return an option's value in a form for logs.
 
-    For a secret it is empty, or, for a URL with a login, host and path without the query, which may hold a password.
-    Everything before the last ``@`` may be part of a password.
+    A secret is replaced by :data:`HIDDEN`; of a URL scheme, hosts and path are kept, without the query, which may hold
+    a password. Everything before the last ``@`` may be part of a password.
     """
     if not option.secret or not value:
         return value

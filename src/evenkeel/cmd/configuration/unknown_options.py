@@ -10,27 +10,29 @@ Known = Mapping[str, frozenset[str] | None]
 
 
 def unknown_problems(files: Iterable[IniFile], known: Known) -> Iterator[str]:
-    """Error for each unknown option: file and line, section, name and the most similar known option."""
+    """Yield an error for each unknown option: file and line, section, name and the most similar known option."""
     for file in files:
-        yield from _problems(file, known)
+        yield from _file_problems(file, known)
 
 
-def _problems(file: IniFile, known: Known) -> Iterator[str]:
+def _file_problems(file: IniFile, known: Known) -> Iterator[str]:
     for section, options in file.sections.items():
         key = section_key(section)
         if key not in known:
             like = _like_section(section, options, known)
-            yield f"{file.position_of(section)}: [{section}]: no such section{question_about(like)}"
+            yield f"{file.option_position(section)}: [{section}]: no such section{question_about(like)}"
             continue
         allowed = known[key]
         for option in options if allowed is not None else ():
             if option not in (allowed or ()):
                 meant = question_about(_like_option(key, option, known))
-                yield f"{file.position_of(section, option)}: [{section}] {option}: no such option{meant}"
+                yield f"{file.option_position(section, option)}: [{section}] {option}: no such option{meant}"
 
 
 def _like_section(section: str, options: Iterable[str], known: Known) -> str:
-    """The section with the most similar name, or else the first section with one of the options."""
+    """Return the known section, in brackets, with the most similar name, or else the first one that has one of the
+    options; empty if there is none.
+    """
     by_lower = {name.lower(): name for name in known}
     if near := most_similar(section.lower(), by_lower):
         return f"[{by_lower[near]}]"
@@ -39,7 +41,9 @@ def _like_section(section: str, options: Iterable[str], known: Known) -> str:
 
 
 def _like_option(section: str, option: str, known: Known) -> str:
-    """A similar option of the section; else the same option of another section; else a similar one there."""
+    """Return a similar option of the section, else the same or a similar option of another section; empty if there is
+    none.
+    """
     if near := most_similar(option, known[section] or ()):
         return near
     places = {name: place for place, names in known.items() for name in names or ()}

@@ -30,7 +30,7 @@ class AuthorityOptions(NamedTuple):
 
     @property
     def scope(self) -> AuthorityScope:
-        """The projects that may use it."""
+        """The authority's name, with the projects that may use it."""
         return AuthorityScope(name=self.name, projects=tuple(map(ProjectId, self.projects)))
 
     @property
@@ -40,15 +40,17 @@ class AuthorityOptions(NamedTuple):
 
 
 def configured_authorities(conf: cfg.ConfigOpts) -> tuple[AuthorityOptions, ...]:
-    """All authorities, checked; the default one first. Raises :class:`ValueError` naming section and option."""
-    found = tuple(_options(conf))
+    """Return all authorities in the options, the default one first. Raises :class:`ValueError` naming the option."""
+    found = tuple(_authority_options(conf))
     for each in found:
-        _check(each)
+        _check_authority(each)
     return found
 
 
 def hmac_key(options: AuthorityOptions) -> Secret | None:
-    """Read the key of External Account Binding; None without. Raises :class:`ValueError` without its content."""
+    """Read the HMAC key of External Account Binding (RFC 8555, 7.3.4); None if it is not configured. Raises
+    :class:`ValueError`, whose text does not contain the key.
+    """
     if not options.eab_key_id or options.eab_key_file is None:
         return None
     about, file = f"{options.section}.eab_key_file", options.eab_key_file
@@ -59,7 +61,7 @@ def hmac_key(options: AuthorityOptions) -> Secret | None:
     return Secret(bare)
 
 
-def _options(conf: cfg.ConfigOpts) -> Iterator[AuthorityOptions]:
+def _authority_options(conf: cfg.ConfigOpts) -> Iterator[AuthorityOptions]:
     if conf.acme.directory_url:
         yield AuthorityOptions(
             SECTION,
@@ -77,7 +79,7 @@ def _options(conf: cfg.ConfigOpts) -> Iterator[AuthorityOptions]:
         yield AuthorityOptions(section, authority_name(section), **values)
 
 
-def _check(options: AuthorityOptions) -> None:
+def _check_authority(options: AuthorityOptions) -> None:
     section, url = options.section, options.directory_url
     try:
         parts = urlsplit(url)

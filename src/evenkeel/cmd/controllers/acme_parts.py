@@ -15,7 +15,7 @@ from evenkeel.core.devices.capabilities import Capabilities
 
 
 class OpenedAcme(NamedTuple):
-    """The parts of this process; None if certificates cannot be requested."""
+    """The parts of this process for certificates by ACME; None if certificates cannot be requested."""
 
     parts: AcmeParts | None
     requests: AcmeRequests | None
@@ -26,7 +26,7 @@ NO_ACME = OpenedAcme(None, None, close=lambda: None)
 
 
 def open_acme(conf: cfg.ConfigOpts, keys: OpenedKeyManager, capabilities: Mapping[str, Capabilities]) -> OpenedAcme:
-    """Open the parts; sends no request yet. Raises :class:`ValueError` naming the option."""
+    """Open the parts for certificates by ACME; sends no request yet. Raises :class:`ValueError` naming the option."""
     configured, zones = configured_authorities(conf), configured_zones(conf)
     if not configured:
         if zones:

@@ -35,7 +35,7 @@ class Admission(NamedTuple):
 
 
 def open_admission(conf: cfg.ConfigOpts) -> Admission:
-    """Open all of it, before requests are served. Raises :class:`ValueError` naming the option."""
+    """Open the parts that admit requests. Raises :class:`ValueError` naming the options."""
     with Problems() as problems:
         # Only checked, so that its problem is reported with the others; the server opens it itself.
         problems.collect_from(lambda: api_tls(conf))
@@ -46,18 +46,18 @@ def open_admission(conf: cfg.ConfigOpts) -> Admission:
 
 
 def open_identity(conf: cfg.ConfigOpts) -> Authenticator:
-    """The identity of ``[identity] kind``. Raises :class:`ValueError` naming the option."""
+    """Open the authenticator that ``[identity] kind`` names. Raises :class:`ValueError` naming the option."""
     kind = conf.identity.kind
     if kind == "password_file":
         return PasswordFileIdentity(watched_users(Path(conf.identity.password_file)), SystemClock())
     if kind == "trusted_headers":
         return TrustedHeaders(frozenset(conf.identity.gateway_names))
     if kind == "keystone":
-        return _keystone(conf)
+        return _open_keystone_identity(conf)
     return NoAuthentication()
 
 
-def _keystone(conf: cfg.ConfigOpts) -> Authenticator:
+def _open_keystone_identity(conf: cfg.ConfigOpts) -> Authenticator:
     try:
         from evenkeel.api.identity.keystone import open_keystone
     except ModuleNotFoundError as error:

@@ -12,12 +12,12 @@ from evenkeel.cmd.controllers.api_thread import ThreadedChangeSink
 from evenkeel.cmd.controllers.capabilities import load_capabilities
 from evenkeel.cmd.controllers.controller_parts import ControllerParts
 from evenkeel.cmd.controllers.process_context import ProcessContext
-from evenkeel.cmd.controllers.serving import Server, server_of
+from evenkeel.cmd.controllers.serving import Server, configured_server
 from evenkeel.cmd.options.key_manager_options import open_key_manager
 from evenkeel.cmd.options.logging_options import LOG_OPTIONS
 from evenkeel.cmd.options.network_options import open_network
 from evenkeel.cmd.options.server_tls import API_CERTIFICATE_OPTIONS, api_tls
-from evenkeel.cmd.process.endpoint import announce, url_of
+from evenkeel.cmd.process.endpoint import api_url, write_endpoint_file
 from evenkeel.cmd.process.logs import set_log_level
 from evenkeel.cmd.process.reloading import Action
 from evenkeel.cmd.process.runtime import tune_collector
@@ -69,14 +69,14 @@ class ApiServer:
             # of its own: what tenants have read takes no turn from agents and renewals
             keys = open_key_manager(conf)
             ending.callback(keys.close)
-            app = self._app(tenants, network.network, keys.key_manager, keys.certificates)
+            app = self._create_app(tenants, network.network, keys.key_manager, keys.certificates)
             tune_collector()
             beating = asyncio.create_task(self._heart.record_beats())
             ending.callback(beating.cancel)
-            self._server = server_of(app, conf, accept_at_once=1 if self._around.worker else AT_ONCE)
-            await self._serve(self._server, stop, app.end_streams)
+            self._server = configured_server(app, conf, accept_at_once=1 if self._around.worker else AT_ONCE)
+            await self._serve_until_stopped(self._server, stop, app.end_streams)
 
-    def _app(
+    def _create_app(
         self, store: Store, network: Network, key_manager: KeyManager | None, certificates: CertificateStore | None
     ) -> Application:
         conf, parts = self._conf, self._parts
@@ -105,17 +105,17 @@ class ApiServer:
             activity=self._controller.activity,
         )
 
-    async def _serve(self, server: Server, stop: asyncio.Event, end_streams: Callable[[], None]) -> None:
+    async def _serve_until_stopped(self, server: Server, stop: asyncio.Event, end_streams: Callable[[], None]) -> None:
         """Serve, log the address, and finish requests in progress when stopped."""
         conf, listening = self._conf, self._around.listening
 
-        async def end() -> None:
+        async def end_when_stopped() -> None:
             await stop.wait()
             # uvicorn waits for the responses in progress, and event streams do not end by themselves.
             end_streams()
             server.should_exit = True
 
-        ending = asyncio.create_task(end())
+        ending = asyncio.create_task(end_when_stopped())
         try:
             # before the URL is announced; connections wait in the queue until the server accepts them, in a moment
             listening.listen(server.config.backlog)
@@ -123,13 +123,13 @@ class ApiServer:
             log.info("API listening", host=host, port=port, identity=conf.identity.kind)
             self._around.service_manager.notify_ready()
             if self._around.parent is None:
-                announce(conf.api.endpoint_file, url_of(listening, conf))
+                write_endpoint_file(conf.api.endpoint_file, api_url(listening, conf))
             await server.serve(sockets=[listening])
         finally:
             ending.cancel()
 
     def reload_actions(self) -> Mapping[tuple[str, ...], Action]:
-        """Actions of a SIGHUP that concern the API's server. They are thread-safe."""
+        """Return the API server's actions at SIGHUP, by the options that they apply. They are thread-safe."""
         return {LOG_OPTIONS: self._use_debug, API_CERTIFICATE_OPTIONS: self._use_certificate}
 
     def _use_debug(self, changed: cfg.ConfigOpts) -> None:
@@ -142,4 +142,4 @@ class ApiServer:
         if (tls is None) != (not self._conf.api.ssl_cert_file):
             raise ValueError("api.ssl_cert_file: HTTPS is turned on and off by a restart")
         if tls is not None and self._server is not None:
-            self._server.use(tls)
+            self._server.use_tls(tls)

@@ -30,15 +30,15 @@ async def run_beside(main: Main, *, name: str) -> None:
     there: asyncio.Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = here.create_future()
     ended: asyncio.Future[None] = here.create_future()
 
-    async def inside() -> None:
+    async def run_in_thread_loop() -> None:
         stop = asyncio.Event()
         here.call_soon_threadsafe(there.set_result, (asyncio.get_running_loop(), stop))
         await main(stop)
 
-    def thread() -> None:
+    def run_thread() -> None:
         try:
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                runner.run(inside())
+                runner.run(run_in_thread_loop())
         except BaseException as error:
             # Every end must be reported to the waiting loop, cancellation included, or it would wait forever.
             here.call_soon_threadsafe(ended.set_exception, error)
@@ -46,7 +46,7 @@ async def run_beside(main: Main, *, name: str) -> None:
             here.call_soon_threadsafe(ended.set_result, None)
 
     # A new thread starts with an empty context, without the fields that structlog adds to every line.
-    running = threading.Thread(target=contextvars.copy_context().run, args=(thread,), name=name)
+    running = threading.Thread(target=contextvars.copy_context().run, args=(run_thread,), name=name)
     running.start()
     try:
         # Cancelling this task must not cancel the future, whose result the thread still has to set.
@@ -76,7 +76,7 @@ class ThreadedChangeSink:
 
     async def failed_over(self, change: Change) -> None:
         """Notify the driver of a failover in the controller's event loop."""
-        await self._run_in_controller(self._in_turn(change))
+        await self._run_in_controller(self._fail_over_in_turn(change))
 
     async def send_inquiry(self, owner: ShardOwner, inquiry: Inquiry) -> None:
         """Send an operator's inquiry to an agent, in the controller's event loop."""
@@ -89,6 +89,6 @@ class ThreadedChangeSink:
     async def _run_in_controller(self, work: Coroutine[Any, Any, None]) -> None:
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
-    async def _in_turn(self, change: Change) -> None:
+    async def _fail_over_in_turn(self, change: Change) -> None:
         async with self._turns:
             await self._sink.failed_over(change)

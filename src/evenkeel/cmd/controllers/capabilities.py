@@ -12,7 +12,7 @@ GROUP = "evenkeel.capabilities"
 
 
 def load_capabilities() -> dict[str, Capabilities]:
-    """Capability tables by device driver.
+    """Load the capability tables of all installed device drivers, by driver.
 
     A table that cannot be loaded is logged and left out, because one broken driver must not stop a controller: the API
     accepts everything for its environments, and its agents refuse unsupported features later.

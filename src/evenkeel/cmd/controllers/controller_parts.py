@@ -8,18 +8,18 @@ from typing import NamedTuple
 import structlog
 from oslo_config import cfg
 
-from evenkeel.bus.access import ControllerAccess, refusal_of
+from evenkeel.bus.access import ControllerAccess, impersonation_refusal
 from evenkeel.bus.factory import AMQP, open_bus
-from evenkeel.cmd.configuration.nearest import suggestion
+from evenkeel.cmd.configuration.nearest import name_suggestion
 from evenkeel.cmd.controllers.acme_parts import OpenedAcme, open_acme
 from evenkeel.cmd.controllers.admission import Admission, check_exposure, open_admission
 from evenkeel.cmd.controllers.capabilities import load_capabilities
-from evenkeel.cmd.controllers.serving import prefix_of, proxies_of
+from evenkeel.cmd.controllers.serving import api_path_prefix, api_proxies
 from evenkeel.cmd.options import limit_options, quota_options
 from evenkeel.cmd.options.device_drivers import installed_drivers
 from evenkeel.cmd.options.key_manager_options import OpenedKeyManager, open_key_manager
 from evenkeel.cmd.options.network_options import OpenedNetwork, open_network
-from evenkeel.cmd.options.notification_options import notifies, open_notifications
+from evenkeel.cmd.options.notification_options import notifications_enabled, open_notifications
 from evenkeel.cmd.options.tls_options import tls_rules
 from evenkeel.cmd.options.tracing_options import open_tracing
 from evenkeel.cmd.process.metrics_endpoint import MetricsEndpoint
@@ -55,7 +55,7 @@ class ControllerParts(NamedTuple):
     end_traces: Callable[[], None]
 
     async def close(self) -> None:
-        """Close all of them."""
+        """Close all parts."""
         await self.metrics.stop()
         # In a thread: sending the last spans blocks.
         await asyncio.to_thread(self.end_traces)
@@ -80,8 +80,8 @@ async def open_parts(conf: cfg.ConfigOpts, *, worker: bool = False) -> Controlle
     problems.collect_from(lambda: check_exposure(conf))
     addresses = problems.collect_from(lambda: address_rules(conf.api, "api"))
     tls = problems.collect_from(lambda: tls_rules(conf))
-    problems.collect_from(lambda: proxies_of(conf))
-    problems.collect_from(lambda: prefix_of(conf))
+    problems.collect_from(lambda: api_proxies(conf))
+    problems.collect_from(lambda: api_path_prefix(conf))
     keys = problems.collect_from(lambda: open_key_manager(conf))
     acme = problems.collect_from(lambda: open_acme(conf, keys, load_capabilities())) if keys else None
     bus = problems.collect_from(lambda: open_controller_bus(conf))
@@ -116,7 +116,7 @@ async def open_parts(conf: cfg.ConfigOpts, *, worker: bool = False) -> Controlle
     )
 
 
-async def check(conf: cfg.ConfigOpts) -> None:
+async def check_configuration(conf: cfg.ConfigOpts) -> None:
     """Check the configuration by opening and closing all parts. Raises :class:`ValueError` with all problems."""
     await (await open_parts(conf)).close()
 
@@ -133,7 +133,7 @@ def _open_store(conf: cfg.ConfigOpts) -> SqlStore:
             load_balancer_limits=limit_options.load_balancer_limits(conf),
             orphan_grace_seconds=conf.orphan_grace_time,
             events_kept=conf.database.events_kept,
-            notifications=notifies(conf),
+            notifications=notifications_enabled(conf),
             certificate_refresh_seconds=conf.certificates.certificate_refresh,
         ),
     )
@@ -143,7 +143,7 @@ def _open_store(conf: cfg.ConfigOpts) -> SqlStore:
 
 
 def open_controller_bus(conf: cfg.ConfigOpts) -> Bus:
-    """The message bus, not yet connected. Raises :class:`ValueError`."""
+    """Open the controller's message bus, which does not connect yet. Raises :class:`ValueError`."""
     authenticated = conf.rabbit_agents_authenticated
     if not authenticated and conf.transport_url.startswith(AMQP):
         log.warning(
@@ -154,7 +154,7 @@ def open_controller_bus(conf: cfg.ConfigOpts) -> Bus:
         conf.transport_url,
         name=f"controller-{new_id()[:8]}",
         max_message_bytes=conf.max_message_bytes,
-        access=ControllerAccess(refusal=refusal_of) if authenticated else None,
+        access=ControllerAccess(refusal=impersonation_refusal) if authenticated else None,
     )
 
 
@@ -167,6 +167,6 @@ def parse_environment(item: str) -> Environment:
     if driver not in installed:
         raise ValueError(
             f"environments: {item!r}: no device driver {driver!r} is installed (there are"
-            f" {', '.join(sorted(installed))}){suggestion(driver, installed)}"
+            f" {', '.join(sorted(installed))}){name_suggestion(driver, installed)}"
         )
     return Environment(name=name, device_driver=driver)

@@ -20,10 +20,10 @@ from evenkeel.cmd.controllers.process_context import ProcessContext
 from evenkeel.cmd.controllers.serving import run_serving
 from evenkeel.cmd.options.notification_options import notification_settings
 from evenkeel.cmd.options.series_options import traffic_settings
-from evenkeel.cmd.process.endpoint import listen, url_for_others
+from evenkeel.cmd.process.endpoint import api_socket, url_for_others
 from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS
 from evenkeel.cmd.process.reloading import Action, Reloading
-from evenkeel.cmd.process.runtime import NEIGHBOUR_RETRY_SECONDS, SystemClock, new_id, on_stop_signal, start_bus
+from evenkeel.cmd.process.runtime import NEIGHBOUR_RETRY_SECONDS, SystemClock, handle_stop_signals, new_id, start_bus
 from evenkeel.cmd.process.service_manager import EventLoopWatchdog, ServiceManager
 from evenkeel.controller.notifications import Notifications
 from evenkeel.controller.presence import Presence
@@ -51,17 +51,17 @@ async def run(command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, cont
     """Create all parts and serve until stopped."""
     parts = await open_parts(conf, worker=context is not None)
     try:
-        around = context or ProcessContext(listen(conf), ServiceManager(health_file=conf.health_file))
+        around = context or ProcessContext(api_socket(conf), ServiceManager(health_file=conf.health_file))
     except ValueError:
         await parts.close()
         raise
     stop = asyncio.Event()
-    on_stop_signal(stop.set)
+    handle_stop_signals(stop.set)
     reloading = partial(Reloading, command, arguments, CONTROLLER, conf)
     serving = asyncio.create_task(serve(conf, parts, around, reloading))
     stopped = asyncio.create_task(stop.wait())
     # a worker without its parent would keep the port that the next one wants
-    orphaned = asyncio.create_task(around.parent.answer() if around.parent else stop.wait())
+    orphaned = asyncio.create_task(around.parent.answer_requests() if around.parent else stop.wait())
     try:
         await asyncio.wait({serving, stopped, orphaned}, return_when=asyncio.FIRST_COMPLETED)
         if orphaned.done() and (error := orphaned.exception()) is not None:
@@ -105,13 +105,13 @@ async def serve(
 
 
 def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, around: ProcessContext) -> Controller:
-    """The controller, not started yet."""
+    """Create the controller from its opened parts; it is not started yet."""
     store, network = parts.store, parts.network
     return Controller(
         store=store,
         bus=parts.bus,
         clock=SystemClock(),
-        settings=settings(conf),
+        settings=controller_settings(conf),
         network=network.network if network.gives_back else None,
         key_manager=parts.keys.key_manager,
         acme=parts.acme.parts,
@@ -129,7 +129,7 @@ def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, around: Proces
 
 
 def open_notifier(conf: cfg.ConfigOpts, parts: ControllerParts) -> Notifications | None:
-    """The part that sends notifications; None if they are off."""
+    """Create the part that sends notifications; None if they are off."""
     if parts.notifications is None:
         return None
     settings = notification_settings(conf)
@@ -198,13 +198,13 @@ async def start_store(store: Store, environments: list[Environment], conf: cfg.C
 
 
 def _first_line(cause: BaseException | None) -> str:
-    """The first line of the database client's error; the rest may be a whole statement."""
+    """Return the first line of the database client's error; the rest may be a whole statement."""
     original = getattr(cause, "orig", None) or cause
     return str(original).partition("\n")[0][:300]
 
 
-def settings(conf: cfg.ConfigOpts) -> ControllerSettings:
-    """The controller's settings from its options."""
+def controller_settings(conf: cfg.ConfigOpts) -> ControllerSettings:
+    """Build the controller's settings from its options."""
     return ControllerSettings(
         session_ttl_seconds=conf.session_ttl,
         schedule_interval_seconds=conf.schedule_interval,

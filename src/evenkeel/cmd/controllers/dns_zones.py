@@ -45,16 +45,16 @@ class ZoneOptions(NamedTuple):
 
     @property
     def scope(self) -> ZoneScope:
-        """The projects to which names of the zone belong."""
+        """The zone's name, with the projects to which names of the zone belong."""
         return ZoneScope(zone=self.zone, projects=tuple(map(ProjectId, self.projects)))
 
 
 def configured_zones(conf: cfg.ConfigOpts) -> tuple[ZoneOptions, ...]:
-    """All zones, checked. Raises :class:`ValueError` naming section and option."""
-    found = tuple(_options(conf))
+    """Return all configured DNS zones. Raises :class:`ValueError` naming section and option."""
+    found = tuple(_zone_options(conf))
     by_zone: dict[str, str] = {}
     for each in found:
-        _check(each)
+        _check_zone(each)
         if (other := by_zone.setdefault(each.zone, each.section)) != each.section:
             raise ValueError(f"{each.section}.zone: {each.zone!r}: [{other}] has the same zone")
     return found
@@ -108,7 +108,7 @@ def _rfc2136(options: ZoneOptions, resolver: "DnsResolver") -> "Rfc2136Zone":
 
 
 def tsig_key(options: ZoneOptions) -> "TsigKey":
-    """Read the key of the updates. Raises :class:`ValueError` without its content."""
+    """Read the TSIG key of the zone's updates. Raises :class:`ValueError`, whose text does not contain the key."""
     from evenkeel.acme_client import TsigKey
 
     about, file = f"{options.section}.tsig_key_file", options.tsig_key_file
@@ -127,7 +127,7 @@ def tsig_key(options: ZoneOptions) -> "TsigKey":
     return TsigKey(found["name"], algorithm, Secret(secret.encode("ascii")))
 
 
-def _options(conf: cfg.ConfigOpts) -> Iterator[ZoneOptions]:
+def _zone_options(conf: cfg.ConfigOpts) -> Iterator[ZoneOptions]:
     for section in zone_sections(conf.list_all_sections()):
         check_section(section)
         values = {option.dest: conf[section][option.dest] for option in DNS_ZONE}
@@ -145,7 +145,7 @@ _UNUSED: dict[str, tuple[str, ...]] = {
 }
 
 
-def _check(options: ZoneOptions) -> None:
+def _check_zone(options: ZoneOptions) -> None:
     section = options.section
     if not is_zone_name(options.zone):
         raise ValueError(f"{section}.zone: {options.zone!r}: a DNS name of letters, digits and '-' is allowed")

@@ -46,7 +46,7 @@ class ShownCertificates:
     def __init__(self, conf: cfg.ConfigOpts, host: str, now_seconds: Callable[[], float] = time.monotonic) -> None:
         named = f"controller {host}, {{}}.ssl_cert_file"
         self._files = [(named.format(section), conf[section].ssl_cert_file) for section in FILES]
-        self._peers = tuple(peers_of(conf))
+        self._peers = tuple(tls_servers(conf))
         self._now_seconds = now_seconds
         self._of_peers: tuple[OwnCertificate, ...] = ()
         self._due_at = float("-inf")
@@ -58,21 +58,21 @@ class ShownCertificates:
             # Set before the connections are made, so that servers that fail are not tried more often.
             self._due_at = now + LOOK_SECONDS
             looks = (server_certificate_end(peer.host, peer.port, request=peer.request) for peer in self._peers)
-            self._of_peers = _with_known_end(
+            self._of_peers = _known_ends(
                 zip((peer.name for peer in self._peers), await asyncio.gather(*looks), strict=True)
             )
         return (
-            *_with_known_end((name, file_certificate_end(path)) for name, path in self._files if path),
+            *_known_ends((name, file_certificate_end(path)) for name, path in self._files if path),
             *self._of_peers,
         )
 
 
-def _with_known_end(found: Iterable[tuple[str, float | None]]) -> tuple[OwnCertificate, ...]:
+def _known_ends(found: Iterable[tuple[str, float | None]]) -> tuple[OwnCertificate, ...]:
     return tuple(OwnCertificate(name=name, ends_at=end) for name, end in found if end is not None)
 
 
-def peers_of(conf: cfg.ConfigOpts) -> Iterator[TlsServer]:
-    """Servers with TLS that the options name, each once."""
+def tls_servers(conf: cfg.ConfigOpts) -> Iterator[TlsServer]:
+    """Yield each server with TLS that the options name, once."""
     if conf.transport_url.startswith(AMQP):
         for node in parse_nodes(conf.transport_url):
             if node.tls:
@@ -81,7 +81,7 @@ def peers_of(conf: cfg.ConfigOpts) -> Iterator[TlsServer]:
         yield TlsServer(f"database {server[0]}:{server[1]}", *server, POSTGRESQL_TLS)
     urls = {}
     for (section, option), name in SERVERS.items():
-        url = URL(str(_value(conf, section, option) or ""))
+        url = URL(str(_option_value(conf, section, option) or ""))
         if url.scheme == "https" and url.host and url.port:
             # By host and port: several options may name the same server, whose certificate is then listed once.
             urls[url.host, url.port] = name
@@ -89,8 +89,8 @@ def peers_of(conf: cfg.ConfigOpts) -> Iterator[TlsServer]:
         yield TlsServer(f"{name} {host}:{port}", host, port)
 
 
-def _value(conf: cfg.ConfigOpts, section: str, option: str) -> object:
-    """Value of the option; None if its section or login is not in use."""
+def _option_value(conf: cfg.ConfigOpts, section: str, option: str) -> object:
+    """Return the value of the option; None if its section or login is not in use."""
     try:
         return conf[section][option]
     except (cfg.NoSuchGroupError, cfg.NoSuchOptError):

@@ -20,5 +20,5 @@ class ProcessContext(NamedTuple):
     parent: ParentLine | None = None
 
     def process_name(self, host: str) -> str:
-        """Name of the process for operators."""
+        """Return the name of this process for operators, from that of its host."""
         return f"{host} worker {self.worker}" if self.worker else host

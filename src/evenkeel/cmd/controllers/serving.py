@@ -18,7 +18,7 @@ from evenkeel.cmd.options.server_tls import api_tls
 from evenkeel.serving.accepting import AT_ONCE, Acceptor, connections_that_fit
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
 from evenkeel.serving.http_limits import HttpLimits
-from evenkeel.serving.peers import Network, networks
+from evenkeel.serving.peers import Network, parse_networks
 from evenkeel.serving.refusal_log import RefusalLog
 
 KEEP_ALIVE_SECONDS = 75
@@ -66,7 +66,7 @@ class Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept connections on the only socket."""
+        """Begin to accept connections on the one socket in ``sockets``. Raises :class:`ValueError` without one."""
         await self.lifespan.startup()
         # uvicorn's shutdown closes the servers of this list; the acceptor replaces them.
         self.servers = []
@@ -76,7 +76,7 @@ class Server(uvicorn.Server):
         self._acceptor = Acceptor(
             listening,
             self._connections,
-            self._protocol,
+            self._make_protocol,
             tls=self._tls,
             handshake_seconds=self._limits.header_seconds,
             at_once=self._accept_at_once,
@@ -84,13 +84,13 @@ class Server(uvicorn.Server):
         self._acceptor.start()
         self.started = True
 
-    def use(self, tls: ssl.SSLContext) -> None:
-        """Use this certificate for new connections."""
+    def use_tls(self, tls: ssl.SSLContext) -> None:
+        """Use this TLS context for new connections."""
         self._tls = tls
         if self._acceptor is not None:
-            self._acceptor.use(tls)
+            self._acceptor.use_tls(tls)
 
-    def _protocol(self, connection: Connection) -> BoundedProtocol:
+    def _make_protocol(self, connection: Connection) -> BoundedProtocol:
         protocol = BoundedProtocol(self.config, self.server_state, self.lifespan.state)
         protocol.limits, protocol.connection, protocol.tally = self._limits, connection, self._tally
         return protocol
@@ -102,11 +102,13 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def server_of(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = AT_ONCE) -> Server:
-    """The server configured in ``[api]``. ``accept_at_once``: see :class:`Acceptor`. Raises :class:`ValueError`."""
-    shared = proxies_of(conf)
+def configured_server(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = AT_ONCE) -> Server:
+    """Create the server of ``app`` as ``[api]`` configures it. ``accept_at_once``: see :class:`Acceptor`. Raises
+    :class:`ValueError`.
+    """
+    shared = api_proxies(conf)
     config = uvicorn.Config(
-        PathPrefix(app, default=prefix_of(conf), proxies=shared),
+        PathPrefix(app, default=api_path_prefix(conf), proxies=shared),
         access_log=False,
         log_config=None,
         log_level="warning",
@@ -129,17 +131,17 @@ def server_of(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = AT_ONCE) 
     return Server(config, Connections(limits, tally.add), http, tally, api_tls(conf), accept_at_once)
 
 
-def prefix_of(conf: cfg.ConfigOpts) -> str:
-    """Path below which clients reach the API; empty if it is the root. Raises :class:`ValueError`."""
+def api_path_prefix(conf: cfg.ConfigOpts) -> str:
+    """Return the path below which clients reach the API; empty if it is the root. Raises :class:`ValueError`."""
     try:
         return checked_prefix(conf.api.path_prefix)
     except ValueError as error:
         raise ValueError(f"api.path_prefix: {error}") from error
 
 
-def proxies_of(conf: cfg.ConfigOpts) -> tuple[Network, ...]:
-    """Networks of load balancers in front of the API. Raises :class:`ValueError`."""
-    return networks(conf.api.proxies, "api.proxies")
+def api_proxies(conf: cfg.ConfigOpts) -> tuple[Network, ...]:
+    """Return the networks of trusted proxies in front of the API. Raises :class:`ValueError`."""
+    return parse_networks(conf.api.proxies, "api.proxies")
 
 
 def open_files_max() -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from oslo_config import cfg
 
-from evenkeel.cmd.options.section_names import NAME_RULE, name_in, sections_of_kind
+from evenkeel.cmd.options.section_names import NAME_RULE, section_name, sections_of_kind
 
 SECTION = "acme"
 PREFIX = f"{SECTION}:"
@@ -91,13 +91,13 @@ NAMED_AUTHORITY = [
 
 
 def named_sections(sections: Iterable[str]) -> list[str]:
-    """Sections of named authorities among these, in lower case."""
+    """Return the names of those ``sections`` that configure named authorities, in lower case."""
     return sections_of_kind(PREFIX, sections)
 
 
 def authority_name(section: str) -> str:
-    """Name of the authority of a section ``[acme:NAME]``. Raises :class:`ValueError`."""
-    name = name_in(section, PREFIX)
+    """Return the name of the authority that a section ``[acme:NAME]`` configures. Raises :class:`ValueError`."""
+    name = section_name(section, PREFIX)
     if name is None or name == "default":
         raise ValueError(f"{section}: the name after {PREFIX} should be {NAME_RULE}, and not default, which is [acme]")
     return name

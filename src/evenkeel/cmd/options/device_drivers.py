@@ -14,19 +14,19 @@ GROUP = "evenkeel.devices"
 
 
 def installed_drivers() -> set[str]:
-    """Names of all installed drivers; none of them is loaded."""
+    """Return the names of all installed drivers; none of them is loaded."""
     return {entry.name for entry in entry_points(group=GROUP)}
 
 
 def driver_entry(name: str) -> EntryPoint:
-    """Entry point of a driver. Raises :class:`ValueError` if no driver of that name is installed."""
+    """Return the entry point of a driver. Raises :class:`ValueError` if no driver of that name is installed."""
     for entry in entry_points(group=GROUP, name=name):
         return entry
     raise ValueError(f"device_driver: {name!r} is not one of {sorted(installed_drivers())}")
 
 
 def declared_options(name: str) -> Sequence[cfg.Opt]:
-    """The driver's options. Raises :class:`ValueError` if there is no such driver, or if it cannot be loaded."""
+    """Load a driver's options. Raises :class:`ValueError` if there is no such driver, or if it cannot be loaded."""
     module = driver_entry(name).module
     try:
         declared = getattr(import_module(module), "OPTIONS", ())

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from oslo_config import cfg
 
-from evenkeel.cmd.options.section_names import NAME_RULE, name_in, sections_of_kind
+from evenkeel.cmd.options.section_names import NAME_RULE, section_name, sections_of_kind
 
 PREFIX = "dns:"
 RFC2136 = "rfc2136"
@@ -63,11 +63,11 @@ DNS_ZONE = [
 
 
 def zone_sections(sections: Iterable[str]) -> list[str]:
-    """Sections of DNS zones among these, in lower case."""
+    """Return the names of those ``sections`` that configure DNS zones, in lower case."""
     return sections_of_kind(PREFIX, sections)
 
 
 def check_section(section: str) -> None:
     """Raise :class:`ValueError` unless the section has a valid name."""
-    if name_in(section, PREFIX) is None:
+    if section_name(section, PREFIX) is None:
         raise ValueError(f"{section}: the name after {PREFIX} should be {NAME_RULE}")

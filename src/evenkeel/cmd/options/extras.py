@@ -14,17 +14,17 @@ resolved.
 
 
 def pip_install(extra: str) -> str:
-    """The command that installs an extra."""
+    """Return the command that installs an extra of the distribution."""
     return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 
 def missing_packages(extra: str) -> list[str]:
-    """The missing packages of the extra; versions are not checked."""
-    return sorted({name for name in _packages(extra) if not _is_installed(name)})
+    """Return the packages of the extra that are not installed; versions are not checked."""
+    return sorted({name for name in _required_packages(extra) if not _is_installed(name)})
 
 
-def _packages(extra: str) -> Iterator[str]:
-    """Packages of the extra; none if nothing is installed and the program runs from its sources."""
+def _required_packages(extra: str) -> Iterator[str]:
+    """Yield the packages of the extra; none if the program runs from its sources without being installed."""
     try:
         listed = requires(DISTRIBUTION) or []
     except PackageNotFoundError:

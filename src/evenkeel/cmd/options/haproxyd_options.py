@@ -152,12 +152,12 @@ HAPROXYD = [
 
 
 def daemon_name(conf: cfg.ConfigOpts) -> str:
-    """Name of the daemon: the option ``name``, or the host's name."""
+    """Return the daemon's name: the option ``name``, or the host's name."""
     return str(conf.haproxyd.name or socket.gethostname())
 
 
 def daemon_settings(conf: cfg.ConfigOpts) -> DaemonSettings:
-    """The daemon's settings. Raises :class:`ValueError` naming the option."""
+    """Build the daemon's settings from its options. Raises :class:`ValueError` naming the option."""
     section = conf.haproxyd
     return DaemonSettings(
         name=daemon_name(conf),
@@ -175,7 +175,7 @@ def daemon_settings(conf: cfg.ConfigOpts) -> DaemonSettings:
         hard_stop_after_seconds=section.hard_stop_after,
         worker_max_reloads=section.worker_max_reloads,
         old_workers_memory_max_mib=section.old_workers_memory_max,
-        traffic_log=_syslog_server("haproxyd.traffic_log", section.traffic_log),
+        traffic_log=_checked_syslog_server("haproxyd.traffic_log", section.traffic_log),
         nftables_table=section.nftables_table,
         kernel_direct_return=section.kernel_direct_return,
         kernel_drain_seconds=section.kernel_drain,
@@ -183,20 +183,22 @@ def daemon_settings(conf: cfg.ConfigOpts) -> DaemonSettings:
         peers_port_first=section.peers_port_first,
         peers_port_last=section.peers_port_last,
         addresses=address_rules(section, "haproxyd"),
-        management_addresses=_addresses("haproxyd.management_addresses", section.management_addresses),
+        management_addresses=_checked_addresses("haproxyd.management_addresses", section.management_addresses),
     )
 
 
-def _addresses(name: str, texts: Sequence[str]) -> tuple[str, ...]:
-    """Check addresses. Raises :class:`ValueError` naming the option."""
+def _checked_addresses(name: str, texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the addresses in standard form. Raises :class:`ValueError` naming the option."""
     try:
         return tuple(str(parsed_address(text.strip())) for text in texts)
     except ValueError as error:
         raise ValueError(f"{name}: {error}; IPv4 and IPv6 addresses are allowed") from None
 
 
-def _syslog_server(name: str, text: str) -> str:
-    """Check ``address:port``, with an IPv6 address in brackets. Raises :class:`ValueError` naming the option."""
+def _checked_syslog_server(name: str, text: str) -> str:
+    """Return ``address:port`` in standard form, with an IPv6 address in brackets; an empty text stays empty. Raises
+    :class:`ValueError` naming the option.
+    """
     if not text:
         return ""
     host, _, port = text.rpartition(":")
@@ -213,7 +215,7 @@ def _syslog_server(name: str, text: str) -> str:
 
 
 def http_settings(conf: cfg.ConfigOpts) -> HttpSettings:
-    """Settings of the daemon's HTTPS server."""
+    """Build the settings of the daemon's HTTPS server from its options."""
     section = conf.haproxyd
     return HttpSettings(
         certificate=Path(section.tls_certificate),

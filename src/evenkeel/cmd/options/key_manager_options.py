@@ -59,7 +59,7 @@ ADAPTERS_MAX = 1000
 
 
 class OpenedKeyManager(NamedTuple):
-    """The key manager of this process; None without one."""
+    """The opened key manager of this process; all None if none is configured."""
 
     key_manager: KeyManager | None
     certificates: CertificateStore | None
@@ -110,27 +110,31 @@ def _open_barbican(conf: cfg.ConfigOpts) -> OpenedKeyManager:
         raise ValueError(
             f"certificates.key_manager: barbican needs {error.name}, which is not installed: {pip_install('barbican')}"
         ) from error
-    manager = BarbicanKeyManager(SecretReader(_adapters(conf)), timeout_seconds=conf.barbican.operation_timeout)
+    manager = BarbicanKeyManager(
+        SecretReader(_adapter_by_project(conf)), timeout_seconds=conf.barbican.operation_timeout
+    )
     return OpenedKeyManager(manager, None, close=manager.close)
 
 
-def _adapters(conf: cfg.ConfigOpts) -> Callable[[ProjectId], Any]:
-    """keystoneauth's adapter for each project, logged in for it. Raises :class:`ValueError`; nothing is sent yet."""
+def _adapter_by_project(conf: cfg.ConfigOpts) -> Callable[[ProjectId], Any]:
+    """Return a function from a project to keystoneauth's adapter, logged in for that project; nothing is sent yet.
+    Raises :class:`ValueError`.
+    """
     register_keystone_options(conf, _GROUP)
     is_scoped = _is_scoped(conf)
 
     # An adapter holds the token of its project's login, which would otherwise be requested for each read.
     @lru_cache(maxsize=ADAPTERS_MAX)
-    def adapter_of(project_id: ProjectId) -> Any:
+    def project_adapter(project_id: ProjectId) -> Any:
         scope = {"project_id": project_id} if is_scoped else {}
         adapter = keystone_adapter(conf, _GROUP, timeout_seconds=conf.barbican.operation_timeout, **scope)
         adapter.service_type = adapter.service_type or "key-manager"
         return adapter
 
     # Created once now, so that wrong options are reported at the start.
-    adapter_of(ProjectId("none"))
+    project_adapter(ProjectId("none"))
     check_tls(conf, _GROUP, "Barbican")
-    return adapter_of
+    return project_adapter
 
 
 def _is_scoped(conf: cfg.ConfigOpts) -> bool:

@@ -7,13 +7,13 @@ from evenkeel.core.resources.limits import CALLED, LoadBalancerLimits
 _DEFAULTS = LoadBalancerLimits()
 
 
-def _option(kind: str) -> str:
+def _option_name(kind: str) -> str:
     return f"{CALLED[kind].lower().replace(' ', '_')}_per_load_balancer"
 
 
 LIMITS = [
     cfg.IntOpt(
-        _option(kind),
+        _option_name(kind),
         default=getattr(_DEFAULTS, kind),
         min=1,
         help=f"Maximum number of {called} of a load balancer.",
@@ -23,5 +23,5 @@ LIMITS = [
 
 
 def load_balancer_limits(conf: cfg.ConfigOpts) -> LoadBalancerLimits:
-    """The limits of ``[limits]``, which must be the same on all controllers."""
-    return LoadBalancerLimits(**{kind: conf.limits[_option(kind)] for kind in CALLED})
+    """Read the limits of ``[limits]``, which must be the same on all controllers."""
+    return LoadBalancerLimits(**{kind: conf.limits[_option_name(kind)] for kind in CALLED})

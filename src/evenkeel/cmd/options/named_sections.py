@@ -8,7 +8,7 @@ from evenkeel.cmd.options import acme_options, dns_options
 
 
 def named_options(sections: Iterable[str]) -> Mapping[str | None, Sequence[cfg.Opt]]:
-    """Options of the sections of these kinds, by section in lower case."""
+    """Return the options of those ``sections`` that configure authorities or DNS zones, by section in lower case."""
     written = tuple(sections)
     found: dict[str | None, Sequence[cfg.Opt]] = {}
     for section in acme_options.named_sections(written):

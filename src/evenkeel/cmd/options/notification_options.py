@@ -53,12 +53,12 @@ NOTIFICATIONS = [
 ]
 
 
-def notifies(conf: cfg.ConfigOpts) -> bool:
+def notifications_enabled(conf: cfg.ConfigOpts) -> bool:
     return bool(conf.notifications.shapes)
 
 
 def notification_settings(conf: cfg.ConfigOpts) -> NotificationSettings:
-    """Settings of the sender, from the options."""
+    """Build the settings of the notifications from the options."""
     return NotificationSettings(
         shapes=tuple(dict.fromkeys(conf.notifications.shapes)),
         host=socket.gethostname(),
@@ -67,8 +67,8 @@ def notification_settings(conf: cfg.ConfigOpts) -> NotificationSettings:
 
 
 def open_notifications(conf: cfg.ConfigOpts) -> "AmqpNotifications | None":
-    """The sender, which connects on first use; None if notifications are off. Raises :class:`ValueError`."""
-    if not notifies(conf):
+    """Open the notifications' sender, which connects on first use; None if they are off. Raises :class:`ValueError`."""
+    if not notifications_enabled(conf):
         return None
     from evenkeel.bus.amqp.nodes import parse_nodes  # only with notifications, as the client library it brings
     from evenkeel.bus.amqp.notifications import AmqpNotifications

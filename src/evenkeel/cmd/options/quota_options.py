@@ -30,5 +30,5 @@ QUOTAS = [
 
 
 def default_quotas(conf: cfg.ConfigOpts) -> Quotas:
-    """The quotas of ``[quotas]``, which must be the same on all controllers."""
+    """Read the quotas of ``[quotas]``, which must be the same on all controllers."""
     return Quotas(**{name: conf.quotas[option] for name, (option, *_) in _OPTIONS.items()})

@@ -12,7 +12,7 @@ def sections_of_kind(prefix: str, sections: Iterable[str]) -> list[str]:
     return sorted({section.lower() for section in sections if section.lower().startswith(prefix)})
 
 
-def name_in(section: str, prefix: str) -> str | None:
-    """Return the name behind ``prefix``; None if it is not as :data:`NAME_RULE` says."""
+def section_name(section: str, prefix: str) -> str | None:
+    """Return the part of the section after ``prefix``; None if it breaks :data:`NAME_RULE` or has another prefix."""
     name = section.removeprefix(prefix)
     return name if section.startswith(prefix) and _NAME.fullmatch(name) else None

@@ -8,15 +8,15 @@ API_CERTIFICATE_OPTIONS = ("api.ssl_cert_file", "api.ssl_key_file", "api.ssl_cli
 
 
 def api_tls(conf: cfg.ConfigOpts) -> ssl.SSLContext | None:
-    """The API's certificate; None: plain HTTP. Raises :class:`ValueError`."""
+    """Load the API's TLS context; None: plain HTTP. Raises :class:`ValueError`."""
     return server_tls("api", conf.api.ssl_cert_file, conf.api.ssl_key_file, conf.api.ssl_client_ca_file)
 
 
 def server_tls(
     section: str, certificate: str | None, key: str | None, authorities: str | None
 ) -> ssl.SSLContext | None:
-    """TLS 1.2 and newer with the certificate that the options of ``section`` name; None: plain HTTP. Raises
-    :class:`ValueError`.
+    """Load a TLS context, TLS 1.2 and newer, with the certificate that the options of ``section`` name; None: plain
+    HTTP. Raises :class:`ValueError`.
     """
     if not certificate:
         if key or authorities:

@@ -20,7 +20,7 @@ API_SETTINGS = [
 
 
 def tls_rules(conf: cfg.ConfigOpts) -> TlsRules:
-    """The rules of ``[api_settings]``. Raises :class:`ValueError` if they forbid every default."""
+    """Read the TLS rules of ``[api_settings]``. Raises :class:`ValueError` if they forbid every default."""
     names = frozenset(filter(None, (name.strip() for name in conf.api_settings.tls_cipher_prohibit_list.split(":"))))
     rules = TlsRules(minimum_version=conf.api_settings.minimum_tls_version, prohibited_ciphers=names)
     if not rules.default_ciphers:

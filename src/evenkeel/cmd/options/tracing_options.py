@@ -34,7 +34,7 @@ def open_tracing(conf: cfg.ConfigOpts, service: str) -> Callable[[], None]:
     endpoint = conf.tracing.endpoint
     if not endpoint:
         return lambda: None
-    _check(endpoint)
+    _check_endpoint(endpoint)
     try:
         from evenkeel.tracing.export import Exporting
     except ImportError as error:
@@ -52,7 +52,7 @@ def open_tracing(conf: cfg.ConfigOpts, service: str) -> Callable[[], None]:
     return close
 
 
-def _check(endpoint: str) -> None:
+def _check_endpoint(endpoint: str) -> None:
     try:
         parts = urlsplit(endpoint)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0

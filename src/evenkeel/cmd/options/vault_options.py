@@ -80,20 +80,20 @@ def open_vault(conf: cfg.ConfigOpts) -> OpenedVault:
         raise ValueError(
             f"certificates.key_manager: vault needs {error.name}, which is not installed: {pip_install('vault')}"
         ) from error
-    _check(conf.vault)
+    _check_options(conf.vault)
     address = VaultAddress(
         url=conf.vault.vault_url,
         ca_file=conf.vault.ssl_ca_crt_file,
         namespace=conf.vault.namespace,
         timeout_seconds=conf.vault.timeout,
     )
-    session = LoggedIn(vault_client(address), _login(conf))
+    session = LoggedIn(vault_client(address), _vault_login(conf))
     folders = SecretFolders(session, mount_point=conf.vault.kv_mountpoint, folder=conf.vault.kv_path)
     writable = VaultCertificates(folders, timeout_seconds=conf.vault.timeout) if conf.vault.writable else None
     return OpenedVault(VaultKeyManager(folders, timeout_seconds=conf.vault.timeout), writable)
 
 
-def _login(conf: cfg.ConfigOpts) -> "VaultLogin":
+def _vault_login(conf: cfg.ConfigOpts) -> "VaultLogin":
     from evenkeel.key_managers.vault import AuthMethod, VaultLogin
 
     return VaultLogin(
@@ -105,7 +105,7 @@ def _login(conf: cfg.ConfigOpts) -> "VaultLogin":
     )
 
 
-def _check(options: Any) -> None:
+def _check_options(options: Any) -> None:
     url = urlsplit(options.vault_url or "")
     if not url.hostname or not (url.scheme == "https" or (url.scheme == "http" and is_loopback(url.hostname))):
         raise ValueError("vault.vault_url: https://HOST:PORT is needed; http:// is for an agent on this machine only")

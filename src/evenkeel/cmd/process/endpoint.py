@@ -10,7 +10,9 @@ from evenkeel.core.networking.addresses import host_and_port
 
 
 def bound_socket(section: str, host: str, port: int) -> socket.socket:
-    """A socket bound to ``bind_host`` and ``bind_port`` of the section of options. Raises :class:`ValueError`."""
+    """Bind a socket to host and port, the options ``bind_host`` and ``bind_port`` of ``section``. Raises
+    :class:`ValueError`.
+    """
     made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     # Connections of an earlier process that are in TIME_WAIT would keep the address busy for a minute after a
     # restart.
@@ -24,30 +26,30 @@ def bound_socket(section: str, host: str, port: int) -> socket.socket:
     return made
 
 
-def listen(conf: cfg.ConfigOpts) -> socket.socket:
-    """The API's bound socket. Raises :class:`ValueError`."""
+def api_socket(conf: cfg.ConfigOpts) -> socket.socket:
+    """Bind the API's socket. Raises :class:`ValueError`."""
     return bound_socket("api", conf.api.bind_host, conf.api.bind_port)
 
 
-def url_of(listening: socket.socket, conf: cfg.ConfigOpts) -> str:
-    """The API's URL on this host."""
+def api_url(listening: socket.socket, conf: cfg.ConfigOpts) -> str:
+    """Return the API's URL on this host, with the address of the socket."""
     host, port = listening.getsockname()[:2]
-    return f"{_scheme(conf)}://{host_and_port(host, port)}"
+    return f"{_api_scheme(conf)}://{host_and_port(host, port)}"
 
 
 def url_for_others(listening: socket.socket, conf: cfg.ConfigOpts) -> str:
-    """The API's URL with the host's name where it listens on all addresses, which names no host."""
+    """Return the API's URL for other hosts: with this host's name if the API listens on all addresses."""
     host, port = listening.getsockname()[:2]
     if ip_address(host).is_unspecified:
         host = socket.gethostname()
-    return f"{_scheme(conf)}://{host_and_port(host, port)}"
+    return f"{_api_scheme(conf)}://{host_and_port(host, port)}"
 
 
-def _scheme(conf: cfg.ConfigOpts) -> str:
+def _api_scheme(conf: cfg.ConfigOpts) -> str:
     return "https" if conf.api.ssl_cert_file else "http"
 
 
-def announce(endpoint_file: str | None, url: str) -> None:
-    """Write the API's URL to a file, for a parent process that chose port 0."""
+def write_endpoint_file(endpoint_file: str | None, url: str) -> None:
+    """Write the API's URL to the file ``endpoint_file``, if there is one, for a program that chose port 0."""
     if endpoint_file:
         Path(endpoint_file).write_text(f"{url}\n")

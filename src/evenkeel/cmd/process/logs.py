@@ -55,7 +55,7 @@ class RepeatedEvents:
         """Raises :class:`structlog.DropEvent` for a repeated event."""
         if event.get("level", method) not in LEVELS:
             return event
-        key, now = _key(event), self._clock()
+        key, now = _event_identity(event), self._clock()
         # An event that was never seen counts as logged a minute ago, so it is logged now.
         logged_at, dropped = self._seen.get(key, (now - FOLD_SECONDS, 0))
         if now - logged_at < FOLD_SECONDS:
@@ -70,10 +70,8 @@ class RepeatedEvents:
         return event
 
 
-def _key(event: Mapping[str, Any]) -> tuple[str, ...]:
-    """Identity of an event for folding: event and reason of a warning with a reason; all fields but the time of any
-    other.
-    """
+def _event_identity(event: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return an event's identity for folding: event and reasons, or, without a reason, all fields but the time."""
     why = [str(event[name]) for name in REASONS if event.get(name)]
     # exc_info is the exception, or True for the one that is being handled.
     if error := event.get("exc_info"):
@@ -101,9 +99,9 @@ def set_up_logs(conf: cfg.ConfigOpts, *, name: str) -> None:
         shorten_event,
     ]
     end: list[structlog.typing.Processor] = [structlog.processors.format_exc_info, escape_controls]
-    renderer = _renderer(conf.log_format)
+    renderer = _choose_renderer(conf.log_format)
     structlog.configure(
-        wrapper_class=_filtering(debug=conf.debug),
+        wrapper_class=_filtering_logger(debug=conf.debug),
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         # Repeated events are dropped before tracebacks are formatted: their identity needs the exception itself.
         processors=[*begin, RepeatedEvents(), *end, renderer],
@@ -123,14 +121,14 @@ def set_up_logs(conf: cfg.ConfigOpts, *, name: str) -> None:
 
 def set_log_level(conf: cfg.ConfigOpts) -> None:
     """Set the log level from the option ``debug``."""
-    structlog.configure(wrapper_class=_filtering(debug=conf.debug))
+    structlog.configure(wrapper_class=_filtering_logger(debug=conf.debug))
 
 
-def _filtering(*, debug: bool) -> type[structlog.typing.FilteringBoundLogger]:
+def _filtering_logger(*, debug: bool) -> type[structlog.typing.FilteringBoundLogger]:
     return structlog.make_filtering_bound_logger(logging.DEBUG if debug else logging.INFO)
 
 
-def _renderer(log_format: str) -> structlog.typing.Processor:
+def _choose_renderer(log_format: str) -> structlog.typing.Processor:
     if log_format == "auto":
         log_format = "console" if sys.stderr.isatty() else "logfmt"
     if log_format == "console":
@@ -141,7 +139,7 @@ def _renderer(log_format: str) -> structlog.typing.Processor:
 
 
 def _unless_repeated(repeated: RepeatedEvents) -> Callable[[logging.LogRecord], bool]:
-    """Filter that drops repeated records of libraries, because their formatter cannot drop records."""
+    """Return a filter that drops repeated records of libraries, because their formatter cannot drop records."""
 
     def is_new(record: logging.LogRecord) -> bool:
         event: Event = {"event": record.name, "level": record.levelname.lower(), "reason": record.getMessage()}

@@ -51,7 +51,7 @@ class MetricsEndpoint:
         if (tls is None) != (self._tls is None):
             raise ValueError("metrics.ssl_cert_file: HTTPS is turned on and off by a restart")
         if tls is not None and self._server is not None:
-            self._server.use(tls)
+            self._server.use_tls(tls)
 
     async def stop(self) -> None:
         if self._server is not None:
@@ -62,6 +62,6 @@ class MetricsEndpoint:
 
 
 def metrics_tls(conf: cfg.ConfigOpts) -> ssl.SSLContext | None:
-    """TLS of ``/metrics``; None: plain HTTP. Raises :class:`ValueError`."""
+    """Load the TLS context of ``/metrics``; None: plain HTTP. Raises :class:`ValueError`."""
     files = conf.metrics.ssl_cert_file, conf.metrics.ssl_key_file, conf.metrics.ssl_client_ca_file
     return server_tls("metrics", *files)

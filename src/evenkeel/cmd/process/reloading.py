@@ -30,8 +30,8 @@ Action = Callable[[cfg.ConfigOpts], None]
 """Applies the new values of some options. Raises :class:`ValueError` naming an invalid one; then nothing changes."""
 
 
-def fingerprints_of(conf: cfg.ConfigOpts, names: Sequence[str]) -> Mapping[str, object]:
-    """Metadata that change with the files that these options name, by path."""
+def file_fingerprints(conf: cfg.ConfigOpts, names: Sequence[str]) -> Mapping[str, object]:
+    """Return time, size and inode of each file that one of the options names, by path; missing files are left out."""
     found: dict[str, object] = {}
     for name in names:
         section, _, option = name.rpartition(".")
@@ -50,8 +50,8 @@ def ignore_hangup() -> None:
 
 
 class Reloading:
-    """Reloads the configuration. ``actions`` by the names of the options that they apply, ``section.option`` or
-    ``option``.
+    """Reloads the configuration. ``actions``: functions that apply changed options, by the names of these options,
+    ``section.option`` or ``option``.
     """
 
     def __init__(
@@ -66,9 +66,9 @@ class Reloading:
         self._arguments = arguments
         self._groups = groups
         self._actions = actions
-        self._values = self._read(conf)
+        self._values = self._option_values(conf)
         self._conf = conf
-        self._files = {names: fingerprints_of(conf, names) for names in actions}
+        self._files = {names: file_fingerprints(conf, names) for names in actions}
         self._watching: asyncio.Task[None] | None = None
 
     def listen(self) -> None:
@@ -78,7 +78,7 @@ class Reloading:
         self._watching = loop.create_task(self.watch())
 
     async def watch(self) -> None:
-        """Apply changed files, until cancelled."""
+        """Apply changed files every :data:`WATCH_SECONDS`, until cancelled."""
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             self.refresh()
@@ -90,7 +90,7 @@ class Reloading:
         be written before the other.
         """
         for names, action in self._actions.items():
-            found = fingerprints_of(self._conf, names)
+            found = file_fingerprints(self._conf, names)
             if found == self._files[names]:
                 continue
             self._files[names] = found
@@ -113,7 +113,7 @@ class Reloading:
             return False
         self._conf = conf
         # Before the actions: files that change meanwhile are applied by the next check.
-        self._files = {names: fingerprints_of(conf, names) for names in self._actions}
+        self._files = {names: file_fingerprints(conf, names) for names in self._actions}
         taken: list[str] = []
         for names, action in self._actions.items():
             try:
@@ -122,7 +122,7 @@ class Reloading:
                 log.error("configuration not reloaded", reason="; ".join(located_problems(conf, error)))
             else:
                 taken += names
-        values = self._read(conf)
+        values = self._option_values(conf)
         changed = sorted(name for name in values if values[name] != self._values.get(name))
         self._values.update((name, values[name]) for name in taken if name in values)
         log.info(
@@ -132,5 +132,5 @@ class Reloading:
         )
         return True
 
-    def _read(self, conf: cfg.ConfigOpts) -> dict[str, object]:
+    def _option_values(self, conf: cfg.ConfigOpts) -> dict[str, object]:
         return {each.name: each.value for each in option_values(conf, self._groups)}

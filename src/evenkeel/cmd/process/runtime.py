@@ -44,7 +44,7 @@ def tune_collector() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
-def on_stop_signal(stop: Callable[[], None]) -> None:
+def handle_stop_signals(stop: Callable[[], None]) -> None:
     """Call ``stop`` in the running loop at SIGTERM or SIGINT."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -74,15 +74,15 @@ class ServiceManager:
 
     def notify_ready(self) -> None:
         """Notify that the process serves."""
-        self._notify("READY=1\nSTATUS=serving")
+        self._send_notification("READY=1\nSTATUS=serving")
 
     def status(self, text: str) -> None:
         """Set the status line shown by ``systemctl status``."""
-        self._notify(f"STATUS={text}")
+        self._send_notification(f"STATUS={text}")
 
     def stopping(self) -> None:
         """Notify that the process has begun to end."""
-        self._notify("STOPPING=1\nSTATUS=stopping")
+        self._send_notification("STOPPING=1\nSTATUS=stopping")
 
     async def watch(
         self, *, hangs: Callable[[float], bool] = lambda _seconds: False, problem: str = "an event loop hangs"
@@ -97,11 +97,11 @@ class ServiceManager:
             if hangs(seconds):
                 log.error(f"{problem}; the service manager will restart this process")
             else:
-                self._notify("WATCHDOG=1")
-                self._touch()
+                self._send_notification("WATCHDOG=1")
+                self._touch_health_file()
             await asyncio.sleep(seconds / BEATS_PER_TIMEOUT)
 
-    def _touch(self) -> None:
+    def _touch_health_file(self) -> None:
         if self._health_file is None:
             return
         try:
@@ -109,7 +109,7 @@ class ServiceManager:
         except OSError as error:
             log.warning("the health file is not written", file=str(self._health_file), error=str(error))
 
-    def _notify(self, text: str) -> None:
+    def _send_notification(self, text: str) -> None:
         if self._parent is not None:
             with contextlib.suppress(OSError):  # it is gone, which ends this process
                 self._parent.send(text.encode())

@@ -32,7 +32,7 @@ class Definition(Value):
         """Return the path of the tag's single object; empty if the definition has none."""
         return next(iter(self.tags.get(tag, ())), "")
 
-    def to_report(self) -> EnhancedService:
+    def enhanced_service(self) -> EnhancedService:
         """Return the definition in the form in which the agent reports it to controllers."""
         return EnhancedService(
             name=self.name,
@@ -46,7 +46,7 @@ class Definition(Value):
         )
 
 
-def types_of(definitions: Iterable[Definition]) -> tuple[str, ...]:
+def object_types(definitions: Iterable[Definition]) -> tuple[str, ...]:
     """Return the types, on the device, of all objects to which the definitions refer."""
     return tuple(
         sorted({type_ for one in definitions for tag, paths in one.tags.items() if paths for type_ in TAGS[tag].types})

@@ -31,14 +31,14 @@ def read_directory(path: Path, known: Fingerprint | None) -> Snapshot | None:
     """
     try:
         files = sorted(each for each in path.iterdir() if each.suffix == ".json" and not each.name.startswith("."))
-        fingerprint = _fingerprint(files[: FILES_MAX + 1])
+        fingerprint = _files_fingerprint(files[: FILES_MAX + 1])
     except OSError as error:
         return _unreadable_snapshot(path, error.strerror or "unreadable", known)
     if len(files) > FILES_MAX:
         return _unreadable_snapshot(path, f"{len(files)} files; at most {FILES_MAX} are allowed", known)
     if fingerprint == known:
         return None
-    return Snapshot(fingerprint=fingerprint, contents={file.name: _content(file) for file in files})
+    return Snapshot(fingerprint=fingerprint, contents={file.name: _read_content(file) for file in files})
 
 
 def _unreadable_snapshot(path: Path, reason: str, known: Fingerprint | None) -> Snapshot | None:
@@ -46,11 +46,11 @@ def _unreadable_snapshot(path: Path, reason: str, known: Fingerprint | None) -> 
     return None if fingerprint == known else Snapshot(fingerprint=fingerprint, problem=f"{path}: {reason}")
 
 
-def _fingerprint(files: Iterable[Path]) -> Fingerprint:
-    return tuple(map(_state, files))
+def _files_fingerprint(files: Iterable[Path]) -> Fingerprint:
+    return tuple(map(_file_metadata, files))
 
 
-def _state(file: Path) -> tuple[str, int, int, int]:
+def _file_metadata(file: Path) -> tuple[str, int, int, int]:
     try:
         state = file.stat()
     except OSError:  # a broken link, or removed meanwhile
@@ -58,7 +58,7 @@ def _state(file: Path) -> tuple[str, int, int, int]:
     return file.name, state.st_mtime_ns, state.st_size, state.st_ino
 
 
-def _content(file: Path) -> bytes | str:
+def _read_content(file: Path) -> bytes | str:
     try:
         # Opening a named pipe would block until another process writes to it.
         if not stat.S_ISREG(file.stat().st_mode):

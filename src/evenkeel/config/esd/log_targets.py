@@ -37,7 +37,7 @@ class LogTargets(Value):
 NO_TARGETS = LogTargets()
 
 
-def targets_in(networks: Iterable[str], rules: AddressRules | None = None) -> LogTargets:
+def parse_targets(networks: Iterable[str], rules: AddressRules | None = None) -> LogTargets:
     """Return the rules that allow targets in ``networks``, which are texts. Raises :class:`ValueError` naming the
     option.
     """
@@ -47,7 +47,7 @@ def targets_in(networks: Iterable[str], rules: AddressRules | None = None) -> Lo
         raise ValueError(f"{OPTION_NAME}: {error}") from None
 
 
-def without_refused_targets(definition: Definition, targets: LogTargets) -> Definition:
+def drop_refused_target(definition: Definition, targets: LogTargets) -> Definition:
     """Return the definition; if its access log's target is not allowed, without content and with that problem."""
     log = definition.parts.access_log
     if definition.problem or log is None or not (reason := targets.problem(log.address)):

@@ -37,10 +37,10 @@ def declared_parameters(content: Any, parts: Parts) -> dict[str, ServiceParamete
     """
     if not isinstance(content, dict) or len(content) > PARAMETERS_MAX:
         raise ValueError(f"an object of at most {PARAMETERS_MAX} parameters by name is allowed")
-    return {name: _parameter(name, declared, parts) for name, declared in content.items()}
+    return {name: _parse_parameter(name, declared, parts) for name, declared in content.items()}
 
 
-def with_parameters(parts: Parts, known: Mapping[str, ServiceParameter], values: Mapping[str, int]) -> Parts:
+def set_parameters(parts: Parts, known: Mapping[str, ServiceParameter], values: Mapping[str, int]) -> Parts:
     """Return the parts with these values of parameters. Raises :class:`ValueError` for a value that the definition does
     not allow.
     """
@@ -56,14 +56,14 @@ def with_parameters(parts: Parts, known: Mapping[str, ServiceParameter], values:
     return msgspec.convert(content, Parts)
 
 
-def _parameter(name: str, content: Any, parts: Parts) -> ServiceParameter:
+def _parse_parameter(name: str, content: Any, parts: Parts) -> ServiceParameter:
     if not is_parameter_name(name):
         raise ValueError(f"{name!r}: a name of {PARAMETER_WORDS} is allowed")
     try:
         declared = msgspec.convert(content, _DeclaredParameter)
     except msgspec.ValidationError as error:
         raise ValueError(f"{name}: {error}; sets, minimum and maximum are needed") from error
-    default = _number_at(parts, declared.sets)
+    default = _number_in_field(parts, declared.sets)
     if default is None:
         raise ValueError(
             f"{name}: sets: {declared.sets!r}: a number that the definition gives, as in"
@@ -77,13 +77,13 @@ def _parameter(name: str, content: Any, parts: Parts) -> ServiceParameter:
     found = ServiceParameter(sets=declared.sets, minimum=declared.minimum, maximum=declared.maximum, default=default)
     for bound in (declared.minimum, declared.maximum):
         try:
-            with_parameters(parts, {name: found}, {name: bound})
+            set_parameters(parts, {name: found}, {name: bound})
         except msgspec.ValidationError as error:
             raise ValueError(f"{name}: {bound}: not possible for {declared.sets} ({error})") from error
     return found
 
 
-def _number_at(parts: Parts, path: str) -> int | None:
+def _number_in_field(parts: Parts, path: str) -> int | None:
     """Return the number in the field ``path`` of the parts; None if the field is missing or may not hold any whole
     number.
     """

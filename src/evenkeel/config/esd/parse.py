@@ -79,10 +79,10 @@ def parse_all(contents: Mapping[str, bytes | str], *, strict: bool = False) -> P
             f"{dropped.file}: enhanced service {dropped.name!r} and those after it: "
             f"at most {DEFINITIONS_MAX} in all files are allowed"
         )
-    return Parsed(definitions=_by_name(found[:DEFINITIONS_MAX]), problems=problems)
+    return Parsed(definitions=_definitions_by_name(found[:DEFINITIONS_MAX]), problems=problems)
 
 
-def _by_name(found: Iterable[Definition]) -> dict[str, Definition]:
+def _definitions_by_name(found: Iterable[Definition]) -> dict[str, Definition]:
     ordered = list(found)
     files: dict[str, list[str]] = {}
     for one in ordered:
@@ -102,13 +102,13 @@ def _duplicate_text(name: str, files: list[str]) -> str:
 
 def _parsed_definitions(file: str, content: bytes | str, strict: bool) -> list[Definition]:
     """Return the definitions in one file. Raises :class:`_InvalidPart` for a file whose names cannot be read."""
-    document = _document(content)
+    document = _parse_json(content)
     if not isinstance(document, _JsonPairs):
         raise _InvalidPart("an object of enhanced services by name is allowed")
-    return [_definition(file, name, value, strict) for name, value in document]
+    return [_parse_definition(file, name, value, strict) for name, value in document]
 
 
-def _document(content: bytes | str) -> Any:
+def _parse_json(content: bytes | str) -> Any:
     if isinstance(content, str):
         raise _InvalidPart(content)
     if len(content) > FILE_BYTES_MAX:
@@ -123,7 +123,7 @@ def _document(content: bytes | str) -> Any:
         raise _InvalidPart("not JSON that can be read: nested too deeply, or a number too long") from error
 
 
-def _definition(file: str, name: str, value: Any, strict: bool) -> Definition:
+def _parse_definition(file: str, name: str, value: Any, strict: bool) -> Definition:
     where = f"{file}: enhanced service {_json_excerpt(name)}"
     try:
         if not is_valid_name(name):
@@ -212,16 +212,16 @@ def _object_paths(given: str, tag: str, content: Any) -> tuple[str, ...]:
             raise _InvalidPart(f"{given}: {_json_excerpt(content)}: a list of names is allowed")
         if len(content) > LIST_MAX:
             raise _InvalidPart(f"{given}: {len(content)} names; at most {LIST_MAX} are allowed")
-        paths = tuple(_path(given, one) for one in content)
+        paths = tuple(_object_path(given, one) for one in content)
         if len(set(paths)) != len(paths):
             raise _InvalidPart(f"{given}: {_json_excerpt(content)}: an object is named twice; once is allowed")
         return paths
     if content == "" and known.removable:
         return ()
-    return (_path(given, content),)
+    return (_object_path(given, content),)
 
 
-def _path(given: str, content: Any) -> str:
+def _object_path(given: str, content: Any) -> str:
     if not isinstance(content, str):
         raise _InvalidPart(f"{given}: {_json_excerpt(content)}: {_PATH_WORDS}")
     path = content if content.startswith("/") else f"{_FOLDER}{content}"

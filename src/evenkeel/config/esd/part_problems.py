@@ -17,9 +17,9 @@ def part_problem(error: msgspec.ValidationError) -> str:
     """Return the text of msgspec's error, with the allowed values or fields added where msgspec omits them."""
     text = str(error)
     found = _PLACE.search(text)
-    types = list(_types_at(found[1].split(".") if found else []))
+    types = list(_field_types(found[1].split(".") if found else []))
     if text.startswith("Invalid enum value"):
-        allowed = [str(value) for kind in types for value in _values(kind)]
+        allowed = [str(value) for kind in types for value in _literal_values(kind)]
     elif text.startswith("Object contains unknown field"):
         allowed = [name for kind in types if _is_struct(kind) for name in kind.__struct_fields__]
     else:
@@ -27,22 +27,22 @@ def part_problem(error: msgspec.ValidationError) -> str:
     return f"{text}; allowed: {', '.join(allowed)}" if allowed else text
 
 
-def _types_at(path: list[str]) -> Iterator[Any]:
+def _field_types(path: list[str]) -> Iterator[Any]:
     """Yield the types that the field ``path`` of :class:`Parts` may have, with the types of its keys and values."""
     kinds: list[Any] = [Parts]
     for name in path:
         structs = [kind for kind in kinds if _is_struct(kind)]
-        kinds = [one for kind in structs for one in _flattened(typing.get_type_hints(kind).get(name))]
+        kinds = [one for kind in structs for one in _nested_types(typing.get_type_hints(kind).get(name))]
     yield from kinds
 
 
-def _flattened(kind: Any) -> list[Any]:
+def _nested_types(kind: Any) -> list[Any]:
     if typing.get_origin(kind) is typing.Literal:
         return [kind]
-    return [kind, *(one for each in typing.get_args(kind) for one in _flattened(each))]
+    return [kind, *(one for each in typing.get_args(kind) for one in _nested_types(each))]
 
 
-def _values(kind: Any) -> tuple[Any, ...]:
+def _literal_values(kind: Any) -> tuple[Any, ...]:
     return typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ()
 
 

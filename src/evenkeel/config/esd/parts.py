@@ -220,17 +220,17 @@ class AccessLog(Value):
                 raise ValueError
             return str(parsed_address(bare))
         except ValueError:
-            raise self._refusal() from None
+            raise self._target_error() from None
 
     @property
     def port(self) -> int:
         """The target's port."""
         _, _, text = self.target.rpartition(":")
         if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65_535):
-            raise self._refusal()
+            raise self._target_error()
         return int(text)
 
-    def _refusal(self) -> ValueError:
+    def _target_error(self) -> ValueError:
         return ValueError(f"target: {self.target!r}: ADDRESS:PORT, as 192.0.2.1:514 or [2001:db8::1]:514, is allowed")
 
 
@@ -284,7 +284,7 @@ class Parts(Value):
         """The time-out of tunnels in seconds, if there is one."""
         return self.timeouts.tunnel if self.timeouts is not None else None
 
-    def settings_of(self, part: str) -> tuple[str, ...]:
+    def changed_settings(self, part: str) -> tuple[str, ...]:
         """Names of the settings of a part that are not the default; none of a part that is one value."""
         value = getattr(self, part)
         if not isinstance(value, Struct):
@@ -300,16 +300,16 @@ def parts_report(parts: Parts) -> dict[str, str]:
     """Return ``{part: its settings as JSON}``; for the body of a page its size and digest, because bodies may
     be large.
     """
-    return {name: json.encode(_without_bodies(to_builtins(getattr(parts, name)))).decode() for name in parts.names}
+    return {name: json.encode(_summarize_bodies(to_builtins(getattr(parts, name)))).decode() for name in parts.names}
 
 
-def _without_bodies(value: Any) -> Any:
+def _summarize_bodies(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    return {name: _summary(each) if name == "body" else _without_bodies(each) for name, each in value.items()}
+    return {name: _body_summary(each) if name == "body" else _summarize_bodies(each) for name, each in value.items()}
 
 
-def _summary(body: str) -> str:
+def _body_summary(body: str) -> str:
     content = body.encode()
     return f"{len(content)} bytes, sha256 {sha256(content).hexdigest()[:12]}"
 

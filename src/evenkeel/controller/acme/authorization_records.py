@@ -11,14 +11,14 @@ from evenkeel.core.tls.acme.values import ChallengeMethod
 
 
 class AuthorizationRecords:
-    """Reads CAA records."""
+    """Checks CAA records of the names of a certificate."""
 
     def __init__(self, resolver: NameResolver) -> None:
         self._resolver = resolver
 
-    async def problem(self, methods: Mapping[str, ChallengeMethod], issuer: Issuer) -> str:
-        """Return why the authority may not issue; empty if it may, or if it does not say what it is called.
-        ``methods``: by which each name is proven. Raises :class:`ResolverUnavailable`.
+    async def issuance_problem(self, methods: Mapping[str, ChallengeMethod], issuer: Issuer) -> str:
+        """Return why CAA records forbid the authority to issue; empty if they do not, or if the authority names no CAA
+        identity. ``methods``: how each name is proven. Raises :class:`ResolverUnavailable`.
         """
         if not issuer.identities:
             return ""

@@ -34,7 +34,9 @@ class UsedZone(NamedTuple):
 
 
 class DnsProof:
-    """``step_seconds``: limit of the time for all zones of a certificate, less than a controller's turn."""
+    """Sets and removes the TXT records of dns-01 challenges in the configured zones. ``step_seconds``: time limit for
+    all zones of a certificate, less than a controller's turn.
+    """
 
     def __init__(self, store: AcmeStore, zones: Sequence[UsedZone], *, step_seconds: float) -> None:
         self._store = store
@@ -42,45 +44,45 @@ class DnsProof:
         self._servers: Mapping[str, DnsZone] = {each.scope.zone: each.server for each in zones}
         self._step_seconds = step_seconds
 
-    def zones(self, certificate: AcmeCertificate) -> Mapping[str, str]:
-        """The zones of the names that are proven by dns-01, by name."""
+    def zones_by_name(self, certificate: AcmeCertificate) -> Mapping[str, str]:
+        """Return the DNS zone of each name that is proven by dns-01."""
         return zones_of(certificate.project_id, certificate.names, self._scopes)
 
-    async def check(self, certificate: AcmeCertificate) -> None:
-        """Check that the servers of all zones accept changes. Raises :class:`ZoneUnavailable`."""
-        zones = self.zones(certificate)
-        async with self._bounded():
+    async def check_zones(self, certificate: AcmeCertificate) -> None:
+        """Check that the servers of the certificate's zones accept changes. Raises :class:`ZoneUnavailable`."""
+        zones = self.zones_by_name(certificate)
+        async with self._limit_time():
             for zone in sorted(set(zones.values())):
                 names = sorted({record_name(name) for name, its in zones.items() if its == zone})
                 await self._servers[zone].check(names)
 
-    async def place(self, certificate: AcmeCertificate, authorizations: Sequence[Authorization]) -> str:
+    async def set_records(self, certificate: AcmeCertificate, authorizations: Sequence[Authorization]) -> str:
         """Set the records of the authorizations. Returns what is missing at which name server; empty: nothing. Raises
         :class:`ZoneUnavailable`.
         """
-        zones = self.zones(certificate)
+        zones = self.zones_by_name(certificate)
         wanted = [record_of(each, zones[each.name]) for each in authorizations]
         kept = tuple(dict.fromkeys([*certificate.records, *wanted]))
         if len(kept) > RECORDS_MAX:
             raise ZoneUnavailable(f"{RECORDS_MAX} records of earlier orders could not be removed from DNS zones.")
         if kept != certificate.records and not await self._store.keep_records(certificate, kept):
             return "Another controller continues the order."
-        async with self._bounded():
-            for zone, records in _by_zone(wanted):
+        async with self._limit_time():
+            for zone, records in _group_by_zone(wanted):
                 await self._servers[zone].add(records)
-            for zone, records in _by_zone(wanted):
+            for zone, records in _group_by_zone(wanted):
                 if missing := await self._servers[zone].missing(records):
                     return missing
         return ""
 
-    async def withdraw(self, certificate: AcmeCertificate) -> bool:
+    async def remove_records(self, certificate: AcmeCertificate) -> bool:
         """Remove all records of the certificate; returns whether none is left. Raises :class:`StoreUnavailable`."""
         if not certificate.records:
             return True
         about = log.bind(certificate=certificate.name, project=certificate.project_id)
         try:
-            async with self._bounded():
-                for zone, records in _by_zone(certificate.records):
+            async with self._limit_time():
+                for zone, records in _group_by_zone(certificate.records):
                     if zone in self._servers:
                         await self._servers[zone].remove(records)
                     else:
@@ -92,23 +94,24 @@ class DnsProof:
             return False
         return await self._store.keep_records(certificate, ())
 
-    async def withdraw_left(self, rest_seconds: float) -> None:
-        """Remove what could not be removed at the end of orders. ``rest_seconds``: time in which no step of a
-        certificate may be due, because the next order may have the same records. Raises :class:`StoreUnavailable`.
+    async def remove_left_records(self, rest_seconds: float) -> None:
+        """Remove records that could not be removed at the end of their orders. ``rest_seconds``: time in which no step
+        of the certificate may be due, because its next order may have the same records. Raises
+        :class:`StoreUnavailable`.
         """
         left = await self._store.with_left_records(limit=LEFT_PER_LOOK, rest_seconds=rest_seconds)
         failed: set[str] = set()
 
-        async def one(certificate: AcmeCertificate) -> None:
+        async def remove_unless_failed(certificate: AcmeCertificate) -> None:
             zones = {each.zone for each in certificate.records}
             # One attempt for a zone whose server does not answer: due steps wait meanwhile.
-            if not zones & failed and not await self.withdraw(certificate):
+            if not zones & failed and not await self.remove_records(certificate):
                 failed.update(zones)
 
-        await for_each(left, one, at_once=LEFT_AT_ONCE)
+        await for_each(left, remove_unless_failed, at_once=LEFT_AT_ONCE)
 
     @asynccontextmanager
-    async def _bounded(self) -> AsyncIterator[None]:
+    async def _limit_time(self) -> AsyncIterator[None]:
         try:
             async with asyncio.timeout(self._step_seconds):
                 yield
@@ -118,6 +121,6 @@ class DnsProof:
             ) from error
 
 
-def _by_zone(records: Iterable[TxtRecord]) -> list[tuple[str, list[TxtRecord]]]:
+def _group_by_zone(records: Iterable[TxtRecord]) -> list[tuple[str, list[TxtRecord]]]:
     ordered = sorted(records, key=lambda each: each.zone)
     return [(zone, list(found)) for zone, found in groupby(ordered, key=lambda each: each.zone)]

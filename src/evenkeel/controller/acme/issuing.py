@@ -107,7 +107,7 @@ class AcmeParts(NamedTuple):
 
 
 class AcmeIssuing:
-    """Takes due steps."""
+    """Takes due steps of requested certificates."""
 
     def __init__(
         self,
@@ -139,38 +139,38 @@ class AcmeIssuing:
         if self._now() >= self._unused_look_at:
             self._unused_look_at = self._now() + UNUSED_LOOK_SECONDS
             await self._store.remove_unused(UNUSED_SECONDS)
-            await self._dns.withdraw_left(self.settings.lease_seconds)
+            await self._dns.remove_left_records(self.settings.lease_seconds)
         due = await self._store.take_due(limit=DUE_PER_LOOK, lease_seconds=self.settings.lease_seconds)
         await for_each(due, self._take_turn, at_once=self.settings.steps_at_once)
 
     async def _take_turn(self, certificate: AcmeCertificate) -> None:
         for _ in range(STEPS_PER_TURN):
             if certificate.progress.step is AcmeStep.REMOVE:
-                await self._remove(certificate)
+                await self._remove_request(certificate)
                 return
             result = p.advance(
-                certificate.progress, await self._event(certificate), at=self._now(), uniform=self._uniform
+                certificate.progress, await self._step_event(certificate), at=self._now(), uniform=self._uniform
             )
             ended = bool(certificate.progress.order_url) and not result.progress.order_url
             if ended:
-                await self._place(certificate, {})
-                await self._dns.withdraw(certificate)
+                await self._store_challenges(certificate, {})
+                await self._dns.remove_records(certificate)
             stored = await self._store.note(certificate, result, lease_seconds=self.settings.lease_seconds)
             if stored is None:
                 log.info("certificate left to another controller", certificate=certificate.name)
                 return
             if ended:
                 await self._forget_key(certificate)
-            await self._note_awaiting(stored)
-            self._tell(certificate, result)
+            await self._note_awaiting_listeners(stored)
+            self._log_result(certificate, result)
             if result.delay_seconds:
                 return
             certificate = stored
 
-    async def _event(self, certificate: AcmeCertificate) -> p.Event:
-        """Take the certificate's step. Raises :class:`StoreUnavailable` only."""
+    async def _step_event(self, certificate: AcmeCertificate) -> p.Event:
+        """Take the certificate's step; returns its event. Errors become events, except :class:`StoreUnavailable`."""
         try:
-            return await self._step(certificate)
+            return await self._take_step(certificate)
         except StoreUnavailable:
             raise
         except AuthorityRefused as error:
@@ -183,56 +183,58 @@ class AcmeIssuing:
         except (Unavailable, RequestError) as error:
             return p.StepInterrupted(problem=str(error))
 
-    async def _step(self, certificate: AcmeCertificate) -> p.Event:
+    async def _take_step(self, certificate: AcmeCertificate) -> p.Event:
         if certificate.progress.step is AcmeStep.CHECK:
-            return await self._check(certificate)
-        authority = self._authority_of(certificate)
+            return await self._check_and_order(certificate)
+        authority = self._used_authority(certificate)
         if certificate.progress.step is AcmeStep.RENEWAL:
-            return await self._renewal(certificate, authority)
+            return await self._read_renewal(certificate, authority)
         if certificate.progress.step is AcmeStep.REVOKE:
-            return await self._revoke(certificate, authority)
-        account = await self._keys.account(authority.account)
+            return await self._revoke_certificate(certificate, authority)
+        account = await self._keys.account_key(authority.account)
         order = await authority.client.read(
-            account, certificate.progress.order_url, dns_names=frozenset(self._dns.zones(certificate))
+            account, certificate.progress.order_url, dns_names=frozenset(self._dns.zones_by_name(certificate))
         )
         # An order may have become invalid by a request that failed: only its answer gave the reason.
-        if problem := _failure_of(order, certificate.progress.problem):
+        if problem := _order_failure(order, certificate.progress.problem):
             return p.OrderRefused(problem=problem, retry_after_seconds=order.retry_after_seconds)
         match certificate.progress.step:
             case AcmeStep.PLACE:
-                return await self._place_step(certificate, order)
+                return await self._place_challenges(certificate, order)
             case AcmeStep.ANSWER:
                 for one in _open_authorizations(order):
                     if one.unanswered:
                         await authority.client.answer(account, one)
                 return p.Answered()
             case _:
-                return await self._collect(certificate, authority.client, account, order)
+                return await self._collect_certificate(certificate, authority.client, account, order)
 
-    def _authority_of(self, certificate: AcmeCertificate) -> UsedAuthority:
-        """Raises :class:`AuthorityUnavailable` if it is not configured any more, or not on this controller."""
+    def _used_authority(self, certificate: AcmeCertificate) -> UsedAuthority:
+        """Return the certificate's authority. Raises :class:`AuthorityUnavailable` if this controller has none of that
+        name.
+        """
         found = self._authorities.get(certificate.authority)
         if found is None:
             raise AuthorityUnavailable(f"The authority {certificate.authority} is not configured.")
         return found
 
-    async def _check(self, certificate: AcmeCertificate) -> p.Event:
-        authority = self._authority_of(certificate)
-        by_dns = self._dns.zones(certificate)
+    async def _check_and_order(self, certificate: AcmeCertificate) -> p.Event:
+        authority = self._used_authority(certificate)
+        by_dns = self._dns.zones_by_name(certificate)
         by_http = [name for name in certificate.names if name not in by_dns]
         if wildcards := [name for name in by_http if name.startswith(WILDCARD)]:
             return p.NamesUnproven(
                 reason=f"{wildcards[0]} can be proven by dns-01 alone, and no DNS zone of the project has it."
             )
-        targets = await self._readiness.find(certificate.project_id, by_http)
+        targets = await self._readiness.find_targets(certificate.project_id, by_http)
         if isinstance(targets, str):
             return p.NamesUnproven(reason=targets)
-        await self._dns.check(certificate)
-        account = await self._keys.account(authority.account)
+        await self._dns.check_zones(certificate)
+        account = await self._keys.account_key(authority.account)
         issuer = await authority.client.issuer(account)
         dns, http = ChallengeMethod.DNS_01, ChallengeMethod.HTTP_01
         methods = {name: dns if name in by_dns else http for name in certificate.names}
-        if problem := await self._records.problem(methods, issuer):
+        if problem := await self._records.issuance_problem(methods, issuer):
             return p.NamesUnproven(reason=problem)
         settings = self.settings
         if not await self._store.reserve_order(
@@ -240,15 +242,15 @@ class AcmeIssuing:
         ):
             return p.NamesUnproven(reason=f"{self.settings.orders_max} other orders are open, which is the most.")
         # Before the order, so that a key manager that does not work leaves no order behind.
-        await self._keys.pending(certificate)
+        await self._keys.order_key(certificate)
         order = await authority.client.order(account, certificate.names, replaces=certificate.progress.certificate_id)
         return p.OrderMade(url=order.url)
 
-    async def _renewal(self, certificate: AcmeCertificate, authority: UsedAuthority) -> p.Event:
+    async def _read_renewal(self, certificate: AcmeCertificate, authority: UsedAuthority) -> p.Event:
         progress = certificate.progress
         if self._now() >= progress.renew_at:
             return p.RenewalDue()
-        account = await self._keys.account(authority.account)
+        account = await self._keys.account_key(authority.account)
         try:
             window = await authority.client.renewal_window(account, progress.certificate_id)
         except AuthorityRefused as error:  # no order is concerned
@@ -257,19 +259,21 @@ class AcmeIssuing:
             window = RenewalWindow(start=progress.renew_at, end=progress.renew_at, retry_after_seconds=DAY_SECONDS)
         return p.RenewalSuggested(window=window)
 
-    async def _revoke(self, certificate: AcmeCertificate, authority: UsedAuthority) -> p.Event:
-        account = await self._keys.account(authority.account)
-        leaf = await self._keys.issued(certificate)
+    async def _revoke_certificate(self, certificate: AcmeCertificate, authority: UsedAuthority) -> p.Event:
+        account = await self._keys.account_key(authority.account)
+        leaf = await self._keys.issued_certificate(certificate)
         try:
             await authority.client.revoke(account, leaf, REVOCATION_REASONS[certificate.progress.revocation])
         except AuthorityRefused as error:
             return p.RevocationRefused(problem=str(error))
         return p.Revoked()
 
-    async def _window(
+    async def _read_renewal_window(
         self, authority: OrderingAuthority, account: PrivateKey, certificate_id: str
     ) -> RenewalWindow | None:
-        """The suggested renewal of a certificate that was just issued; None also if it cannot be read."""
+        """Return the suggested renewal of a certificate that was just issued; None if there is none, or if it cannot be
+        read.
+        """
         if not certificate_id:
             return None
         try:
@@ -278,13 +282,13 @@ class AcmeIssuing:
             log.warning("renewal information not read", reason=str(error))
             return None
 
-    async def _place_step(self, certificate: AcmeCertificate, order: AuthorityOrder) -> p.Event:
+    async def _place_challenges(self, certificate: AcmeCertificate, order: AuthorityOrder) -> p.Event:
         authorizations = _open_authorizations(order)
         for one in authorizations:
             if one.name not in certificate.names:
                 raise AuthorityRefused(f"The authority wants a validation of {one.name[:253]}, which was not ordered.")
         by_dns = [one for one in authorizations if one.method is ChallengeMethod.DNS_01]
-        if by_dns and (missing := await self._dns.place(certificate, by_dns)):
+        if by_dns and (missing := await self._dns.set_records(certificate, by_dns)):
             return p.NotApplied(reason=missing)
         by_http = [one for one in authorizations if one.method is ChallengeMethod.HTTP_01]
         return await self._place_on_load_balancers(certificate, by_http) if by_http else p.ChallengesApplied()
@@ -292,41 +296,41 @@ class AcmeIssuing:
     async def _place_on_load_balancers(
         self, certificate: AcmeCertificate, authorizations: Sequence[Authorization]
     ) -> p.Event:
-        targets = await self._readiness.find(certificate.project_id, [one.name for one in authorizations])
+        targets = await self._readiness.find_targets(certificate.project_id, [one.name for one in authorizations])
         if isinstance(targets, str):
             return p.NotApplied(reason=targets)
         wanted: dict[LoadBalancerId, list[Authorization]] = {}
         for one in authorizations:
             for id_ in targets[one.name]:
                 wanted.setdefault(id_, []).append(one)
-        placed = await self._place(certificate, wanted)
+        placed = await self._store_challenges(certificate, wanted)
         late = [each for each in placed if not each.applied]
         if len(placed) == len(wanted) and not late:
             return p.ChallengesApplied()
         reasons = [f"{each.load_balancer_id}{f' ({each.reason})' if each.reason else ''}" for each in late]
         return p.NotApplied(reason=f"Waiting for the devices of load balancer {', '.join(reasons) or 'none'}.")
 
-    async def _collect(
+    async def _collect_certificate(
         self, certificate: AcmeCertificate, authority: OrderingAuthority, account: PrivateKey, order: AuthorityOrder
     ) -> p.Event:
         if order.status is OrderStatus.READY:
-            key = await self._keys.pending(certificate)
+            key = await self._keys.order_key(certificate)
             await authority.finalize(account, order, key, certificate.names)
         if order.status is not OrderStatus.VALID:
             return p.OrderOpen(retry_after_seconds=order.retry_after_seconds)
-        key = await self._keys.pending(certificate)
+        key = await self._keys.order_key(certificate)
         issued = await authority.download(account, order, key, certificate.names)
-        kept = await self._keys.store(certificate, issued, key)
+        kept = await self._keys.store_certificate(certificate, issued, key)
         for reference in (kept.reference, *spellings(certificate.reference)):
             await self._renewals.check_now(certificate.project_id, reference, CertificateKind.CERTIFICATE)
         return p.Issued(
             not_before=issued.not_before.timestamp(),
             not_after=issued.not_after.timestamp(),
             certificate_id=issued.certificate_id,
-            window=await self._window(authority, account, issued.certificate_id),
+            window=await self._read_renewal_window(authority, account, issued.certificate_id),
         )
 
-    async def _place(
+    async def _store_challenges(
         self, certificate: AcmeCertificate, wanted: Mapping[LoadBalancerId, Sequence[Authorization]]
     ) -> tuple[PlacedChallenges, ...]:
         placed, changes = await self._store.place(certificate, wanted)
@@ -334,29 +338,29 @@ class AcmeIssuing:
             await self._driver.accepted(change)
         return placed
 
-    async def _note_awaiting(self, certificate: AcmeCertificate) -> None:
+    async def _note_awaiting_listeners(self, certificate: AcmeCertificate) -> None:
         # Nothing waits for a certificate that was issued once.
         if certificate.reference and certificate.progress.not_after is None:
             await self._store.note_awaiting(certificate, awaited_seconds=AWAITED_SECONDS)
 
-    async def _remove(self, certificate: AcmeCertificate) -> None:
-        await self._note_awaiting(certificate)
-        await self._place(certificate, {})
-        if not await self._dns.withdraw(certificate):
+    async def _remove_request(self, certificate: AcmeCertificate) -> None:
+        await self._note_awaiting_listeners(certificate)
+        await self._store_challenges(certificate, {})
+        if not await self._dns.remove_records(certificate):
             return  # repeated once the turn is over
         await self._forget_key(certificate)
         if certificate.reference:
-            await self._keys.discard(certificate)
+            await self._keys.delete_certificate(certificate)
         await self._store.remove(certificate)
         log.info("certificate request removed", certificate=certificate.name, project=certificate.project_id)
 
     async def _forget_key(self, certificate: AcmeCertificate) -> None:
         try:
-            await self._keys.forget(certificate)
+            await self._keys.delete_order_key(certificate)
         except Unavailable as error:  # the next order uses it
             log.warning("key of a finished order not deleted", certificate=certificate.name, reason=str(error))
 
-    def _tell(self, certificate: AcmeCertificate, result: p.Advance) -> None:
+    def _log_result(self, certificate: AcmeCertificate, result: p.Advance) -> None:
         about = log.bind(certificate=certificate.name, project=certificate.project_id, names=certificate.names)
         if result.told is None:
             about.debug("certificate step taken", step=result.progress.step.value, problem=result.progress.problem)
@@ -371,8 +375,8 @@ def _open_authorizations(order: AuthorityOrder) -> list[Authorization]:
     return [one for one in order.authorizations if one.status is AuthorizationStatus.PENDING]
 
 
-def _failure_of(order: AuthorityOrder, last_problem: str) -> str:
-    """Why the order has failed; empty unless it has. ``last_problem``: that of the step before."""
+def _order_failure(order: AuthorityOrder, last_problem: str) -> str:
+    """Return why the order has failed; empty if it has not. ``last_problem``: the problem of the step before."""
     failed = [one for one in order.authorizations if one.status is AuthorizationStatus.INVALID]
     if order.status is not OrderStatus.INVALID and not failed:
         return ""

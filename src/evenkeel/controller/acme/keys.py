@@ -18,7 +18,7 @@ KEPT_DAYS = 36_500
 
 
 class AcmeKeys:
-    """Keys in the key manager."""
+    """Keeps keys of ACME accounts and orders, and issued certificates, in the key manager."""
 
     def __init__(self, certificates: CertificateStore, key_manager: KeyManager, maker: KeyPairMaker) -> None:
         self._certificates = certificates
@@ -26,50 +26,52 @@ class AcmeKeys:
         self._maker = maker
         self._accounts: dict[str, PrivateKey] = {}
 
-    async def account(self, identity: str) -> PrivateKey:
+    async def account_key(self, identity: str) -> PrivateKey:
         """Return the key of the account of this identity: the authority's directory, with the identifier of the
         external account if there is one. Makes a key if there is none. All controllers get the same.
         """
         if identity not in self._accounts:
             name = f"account-{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
-            self._accounts[identity] = await self._key(name, (ACCOUNT_NAME,))
+            self._accounts[identity] = await self._find_or_make_key(name, (ACCOUNT_NAME,))
         return self._accounts[identity]
 
-    async def pending(self, certificate: AcmeCertificate) -> PrivateKey:
+    async def order_key(self, certificate: AcmeCertificate) -> PrivateKey:
         """Return the key of the certificate's order under way; makes one if there is none."""
-        return await self._key(certificate.id, certificate.names)
+        return await self._find_or_make_key(certificate.id, certificate.names)
 
-    async def store(self, certificate: AcmeCertificate, issued: IssuedChain, key: PrivateKey) -> KeptCertificate:
+    async def store_certificate(
+        self, certificate: AcmeCertificate, issued: IssuedChain, key: PrivateKey
+    ) -> KeptCertificate:
         """Store the issued certificate under the requested name, in place of the former one."""
-        new = _new(certificate.project_id, certificate.name, Secret(issued.chain + key.reveal()))
+        new = _new_certificate(certificate.project_id, certificate.name, Secret(issued.chain + key.reveal()))
         return await self._certificates.add(new, replace=True)
 
-    async def forget(self, certificate: AcmeCertificate) -> None:
+    async def delete_order_key(self, certificate: AcmeCertificate) -> None:
         """Delete the key of the certificate's order, if there is one."""
         with contextlib.suppress(NotFound):
             await self._certificates.delete(ACME_PROJECT, certificate.id)
 
-    async def issued(self, certificate: AcmeCertificate) -> str:
+    async def issued_certificate(self, certificate: AcmeCertificate) -> str:
         """Return the issued certificate, PEM, without intermediates. Raises :class:`NotFound`."""
         kept = await self._certificates.show(certificate.project_id, certificate.name)
         return (await self._key_manager.certificate(kept.reference, certificate.project_id)).certificate
 
-    async def discard(self, certificate: AcmeCertificate) -> None:
-        """Delete what the key manager has under the requested name."""
+    async def delete_certificate(self, certificate: AcmeCertificate) -> None:
+        """Delete the certificate that the key manager has under the requested name, if there is one."""
         with contextlib.suppress(NotFound):
             await self._certificates.delete(certificate.project_id, certificate.name)
 
-    async def _key(self, name: str, names: tuple[str, ...]) -> PrivateKey:
+    async def _find_or_make_key(self, name: str, names: tuple[str, ...]) -> PrivateKey:
         try:
             kept = await self._certificates.show(ACME_PROJECT, name)
         except NotFound:
             pair = await self._maker.self_signed(names, days=KEPT_DAYS)
             # Another controller may have stored one meanwhile: then its key is the one.
             with contextlib.suppress(Conflict):
-                await self._certificates.add(_new(ACME_PROJECT, name, pair), replace=False)
+                await self._certificates.add(_new_certificate(ACME_PROJECT, name, pair), replace=False)
             kept = await self._certificates.show(ACME_PROJECT, name)
         return (await self._key_manager.certificate(kept.reference, ACME_PROJECT)).private_key
 
 
-def _new(project_id: ProjectId, name: str, content: Secret) -> NewCertificate:
+def _new_certificate(project_id: ProjectId, name: str, content: Secret) -> NewCertificate:
     return NewCertificate(project_id=project_id, name=name, kind=CertificateKind.CERTIFICATE, content=content)

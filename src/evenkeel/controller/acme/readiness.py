@@ -12,7 +12,10 @@ Targets = Mapping[str, tuple[LoadBalancerId, ...]]
 
 
 class NameProof:
-    """``capabilities``: by device driver. ``network``: source of floating IPs; None: there are none."""
+    """Finds the load balancers to which names lead, and checks that they can answer challenges of http-01.
+
+    ``capabilities``: by device driver. ``network``: source of floating IPs; None: there are none.
+    """
 
     def __init__(
         self,
@@ -28,7 +31,7 @@ class NameProof:
         self._capabilities = capabilities
         self._network = network
 
-    async def find(self, project_id: ProjectId, names: Sequence[str]) -> Targets | str:
+    async def find_targets(self, project_id: ProjectId, names: Sequence[str]) -> Targets | str:
         """Return the load balancers of each name, or why a name cannot be proven. Raises :class:`ResolverUnavailable`,
         :class:`StoreUnavailable` and :class:`NetworkUnavailable`.
         """
@@ -38,7 +41,7 @@ class NameProof:
             if not resolved[name]:
                 return f"{name} has no address in the DNS."
         every = sorted({address for addresses in resolved.values() for address in addresses})
-        by_address = await self._targets(project_id, every)
+        by_address = await self._targets_by_address(project_id, every)
         drivers = {each.name: each.device_driver for each in await self._operators.environments()}
         targets: dict[str, tuple[LoadBalancerId, ...]] = {}
         for name, addresses in resolved.items():
@@ -51,13 +54,15 @@ class NameProof:
                     )
             own = {each.load_balancer_id: each for address in addresses for each in by_address[address]}
             for target in own.values():
-                if problem := self._problem_of(target, drivers.get(target.environment, "")):
+                if problem := self._target_problem(target, drivers.get(target.environment, "")):
                     return f"{name} leads to load balancer {target.load_balancer_id}, {problem}."
             targets[name] = tuple(sorted(own))
         return targets
 
-    async def _targets(self, project_id: ProjectId, addresses: Sequence[str]) -> Mapping[str, tuple[AcmeTarget, ...]]:
-        """The project's load balancers by address that leads to them: of a VIP, or of its floating IP."""
+    async def _targets_by_address(
+        self, project_id: ProjectId, addresses: Sequence[str]
+    ) -> Mapping[str, tuple[AcmeTarget, ...]]:
+        """Return the project's load balancers by address: that of a VIP, or of its floating IP."""
         found = await self._store.targets(project_id, addresses)
         by_address = {each: tuple(one for one in found if each in one.addresses) for each in addresses}
         others = [each for each, targets in by_address.items() if not targets]
@@ -74,8 +79,8 @@ class NameProof:
                 by_address[address] = tuple(each for each in here if one["fixed_ip_address"] in each.addresses)
         return {address: targets for address, targets in by_address.items() if targets}
 
-    def _problem_of(self, target: AcmeTarget, driver: str) -> str:
-        """Why the load balancer cannot answer challenges, as the end of a sentence; empty if it can."""
+    def _target_problem(self, target: AcmeTarget, driver: str) -> str:
+        """Return why the load balancer cannot answer challenges, as the end of a sentence; empty if it can."""
         table = self._capabilities.get(driver)
         if table is None or not table.http_challenges:
             return f"whose devices ({driver or 'of an unknown type'}) do not answer challenges"

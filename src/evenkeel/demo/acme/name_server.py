@@ -16,13 +16,13 @@ TTL_SECONDS = 1
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """``addresses``: IPv4 and IPv6 addresses by name, in lower case. Port 0: a free one."""
+    """Answers DNS queries. ``addresses``: IPv4 and IPv6 addresses by name, in lower case. ``port`` 0: a free one."""
 
     def __init__(self, addresses: Mapping[str, Sequence[str]], *, host: str = "127.0.0.1", port: int = 0) -> None:
         self.addresses = dict(addresses)
-        """They may be changed while it runs."""
+        """Addresses by name; they may be changed while the server runs."""
         self.records: dict[tuple[str, str], set[str]] = {}
-        """Values of other records by name and type, as in zone files; they may be changed, too."""
+        """Values of records other than addresses, by name and type, as in zone files; they may be changed, too."""
         self._place = host, port
         self._transport: asyncio.DatagramTransport | None = None
 
@@ -46,14 +46,14 @@ class NameServer(asyncio.DatagramProtocol):
         return f"{host}:{port}"
 
     def values(self, name: str, kind: str) -> set[str]:
-        """Values of a name's records of a type, as in zone files."""
+        """Return the values of a name's records of a type, as in zone files."""
         if kind not in ("A", "AAAA"):
             return self.records.get((name, kind), set())
         version = 4 if kind == "A" else 6
         return {each for each in self.addresses.get(name, ()) if ipaddress.ip_address(each).version == version}
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        """Answer a query; what is none is ignored."""
+        """Answer a query; other datagrams are ignored."""
         try:
             response = self.response_to(dns.message.from_wire(data))
         except (dns.exception.DNSException, ValueError):
@@ -62,7 +62,7 @@ class NameServer(asyncio.DatagramProtocol):
             self._transport.sendto(response.to_wire(), addr)
 
     def response_to(self, query: dns.message.Message) -> dns.message.Message:
-        """The response to a query of one question. Raises :class:`ValueError` for another one."""
+        """Build the response to a query. Raises :class:`ValueError` unless the query has one question."""
         (question,) = query.question
         name, kind = question.name.to_text(omit_final_dot=True).lower(), dns.rdatatype.to_text(question.rdtype)
         response = dns.message.make_response(query)

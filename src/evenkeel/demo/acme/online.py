@@ -14,7 +14,7 @@ KEY_FILE = "zone.key"
 
 
 class OnlineAuthority:
-    """The authority's ACME server and a name server, which know one name with its address.
+    """Runs the authority's ACME server and a name server; both know one name with its address.
 
     ``directory``: for keys; ``root_file``: file with the authority's certificate. ``zone``: the DNS zone in which the
     name is proven, by dns-01; empty: it is proven by http-01, at port 80 of its address.
@@ -32,7 +32,7 @@ class OnlineAuthority:
         self._server: AcmeServer | None = None
 
     async def start(self) -> Sections:
-        """Begin to answer; returns the controllers' options."""
+        """Start both servers; returns the options with which controllers use them."""
         known = {name: (address,) for name, address in self._addresses.items()}
         if not self._zone:
             self._names = NameServer(known)

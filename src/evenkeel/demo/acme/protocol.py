@@ -29,7 +29,7 @@ class Response(NamedTuple):
 
 
 class AcmeProblem(Exception):
-    """A request is refused; ``kind`` is one of RFC 8555, 6.7."""
+    """The refusal of a request; ``kind`` is an error type of RFC 8555, 6.7."""
 
     def __init__(self, kind: str, detail: str, status: int = 400) -> None:
         super().__init__(detail)
@@ -39,7 +39,7 @@ class AcmeProblem(Exception):
 
 @dataclass
 class Proof:
-    """An authorization with its only challenge: whether the account has this name."""
+    """An ACME authorization for one name, with its only challenge."""
 
     name: str
     token: str
@@ -71,7 +71,7 @@ class OrderState:
 
 
 class _Request(NamedTuple):
-    """A request whose signature is right."""
+    """The content of a request whose signature was verified."""
 
     key: JWK
     account: str
@@ -107,8 +107,8 @@ def dns_01(texts: Callable[[str], Collection[str]]) -> Method:
 
 
 class AcmeProtocol:
-    """``root``: the server's URL. ``method``: how names are proven. ``sign``: returns the certificate (PEM) for a
-    request. Thread-safe.
+    """Answers ACME requests. ``root``: the server's URL. ``method``: how names are proven. ``sign``: returns the
+    certificate (PEM) for a request. Thread-safe.
     """
 
     def __init__(self, root: str, *, method: Method, sign: Callable[[x509.CertificateSigningRequest], str]) -> None:
@@ -121,51 +121,55 @@ class AcmeProtocol:
         self._orders: list[OrderState] = []
 
     def respond(self, method: str, path: str, body: bytes) -> Response:
-        """The response to any request, with a new nonce."""
+        """Return the response to a request, with a new nonce."""
         with self._lock:
             try:
-                found = self._posted(path, body) if method == "POST" else self._read(path)
+                found = self._answer_post(path, body) if method == "POST" else self._answer_unsigned(path)
             except AcmeProblem as problem:
-                found = _json(problem.status, problem.document)
+                found = _json_response(problem.status, problem.document)
             nonce = secrets.token_bytes(16)
             self._nonces.add(nonce)
         return found._replace(headers=(("Replay-Nonce", b64encode(nonce).decode()), *found.headers))
 
-    def _read(self, path: str) -> Response:
+    def _answer_unsigned(self, path: str) -> Response:
         if path == "/nonce":
             return Response(200, b"")
         if path != "/directory":
             raise AcmeProblem("malformed", "POST is needed", 405)
         paths = {"newNonce": "nonce", "newAccount": "account", "newOrder": "order", "revokeCert": "revocation"}
-        return _json(200, {name: f"{self._root}/{each}" for name, each in paths.items()})
+        return _json_response(200, {name: f"{self._root}/{each}" for name, each in paths.items()})
 
-    def _posted(self, path: str, body: bytes) -> Response:
-        request = self._verified(path, body)
+    def _answer_post(self, path: str, body: bytes) -> Response:
+        request = self._verify_request(path, body)
         kind, *numbers = path.strip("/").split("/")
         if not numbers and kind in ("account", "order", "revocation"):
-            return {"account": self._account, "order": self._order, "revocation": self._revocation}[kind](request)
+            return {"account": self._open_account, "order": self._create_order, "revocation": self._accept_revocation}[
+                kind
+            ](request)
         number, order = self._own_order(request, numbers)
         if kind == "order":
-            return self._shown(200, number, order)
+            return self._order_response(200, number, order)
         if kind == "finalize":
-            order.certificate = self._issued(order, request.payload)
-            return self._shown(200, number, order)
+            order.certificate = self._issue_certificate(order, request.payload)
+            return self._order_response(200, number, order)
         if kind == "certificate" and order.certificate:
             return Response(200, order.certificate.encode(), (("Content-Type", "application/pem-certificate-chain"),))
-        place, proof = _proof(order, numbers)
+        place, proof = _find_proof(order, numbers)
         url = f"{self._root}/challenge/{number}/{place}"
         if kind == "authorization":
             identifier = {"type": "dns", "value": proof.name}
             challenges = [self._challenge(proof, url)]
-            return _json(200, {"status": proof.status, "identifier": identifier, "challenges": challenges})
+            return _json_response(200, {"status": proof.status, "identifier": identifier, "challenges": challenges})
         if kind == "challenge":
             if proof.status == PENDING:
-                self._validate(proof, request.key)
-            return _json(200, self._challenge(proof, url))
-        raise _unknown()
+                self._validate_proof(proof, request.key)
+            return _json_response(200, self._challenge(proof, url))
+        raise _unknown_object()
 
-    def _verified(self, path: str, body: bytes) -> _Request:
-        """The request's content. Raises :class:`AcmeProblem` unless it is signed by its account for this path, once."""
+    def _verify_request(self, path: str, body: bytes) -> _Request:
+        """Return the content of a signed request. Raises :class:`AcmeProblem` unless its account signed it for this
+        path, with a nonce that was not used before.
+        """
         try:
             signed = JWS.json_loads(body.decode())
             header = signed.signature.combined
@@ -183,13 +187,13 @@ class AcmeProtocol:
         self._nonces.remove(header.nonce)
         return _Request(key, account, payload)
 
-    def _account(self, request: _Request) -> Response:
+    def _open_account(self, request: _Request) -> Response:
         known = next((url for url, key in self._accounts.items() if key == request.key), None)
         url = known or f"{self._root}/account/{len(self._accounts) + 1}"
         self._accounts[url] = request.key
-        return _json(200 if known else 201, {"status": VALID}, (("Location", url),))
+        return _json_response(200 if known else 201, {"status": VALID}, (("Location", url),))
 
-    def _order(self, request: _Request) -> Response:
+    def _create_order(self, request: _Request) -> Response:
         try:
             names = [each["value"].lower() for each in request.payload["identifiers"] if each["type"] == "dns"]
         except (TypeError, KeyError, AttributeError) as error:
@@ -199,19 +203,19 @@ class AcmeProtocol:
         order = OrderState(request.account, tuple(Proof(name, secrets.token_urlsafe(32)) for name in names))
         self._orders.append(order)
         number = len(self._orders) - 1
-        return self._shown(201, number, order)
+        return self._order_response(201, number, order)
 
-    def _revocation(self, request: _Request) -> Response:
-        """Accept it; nobody asks this authority whether a certificate is revoked."""
+    def _accept_revocation(self, request: _Request) -> Response:
+        """Accept a revocation without recording it: this authority publishes no revocations."""
         return Response(200, b"")
 
     def _own_order(self, request: _Request, numbers: list[str]) -> tuple[int, OrderState]:
         number = int(numbers[0]) if numbers and numbers[0].isdecimal() else -1
         if not 0 <= number < len(self._orders) or self._orders[number].account != request.account:
-            raise _unknown()
+            raise _unknown_object()
         return number, self._orders[number]
 
-    def _shown(self, status: int, number: int, order: OrderState) -> Response:
+    def _order_response(self, status: int, number: int, order: OrderState) -> Response:
         body: dict[str, Any] = {
             "status": order.status,
             "identifiers": [{"type": "dns", "value": proof.name} for proof in order.proofs],
@@ -223,9 +227,9 @@ class AcmeProtocol:
         problem = next((proof.problem for proof in order.proofs if proof.problem), None)
         if problem:
             body["error"] = problem
-        return _json(status, body, (("Location", f"{self._root}/order/{number}"),))
+        return _json_response(status, body, (("Location", f"{self._root}/order/{number}"),))
 
-    def _validate(self, proof: Proof, key: JWK) -> None:
+    def _validate_proof(self, proof: Proof, key: JWK) -> None:
         expected = self._method.expected(f"{proof.token}.{b64encode(key.thumbprint()).decode()}")
         try:
             found = self._method.answers(proof.name, proof.token)
@@ -241,7 +245,7 @@ class AcmeProtocol:
         error = {"error": proof.problem} if proof.problem else {}
         return {"type": self._method.kind, "url": url, "token": proof.token, "status": proof.status, **error}
 
-    def _issued(self, order: OrderState, payload: Any) -> str:
+    def _issue_certificate(self, order: OrderState, payload: Any) -> str:
         if order.status != READY:
             raise AcmeProblem("orderNotReady", f"the order is {order.status}", 403)
         try:
@@ -254,17 +258,17 @@ class AcmeProtocol:
         return self._sign(request)
 
 
-def _proof(order: OrderState, numbers: list[str]) -> tuple[int, Proof]:
+def _find_proof(order: OrderState, numbers: list[str]) -> tuple[int, Proof]:
     place = int(numbers[1]) if len(numbers) == 2 and numbers[1].isdecimal() else -1
     if not 0 <= place < len(order.proofs):
-        raise _unknown()
+        raise _unknown_object()
     return place, order.proofs[place]
 
 
-def _unknown() -> AcmeProblem:
+def _unknown_object() -> AcmeProblem:
     return AcmeProblem("malformed", "there is no such object", 404)
 
 
-def _json(status: int, body: Any, headers: Headers = ()) -> Response:
+def _json_response(status: int, body: Any, headers: Headers = ()) -> Response:
     kind = "application/problem+json" if status >= 400 else "application/json"
     return Response(status, json.dumps(body).encode(), (("Content-Type", kind), *headers))

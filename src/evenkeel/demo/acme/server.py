@@ -58,11 +58,11 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_POST = do_GET
 
     def log_message(self, *_: object) -> None:
-        """The demo's own output tells what happens."""
+        """Log nothing: the demo's own output reports the requests' results."""
 
 
 class AcmeServer:
-    """Proves names by ``method``."""
+    """ACME server of an authority, which proves names by ``method``."""
 
     def __init__(self, authority: CertificateAuthority, method: Method) -> None:
         self._server = _Server(("127.0.0.1", 0), _Handler)

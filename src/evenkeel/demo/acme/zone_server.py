@@ -31,7 +31,7 @@ def key_text(name: str, secret: str) -> str:
 
 
 class ZoneServer(NameServer):
-    """Serves one zone. ``secret``: of the key, in base64; empty: a new one."""
+    """Serves one DNS zone. ``secret``: secret of its TSIG key, in base64; empty: a new one."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class ZoneServer(NameServer):
             writer.close()
 
     def answer_to(self, wire: bytes) -> bytes:
-        """The answer to an update. Raises :class:`dns.exception.DNSException` for what is no DNS message."""
+        """Return the answer to an update. Raises :class:`dns.exception.DNSException` for what is no DNS message."""
         try:
             update = dns.message.from_wire(wire, keyring={self.key.name: self.key})
         except dns.message.UnknownTSIGKey:
@@ -98,7 +98,7 @@ class ZoneServer(NameServer):
         return self.signed(response)
 
     def signed(self, response: dns.message.Message) -> bytes:
-        """A response, with the key's signature."""
+        """Build a response with the key's signature."""
         return response.to_wire()
 
     def take(self, update: dns.message.Message) -> dns.rcode.Rcode:

@@ -24,28 +24,28 @@ class DeviceKind(Protocol):
         """Start processes that do not run, and wait until they answer."""
 
     def described(self) -> str:
-        """Text that names the devices that are listening and their software."""
+        """Return a text that names the listening devices and their software."""
 
     def tips(self) -> list[str]:
-        """Hints for experiments with the devices of a running demo, a line each."""
+        """Return hints for experiments with the devices of a running demo, a line each."""
 
     def agent_sections(self, host: str) -> Sections:
-        """The ini sections of the agent of ``host`` that concern its devices. Creates its credential if necessary."""
+        """Return the ini sections about devices for the agent on ``host``. Creates its credential if necessary."""
 
     def last_write(self) -> int:
-        """Number of the newest write that any device logged."""
+        """Return the number of the newest write that any device logged."""
 
     def writes_after(self, number: int) -> Mapping[str, int]:
-        """Writes per device after the write of this number."""
+        """Return the number of writes after the write ``number``, by device."""
 
     def first_write_at(self, host: str, after: int) -> float | None:
-        """Time of the first write of the agent of ``host`` that a device accepted after write ``after``.
+        """Return the time of the first write of the agent on ``host`` that a device accepted after write ``after``.
 
         Seconds since the epoch; None: not yet.
         """
 
     def members(self) -> Mapping[str, set[str]]:
-        """Per device the ``address:port`` of the members of all pools it holds; a member of two pools counts once."""
+        """Return ``address:port`` of the members of all pools, by device; a member of two pools counts once."""
 
     def cut(self) -> None:
         """Cut the devices off from all agents; client traffic continues."""

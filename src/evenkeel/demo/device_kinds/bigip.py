@@ -42,7 +42,7 @@ class BigipSide:
         state = self._workshop.directory / "devices"
         arguments = ["--state-dir", str(state), "--user", f"{USER}:{self._password}", "--ha", self._ha_type]
         for name in self.names:
-            arguments += ["--device", f"{name}@127.0.0.1:{self._port(name)}"]
+            arguments += ["--device", f"{name}@127.0.0.1:{self._known_port(name)}"]
         announced = state / "endpoints.json"
         # The file of an earlier start would end the wait before the devices listen.
         announced.unlink(missing_ok=True)
@@ -56,21 +56,21 @@ class BigipSide:
     def _ha_type(self) -> str:
         return "pair" if len(self.names) > 1 else "standalone"
 
-    def _port(self, name: str) -> int:
+    def _known_port(self, name: str) -> int:
         known = {} if self._emulator is None else {device.name: device.port for device in self._emulator.devices}
         return known.get(name, 0)
 
     def described(self) -> str:
-        """Text that names the BIG-IP stand-ins that are listening."""
+        """Return a text that names the listening BIG-IP stand-ins."""
         what = "a pair of BIG-IP stand-ins listens" if len(self.names) > 1 else "a BIG-IP stand-in listens"
         return f"{what}: {', '.join(self.names)}"
 
     def tips(self) -> list[str]:
-        """None: traffic passes through the emulator."""
+        """Return no hints: client traffic passes through the emulator, and would end with it."""
         return []
 
     def agent_sections(self, host: str) -> Sections:
-        """The section ``[bigip]``; all agents share one user, as BIG-IP's administrators have it."""
+        """Return the section ``[bigip]``; all agents share one user of the devices."""
         return {
             "bigip": {
                 "icontrol_hostname": [device.address for device in self.emulator.devices],
@@ -83,11 +83,11 @@ class BigipSide:
         }
 
     def last_write(self) -> int:
-        """Number of the newest entry in the log of writes."""
+        """Return the number of the newest entry in the emulator's log of writes."""
         return self.emulator.last_write()
 
     def writes_after(self, number: int) -> Mapping[str, int]:
-        """Number of writes per device after journal entry ``number``.
+        """Return the number of writes after journal entry ``number``, by device.
 
         Writes that save the running configuration are not counted: their time depends on earlier changes.
         """
@@ -96,12 +96,14 @@ class BigipSide:
         return {name: counted[name] for name in self.names}
 
     def first_write_at(self, host: str, after: int) -> float | None:
-        """Time of the first write of the agent of ``host`` that a device committed; None: not yet."""
+        """Return the time (epoch seconds) of the first write of the agent on ``host`` that a device committed after
+        entry ``after``; None: not yet.
+        """
         write = self.emulator.first_write_by(host, after)
         return None if write is None else float(write["time"])
 
     def members(self) -> Mapping[str, set[str]]:
-        """Members of all pools by device, as ``address:port``, for IPv6 ``address.port``."""
+        """Return the members of all pools by device, as ``address:port``, for IPv6 ``address.port``."""
         return {
             device.name: {name for names in self.emulator.members(device).values() for name in names}
             for device in self.emulator.devices
@@ -116,4 +118,4 @@ class BigipSide:
         self.emulator.control("DELETE", "/faults")
 
     def close(self) -> None:
-        """No effect: no process outlives the emulator."""
+        """Do nothing: no process outlives the emulator."""

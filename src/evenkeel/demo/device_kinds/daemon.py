@@ -30,38 +30,38 @@ class DaemonProbe:
     user: str
     password: str
 
-    def trust(self) -> ssl.SSLContext:
-        """TLS context that verifies the daemon's certificate."""
+    def tls_context(self) -> ssl.SSLContext:
+        """Return a TLS context that verifies the daemon's certificate."""
         return ssl.create_default_context(cafile=self.ca_file)
 
-    def about(self) -> wire.About:
-        """Versions of the daemon and its HAProxy."""
-        return self.read("/v1", wire.About)
+    def read_versions(self) -> wire.About:
+        """Read the versions of the daemon and its HAProxy."""
+        return self.read_json("/v1", wire.About)
 
-    def entries(self, after: int) -> tuple[wire.JournalEntry, ...]:
-        """Attempted writes after number ``after``, oldest first."""
-        return self.read(f"/v1/journal?after={after}", wire.Journal).entries
+    def journal_entries(self, after: int) -> tuple[wire.JournalEntry, ...]:
+        """Read the journal: attempted writes after number ``after``, oldest first."""
+        return self.read_json(f"/v1/journal?after={after}", wire.Journal).entries
 
     def last_write(self, after: int = 0) -> int:
-        """Number of the newest entry in the journal; ``after`` if there is none after that."""
-        return max((entry.number for entry in self.entries(after)), default=after)
+        """Return the number of the newest entry in the journal; ``after`` if there is none after that."""
+        return max((entry.number for entry in self.journal_entries(after)), default=after)
 
     def first_write_by(self, agent: str, after: int) -> wire.JournalEntry | None:
-        """The agent's first accepted write after journal entry ``after``; None if there is none yet."""
-        taken = (entry for entry in self.entries(after) if entry.accepted and entry.agent == agent)
+        """Return the agent's first accepted write after journal entry ``after``; None if there is none yet."""
+        taken = (entry for entry in self.journal_entries(after) if entry.accepted and entry.agent == agent)
         return next(taken, None)
 
     def partitions(self) -> list[wire.PartitionConfig]:
-        """All partitions with their content."""
-        names = [item.name for item in self.read("/v1/partitions", wire.PartitionList).partitions]
-        return [self.read(f"/v1/partitions/{quote(name, safe='')}", wire.PartitionConfig) for name in names]
+        """Read all partitions with their content."""
+        names = [item.name for item in self.read_json("/v1/partitions", wire.PartitionList).partitions]
+        return [self.read_json(f"/v1/partitions/{quote(name, safe='')}", wire.PartitionConfig) for name in names]
 
-    def read(self, path: str, kind: type[T]) -> T:
-        """Decode the response to one GET request."""
+    def read_json(self, path: str, kind: type[T]) -> T:
+        """Send one GET request to the daemon, and decode the response as ``kind``."""
         credential = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
         headers = {"Authorization": f"Basic {credential}"}
         request = urllib.request.Request(self.url + path, headers=headers)  # noqa: S310  # a daemon of ours: https
-        trust = urllib.request.HTTPSHandler(context=self.trust())
+        trust = urllib.request.HTTPSHandler(context=self.tls_context())
         # Proxy settings of the environment are not for a daemon on this host.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), trust)
         with opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
@@ -69,7 +69,7 @@ class DaemonProbe:
 
 
 def member_addresses(partition: wire.PartitionConfig) -> set[str]:
-    """``address:port`` of all servers of a partition."""
+    """Return ``address:port`` of all servers of a partition."""
     return {
         f"{server.address}:{server.port}"
         for load_balancer in partition.load_balancers

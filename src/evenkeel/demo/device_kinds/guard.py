@@ -12,8 +12,9 @@ CLOSE_SECONDS = leftovers.LIMIT_SECONDS + 30.0
 
 
 class ProcessGuard:
-    """A separate process that waits for the end of a pipe of which only this process holds the other end: see
-    :mod:`evenkeel.demo.device_kinds.leftovers`, also for ``directory``, ``table`` and ``removed``."""
+    """Runs a separate process that ends every HAProxy of a cluster when this process closes a pipe or dies. The
+    parameters are those of :mod:`evenkeel.demo.device_kinds.leftovers`.
+    """
 
     def __init__(self, directory: Path, *, removed: Sequence[Path] = (), table: str = "", log: Path) -> None:
         self._command = [sys.executable, "-I", "-S", leftovers.__file__, str(directory), table, *map(str, removed)]

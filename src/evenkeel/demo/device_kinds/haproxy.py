@@ -63,8 +63,8 @@ class HaproxySide:
         return self._daemon
 
     def haproxy_pids(self) -> list[int]:
-        """Process ids of HAProxy's masters and workers, sorted."""
-        return sorted(leftovers.haproxies_of(str(self._directory)))
+        """Return the process ids of HAProxy's masters and workers, sorted."""
+        return sorted(leftovers.haproxy_pids(str(self._directory)))
 
     def kill_daemon(self) -> None:
         """Kill the daemon (SIGKILL) without its HAProxys."""
@@ -84,10 +84,10 @@ class HaproxySide:
     async def start(self) -> None:
         """Start the daemon, which starts the HAProxys of the partitions that it holds."""
         if self._guard is None:
-            await asyncio.to_thread(self._prepare)
+            await asyncio.to_thread(self._prepare_directory)
         file = self._workshop.announcement(f"{PROCESS}.url")
         process = self._workshop.create_process(
-            PROCESS, leftovers.DAEMON_MODULE, merge_sections(self._sections(file), self._options)
+            PROCESS, leftovers.DAEMON_MODULE, merge_sections(self._daemon_sections(file), self._options)
         )
         await self._workshop.run(process, file_is_written(file), "its URL")
         self._daemon = DaemonProbe(
@@ -95,12 +95,12 @@ class HaproxySide:
             url=file.read_text().strip(),
             ca_file=str(self._certificates.authority),
             user=READER,
-            password=self._password(READER),
+            password=self._agent_password(READER),
         )
-        if problem := (await asyncio.to_thread(self._daemon.about)).problem:
+        if problem := (await asyncio.to_thread(self._daemon.read_versions)).problem:
             raise process.failure(problem)
 
-    def _prepare(self) -> None:
+    def _prepare_directory(self) -> None:
         # paths of sockets must be short, and a test's directory may be long; in memory, because keys lie there too
         memory = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
         self._sockets = Path(tempfile.mkdtemp(prefix="evenkeel-", dir=memory))
@@ -108,9 +108,9 @@ class HaproxySide:
         self._guard = ProcessGuard(self._workshop.directory, removed=[self._sockets], table=self.table, log=log)
         self._guard.start()  # before any process that it has to stop
         make_certificates(self._certificates.folder, [ADDRESS])
-        self._password(READER)
+        self._agent_password(READER)
 
-    def _sections(self, endpoint_file: Path) -> Sections:
+    def _daemon_sections(self, endpoint_file: Path) -> Sections:
         port = self._daemon.url.rpartition(":")[2] if self._daemon else 0
         return {
             "haproxyd": {
@@ -128,8 +128,8 @@ class HaproxySide:
             }
         }
 
-    def _password(self, name: str) -> str:
-        """An agent's password; adds it to the daemon's file at the first call."""
+    def _agent_password(self, name: str) -> str:
+        """Return an agent's password; creates it and adds it to the daemon's credentials at the first call."""
         with self._lock:  # agents are started at the same time, and share one file
             if name not in self._passwords:
                 password = secrets.token_urlsafe(12)
@@ -140,12 +140,12 @@ class HaproxySide:
     # -- observation
 
     def described(self) -> str:
-        """Text that names the device and its HAProxy's version."""
-        about = self.daemon.about()
+        """Return a text that names the device and its HAProxy's version."""
+        about = self.daemon.read_versions()
         return f"{self.names[0]}: HAProxy {about.haproxy_version}, with the daemon that makes it a device for agents"
 
     def tips(self) -> list[str]:
-        """Hints: kill the daemon, and read the partitions' configuration."""
+        """Return hints: how to kill the daemon, and to read the partitions' configuration."""
         pid = self._workshop.processes[PROCESS].pid
         return [
             f"kill -9 {pid} is the end of HAProxy's daemon; HAProxy goes on",
@@ -153,8 +153,8 @@ class HaproxySide:
         ]
 
     def agent_sections(self, host: str) -> Sections:
-        """The section ``[haproxy]``; every agent has its own credential."""
-        password = self._password(host)
+        """Return the section ``[haproxy]``; every agent has its own credential."""
+        password = self._agent_password(host)
         return {
             "haproxy": {
                 "haproxyd_url": self.daemon.url,
@@ -166,23 +166,25 @@ class HaproxySide:
         }
 
     def last_write(self) -> int:
-        """Number of the newest write in the daemon's journal."""
+        """Return the number of the newest write in the daemon's journal."""
         return self.daemon.last_write()
 
     def writes_after(self, number: int) -> Mapping[str, int]:
-        """Writes requested from the daemon."""
-        return {self.names[0]: len(self.daemon.entries(number))}
+        """Return the number of writes that were requested from the daemon after journal entry ``number``."""
+        return {self.names[0]: len(self.daemon.journal_entries(number))}
 
     def first_write_at(self, host: str, after: int) -> float | None:
-        """Time of the first write of the agent of ``host`` that the daemon accepted; None: not yet."""
+        """Return the time (epoch seconds) of the first write of the agent on ``host`` that the daemon accepted after
+        entry ``after``; None: not yet.
+        """
         entry = self.daemon.first_write_by(host, after)
         return None if entry is None else entry.time
 
     def members(self) -> Mapping[str, set[str]]:
-        """Members of all pools in the daemon's partitions, as ``address:port``."""
+        """Return the members of all pools in the daemon's partitions, as ``address:port``."""
         return {self.names[0]: {one for item in self.daemon.partitions() for one in member_addresses(item)}}
 
     def close(self) -> None:
-        """Stop the HAProxys, which the daemon has left running."""
+        """Stop the HAProxys, which outlive the daemon."""
         if self._guard is not None:
             self._guard.close()

@@ -48,29 +48,29 @@ def end_leftovers(directory: str) -> bool:
         now = time.monotonic() - began
         if now > LIMIT_SECONDS:
             return False
-        daemons, proxies = daemons_of(directory), haproxies_of(directory)
+        daemons, proxies = daemon_pids(directory), haproxy_pids(directory)
         # The daemons first, because they would start their HAProxys again.
         for pid in daemons:
-            send(pid, signal.SIGKILL)
+            send_signal(pid, signal.SIGKILL)
         for pid in proxies:
-            send(pid, signal.SIGTERM if now < PATIENCE_SECONDS else signal.SIGKILL)
+            send_signal(pid, signal.SIGTERM if now < PATIENCE_SECONDS else signal.SIGKILL)
         quiet = 0 if daemons or proxies else quiet + 1
         time.sleep(POLL_SECONDS)
     return True
 
 
-def haproxies_of(directory: str) -> list[int]:
-    """Process ids of HAProxy masters and workers, old workers included."""
-    return [pid for pid, words in commands(directory) if Path(words[0]).name == "haproxy"]
+def haproxy_pids(directory: str) -> list[int]:
+    """Return the process ids of HAProxy masters and workers below ``directory``, old workers included."""
+    return [pid for pid, words in command_lines(directory) if Path(words[0]).name == "haproxy"]
 
 
-def daemons_of(directory: str) -> list[int]:
-    """Process ids of the daemons that would start HAProxy again."""
-    return [pid for pid, words in commands(directory) if DAEMON_MODULE in words]
+def daemon_pids(directory: str) -> list[int]:
+    """Return the process ids of HAProxy daemons of ``directory``, which would start HAProxy again."""
+    return [pid for pid, words in command_lines(directory) if DAEMON_MODULE in words]
 
 
-def commands(directory: str) -> list[tuple[int, list[str]]]:
-    """Process id and words of every command line that names something below ``directory``."""
+def command_lines(directory: str) -> list[tuple[int, list[str]]]:
+    """Return process id and words of every command line that names a path below ``directory``."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -81,7 +81,7 @@ def commands(directory: str) -> list[tuple[int, list[str]]]:
     return found
 
 
-def send(pid: int, number: signal.Signals) -> None:
+def send_signal(pid: int, number: signal.Signals) -> None:
     """Send a signal to a process, unless it has ended."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)

@@ -143,7 +143,7 @@ class OctaviaFiles:
 
     @property
     def plugins(self) -> Path:
-        """Folder of entry points that are written, also by ``evenkeel-octavia register-providers``."""
+        """Folder of written entry points, including those of ``evenkeel-octavia register-providers``."""
         return self.home / "plugins"
 
     @property
@@ -156,7 +156,9 @@ class OctaviaFiles:
         }
 
     def api_command(self, programs: Path, port: int, workers: int) -> list[str]:
-        """Command of the API at a port of 127.0.0.1; ``programs``: where the environment has its commands."""
+        """Return the command of Octavia's API at a port of 127.0.0.1. ``programs``: the environment's folder of
+        commands.
+        """
         return [
             *(str(programs / "gunicorn"), "--workers", str(workers), "--preload"),
             *("--worker-class", "gthread", "--threads", "4"),
@@ -174,7 +176,7 @@ class OctaviaFiles:
         (folder / "entry_points.txt").write_text("\n".join([*lines, ""]))
 
     def sockets_exist(self) -> bool:
-        """Whether driver-agent listens."""
+        """Whether all sockets of driver-agent exist, so that it serves."""
         return all((self.home / f"{name}.sock").exists() for name in SOCKETS)
 
     def remove_sockets(self) -> None:

@@ -46,7 +46,7 @@ class OctaviaHost:
 
     @property
     def files(self) -> OctaviaFiles:
-        """Configuration and programs; written at the first use, when the controllers' URLs are known."""
+        """Octavia's configuration and programs; written at the first use, when the controllers' URLs are known."""
         if self._files is None:
             self._files = OctaviaFiles(
                 self._home,
@@ -57,17 +57,17 @@ class OctaviaHost:
         return self._files
 
     async def start_database(self) -> None:
-        """Start MariaDB; the first time, with Octavia's tables."""
+        """Start MariaDB; the first time it creates Octavia's tables."""
         is_new = not (self._cluster.directory / "mariadb").exists()
         if is_new:
-            await self._tool("mariadb-install", self._database.initialise)
-        server = self._process(MARIADB, self._database.serve)
+            await self._run_tool("mariadb-install", self._database.initialise_command)
+        server = self._make_process(MARIADB, self._database.serve_command)
         server.start()
         await server.until(self._database_answers, "an answer", timeout_seconds=START_SECONDS)
         if is_new:
-            await self._tool("mariadb-create", self._database.create_database(DATABASE))
+            await self._run_tool("mariadb-create", self._database.create_database_command(DATABASE))
             file = str(self.files.configuration)
-            await self._tool(
+            await self._run_tool(
                 "octavia-db-manage",
                 [str(self._programs / "octavia-db-manage"), "--config-file", file, "upgrade", "head"],
             )
@@ -75,7 +75,7 @@ class OctaviaHost:
 
     async def start_api(self) -> None:
         """Start Octavia's API, and wait until it answers."""
-        service = self._process(SERVICE, self.files.api_command(self._programs, self._port, WORKERS))
+        service = self._make_process(SERVICE, self.files.api_command(self._programs, self._port, WORKERS))
         service.start()
         await service.until(self._api_answers, "an answer", timeout_seconds=START_SECONDS)
         self._cluster.add_starter(SERVICE, self.start_api)
@@ -84,32 +84,32 @@ class OctaviaHost:
         """Start driver-agent, which runs our provider agent."""
         self.files.remove_sockets()
         command = [str(self._programs / "python"), str(self.files.driver_agent)]
-        agent = self._process(DRIVER_AGENT, command)
+        agent = self._make_process(DRIVER_AGENT, command)
         agent.start()
         await agent.until(self.files.sockets_exist, "its sockets", timeout_seconds=START_SECONDS)
         self._cluster.add_starter(DRIVER_AGENT, self.start_driver_agent)
 
     def close(self) -> None:
-        """Stop everything, the database last."""
+        """Stop all processes of Octavia, the database last."""
         known = self._cluster.processes
         for name in (DRIVER_AGENT, SERVICE, MARIADB):
             if name in known:
                 stop_all([known[name]])
         shutil.rmtree(self._home, ignore_errors=True)
 
-    def _process(self, name: str, command: Sequence[str]) -> Process:
+    def _make_process(self, name: str, command: Sequence[str]) -> Process:
         log = self._cluster.directory / "logs" / f"{name}.log"
         variables = self.files.variables
         process = self._cluster.processes[name] = Process(name, command, log=log, environment=variables)
         return process
 
-    async def _tool(self, name: str, command: Sequence[str]) -> None:
+    async def _run_tool(self, name: str, command: Sequence[str]) -> None:
         """Run a program to its end. Raises :class:`~evenkeel.demo.processes.ProcessFailed`."""
         log = self._cluster.directory / "logs" / f"{name}.log"
         await Process(name, command, log=log, environment=self.files.variables).run(timeout_seconds=START_SECONDS)
 
     def _database_answers(self) -> bool:
-        command = self._database.ping
+        command = self._database.ping_command
         return subprocess.run(command, check=False, capture_output=True, timeout=ASK_SECONDS).returncode == 0  # noqa: S603
 
     def _api_answers(self) -> bool:

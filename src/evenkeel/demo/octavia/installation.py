@@ -14,18 +14,19 @@ INSTALL_SECONDS = 1800
 
 
 def is_installed(directory: Path) -> bool:
-    """Whether the environment was installed from the lock file as it is now."""
+    """Whether the environment was installed from the present lock file."""
     stamp = directory / "evenkeel-octavia"
     return stamp.exists() and stamp.read_bytes() == LOCK.read_bytes()
 
 
-def install(directory: Path) -> None:
-    """Make the environment; pip's own settings apply. Blocks for minutes. Raises
-    :class:`~evenkeel.demo.processes.ProcessFailed`."""
+def install_octavia(directory: Path) -> None:
+    """Create Octavia's virtual environment in ``directory``; pip's own settings apply. Blocks for minutes. Raises
+    :class:`~evenkeel.demo.processes.ProcessFailed`.
+    """
     if not LOCK.exists() or not PACKAGE.is_dir():
         raise ProcessFailed(f"Octavia's lock file {LOCK} is missing: --octavia needs a checkout of the repository")
     shutil.rmtree(directory, ignore_errors=True)
-    _run(sys.executable, "-m", "venv", str(directory))
+    _run_command(sys.executable, "-m", "venv", str(directory))
     pip = (
         str(directory / "bin" / "python"),
         "-m",
@@ -35,11 +36,11 @@ def install(directory: Path) -> None:
         "--no-input",
         "--disable-pip-version-check",
     )
-    _run(*pip, "-r", str(LOCK))
+    _run_command(*pip, "-r", str(LOCK))
     (directory / "evenkeel-octavia").write_bytes(LOCK.read_bytes())
 
 
-def _run(*command: str) -> None:
+def _run_command(*command: str) -> None:
     try:
         subprocess.run(command, check=True, capture_output=True, timeout=INSTALL_SECONDS)  # noqa: S603  # ours
     except subprocess.CalledProcessError as error:

@@ -8,8 +8,8 @@ _PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
 _PROGRAMS = ("mariadbd", "mariadb-install-db", "mariadb", "mariadb-admin")
 
 
-def missing() -> str:
-    """Reason why MariaDB cannot be started here; empty if it can."""
+def missing_reason() -> str:
+    """Return the reason why MariaDB cannot be started here; empty if it can."""
     if absent := [name for name in _PROGRAMS if shutil.which(name, path=_PATH) is None]:
         return (
             f"Octavia needs MariaDB, and {absent[0]} is not installed. On Debian and Ubuntu: "
@@ -31,9 +31,9 @@ class MariadbCommands:
         self._user = ("--user=root",) if os.getuid() == 0 else ()
 
     @property
-    def initialise(self) -> list[str]:
-        """Create the system's tables."""
-        return self._command(
+    def initialise_command(self) -> list[str]:
+        """Command that creates the data directory with the system's tables."""
+        return self._build_command(
             "mariadb-install-db",
             f"--datadir={self._data}",
             "--skip-test-db",
@@ -42,9 +42,9 @@ class MariadbCommands:
         )
 
     @property
-    def serve(self) -> list[str]:
-        """Run the server."""
-        return self._command(
+    def serve_command(self) -> list[str]:
+        """Command that runs the server."""
+        return self._build_command(
             "mariadbd",
             f"--datadir={self._data}",
             f"--socket={self._socket}",
@@ -56,18 +56,18 @@ class MariadbCommands:
         )
 
     @property
-    def ping(self) -> list[str]:
-        """Succeeds once the server answers."""
-        return self._command("mariadb-admin", f"--socket={self._socket}", "--user=root", "ping")
+    def ping_command(self) -> list[str]:
+        """Command that succeeds once the server answers."""
+        return self._build_command("mariadb-admin", f"--socket={self._socket}", "--user=root", "ping")
 
-    def create_database(self, name: str) -> list[str]:
-        """Create a database unless there is one."""
+    def create_database_command(self, name: str) -> list[str]:
+        """Return the command that creates a database unless there is one of this name."""
         statement = f"CREATE DATABASE IF NOT EXISTS {name}"
-        return self._command("mariadb", f"--socket={self._socket}", "--user=root", f"--execute={statement}")
+        return self._build_command("mariadb", f"--socket={self._socket}", "--user=root", f"--execute={statement}")
 
     def url(self, database: str) -> str:
-        """URL of a database for SQLAlchemy."""
+        """Return the URL of a database for SQLAlchemy."""
         return f"mysql+pymysql://root@localhost/{database}?unix_socket={self._socket}"
 
-    def _command(self, program: str, *arguments: str) -> list[str]:
+    def _build_command(self, program: str, *arguments: str) -> list[str]:
         return [shutil.which(program, path=_PATH) or program, "--no-defaults", *arguments]

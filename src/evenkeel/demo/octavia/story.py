@@ -16,7 +16,9 @@ SHORT_LIVED = "short-lived"
 
 
 class OctaviaScenario(Scenario):
-    """:class:`Scenario` with Octavia in front, without HTTPS; then a second load balancer is created and deleted."""
+    """The demo's scenario with Octavia in front, without HTTPS. A second load balancer is created and deleted at the
+    end.
+    """
 
     provider = PROVIDER
     creates_at = accepts_at = "Octavia"
@@ -31,21 +33,21 @@ class OctaviaScenario(Scenario):
         return self._host.url
 
     async def run(self) -> DemoResult:
-        await self._start()
+        await self._start_cluster()
         began = time.monotonic()
-        await self._create()
+        await self._create_load_balancer()
         self.outcome.more.append(("seconds from create at Octavia to ACTIVE", f"{time.monotonic() - began:.2f}"))
         await self._carry_traffic()
         home = await self._acting_host()
         self._say(f"{home} serves it; the other agents stand by")
-        await self._kill(home)
+        await self._kill_agent(home)
         await self._bring_back(home)
-        await self._verify()
+        await self._verify_agreement()
         await self._create_and_delete()
-        await self._verify()
+        await self._verify_agreement()
         return self.outcome
 
-    async def _connect(self) -> dict[int, Tenant]:
+    async def _open_tenants(self) -> dict[int, Tenant]:
         host = self._host
         await host.start_database()
         self._say("MariaDB has Octavia's tables")

@@ -114,7 +114,7 @@ class Catalogue:
         for file, problem in self._parsed.problems.items():
             yield EnhancedService(name="", file=file, problem=problem)
         for name in sorted(self.definitions):
-            yield self.definitions[name].to_report()
+            yield self.definitions[name].enhanced_service()
 
     async def _read_files(self, directory: Path) -> None:
         snapshot = await asyncio.to_thread(read_directory, directory, self._fingerprint)

@@ -5,7 +5,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from evenkeel.config.esd.log_targets import OPTION_NAME, LogTargets, targets_in
+from evenkeel.config.esd.log_targets import OPTION_NAME, LogTargets, parse_targets
 from evenkeel.core.networking.addresses import AddressRules
 
 OPTION = cfg.ListOpt(
@@ -19,4 +19,4 @@ def log_targets(values: Mapping[str, Any], rules: AddressRules | None = None) ->
     """Build the rules for targets of access logs from the agent's options. Raises :class:`ValueError` naming the
     option.
     """
-    return targets_in(values[OPTION.name], rules)
+    return parse_targets(values[OPTION.name], rules)

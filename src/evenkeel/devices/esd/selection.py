@@ -6,7 +6,7 @@ If several services have a part, the first service decides (:mod:`evenkeel.core.
 from collections.abc import Collection, Mapping, Sequence
 
 from evenkeel.config.esd.definition import Definition
-from evenkeel.config.esd.parameters import with_parameters
+from evenkeel.config.esd.parameters import set_parameters
 from evenkeel.config.esd.parts import PARTS, MemberConnectionLimit, Parts
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from evenkeel.core.resources.enhanced_services import OPTIONAL, PER_LISTENER_MAX
@@ -81,7 +81,7 @@ def _parts_with_parameters(listener: ServiceListener, definition: Definition) ->
     if not values:
         return definition.parts
     try:
-        return with_parameters(definition.parts, definition.parameters, values)
+        return set_parameters(definition.parts, definition.parameters, values)
     except ValueError as error:  # the definition has changed since the request
         raise Unrenderable(f"{definition.file}: enhanced service {definition.name!r}: {error}") from error
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from evenkeel.config.esd.definition import Definition
-from evenkeel.config.esd.log_targets import NO_TARGETS, LogTargets, without_refused_targets
+from evenkeel.config.esd.log_targets import NO_TARGETS, LogTargets, drop_refused_target
 from evenkeel.config.esd.parts import NO_PARTS, Parts
 from evenkeel.core.devices.capabilities import Capabilities
 
@@ -37,7 +37,7 @@ def _unsupported(parts: Parts, table: Capabilities) -> Iterator[str]:
             yield part
         elif part in table.service_settings:
             allowed = table.service_settings[part]
-            yield from (f"{part}.{name}" for name in parts.settings_of(part) if name not in allowed)
+            yield from (f"{part}.{name}" for name in parts.changed_settings(part) if name not in allowed)
 
 
 def _supported(table: Capabilities) -> Iterator[str]:
@@ -50,7 +50,7 @@ def usable_definition(definition: Definition, table: Capabilities, targets: LogT
     """Return the definition; with a problem if the device type cannot render it or its access log has a forbidden
     target.
     """
-    return without_refused_targets(without_unsupported_parts(definition, table), targets)
+    return drop_refused_target(without_unsupported_parts(definition, table), targets)
 
 
 class SupportVerifier:

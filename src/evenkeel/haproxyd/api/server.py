@@ -83,7 +83,7 @@ class HttpsServer:
 
     def use(self, context: ssl.SSLContext) -> None:
         """Use this certificate for new connections."""
-        self._server.use(context)
+        self._server.use_tls(context)
 
     @property
     def address(self) -> tuple[str, int]:

@@ -22,21 +22,21 @@ class BarbicanKeyManager:
 
     async def certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:
         """Read a certificate with its key from a PKCS#12 or PEM secret, or from a container of type ``certificate``."""
-        return await self._calls.run(lambda: self._certificate(reference, project_id))
+        return await self._calls.run(lambda: self._read_certificate(reference, project_id))
 
     async def authority(
         self, reference: str, project_id: ProjectId, *, revocation_list: str | None = None
     ) -> AuthorityBundle:
         """Read an authority's certificates and revocation list from secrets in PEM."""
 
-        def work() -> AuthorityBundle:
+        def read_bundle() -> AuthorityBundle:
             certificates = self._reader.secret(reference, project_id)
             if revocation_list is None:
                 return authority_bundle(reference, certificates)
             revoked = self._reader.secret(revocation_list, project_id)
             return authority_bundle(reference, certificates, (revocation_list, revoked))
 
-        return await self._calls.run(work)
+        return await self._calls.run(read_bundle)
 
     async def revocation_list(self, reference: str, project_id: ProjectId) -> RevocationList:
         """Read a revocation list from a secret in PEM, without a check of its signature."""
@@ -48,26 +48,26 @@ class BarbicanKeyManager:
         """Refuse reads that start from now on; reads that are running finish."""
         self._calls.close()
 
-    def _certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:
+    def _read_certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:
         place = parsed_reference(reference)
         # Reading a malformed reference as a secret refuses it.
         if place is None or place.kind == "secrets":
             return any_bundle(reference, Secret(self._reader.secret(reference, project_id)))
-        return self._of_container(reference, project_id)
+        return self._read_container(reference, project_id)
 
-    def _of_container(self, reference: str, project_id: ProjectId) -> CertificateBundle:
+    def _read_container(self, reference: str, project_id: ProjectId) -> CertificateBundle:
         parts = self._reader.parts(reference, project_id)
         if not {CERTIFICATE, PRIVATE_KEY} <= parts.keys():
             raise CertificateNotFound(reference)
 
-        def part(name: str) -> bytes:
+        def read_part(name: str) -> bytes:
             return self._reader.secret(parts[name], project_id, shown_as=reference) if name in parts else b""
 
-        passphrase = part(PASSPHRASE)
+        passphrase = read_part(PASSPHRASE)
         return certificate_bundle(
             reference,
-            part(CERTIFICATE),
-            Secret(part(PRIVATE_KEY)),
-            intermediates=part(INTERMEDIATES),
+            read_part(CERTIFICATE),
+            Secret(read_part(PRIVATE_KEY)),
+            intermediates=read_part(INTERMEDIATES),
             passphrase=Secret(passphrase) if passphrase else None,
         )

@@ -45,30 +45,30 @@ class SecretReader:
         shown = shown_as or reference
         place = _parse_reference(reference, "secrets", shown)
         # Barbican answers 406 unless the request accepts the payload's own content type, so that is read first.
-        described = self._json(place.path, project_id, shown)
+        described = self._get_json(place.path, project_id, shown)
         kind = (described.get("content_types") or {}).get("default")
         if not isinstance(kind, str):
             raise CertificateNotFound(shown)
-        return self._get(f"{place.path}/payload", kind, project_id, shown)
+        return self._get_content(f"{place.path}/payload", kind, project_id, shown)
 
     def parts(self, reference: str, project_id: ProjectId) -> Mapping[str, str]:
         """Return ``{name: reference}`` of the secrets in a container of type ``certificate``."""
         place = _parse_reference(reference, "containers", reference)
-        container = self._json(place.path, project_id, reference)
+        container = self._get_json(place.path, project_id, reference)
         listed = container.get("secret_refs")
         if container.get("type") != "certificate" or not isinstance(listed, list) or len(listed) > PARTS_MAX:
             raise CertificateNotFound(reference)
         parts = [(row.get("name"), row.get("secret_ref")) for row in listed if isinstance(row, dict)]
         return {name: ref for name, ref in parts if isinstance(name, str) and isinstance(ref, str)}
 
-    def _json(self, path: str, project_id: ProjectId, shown: str) -> dict[str, Any]:
-        content = self._get(path, "application/json", project_id, shown)
+    def _get_json(self, path: str, project_id: ProjectId, shown: str) -> dict[str, Any]:
+        content = self._get_content(path, "application/json", project_id, shown)
         try:
             return msgspec.json.decode(content, type=dict[str, Any])
         except msgspec.DecodeError:
             raise KeyManagerUnavailable("Barbican's answer is not understood") from None
 
-    def _get(self, path: str, accept: str, project_id: ProjectId, shown: str) -> bytes:
+    def _get_content(self, path: str, accept: str, project_id: ProjectId, shown: str) -> bytes:
         try:
             adapter = self._adapter_of(project_id)
             # log=False: at level debug keystoneauth would log the response

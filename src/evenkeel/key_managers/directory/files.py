@@ -9,7 +9,7 @@ from pathlib import Path
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.files import DIRECTORY_MODE, FILE_MODE
 from evenkeel.key_managers.directory.encryption import Encryption
-from evenkeel.key_managers.places import CertificatePlace, place_of
+from evenkeel.key_managers.places import CertificatePlace, parse_place
 
 SCHEME = "directory"
 PROJECT_FILES_MAX = 1000
@@ -27,7 +27,7 @@ class SealedFiles:
     def read(self, place: CertificatePlace) -> bytes | None:
         """Read and decrypt a file; None if it does not exist."""
         try:
-            descriptor = os.open(self._path(place), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            descriptor = os.open(self._file_path(place), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
         with os.fdopen(descriptor, "rb") as file:
@@ -36,13 +36,13 @@ class SealedFiles:
 
     def changed_at(self, place: CertificatePlace) -> float:
         """Return the time at which the file was last written, in seconds since 1970."""
-        return self._path(place).stat().st_mtime
+        return self._file_path(place).stat().st_mtime
 
     def write(self, place: CertificatePlace, content: bytes, *, replace: bool) -> None:
         """Write a file. Raises :class:`Conflict` if it exists and ``replace`` is false, or the project has too many
         files.
         """
-        path = self._path(place)
+        path = self._file_path(place)
         self._root.mkdir(parents=True, exist_ok=True, mode=DIRECTORY_MODE)
         path.parent.mkdir(exist_ok=True, mode=DIRECTORY_MODE)
         # Counted without a lock: writers at the same time may exceed the limit by their number.
@@ -66,10 +66,10 @@ class SealedFiles:
     def delete(self, place: CertificatePlace) -> bool:
         """Delete a file. Returns whether it existed."""
         try:
-            self._path(place).unlink()
+            self._file_path(place).unlink()
         except FileNotFoundError:
             return False
-        _flush_directory(self._path(place).parent)
+        _flush_directory(self._file_path(place).parent)
         return True
 
     def places(self, project_id: str | None) -> Iterator[CertificatePlace]:
@@ -77,9 +77,9 @@ class SealedFiles:
         with contextlib.suppress(FileNotFoundError):
             folders = sorted(self._root.iterdir()) if project_id is None else [self._root / project_id]
             for folder in folders:
-                yield from _places_in(folder)
+                yield from _folder_places(folder)
 
-    def _path(self, place: CertificatePlace) -> Path:
+    def _file_path(self, place: CertificatePlace) -> Path:
         return self._root / place.project_id / f"{place.name}{_SUFFIX}"
 
     @staticmethod
@@ -93,10 +93,10 @@ class SealedFiles:
             os.fsync(file.fileno())
 
 
-def _places_in(folder: Path) -> Iterator[CertificatePlace]:
+def _folder_places(folder: Path) -> Iterator[CertificatePlace]:
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
         found = CertificatePlace(scheme=SCHEME, project_id=folder.name, name=path.name.removesuffix(_SUFFIX))
-        place = place_of(SCHEME, found.reference)
+        place = parse_place(SCHEME, found.reference)
         if place is not None:
             yield place
 

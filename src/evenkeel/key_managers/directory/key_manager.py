@@ -26,7 +26,7 @@ from evenkeel.core.tls.certificates import (
 from evenkeel.key_managers.directory.encryption import Encryption, Undecryptable
 from evenkeel.key_managers.directory.files import SCHEME, SealedFiles
 from evenkeel.key_managers.parsing import authority_bundle, new_bundle, read_revocation_list
-from evenkeel.key_managers.places import CertificatePlace, checked_place, place_of
+from evenkeel.key_managers.places import CertificatePlace, checked_place, parse_place
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ class DirectoryKeyManager:
 
     async def certificate(self, reference: str, project_id: str) -> CertificateBundle:
         """Read a certificate with its key from the project's file."""
-        content = await self._read(reference, project_id, CertificateKind.CERTIFICATE)
+        content = await self._read_reference(reference, project_id, CertificateKind.CERTIFICATE)
         if content.facts is None:
             raise KeyManagerUnavailable(f"{reference} is incomplete")
         return CertificateBundle(
@@ -76,17 +76,17 @@ class DirectoryKeyManager:
         self, reference: str, project_id: str, *, revocation_list: str | None = None
     ) -> AuthorityBundle:
         """Read an authority's certificates, and check the revocation list, if one is named, against the first one."""
-        content = await self._read(reference, project_id, CertificateKind.AUTHORITY)
+        content = await self._read_reference(reference, project_id, CertificateKind.AUTHORITY)
         certificates = "".join(content.certificates).encode()
         if revocation_list is None:
             return await self._calls.run(lambda: authority_bundle(reference, certificates))
-        revoked = await self._read(revocation_list, project_id, CertificateKind.REVOCATION_LIST)
+        revoked = await self._read_reference(revocation_list, project_id, CertificateKind.REVOCATION_LIST)
         signed = revocation_list, revoked.revocation_list.encode()
         return await self._calls.run(lambda: authority_bundle(reference, certificates, signed))
 
     async def revocation_list(self, reference: str, project_id: str) -> RevocationList:
         """Read a revocation list, without a check of its signature."""
-        content = await self._read(reference, project_id, CertificateKind.REVOCATION_LIST)
+        content = await self._read_reference(reference, project_id, CertificateKind.REVOCATION_LIST)
         return await self._calls.run(lambda: read_revocation_list(reference, content.revocation_list.encode()))
 
     def reference(self, project_id: str, name: str) -> str:
@@ -97,12 +97,12 @@ class DirectoryKeyManager:
         """Check a certificate and write it to the project's file; an existing file is kept unless ``replace``."""
         place = checked_place(SCHEME, new.project_id, new.name)
 
-        def work() -> KeptCertificate:
+        def check_and_write() -> KeptCertificate:
             content, warnings = _validated_content(new, place.reference)
             self._files.write(place, msgspec.json.encode(content), replace=replace)
             return structs.replace(self._kept_certificate(place, content), warnings=warnings)
 
-        return await self._run(place, work)
+        return await self._run_on_files(place, check_and_write)
 
     async def kept(self, project_id: str | None) -> tuple[KeptCertificate, ...]:
         """List the certificates of the project (None: of all projects). Raises :class:`Invalid` if there are more than
@@ -112,7 +112,7 @@ class DirectoryKeyManager:
             # Only the project id is checked here: it becomes a part of a path.
             checked_place(SCHEME, project_id, "any")
 
-        def work() -> tuple[KeptCertificate, ...]:
+        def list_places() -> tuple[KeptCertificate, ...]:
             # One more than allowed is read, to see whether there are more.
             places = list(islice(self._files.places(project_id), LISTED_MAX + 1))
             if len(places) > LISTED_MAX:
@@ -121,12 +121,12 @@ class DirectoryKeyManager:
             # A file may be deleted while the list is read.
             return tuple(row for row in rows if row is not None)
 
-        return await self._run(None, work)
+        return await self._run_on_files(None, list_places)
 
     async def show(self, project_id: str, name: str) -> KeptCertificate:
         """Read what operators may see of one certificate. Raises :class:`NotFound`."""
         place = checked_place(SCHEME, project_id, name)
-        found = await self._run(place, lambda: self._find_certificate(place))
+        found = await self._run_on_files(place, lambda: self._find_certificate(place))
         if found is None:
             raise NotFound("Certificate", place.reference)
         return found
@@ -134,31 +134,31 @@ class DirectoryKeyManager:
     async def delete(self, project_id: str, name: str) -> None:
         """Delete the certificate's file. Raises :class:`NotFound`."""
         place = checked_place(SCHEME, project_id, name)
-        if not await self._run(place, lambda: self._files.delete(place)):
+        if not await self._run_on_files(place, lambda: self._files.delete(place)):
             raise NotFound("Certificate", place.reference)
 
     def close(self) -> None:
         """Refuse calls that start from now on; calls that are running finish."""
         self._calls.close()
 
-    async def _read(self, reference: str, project_id: str, kind: CertificateKind) -> SealedContent:
+    async def _read_reference(self, reference: str, project_id: str, kind: CertificateKind) -> SealedContent:
         """Return the content of the file that a reference names. Raises :class:`CertificateNotFound`, also if the
         reference is of another project, or the file of another kind.
         """
-        place = place_of(SCHEME, reference)
+        place = parse_place(SCHEME, reference)
         if place is None or place.project_id != project_id:
             raise CertificateNotFound(reference)
-        content = await self._run(place, lambda: self._content(place))
+        content = await self._run_on_files(place, lambda: self._read_content(place))
         if content is None or content.kind is not kind:
             raise CertificateNotFound(reference)
         return content
 
-    def _content(self, place: CertificatePlace) -> SealedContent | None:
+    def _read_content(self, place: CertificatePlace) -> SealedContent | None:
         found = self._files.read(place)
         return None if found is None else msgspec.json.decode(found, type=SealedContent)
 
     def _find_certificate(self, place: CertificatePlace) -> KeptCertificate | None:
-        content = self._content(place)
+        content = self._read_content(place)
         return None if content is None else self._kept_certificate(place, content)
 
     def _kept_certificate(self, place: CertificatePlace, content: SealedContent) -> KeptCertificate:
@@ -172,7 +172,7 @@ class DirectoryKeyManager:
             changed_at=datetime.fromtimestamp(self._files.changed_at(place), tz=UTC),
         )
 
-    async def _run(self, place: CertificatePlace | None, work: Callable[[], T]) -> T:
+    async def _run_on_files(self, place: CertificatePlace | None, work: Callable[[], T]) -> T:
         what = place.reference if place else "the certificate directory"
         try:
             return await self._calls.run(work)

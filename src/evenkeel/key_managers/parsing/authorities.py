@@ -16,9 +16,16 @@ from evenkeel.core.tls.certificates import (
     AuthorityBundle,
     RevocationList,
 )
-from evenkeel.key_managers.parsing.bundles import digest_of
+from evenkeel.key_managers.parsing.bundles import der_digest
 from evenkeel.key_managers.parsing.chains import is_authority, is_self_signed, may_sign_lists
-from evenkeel.key_managers.parsing.facts import Unusable, der_of, facts_of, load_certificate, pem_of, public_key_of
+from evenkeel.key_managers.parsing.facts import (
+    Unusable,
+    certificate_der,
+    certificate_facts,
+    certificate_pem,
+    certificate_public_key,
+    load_certificate,
+)
 from evenkeel.key_managers.parsing.foreign import FOREIGN
 from evenkeel.key_managers.parsing.pem import check_size, split_pem
 
@@ -39,27 +46,27 @@ def authority_bundle(
         raise AuthorityUnreadable(reference)
     if len(blocks) > AUTHORITY_CERTIFICATES_MAX:
         raise CertificateTooLarge(reference, f"There may be {AUTHORITY_CERTIFICATES_MAX} certificates.")
-    certificates = [_authority(block, reference, number) for number, block in enumerate(blocks, start=1)]
+    certificates = [_load_authority(block, reference, number) for number, block in enumerate(blocks, start=1)]
     try:
-        facts = facts_of(certificates[0])
+        facts = certificate_facts(certificates[0])
     except Unusable as error:
         raise AuthorityUnreadable(reference, str(error)) from None
     revoked = [] if revocation_list is None else [_signed_list(certificates[0], *revocation_list)]
     return AuthorityBundle(
-        certificates=tuple(map(pem_of, certificates)),
+        certificates=tuple(map(certificate_pem, certificates)),
         revocation_list="".join(item.public_bytes(Encoding.PEM).decode("ascii") for item in revoked) or None,
         facts=facts,
-        sha256=digest_of([_KIND, *map(der_of, certificates)]),
+        sha256=der_digest([_KIND, *map(certificate_der, certificates)]),
     )
 
 
-def _authority(block: bytes, reference: str, number: int) -> x509.Certificate:
+def _load_authority(block: bytes, reference: str, number: int) -> x509.Certificate:
     """Parse a certificate that may issue others, or a self-signed server certificate, which verifies itself.
     ``number``: its position in the file, for errors.
     """
     try:
         certificate = load_certificate(block)
-        public_key_of(certificate)
+        certificate_public_key(certificate)
         if not is_authority(certificate) and not is_self_signed(certificate):
             raise Unusable("It is not an authority's.")
     except Unusable as error:
@@ -72,7 +79,7 @@ def read_revocation_list(reference: str, content: bytes) -> RevocationList:
     found = _read_list(reference, content)
     return RevocationList(
         content=found.public_bytes(Encoding.PEM).decode("ascii"),
-        sha256=digest_of([found.public_bytes(Encoding.DER)]),
+        sha256=der_digest([found.public_bytes(Encoding.DER)]),
         next_update=found.next_update_utc,
     )
 
@@ -91,7 +98,7 @@ def _read_list(reference: str, content: bytes) -> x509.CertificateRevocationList
 def _signed_list(authority: x509.Certificate, reference: str, content: bytes) -> x509.CertificateRevocationList:
     revoked = _read_list(reference, content)
     try:
-        signed = revoked.issuer == authority.subject and revoked.is_signature_valid(public_key_of(authority))
+        signed = revoked.issuer == authority.subject and revoked.is_signature_valid(certificate_public_key(authority))
     except (*FOREIGN, Unusable):
         signed = False
     if not signed:

@@ -26,15 +26,15 @@ from evenkeel.core.tls.certificates import (
 from evenkeel.key_managers.parsing.chains import check_served, sorted_chain
 from evenkeel.key_managers.parsing.facts import (
     Unusable,
-    der_of,
-    end_of,
-    facts_of,
+    certificate_der,
+    certificate_facts,
+    certificate_pem,
+    certificate_public_key,
     load_certificate,
-    pem_of,
-    public_key_of,
+    validity_end,
 )
 from evenkeel.key_managers.parsing.foreign import FOREIGN
-from evenkeel.key_managers.parsing.keys import LoadedKey, as_pkcs8_pem, is_encrypted, is_key_of, read_private_key
+from evenkeel.key_managers.parsing.keys import LoadedKey, encode_pkcs8_pem, is_encrypted, keys_match, read_private_key
 from evenkeel.key_managers.parsing.pem import check_size, split_pem
 
 CERTIFICATES_MAX = 64
@@ -61,17 +61,17 @@ def certificate_bundle(
     for content in (certificate, key_file, intermediates):
         check_size(content, CERTIFICATE_BYTES_MAX, reference)
     file = split_pem(certificate)
-    certificates = _certificates_in(reference, certificate)
-    blocks = [*certificates, *_certificates_in(reference, intermediates)]
+    certificates = _file_certificates(reference, certificate)
+    blocks = [*certificates, *_file_certificates(reference, intermediates)]
     # The second condition: intermediates were given, and none of them is a certificate.
     if not certificates or (intermediates.strip() and len(blocks) == len(certificates)):
         raise CertificateUnreadable(reference)
     keys = split_pem(key_file).private_keys if private_key else file.private_keys
-    given = _certificates(reference, blocks)
-    return _checked(reference, given, tuple(dict.fromkeys(keys)), passphrase)
+    given = _load_certificates(reference, blocks)
+    return _checked_bundle(reference, given, tuple(dict.fromkeys(keys)), passphrase)
 
 
-def _certificates_in(reference: str, content: bytes) -> list[bytes]:
+def _file_certificates(reference: str, content: bytes) -> list[bytes]:
     """Return the certificates of one file as PEM blocks; the file is in PEM (also of PKCS#7), or one value in DER, as
     Windows exports it.
     """
@@ -80,26 +80,26 @@ def _certificates_in(reference: str, content: bytes) -> list[bytes]:
     try:
         with warnings.catch_warnings(action="ignore"):  # BER, which older tools write, causes warnings
             for block in file.pkcs7:
-                found += map(_block_of, pkcs7.load_pem_pkcs7_certificates(block))
+                found += map(_pem_block, pkcs7.load_pem_pkcs7_certificates(block))
             if content[:1] == _SEQUENCE and not any((found, file.private_keys, file.revocation_lists)):
-                found += map(_block_of, _of_der(content))
+                found += map(_pem_block, _load_der(content))
     except FOREIGN:
         raise CertificateUnreadable(reference) from None
     return found
 
 
-def _of_der(content: bytes) -> list[x509.Certificate]:
+def _load_der(content: bytes) -> list[x509.Certificate]:
     try:
         return [x509.load_der_x509_certificate(content)]
     except FOREIGN:
         return pkcs7.load_der_pkcs7_certificates(content)
 
 
-def _block_of(certificate: x509.Certificate) -> bytes:
-    return pem_of(certificate).encode("ascii")
+def _pem_block(certificate: x509.Certificate) -> bytes:
+    return certificate_pem(certificate).encode("ascii")
 
 
-def _certificates(reference: str, blocks: Sequence[bytes]) -> list[x509.Certificate]:
+def _load_certificates(reference: str, blocks: Sequence[bytes]) -> list[x509.Certificate]:
     if len(blocks) > CERTIFICATES_MAX:
         raise CertificateTooLarge(reference, f"There may be {CERTIFICATES_MAX} certificates.")
     try:
@@ -108,7 +108,7 @@ def _certificates(reference: str, blocks: Sequence[bytes]) -> list[x509.Certific
         raise CertificateUnreadable(reference, str(error)) from None
 
 
-def _checked(
+def _checked_bundle(
     reference: str, given: Sequence[x509.Certificate], keys: Sequence[bytes], passphrase: Secret | None
 ) -> CertificateBundle:
     if len(keys) == 1:
@@ -127,11 +127,11 @@ def _checked(
     if len(keys) > 1:
         oddities = (*oddities, f"There are {len(keys)} private keys; the certificate's is served.")
     return CertificateBundle(
-        certificate=pem_of(leaf),
-        intermediates=tuple(map(pem_of, chain[1:])),
-        private_key=as_pkcs8_pem(key),
+        certificate=certificate_pem(leaf),
+        intermediates=tuple(map(certificate_pem, chain[1:])),
+        private_key=encode_pkcs8_pem(key),
         facts=facts,
-        sha256=digest_of(map(der_of, chain)),
+        sha256=der_digest(map(certificate_der, chain)),
         warnings=oddities,
     )
 
@@ -142,33 +142,33 @@ def _leaf_and_key(
     """Return the certificate that belongs to one of the keys, and the key: the first certificate in the files if it
     does, else of several the one that is valid longest.
     """
-    found = [(certificate, key) for certificate in given for key in keys if _is_of(key, certificate)]
+    found = [(certificate, key) for certificate in given for key in keys if _key_matches(key, certificate)]
     if not found:
         # The first certificate's own problem is the more useful one.
         _check_leaf(reference, given[0])
         raise PrivateKeyMismatch(reference)
     if found[0][0] is given[0]:
         return found[0]
-    return max(found, key=lambda one: end_of(one[0]))
+    return max(found, key=lambda one: validity_end(one[0]))
 
 
-def _is_of(key: LoadedKey, certificate: x509.Certificate) -> bool:
+def _key_matches(key: LoadedKey, certificate: x509.Certificate) -> bool:
     try:
-        return is_key_of(key, public_key_of(certificate))
+        return keys_match(key, certificate_public_key(certificate))
     except Unusable:
         return False
 
 
 def _check_leaf(reference: str, leaf: x509.Certificate) -> CertificateFacts:
     try:
-        facts = facts_of(leaf)
+        facts = certificate_facts(leaf)
         check_served(leaf)
     except Unusable as error:
         raise CertificateUnreadable(reference, str(error)) from None
     return facts
 
 
-def digest_of(contents: Iterable[bytes]) -> str:
+def der_digest(contents: Iterable[bytes]) -> str:
     """Return the SHA-256 of concatenated DER values. DER encodes its length, so different sequences have different
     bytes.
     """

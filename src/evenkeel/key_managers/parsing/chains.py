@@ -7,7 +7,7 @@ from cryptography import x509
 
 from evenkeel.core.kit.errors import CertificateUnreadable, ChainOutOfOrder
 from evenkeel.core.tls.certificates import INTERMEDIATES_MAX
-from evenkeel.key_managers.parsing.facts import Unusable, end_of, public_key_of
+from evenkeel.key_managers.parsing.facts import Unusable, certificate_public_key, validity_end
 from evenkeel.key_managers.parsing.foreign import FOREIGN
 
 Extension = TypeVar("Extension", bound=x509.ExtensionType)
@@ -39,7 +39,7 @@ def sorted_chain(reference: str, given: Sequence[x509.Certificate], leaf: x509.C
     chain = [leaf]
     left = [certificate for certificate in numbers if certificate != leaf]
     # One more than allowed shows that it is too long; a longer search would only cost verifications.
-    while len(chain) < INTERMEDIATES_MAX + 2 and (issuer := _issuer_of(reference, chain, left)) is not None:
+    while len(chain) < INTERMEDIATES_MAX + 2 and (issuer := _next_issuer(reference, chain, left)) is not None:
         chain.append(issuer)
         left.remove(issuer)
     order = [numbers[certificate] for certificate in chain]
@@ -52,7 +52,7 @@ def sorted_chain(reference: str, given: Sequence[x509.Certificate], leaf: x509.C
     return SortedChain(tuple(chain), tuple(warnings))
 
 
-def _issuer_of(
+def _next_issuer(
     reference: str, chain: Sequence[x509.Certificate], candidates: Iterable[x509.Certificate]
 ) -> x509.Certificate | None:
     """Return the issuer of the chain's last certificate; of several (renewed or cross-signed) the one that is valid
@@ -74,7 +74,7 @@ def _issuer_of(
             found.append(candidate)
     authorities = [candidate for candidate in found if is_authority(candidate)]
     if authorities:
-        return max(authorities, key=end_of)
+        return max(authorities, key=validity_end)
     if found:
         raise ChainOutOfOrder(reference, f"Number {len(chain)} is not an authority's.")
     if unusable:
@@ -91,7 +91,7 @@ def _is_named(issuer: x509.Certificate, signed: x509.Certificate) -> bool:
 
 def check_served(certificate: x509.Certificate) -> None:
     """Check that devices can serve the certificate. Raises :class:`Unusable`."""
-    public_key_of(certificate)
+    certificate_public_key(certificate)
     check_signature(certificate)
 
 
@@ -125,8 +125,8 @@ def is_authority(certificate: x509.Certificate) -> bool:
     """Whether the certificate may sign certificates, by basic constraints and key usage (RFC 5280, 4.2.1.9 and
     4.2.1.3), or as a version 1 root, which has no extensions."""
     try:
-        usage = _extension(certificate, x509.KeyUsage)
-        constraints = _extension(certificate, x509.BasicConstraints)
+        usage = _find_extension(certificate, x509.KeyUsage)
+        constraints = _find_extension(certificate, x509.BasicConstraints)
     except FOREIGN:
         return False
     if usage is not None and not usage.key_cert_sign:
@@ -139,13 +139,13 @@ def is_authority(certificate: x509.Certificate) -> bool:
 def may_sign_lists(certificate: x509.Certificate) -> bool:
     """Whether the certificate may sign revocation lists, by key usage (RFC 5280, 4.2.1.3)."""
     try:
-        usage = _extension(certificate, x509.KeyUsage)
+        usage = _find_extension(certificate, x509.KeyUsage)
     except FOREIGN:
         return False
     return usage is None or usage.crl_sign
 
 
-def _extension(certificate: x509.Certificate, kind: type[Extension]) -> Extension | None:
+def _find_extension(certificate: x509.Certificate, kind: type[Extension]) -> Extension | None:
     try:
         return certificate.extensions.get_extension_for_class(kind).value
     except x509.ExtensionNotFound:

@@ -38,7 +38,7 @@ class Unparsed(Exception):
 def parse_in_child_process(
     module: str, content: bytes, passphrase: bytes, *, timeout_seconds: float = READ_SECONDS
 ) -> bytes:
-    """Parse ``content`` in a child process that runs ``module`` (see :func:`serve`), and return its output.
+    """Parse ``content`` in a child process that runs ``module`` (see :func:`run_parser`), and return its output.
 
     Blocks for at most ``timeout_seconds``. Raises :class:`Unparsed`.
     """
@@ -62,7 +62,7 @@ def parse_in_child_process(
     return done.stdout
 
 
-def serve(parse: Callable[[bytes, bytes], bytes]) -> int:
+def run_parser(parse: Callable[[bytes, bytes], bytes]) -> int:
     """Run ``parse`` as the main function of a module that :func:`parse_in_child_process` starts; return the exit code,
     1 if the content cannot be parsed.
 

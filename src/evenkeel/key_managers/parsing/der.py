@@ -44,14 +44,14 @@ def work_factor_exceeded(der: bytes) -> bool:
 
 def is_rsa_or_ec(der: bytes) -> bool:
     """Whether an unencrypted private key is RSA or EC: as PKCS#8 (RFC 5958), PKCS#1 (RFC 8017) or SEC 1 (RFC 5915)."""
-    outer = list(_elements(der))
+    outer = list(_read_elements(der))
     if len(outer) != 1 or outer[0][0] != _SEQUENCE:
         return False
-    inner = list(_elements(outer[0][1]))
+    inner = list(_read_elements(outer[0][1]))
     tags = [tag for tag, _ in inner]
     # PKCS#8: the version, then the algorithm.
     if tags[:2] == [_INTEGER, _SEQUENCE]:
-        algorithm = next(_elements(inner[1][1]), None)
+        algorithm = next(_read_elements(inner[1][1]), None)
         return algorithm in ((_OBJECT, _RSA), (_OBJECT, _EC))
     # PKCS#1 is a version, the modulus, two exponents, two primes and three values derived from them; SEC 1 a version
     # and the key.
@@ -69,7 +69,7 @@ def _integers_of_sequences(der: bytes, depth: int) -> Iterator[list[int]]:
     skipped.
     """
     numbers = []
-    for tag, content in _elements(der):
+    for tag, content in _read_elements(der):
         if tag == _INTEGER:
             numbers.append(int.from_bytes(content, "big"))
         elif tag == _SEQUENCE and depth:
@@ -78,7 +78,7 @@ def _integers_of_sequences(der: bytes, depth: int) -> Iterator[list[int]]:
         yield numbers
 
 
-def _elements(der: bytes) -> Iterator[tuple[int, bytes]]:
+def _read_elements(der: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield tag and content of each element of one level, up to the first truncated element."""
     at = 0
     while at + 2 <= len(der):

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from evenkeel.key_managers.parsing.child_process import serve
+from evenkeel.key_managers.parsing.child_process import run_parser
 
 
 def decrypt_key(pem: bytes, passphrase: bytes) -> bytes:
@@ -19,4 +19,4 @@ def decrypt_key(pem: bytes, passphrase: bytes) -> bytes:
 
 
 if __name__ == "__main__":
-    sys.exit(serve(decrypt_key))
+    sys.exit(run_parser(decrypt_key))

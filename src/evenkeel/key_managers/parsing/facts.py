@@ -36,12 +36,12 @@ def load_certificate(pem: bytes) -> x509.Certificate:
         raise Unusable("") from error
 
 
-def facts_of(certificate: x509.Certificate) -> CertificateFacts:
+def certificate_facts(certificate: x509.Certificate) -> CertificateFacts:
     """Return what users are shown of the certificate. Raises :class:`Unusable`, also for key types and sizes that no
     device supports.
     """
     try:
-        key = public_key_of(certificate)
+        key = certificate_public_key(certificate)
         dns_names, addresses = _alternative_names(certificate)
         common_name = _common_name(certificate.subject)
         _check_lengths(*dns_names, common_name or "")
@@ -60,7 +60,7 @@ def facts_of(certificate: x509.Certificate) -> CertificateFacts:
         raise Unusable("") from error
 
 
-def public_key_of(certificate: x509.Certificate) -> PublicKey:
+def certificate_public_key(certificate: x509.Certificate) -> PublicKey:
     """Return the certificate's public key. Raises :class:`Unusable`."""
     try:
         key = certificate.public_key()
@@ -80,7 +80,7 @@ def public_key_of(certificate: x509.Certificate) -> PublicKey:
     return key
 
 
-def end_of(certificate: x509.Certificate) -> datetime:
+def validity_end(certificate: x509.Certificate) -> datetime:
     """Return the end of the certificate's validity; the earliest possible time if it cannot be read."""
     try:
         return certificate.not_valid_after_utc
@@ -88,12 +88,12 @@ def end_of(certificate: x509.Certificate) -> datetime:
         return datetime.min.replace(tzinfo=UTC)
 
 
-def pem_of(certificate: x509.Certificate) -> str:
+def certificate_pem(certificate: x509.Certificate) -> str:
     """Return the certificate as PEM, without text around the block."""
     return certificate.public_bytes(Encoding.PEM).decode("ascii")
 
 
-def der_of(certificate: x509.Certificate) -> bytes:
+def certificate_der(certificate: x509.Certificate) -> bytes:
     """Return the DER encoding of a certificate."""
     return certificate.public_bytes(Encoding.DER)
 

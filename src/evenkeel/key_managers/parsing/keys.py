@@ -43,7 +43,7 @@ def read_private_key(pem: bytes, passphrase: Secret | None, reference: str) -> L
     """
     if len(pem) > KEY_BYTES_MAX:
         raise CertificateTooLarge(reference, f"Its private key may have {KEY_BYTES_MAX} bytes.")
-    der = _decrypted(pem, passphrase, reference) if is_encrypted(pem) else der_of_pem(pem)
+    der = _decrypt_key(pem, passphrase, reference) if is_encrypted(pem) else der_of_pem(pem)
     if not is_rsa_or_ec(der):
         raise PrivateKeyUnreadable(reference, "It must be RSA or ECDSA.")
     try:
@@ -62,13 +62,13 @@ def is_encrypted(pem: bytes) -> bool:
     return _PKCS8_ENCRYPTED in pem or b"Proc-Type: 4,ENCRYPTED" in pem
 
 
-def is_key_of(key: LoadedKey, public: PublicKey) -> bool:
+def keys_match(key: LoadedKey, public: PublicKey) -> bool:
     """Whether the private key belongs to the public key."""
     form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
     return key.public_key().public_bytes(*form) == public.public_bytes(*form)
 
 
-def as_pkcs8_pem(key: LoadedKey) -> PrivateKey:
+def encode_pkcs8_pem(key: LoadedKey) -> PrivateKey:
     """Return the key as unencrypted PKCS#8 in PEM."""
     return PrivateKey(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
 
@@ -87,7 +87,7 @@ def _numbers_are_consistent(numbers: rsa.RSAPrivateNumbers) -> bool:
     )
 
 
-def _decrypted(pem: bytes, passphrase: Secret | None, reference: str) -> bytes:
+def _decrypt_key(pem: bytes, passphrase: Secret | None, reference: str) -> bytes:
     """Decrypt the key in a PEM block, and return it as unencrypted PKCS#8 in DER."""
     word = passphrase.reveal() if passphrase else b""
     if not word:

@@ -25,7 +25,7 @@ def split_pem(content: bytes) -> PemFile:
     """Split a file into its blocks of certificates, keys and lists; text between blocks and other blocks (such as EC
     PARAMETERS) are ignored.
     """
-    blocks = list(_blocks(_as_ascii(content)))
+    blocks = list(_find_blocks(_convert_to_ascii(content)))
     return PemFile(
         certificates=_blocks_labelled(blocks, b"CERTIFICATE", b"X509 CERTIFICATE"),
         private_keys=tuple(block for label, block in blocks if label.endswith(b"PRIVATE KEY")),
@@ -34,7 +34,7 @@ def split_pem(content: bytes) -> PemFile:
     )
 
 
-def _as_ascii(content: bytes) -> bytes:
+def _convert_to_ascii(content: bytes) -> bytes:
     """Return the content in ASCII, converted from UTF-16 if it has a byte order mark: PowerShell redirects output in
     UTF-16.
     """
@@ -53,6 +53,6 @@ def _blocks_labelled(blocks: list[tuple[bytes, bytes]], *labels: bytes) -> tuple
     return tuple(block for label, block in blocks if label in labels)
 
 
-def _blocks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _find_blocks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
     for found in _BLOCK.finditer(content):
         yield found[1], found[0] + b"\n"

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 
 from evenkeel.key_managers.parsing.chains import has_signed
-from evenkeel.key_managers.parsing.child_process import serve
+from evenkeel.key_managers.parsing.child_process import run_parser
 from evenkeel.key_managers.parsing.pkcs12 import Pkcs12Parts
 
 
@@ -18,10 +18,10 @@ def parse_pkcs12(content: bytes, passphrase: bytes) -> bytes:
     """Parse a PKCS#12 file; return :class:`Pkcs12Parts`, encoded. Raises one of
     :data:`evenkeel.key_managers.parsing.foreign.FOREIGN`.
     """
-    return msgspec.msgpack.encode(parts_of(content, passphrase))
+    return msgspec.msgpack.encode(read_parts(content, passphrase))
 
 
-def parts_of(content: bytes, passphrase: bytes) -> Pkcs12Parts:
+def read_parts(content: bytes, passphrase: bytes) -> Pkcs12Parts:
     """Return certificate, key and intermediates of a PKCS#12 file. Raises the same errors as :func:`parse_pkcs12`."""
     with warnings.catch_warnings(action="ignore"):  # BER, which older tools write, causes warnings
         try:
@@ -32,7 +32,7 @@ def parts_of(content: bytes, passphrase: bytes) -> Pkcs12Parts:
             bundle = load_pkcs12(content, b"")  # some writers use an empty passphrase for "none"
     if bundle.key is None or bundle.cert is None:
         raise ValueError("no key or no certificate")
-    chain = in_order(bundle.cert.certificate, [item.certificate for item in bundle.additional_certs])
+    chain = sort_chain(bundle.cert.certificate, [item.certificate for item in bundle.additional_certs])
     return Pkcs12Parts(
         certificate=bundle.cert.certificate.public_bytes(Encoding.PEM),
         private_key=bundle.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
@@ -40,7 +40,7 @@ def parts_of(content: bytes, passphrase: bytes) -> Pkcs12Parts:
     )
 
 
-def in_order(leaf: x509.Certificate, others: Iterable[x509.Certificate]) -> Iterator[x509.Certificate]:
+def sort_chain(leaf: x509.Certificate, others: Iterable[x509.Certificate]) -> Iterator[x509.Certificate]:
     """Yield the intermediates in the order of the chain, because a file's bags are unordered.
 
     Certificates outside the chain come last, so that the later check of the chain finds them.
@@ -54,4 +54,4 @@ def in_order(leaf: x509.Certificate, others: Iterable[x509.Certificate]) -> Iter
 
 
 if __name__ == "__main__":
-    sys.exit(serve(parse_pkcs12))
+    sys.exit(run_parser(parse_pkcs12))

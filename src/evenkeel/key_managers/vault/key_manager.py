@@ -30,29 +30,29 @@ class VaultKeyManager:
     ) -> AuthorityBundle:
         """Read an authority's certificates, and check the revocation list, if one is named, against the first one."""
 
-        def work() -> AuthorityBundle:
-            certificates = self._file(reference, project_id, CERTIFICATE, AuthorityUnreadable)
+        def read_file() -> AuthorityBundle:
+            certificates = self._read_file(reference, project_id, CERTIFICATE, AuthorityUnreadable)
             if revocation_list is None:
                 return authority_bundle(reference, certificates)
-            revoked = self._file(revocation_list, project_id, REVOCATION_LIST, RevocationListUnreadable)
+            revoked = self._read_file(revocation_list, project_id, REVOCATION_LIST, RevocationListUnreadable)
             return authority_bundle(reference, certificates, (revocation_list, revoked))
 
-        return await self._calls.run(work)
+        return await self._calls.run(read_file)
 
     async def revocation_list(self, reference: str, project_id: ProjectId) -> RevocationList:
         """Read a revocation list, without a check of its signature."""
 
-        def work() -> RevocationList:
-            content = self._file(reference, project_id, REVOCATION_LIST, RevocationListUnreadable)
+        def read_file() -> RevocationList:
+            content = self._read_file(reference, project_id, REVOCATION_LIST, RevocationListUnreadable)
             return read_revocation_list(reference, content)
 
-        return await self._calls.run(work)
+        return await self._calls.run(read_file)
 
     def close(self) -> None:
         """Refuse reads that start from now on; reads that are running finish."""
         self._calls.close()
 
-    def _file(self, reference: str, project_id: ProjectId, name: str, unreadable: type[CertificateError]) -> bytes:
+    def _read_file(self, reference: str, project_id: ProjectId, name: str, unreadable: type[CertificateError]) -> bytes:
         """Return the file in the secret's field ``name``, or else in castellan's single field. Raises ``unreadable`` if
         there is neither field, or the file cannot be decoded.
         """

@@ -50,7 +50,7 @@ class LoginRefused(Exception):
 
 
 class LoggedIn:
-    """A client that logs in when necessary; all threads' calls go through :meth:`call`."""
+    """A client that logs in when necessary; all threads' calls go through :meth:`run_logged_in`."""
 
     def __init__(self, client: hvac.Client, login: VaultLogin, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
@@ -60,28 +60,28 @@ class LoggedIn:
         self._logins = 0
         self._renew_at = float("-inf")
 
-    def call(self, work: Callable[[hvac.Client], T]) -> T:
+    def run_logged_in(self, work: Callable[[hvac.Client], T]) -> T:
         """Return the result of ``work``, run with a valid token, or raise its exception; so
         :class:`exceptions.Forbidden` means that the token's policy forbids the request. Raises :class:`LoginRefused`.
         """
         # the number identifies the login that this call used, if another thread logs in meanwhile
-        number = self._log_in_after(self._logins if self._clock() >= self._renew_at else -1)
+        number = self._log_in_unless_newer(self._logins if self._clock() >= self._renew_at else -1)
         try:
             return work(self._client)
         except exceptions.Forbidden:
             # after a login of another thread meanwhile, this answer was to the old token or to none
             if self._is_accepted() and self._current_login() == number:
                 raise
-        self._log_in_after(number)
+        self._log_in_unless_newer(number)
         return work(self._client)
 
-    def _log_in_after(self, number: int) -> int:
+    def _log_in_unless_newer(self, number: int) -> int:
         """Log in, unless another thread has done so since login ``number``; returns the number of the current login.
         ``number`` -1: no login is needed.
         """
         with self._lock:
             if number == self._logins:
-                lifetime_seconds = self._log_in()
+                lifetime_seconds = self._request_token()
                 # half the lifetime: long requests and clock differences still find the token valid
                 self._renew_at = self._clock() + (lifetime_seconds / 2 if lifetime_seconds else float("inf"))
                 self._logins += 1
@@ -100,13 +100,13 @@ class LoggedIn:
             return False
         return True
 
-    def _log_in(self) -> float:
+    def _request_token(self) -> float:
         """Log in; returns the token's lifetime in seconds, 0: unlimited. Raises :class:`LoginRefused`."""
         try:
             if self._login.method is AuthMethod.TOKEN:
-                self._client.token = self._token()
-                return _seconds(self._client.auth.token.lookup_self().get("data"), "ttl")
-            return _seconds(self._login_response().get("auth"), "lease_duration")
+                self._client.token = self._read_token_file()
+                return _seconds_field(self._client.auth.token.lookup_self().get("data"), "ttl")
+            return _seconds_field(self._login_response().get("auth"), "lease_duration")
         except (exceptions.Forbidden, exceptions.Unauthorized, exceptions.InvalidRequest):
             raise LoginRefused(f"refuses the controllers' login by {self._login.method}") from None
 
@@ -118,12 +118,12 @@ class LoggedIn:
             secret = login.secret_id.reveal().decode() if login.secret_id else None
             answer = auth.approle.login(login.role, secret, mount_point=login.path)
         elif login.method is AuthMethod.JWT:
-            answer = auth.jwt.jwt_login(login.role, self._token(), path=login.path)
+            answer = auth.jwt.jwt_login(login.role, self._read_token_file(), path=login.path)
         else:
-            answer = auth.kubernetes.login(login.role, self._token(), mount_point=login.path)
+            answer = auth.kubernetes.login(login.role, self._read_token_file(), mount_point=login.path)
         return dict(answer)
 
-    def _token(self) -> str:
+    def _read_token_file(self) -> str:
         file = self._login.token_file
         try:
             # Without a file this opens the working directory, which fails like an unreadable file.
@@ -133,7 +133,7 @@ class LoggedIn:
             raise LoginRefused(f"cannot be logged in to: the token in {file} is unreadable") from None
 
 
-def _seconds(described: object, name: str) -> float:
+def _seconds_field(described: object, name: str) -> float:
     value = described.get(name) if isinstance(described, dict) else None
     if not isinstance(value, int | float):
         raise exceptions.UnexpectedError("an answer that is not understood")

@@ -8,7 +8,7 @@ from hvac import exceptions
 
 from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
 from evenkeel.core.kit.ids import ProjectId
-from evenkeel.key_managers.places import CertificatePlace, is_valid_name, place_of
+from evenkeel.key_managers.places import CertificatePlace, is_valid_name, parse_place
 from evenkeel.key_managers.vault.login import LoggedIn, LoginRefused
 
 SCHEME = "vault"
@@ -55,13 +55,13 @@ class SecretFolders:
     def _read(self, place: CertificatePlace) -> SecretVersion | None:
         """Raises :class:`exceptions.Forbidden`."""
 
-        def read(client: hvac.Client) -> Any:
+        def read_version(client: hvac.Client) -> Any:
             return client.secrets.kv.v2.read_secret_version(
                 self._path(place.project_id, place.name), mount_point=self._mount_point, raise_on_deleted_version=True
             )
 
         try:
-            return _version(self._call(read))
+            return _version(self._call(read_version))
         except exceptions.InvalidPath:
             return None
 
@@ -106,7 +106,7 @@ class SecretFolders:
         projects = self._names() if project_id is None else [project_id]
         for project in projects:
             for name in self._names(project.removesuffix("/")):
-                found = place_of(SCHEME, f"{SCHEME}://{project.removesuffix('/')}/{name}")
+                found = parse_place(SCHEME, f"{SCHEME}://{project.removesuffix('/')}/{name}")
                 if found is not None:  # neither a folder nor of a name that no reference can have
                     yield found
 
@@ -142,7 +142,7 @@ class SecretFolders:
         :class:`KeyManagerUnavailable`.
         """
         try:
-            return self._session.call(work)
+            return self._session.run_logged_in(work)
         except LoginRefused as error:
             raise KeyManagerUnavailable(f"Vault {error}") from None
         except (exceptions.InvalidPath, exceptions.Forbidden, *told):
@@ -155,7 +155,7 @@ def place_in_project(reference: str, project_id: ProjectId) -> CertificatePlace 
     """Return the place that ``vault://PROJECT/NAME``, or a name alone (such as castellan's ids), refers to; None if it
     is no reference to Vault, or a reference to another project's secret.
     """
-    place = place_of(SCHEME, f"{SCHEME}://{project_id}/{reference}" if is_valid_name(reference) else reference)
+    place = parse_place(SCHEME, f"{SCHEME}://{project_id}/{reference}" if is_valid_name(reference) else reference)
     return place if place is not None and place.project_id == project_id else None
 
 

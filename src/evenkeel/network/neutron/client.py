@@ -90,13 +90,13 @@ class NeutronClient:
     def subnet(self, subnet_id: str) -> Subnet | None:
         """Look up a subnet by id; None if Neutron does not have it."""
         row = _get_or_none(self._sdk.get_subnet, subnet_id)
-        return None if row is None else _subnet(row)
+        return None if row is None else _convert_subnet(row)
 
-    def subnets_of(self, network_id: str) -> list[Subnet]:
+    def network_subnets(self, network_id: str) -> list[Subnet]:
         """List the subnets of the network, at most :data:`SUBNETS_MAX`."""
         # The SDK returns a generator that requests page after page; islice ends it.
         found = islice(self._sdk.subnets(network_id=network_id), SUBNETS_MAX)
-        return [_subnet(row) for row in found]
+        return [_convert_subnet(row) for row in found]
 
     def network(self, network_id: str) -> NeutronNetworkInfo | None:
         """Look up a network by id; None if Neutron does not have it."""
@@ -123,7 +123,7 @@ class NeutronClient:
     def port(self, port_id: str) -> NeutronPort | None:
         """Look up a port by id; None if Neutron does not have it."""
         row = _get_or_none(self._sdk.get_port, port_id)
-        return None if row is None else _port(row)
+        return None if row is None else _convert_port(row)
 
     def create_port(self, plan: VipPlan, mark: VipPort, project_id: ProjectId, options: PortOptions) -> NeutronPort:
         """Create a port for a VIP and its additional VIPs, with the addresses that the plan has.
@@ -137,7 +137,7 @@ class NeutronClient:
             chosen["qos_policy_id"] = options.qos_policy_id
         if options.vnic_type != "normal":
             chosen["binding:vnic_type"] = options.vnic_type
-        return _port(
+        return _convert_port(
             self._sdk.create_port(
                 **chosen,
                 network_id=plan.network_id,
@@ -245,7 +245,7 @@ class NeutronClient:
     def make_port(self, network_id: str, subnet_id: str, mark: VipPort, binding_host: str) -> NeutronPort:
         """Create a port with one address of the subnet, for an address of a device."""
         bound = {"binding:host_id": binding_host} if binding_host else {}
-        return _port(
+        return _convert_port(
             self._sdk.create_port(
                 **bound,
                 network_id=network_id,
@@ -259,9 +259,9 @@ class NeutronClient:
 
     def subnets(self, subnet_ids: Sequence[str]) -> list[Subnet]:
         """List the subnets with these ids; missing ones are left out."""
-        return [_subnet(row) for row in self._sdk.subnets(id=list(subnet_ids))]
+        return [_convert_subnet(row) for row in self._sdk.subnets(id=list(subnet_ids))]
 
-    def ports_of(self, network_id: str, addresses: Sequence[str]) -> list[dict[str, Any]]:
+    def network_ports(self, network_id: str, addresses: Sequence[str]) -> list[dict[str, Any]]:
         """List Neutron's JSON of the network's ports that have one of these addresses."""
         filters = {
             "network_id": network_id,
@@ -270,7 +270,7 @@ class NeutronClient:
         }
         return self.documents("/ports", "ports", filters, limit=ITEMS_MAX)
 
-    def agents_on(self, hosts: Sequence[str]) -> list[dict[str, Any]]:
+    def host_agents(self, hosts: Sequence[str]) -> list[dict[str, Any]]:
         """List Neutron's JSON of the agents on these hosts."""
         return self.documents("/agents", "agents", {"host": list(hosts)}, limit=ITEMS_MAX)
 
@@ -297,7 +297,7 @@ def _get_or_none(get: Callable[[str], Any], object_id: str) -> Any:
         return None
 
 
-def _subnet(row: Any) -> Subnet:
+def _convert_subnet(row: Any) -> Subnet:
     pools: Iterable[Mapping[str, str]] = row.allocation_pools or ()
     first: Mapping[str, str] = next(iter(pools), {})
     return Subnet(
@@ -312,7 +312,7 @@ def _subnet(row: Any) -> Subnet:
     )
 
 
-def _port(row: Any) -> NeutronPort:
+def _convert_port(row: Any) -> NeutronPort:
     return NeutronPort(
         id=row.id,
         project_id=ProjectId(row.project_id or ""),

@@ -32,7 +32,7 @@ from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.networking.vip_room import first_with_room, no_free_address
 from evenkeel.core.ports import LookUp
 from evenkeel.core.resources.model import Subnet
-from evenkeel.network.addresses import Address, address_given, check_on_network, check_subnets, without_used_subnets
+from evenkeel.network.addresses import Address, address_given, check_on_network, check_subnets, prefer_unused_subnets
 from evenkeel.network.neutron.client import NeutronClient, NeutronPort, PortState
 from evenkeel.network.neutron.errors import NeutronRefused
 from evenkeel.network.neutron.facts import find_hosts, find_ports, former_ports, read_facts
@@ -127,7 +127,7 @@ class NeutronNetwork:
         if options != NO_OPTIONS:
             await self.check_options(project_id, options)
         if port_id:
-            port = await self._read(lambda: self._port(port_id, project_id))
+            port = await self._run_read(lambda: self._own_port(port_id, project_id))
             found = plan_on_port(port, subnet_id=subnet_id, network_id=network_id, wanted=wanted)
             changed = options.qos_policy_id is not None or bool(options.security_group_ids)
             more = plan_additional_on_port(port, found, additional)
@@ -136,13 +136,13 @@ class NeutronNetwork:
         if not (subnet_id or network_id):
             raise Invalid("Validation failure: VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
         user = None if any_subnet else project_id
-        subnets = await self._read(lambda: self._subnets(user, subnet_id, network_id, wanted, permitted))
+        subnets = await self._run_read(lambda: self._candidate_subnets(user, subnet_id, network_id, wanted, permitted))
         others = [await self._additional_subnet(project_id, each, permitted) for each in additional]
         check_subnets([subnets[0], *(other for other, _ in others)])
         more = tuple(plan_additional_vip(*other) for other in others)
         plans = [
             replace(plan_on_subnet(subnet, wanted), additional=more)
-            for subnet in without_used_subnets(subnets, (other for other, _ in others))
+            for subnet in prefer_unused_subnets(subnets, (other for other, _ in others))
         ]
         mark = marked or octavia_port(load_balancer_id)
         return await first_with_room(
@@ -153,7 +153,9 @@ class NeutronNetwork:
         self, project_id: ProjectId, each: WantedVip, permitted: VipNetworks
     ) -> tuple[Subnet, Address | None]:
         wanted = None if each.address is None else address_given(each.address, ADDITIONAL_ADDRESS)
-        (subnet,) = await self._read(lambda: self._subnets(project_id, each.subnet_id, None, wanted, ANYWHERE))
+        (subnet,) = await self._run_read(
+            lambda: self._candidate_subnets(project_id, each.subnet_id, None, wanted, ANYWHERE)
+        )
         permitted.allowed_of([subnet], ADDITIONAL_SUBNET, subnet.id)
         return subnet, wanted
 
@@ -171,7 +173,7 @@ class NeutronNetwork:
         if policy_id is not None and not await self.look_up("policies", {"id": [policy_id]}, project_id=project_id):
             raise NotFound("VIP QoS Policy", policy_id)
         if group_ids:
-            usable = await self._read(lambda: self._client.usable_groups(project_id, group_ids))
+            usable = await self._run_read(lambda: self._client.usable_groups(project_id, group_ids))
             for group_id in group_ids:
                 if group_id not in usable:
                     raise NotFound("Security Group", group_id)
@@ -183,7 +185,7 @@ class NeutronNetwork:
         one with older options fails.
         """
         for _ in range(SET_ATTEMPTS):
-            port = await self._read(lambda: self._client.port_state(port_id))
+            port = await self._run_read(lambda: self._client.port_state(port_id))
             options = None if port is None else await read()
             if port is None or options is None or await self._update_port(port, options):
                 return
@@ -201,7 +203,7 @@ class NeutronNetwork:
     async def abandon_vip(self, plan: VipPlan) -> None:
         """Have the port deleted soon, because the load balancer was not stored. Never raises."""
         if plan.claim is not None and not plan.claim.borrowed:
-            await self._abandon(self._claims, plan.claim)
+            await self._abandon_claim(self._claims, plan.claim)
 
     async def find_vip(
         self, claim: PortClaim, *, project_id: ProjectId, subnet_id: str | None, additional: Collection[str] = ()
@@ -210,11 +212,11 @@ class NeutronNetwork:
         it lacks an address. Raises :class:`NetworkUnavailable`.
         """
 
-        def find() -> NeutronPort | None:
+        def find_port() -> NeutronPort | None:
             found = (self._client.port(id_) for id_ in self._client.port_ids(claim.device_owner, claim.device_id))
             return next((port for port in found if port is not None and port.project_id == project_id), None)
 
-        port = await self._read(find)
+        port = await self._run_read(find_port)
         plan = None if port is None else plan_on_made_port(port, subnet_id, additional)
         return None if plan is None else replace(plan, claim=claim)
 
@@ -224,9 +226,9 @@ class NeutronNetwork:
         Raises :class:`NetworkUnavailable`, :class:`Conflict`.
         """
 
-        def release() -> bool:
+        def release_ports() -> bool:
             if claim.borrowed:
-                return self._unbind(claim.port_id or "")
+                return self._unbind_port(claim.port_id or "")
             # without an id the response of the create was lost: the port is found by its marks
             found = [claim.port_id] if claim.port_id else self._client.port_ids(claim.device_owner, claim.device_id)
             # A list, because any() over a generator would stop at the first port that it deleted.
@@ -234,13 +236,13 @@ class NeutronNetwork:
             return any(gone)
 
         try:
-            return await self._calls.run(release)
+            return await self._calls.run(release_ports)
         except NeutronRefused as error:
             raise Conflict(f"Neutron refuses to delete the VIP's port: {error}") from error
 
     async def ports_there(self, port_ids: Collection[str]) -> frozenset[str]:
         """Return those of the port ids whose ports exist. Raises :class:`NetworkUnavailable`."""
-        return frozenset(await self._read(lambda: find_ports(self._client, port_ids)))
+        return frozenset(await self._run_read(lambda: find_ports(self._client, port_ids)))
 
     async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
         """Recreate a lost port with its marks and addresses, and return the port's id.
@@ -253,7 +255,7 @@ class NeutronNetwork:
         )
         plan = replace(first, additional=tuple(others))
 
-        def make() -> str:
+        def find_or_create_port() -> str:
             for port_id in self._client.port_ids(lost.mark.device_owner, lost.mark.device_id):
                 port = self._client.port(port_id)
                 if port is not None and set(lost.addresses) <= set(port.addresses):
@@ -261,7 +263,7 @@ class NeutronNetwork:
             return self._client.create_port(plan, lost.mark, lost.project_id, options).id
 
         try:
-            return await self._calls.run(make)
+            return await self._calls.run(find_or_create_port)
         except NeutronRefused as error:
             shown = ", ".join(address for _, address in lost.addresses)
             if error.kind in ADDRESS_TAKEN:
@@ -270,13 +272,13 @@ class NeutronNetwork:
 
     async def read_facts(self, subnet_ids: Collection[str]) -> NetworkFacts:
         """Read subnets and their networks as an administrator. Raises :class:`NetworkUnavailable`."""
-        return await self._read(lambda: read_facts(self._client, subnet_ids))
+        return await self._run_read(lambda: read_facts(self._client, subnet_ids))
 
     async def find_hosts(self, network_id: str, addresses: Collection[str]) -> Mapping[str, MemberHost]:
         """Return ``{member address: MAC address and its host's tunnel end point}``. Raises
         :class:`NetworkUnavailable`.
         """
-        return await self._read(lambda: find_hosts(self._client, network_id, addresses))
+        return await self._run_read(lambda: find_hosts(self._client, network_id, addresses))
 
     async def take_address(self, wanted: DevicePort) -> TakenAddress:
         """Create a port for an address of a device, after storing its claim.
@@ -287,11 +289,11 @@ class NeutronNetwork:
         mark = device_port(claim_id, wanted.name)
         claim = PortClaim(claim_id=claim_id, device_owner=mark.device_owner, device_id=mark.device_id)
 
-        def make() -> NeutronPort:
+        def create_port() -> NeutronPort:
             return self._client.make_port(wanted.network_id, wanted.subnet_id, mark, wanted.binding_host)
 
         try:
-            port = await self._create_claimed_port(self._device_ports, claim, make)
+            port = await self._create_claimed_port(self._device_ports, claim, create_port)
         except NeutronRefused as error:
             if error.kind == "IpAddressGenerationFailure":
                 raise Conflict(f"subnet {wanted.subnet_id} has no free address for devices") from error
@@ -300,7 +302,7 @@ class NeutronNetwork:
 
     async def abandon_address(self, taken: TakenAddress) -> None:
         """Have the address's port deleted soon, because the address was not stored. Never raises."""
-        await self._abandon(self._device_ports, taken.claim)
+        await self._abandon_claim(self._device_ports, taken.claim)
 
     async def find_adoptable(
         self, network_id: str, wanted: Collection[FoundAddress]
@@ -308,7 +310,7 @@ class NeutronNetwork:
         """Find ports of F5's agent to adopt: those with its owner, named like the object on the devices, and with that
         address only.
         """
-        found = await self._read(lambda: former_ports(self._client, network_id, [each.address for each in wanted]))
+        found = await self._run_read(lambda: former_ports(self._client, network_id, [each.address for each in wanted]))
         claims = {}
         for each in wanted:
             if (port_id := found.get((each.name, each.subnet_id, each.address))) is not None:
@@ -353,7 +355,7 @@ class NeutronNetwork:
         """Start no more calls; calls that are running finish."""
         self._calls.close()
 
-    async def _read(self, work: Callable[[], T]) -> T:
+    async def _run_read(self, work: Callable[[], T]) -> T:
         """Return the result of ``work``, which only reads: Neutron refuses that only if it is misconfigured.
 
         Raises :class:`NetworkUnavailable`.
@@ -365,13 +367,13 @@ class NeutronNetwork:
 
     # blocking, in a thread
 
-    def _port(self, port_id: str, project_id: ProjectId) -> NeutronPort:
+    def _own_port(self, port_id: str, project_id: ProjectId) -> NeutronPort:
         port = self._client.port(port_id)
         if port is None or port.project_id != project_id:
             raise NotFound("Port", port_id)
         return port
 
-    def _subnets(
+    def _candidate_subnets(
         self,
         project_id: ProjectId | None,
         subnet_id: str | None,
@@ -393,7 +395,7 @@ class NeutronNetwork:
         network = self._client.network(network_id)
         if network is None or not self._may_use_network(project_id, network_id, network.project_id):
             raise NotFound("Network", network_id)
-        return subnets_of_network(network, self._client.subnets_of(network_id), wanted, permitted)
+        return subnets_of_network(network, self._client.network_subnets(network_id), wanted, permitted)
 
     def _may_use_network(self, project_id: ProjectId | None, network_id: str, owner_id: str | None) -> bool:
         """Whether the project may use the network: the project is the owner (``owner_id``, of the network or subnet),
@@ -403,7 +405,7 @@ class NeutronNetwork:
         """
         return project_id in (None, owner_id) or bool(self._client.shared_networks(project_id, network_id=network_id))
 
-    def _unbind(self, port_id: str) -> bool:
+    def _unbind_port(self, port_id: str) -> bool:
         """Unbind the tenant's port, unless the tenant already uses it for something else. Returns False if the port
         does not exist.
         """
@@ -443,7 +445,7 @@ class NeutronNetwork:
                 self._claims, claim, lambda: self._client.create_port(plan, mark, project_id, options)
             )
         except NeutronRefused as error:
-            _refuse(error, plan)
+            _raise_refusal(error, plan)
         addresses = dict(port.addresses)
         more = tuple(replace(each, address=addresses[each.subnet_id]) for each in plan.additional)
         return replace(plan, port_id=port.id, address=addresses[plan.subnet_id], claim=claim, additional=more)
@@ -459,30 +461,30 @@ class NeutronNetwork:
         until_seconds = self._monotonic() + self._grace_seconds  # from before the claim is stored
         await claims.claim_vip(claim, grace_seconds=self._grace_seconds)
 
-        def create() -> NeutronPort:
+        def create_in_time() -> NeutronPort:
             if self._monotonic() >= until_seconds:  # suspended meanwhile: the claim may have been processed
                 raise NetworkUnavailable("making the port took too long")
             return make()
 
         try:
-            return await self._calls.run(create)
+            return await self._calls.run(create_in_time)
         except NeutronRefused:
             # The claim may stay: it becomes due, and no port with its marks is found then.
             with contextlib.suppress(Unavailable):
                 await claims.forget_vip(claim.claim_id)
             raise
         except NetworkUnavailable:
-            await self._abandon(claims, claim)  # it may be created nevertheless
+            await self._abandon_claim(claims, claim)  # it may be created nevertheless
             raise
 
-    async def _abandon(self, claims: Claims, claim: PortClaim) -> None:
+    async def _abandon_claim(self, claims: Claims, claim: PortClaim) -> None:
         try:
             await claims.abandon_vip(claim)
         except Unavailable as error:
             log.warning("port will be deleted later", claim=claim.claim_id, error=str(error))
 
 
-def _refuse(error: NeutronRefused, plan: VipPlan) -> NoReturn:
+def _raise_refusal(error: NeutronRefused, plan: VipPlan) -> NoReturn:
     """Raise the error that the tenant gets for a port that Neutron refused to create."""
     if error.kind in ADDRESS_TAKEN:
         wanted = ", ".join(each.address for each in (plan, *plan.additional) if each.address is not None)

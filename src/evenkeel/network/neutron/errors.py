@@ -25,7 +25,7 @@ class NeutronRefused(EvenKeelError):
         self.kind = kind
 
 
-def translate(error: Exception) -> NoReturn:
+def raise_translated(error: Exception) -> NoReturn:
     """Translate one of :data:`FOREIGN`. Raises :class:`NeutronRefused` or :class:`NetworkUnavailable`."""
     # openstacksdk's errors have `status_code`, keystoneauth's have `http_status`.
     status: int = getattr(error, "status_code", None) or getattr(error, "http_status", None) or 0

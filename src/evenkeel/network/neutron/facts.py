@@ -25,7 +25,7 @@ def read_facts(client: NeutronClient, subnet_ids: Collection[str]) -> NetworkFac
     """
     found: list[KnownSubnet] = []
     refused: dict[str, str] = {}
-    for some in _batches(subnet_ids):
+    for some in _split_ids(subnet_ids):
         subnets = client.subnets(some)
         ids = sorted({each.network_id for each in subnets})
         rows = client.documents("/networks", "networks", {"id": ids}, limit=IDS_PER_LIST) if ids else []
@@ -39,7 +39,7 @@ def read_facts(client: NeutronClient, subnet_ids: Collection[str]) -> NetworkFac
                 refused[subnet.id] = reason
             else:
                 known = replace(subnet, name=subnet.id, allocation_start="", allocation_end="", project_id=None)
-                found.append(KnownSubnet(subnet=known, network=_network(row)))
+                found.append(KnownSubnet(subnet=known, network=_declared_network(row)))
     return NetworkFacts(subnets=tuple(found), refused=refused)
 
 
@@ -54,7 +54,7 @@ def _unusable_reason(row: Mapping[str, Any]) -> str:
     return ""
 
 
-def _network(row: Mapping[str, Any]) -> DeclaredNetwork:
+def _declared_network(row: Mapping[str, Any]) -> DeclaredNetwork:
     return DeclaredNetwork(
         id=row["id"],
         name=row["id"],
@@ -76,8 +76,8 @@ def find_hosts(client: NeutronClient, network_id: str, addresses: Collection[str
     Sends one list request for each 100 members, and one for each 100 hosts.
     """
     ports: dict[str, tuple[str, str]] = {}
-    for some in _batches(addresses):
-        for row in client.ports_of(network_id, some):
+    for some in _split_ids(addresses):
+        for row in client.network_ports(network_id, some):
             place = str(row["mac_address"]), str(row.get("binding:host_id") or "")
             # Tenants may write an IPv6 address in another form than Neutron.
             ports |= {_canonical_text(fixed["ip_address"]): place for fixed in row["fixed_ips"]}
@@ -96,8 +96,8 @@ def former_ports(client: NeutronClient, network_id: str, addresses: Collection[s
     Sends one list request for each 100 addresses.
     """
     found = {}
-    for some in _batches(addresses):
-        for row in client.ports_of(network_id, some):
+    for some in _split_ids(addresses):
+        for row in client.network_ports(network_id, some):
             if row.get("device_owner") == FORMER_OWNER and len(row["fixed_ips"]) == 1:
                 (fixed,) = row["fixed_ips"]
                 found[str(row["name"]), str(fixed["subnet_id"]), _canonical_text(fixed["ip_address"])] = str(row["id"])
@@ -110,7 +110,7 @@ def find_ports(client: NeutronClient, port_ids: Collection[str]) -> set[str]:
     Missing ports are requested a second time, because a node of Neutron's database may lag behind.
     """
     found: set[str] = set()
-    for some in _batches(port_ids):
+    for some in _split_ids(port_ids):
         there = client.ports_there(some)
         found |= there if len(there) == len(some) else there | client.ports_there(sorted(set(some) - there))
     return found
@@ -123,8 +123,8 @@ def _canonical_text(address: str) -> str:
 def _tunnel_end_points(client: NeutronClient, hosts: Iterable[str]) -> dict[str, str]:
     """Return ``{host: tunnel end point}``, as the hosts' Neutron agents report it."""
     found = {}
-    for some in _batches(hosts):
-        for row in client.agents_on(some):
+    for some in _split_ids(hosts):
+        for row in client.host_agents(some):
             # Several agents run on a host (DHCP, L3, Open vSwitch), and only those that build tunnels report an
             # address.
             vtep = (row.get("configurations") or {}).get("tunneling_ip")
@@ -133,6 +133,6 @@ def _tunnel_end_points(client: NeutronClient, hosts: Iterable[str]) -> dict[str,
     return found
 
 
-def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
+def _split_ids(ids: Iterable[str]) -> Iterator[list[str]]:
     ordered = sorted(ids)
     return (ordered[first : first + IDS_PER_LIST] for first in range(0, len(ordered), IDS_PER_LIST))

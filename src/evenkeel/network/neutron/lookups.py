@@ -44,7 +44,7 @@ def look_up(
     """Return the matching objects, at most :data:`SHOWN_MAX`. ``project_id`` None: objects of every project. Blocks."""
     queries = _request_filters(client, kind, project_id)
     # By id: an object of the project may also be shared with it, and would be listed twice.
-    found = {row["id"]: row for query in queries for row in _call(client, kind, filters, query)}
+    found = {row["id"]: row for query in queries for row in _list_documents(client, kind, filters, query)}
     shown = _SHOWN[kind]
     rows = [{name: value for name, value in row.items() if name in shown} for row in found.values()]
     # Filtered once more: Neutron without the extension filter-validation ignores filters that it does not know, and
@@ -52,7 +52,7 @@ def look_up(
     return tuple(row for row in rows if all(row.get(name) in values for name, values in filters.items()))[:SHOWN_MAX]
 
 
-def _call(
+def _list_documents(
     client: NeutronClient, kind: LookUp, filters: Mapping[str, Sequence[str]], query: Document
 ) -> Iterable[Document]:
     # A caller's filter may only narrow what the project sees: it is intersected with the query, never put in its

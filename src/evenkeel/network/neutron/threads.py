@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from evenkeel.core.kit.blocking import THREADS, WAITING_MAX, BlockingCalls
 from evenkeel.core.kit.errors import NetworkUnavailable
-from evenkeel.network.neutron.errors import FOREIGN, translate
+from evenkeel.network.neutron.errors import FOREIGN, raise_translated
 
 T = TypeVar("T")
 
@@ -30,4 +30,4 @@ class NeutronCalls(BlockingCalls):
         try:
             return await super().run(work)
         except FOREIGN as error:
-            translate(error)
+            raise_translated(error)

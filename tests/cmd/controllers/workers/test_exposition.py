@@ -5,7 +5,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as read_plain
 
-from evenkeel.cmd.controllers.workers.exposition import exposition, merge_expositions
+from evenkeel.cmd.controllers.workers.exposition import merge_expositions, metrics_exposition
 
 OPENMETRICS = "application/openmetrics-text;version=1.0.0"
 
@@ -21,7 +21,7 @@ def a_process(number: int) -> CollectorRegistry:
 
 @pytest.mark.parametrize(("accept", "read"), [("", read_plain), (OPENMETRICS, read_openmetrics)])
 def test_each_family_is_there_once_with_the_samples_of_all(accept: str, read: object) -> None:
-    texts = [exposition(a_process(number), str(number), accept) for number in (1, 2)]
+    texts = [metrics_exposition(a_process(number), str(number), accept) for number in (1, 2)]
     text = merge_expositions([*texts, b""]).decode()
     assert text.count("# TYPE seconds histogram") == 1
     families = {family.name: family for family in read(text)}  # type: ignore[operator]
@@ -32,7 +32,7 @@ def test_each_family_is_there_once_with_the_samples_of_all(accept: str, read: ob
 
 
 def test_a_label_that_a_sample_has_already_stays() -> None:
-    assert b'up{worker="7"} 1.0' in exposition(a_process(1), "parent", "")
+    assert b'up{worker="7"} 1.0' in metrics_exposition(a_process(1), "parent", "")
 
 
 def test_of_no_process_there_is_nothing() -> None:

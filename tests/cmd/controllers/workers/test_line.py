@@ -22,7 +22,7 @@ async def pair() -> AsyncIterator[Pair]:
 
 async def test_a_worker_answers_as_soon_as_it_has_metrics_and_ends_with_its_parent(pair: Pair) -> None:
     line, parent = pair
-    answering = asyncio.create_task(parent.answer())
+    answering = asyncio.create_task(parent.answer_requests())
     assert await line.exposition("", within_seconds=60) == b""
     parent.expose()
     assert b'worker="3"' in await line.exposition("", within_seconds=60)
@@ -40,7 +40,7 @@ async def test_metrics_that_fail_do_not_end_the_worker(pair: Pair) -> None:
             raise failure
 
     parent.expose(before)
-    answering = asyncio.create_task(parent.answer())
+    answering = asyncio.create_task(parent.answer_requests())
     assert await line.exposition("", within_seconds=60) == b""
     assert b'worker="3"' in await line.exposition("", within_seconds=60)
     answering.cancel()
@@ -49,7 +49,7 @@ async def test_metrics_that_fail_do_not_end_the_worker(pair: Pair) -> None:
 async def test_a_header_cannot_ask_twice(pair: Pair) -> None:
     line, parent = pair
     parent.expose()
-    answering = asyncio.create_task(parent.answer())
+    answering = asyncio.create_task(parent.answer_requests())
     assert b'worker="3"' in await line.exposition("a\n2 b\r\n" + "x" * 10 * ACCEPT_MAX, within_seconds=60)
     answering.cancel()
 
@@ -58,7 +58,7 @@ async def test_a_header_cannot_ask_twice(pair: Pair) -> None:
 async def test_header_that_is_not_ascii_is_answered_and_leaves_nothing_waiting(pair: Pair, accept: str) -> None:
     line, parent = pair
     parent.expose()
-    answering = asyncio.create_task(parent.answer())
+    answering = asyncio.create_task(parent.answer_requests())
     assert b'worker="3"' in await line.exposition(accept, within_seconds=60)
     assert line.waiting == 0
     answering.cancel()
@@ -68,7 +68,7 @@ async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_one(pair:
     line, parent = pair
     may_answer = asyncio.Event()
     parent.expose(before=lambda: asyncio.wait_for(may_answer.wait(), 60))  # type: ignore[arg-type]
-    answering = asyncio.create_task(parent.answer())
+    answering = asyncio.create_task(parent.answer_requests())
     assert await line.exposition("application/openmetrics-text", within_seconds=0.01) == b""
     may_answer.set()
     assert not (await line.exposition("", within_seconds=60)).endswith(b"# EOF\n")

@@ -21,7 +21,7 @@ class LabelledRegistry(Collector):
         self._process = process
 
     def collect(self) -> Iterator[Metric]:
-        """All metric families, for one exposition."""
+        """Yield all metric families with the label, for one exposition."""
         for family in self._registry.collect():
             labelled = Metric(family.name, family.documentation, family.type, family.unit)
             # The sample's own label wins: metrics about workers, which the parent exposes, have it already.
@@ -31,8 +31,8 @@ class LabelledRegistry(Collector):
             yield labelled
 
 
-def exposition(registry: Collector, process: str, accept: str) -> bytes:
-    """The text in the format that a scraper accepts."""
+def metrics_exposition(registry: Collector, process: str, accept: str) -> bytes:
+    """Return the metrics of ``registry``, labelled with the process, in the format that a scraper accepts."""
     encode, _ = choose_encoder(accept)
     text: bytes = encode(LabelledRegistry(registry, process))
     return text
@@ -55,7 +55,7 @@ def merge_expositions(texts: Iterable[bytes]) -> bytes:
 
 
 def _comments_and_samples(family: bytes) -> tuple[bytes, bytes]:
-    """The comments (``HELP``, ``TYPE``, ``UNIT``), which come first, and the samples."""
+    """Split a metric family's text into its leading comments (``HELP``, ``TYPE``, ``UNIT``) and its samples."""
     at = 0
     while family.startswith(b"# ", at):
         at = family.index(b"\n", at) + 1

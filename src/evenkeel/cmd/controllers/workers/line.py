@@ -14,7 +14,7 @@ from itertools import count
 import structlog
 from prometheus_client import REGISTRY
 
-from evenkeel.cmd.controllers.workers.exposition import exposition
+from evenkeel.cmd.controllers.workers.exposition import metrics_exposition
 from evenkeel.metrics.server import do_nothing
 
 ANSWER = struct.Struct(">QQ")
@@ -40,7 +40,7 @@ class WorkerLine:
     async def open(self) -> None:
         """Start reading the worker's answers."""
         reader, self._writer = await asyncio.open_unix_connection(sock=self._connected)
-        self._reading = asyncio.create_task(self._read(reader))
+        self._reading = asyncio.create_task(self._read_answers(reader))
 
     async def exposition(self, accept: str, *, within_seconds: float) -> bytes:
         """Request the worker's metrics; empty if it does not answer in time."""
@@ -49,7 +49,7 @@ class WorkerLine:
         number = next(self._numbers)
         self._waiting[number] = asyncio.get_running_loop().create_future()
         try:
-            self._writer.write(_question(number, accept))
+            self._writer.write(_request_line(number, accept))
             async with asyncio.timeout(within_seconds):
                 return await self._waiting[number]
         except TimeoutError:
@@ -62,7 +62,7 @@ class WorkerLine:
         """Number of expositions that the worker has not answered yet."""
         return len(self._waiting)
 
-    async def _read(self, reader: asyncio.StreamReader) -> None:
+    async def _read_answers(self, reader: asyncio.StreamReader) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, OSError):
             while True:
                 number, size = ANSWER.unpack(await reader.readexactly(ANSWER.size))
@@ -87,8 +87,8 @@ class WorkerLine:
             self._connected.close()
 
 
-def _question(number: int, accept: str) -> bytes:
-    """Request for metrics: one line of ASCII, whatever bytes the scraper's header contains."""
+def _request_line(number: int, accept: str) -> bytes:
+    """Format a request for metrics: one line of ASCII, whatever bytes the scraper's header contains."""
     return f"{number} {' '.join(accept[:ACCEPT_MAX].split())}\n".encode("ascii", "replace")
 
 
@@ -104,13 +104,13 @@ class ParentLine:
         """Start to answer requests with metrics. ``before`` is awaited before each exposition."""
         self._before = before
 
-    async def answer(self) -> None:
-        """Answer requests until the parent is gone."""
+    async def answer_requests(self) -> None:
+        """Answer the parent's requests for metrics until it is gone."""
         reader, writer = await asyncio.open_unix_connection(sock=self._connected)
         try:
             while line := await reader.readline():
                 number, _, accept = line.decode().partition(" ")
-                text = await self._exposition(accept.strip())
+                text = await self._expose_metrics(accept.strip())
                 writer.write(ANSWER.pack(int(number), len(text)) + text)
                 await writer.drain()
         except OSError:
@@ -119,14 +119,14 @@ class ParentLine:
         finally:
             writer.close()
 
-    async def _exposition(self, accept: str) -> bytes:
+    async def _expose_metrics(self, accept: str) -> bytes:
         # The parent may ask before the worker has registered its collectors.
         if self._before is None:
             return b""
         try:
             await self._before()
             # in a thread: some thousand series take tens of milliseconds
-            return await asyncio.to_thread(exposition, REGISTRY, str(self._number), accept)
+            return await asyncio.to_thread(metrics_exposition, REGISTRY, str(self._number), accept)
         except Exception:  # a scrape must not end the worker
             log.exception("metrics failed", worker=self._number)
             return b""

@@ -20,15 +20,15 @@ from prometheus_client.exposition import choose_encoder
 
 from evenkeel.cmd.configuration.refusal import REFUSED
 from evenkeel.cmd.configuration.sections import CONTROLLER
-from evenkeel.cmd.controllers.workers.exposition import exposition, merge_expositions
+from evenkeel.cmd.controllers.workers.exposition import merge_expositions, metrics_exposition
 from evenkeel.cmd.controllers.workers.worker import Worker
 from evenkeel.cmd.options.logging_options import LOG_OPTIONS
 from evenkeel.cmd.options.server_tls import API_CERTIFICATE_OPTIONS, api_tls
-from evenkeel.cmd.process.endpoint import announce, listen, url_of
+from evenkeel.cmd.process.endpoint import api_socket, api_url, write_endpoint_file
 from evenkeel.cmd.process.logs import set_log_level
 from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint
 from evenkeel.cmd.process.reloading import Reloading
-from evenkeel.cmd.process.runtime import on_stop_signal
+from evenkeel.cmd.process.runtime import handle_stop_signals
 from evenkeel.cmd.process.service_manager import ServiceManager
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.metrics.workers import WORKER_ENDS, WORKER_UP
@@ -69,13 +69,13 @@ async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -
     metrics = MetricsEndpoint(conf)
     try:
         api_tls(conf)  # before any worker starts, so that a wrong certificate is reported once
-        listening = listen(conf)
+        listening = api_socket(conf)
     except ValueError:
         await metrics.stop()
         raise
     parent = Parent(name, arguments, listening, conf.workers, beat_seconds=systemd.watchdog_seconds or BEAT_SECONDS)
     stop = asyncio.Event()
-    on_stop_signal(stop.set)
+    handle_stop_signals(stop.set)
     reloading = _reload_actions(name, arguments, conf, metrics)
 
     def reload() -> None:
@@ -86,7 +86,7 @@ async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -
     await metrics.start(expose=parent.exposition)
     systemd.status("waiting for the first worker")
     running = asyncio.create_task(parent.run())
-    notifying = asyncio.create_task(_notify_serving(parent, systemd, conf, url_of(listening, conf)))
+    notifying = asyncio.create_task(_notify_serving(parent, systemd, conf, api_url(listening, conf)))
     stopped = asyncio.create_task(stop.wait())
     watching = asyncio.create_task(reloading.watch())
     try:
@@ -115,7 +115,7 @@ def _exit_code(running: asyncio.Task[None]) -> int:
 
 
 def _reload_actions(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, metrics: MetricsEndpoint) -> Reloading:
-    """Actions of a SIGHUP in the parent; they run before it is forwarded to the workers."""
+    """Build the reloading of the parent's configuration, which runs before a SIGHUP is forwarded to the workers."""
 
     def check_certificate(changed: cfg.ConfigOpts) -> None:
         # The parent serves no API: it only checks what the workers are going to load at their SIGHUP.
@@ -134,7 +134,7 @@ async def _notify_serving(parent: "Parent", systemd: ServiceManager, conf: cfg.C
     """Notify systemd as soon as the API is served, and periodically while it is."""
     await parent.serves.wait()
     # Written before READY=1, so that units that systemd starts after this one find the file.
-    announce(conf.api.endpoint_file, url)
+    write_endpoint_file(conf.api.endpoint_file, url)
     systemd.notify_ready()
     await systemd.watch(hangs=parent.no_worker_serves, problem="no worker serves")
 
@@ -185,7 +185,7 @@ class Parent:
     async def _keep_running(self, number: int) -> None:
         failures = 0
         while True:
-            end = await self._run(number)
+            end = await self._run_worker(number)
             failures = 1 if end.served_seconds >= STEADY_SECONDS else failures + 1
             pause_seconds = START_AGAIN.delay_seconds(failures, random.uniform)
             log.error(
@@ -197,11 +197,11 @@ class Parent:
             )
             await asyncio.sleep(pause_seconds)
 
-    async def _run(self, number: int) -> _End:
+    async def _run_worker(self, number: int) -> _End:
         """Start the worker and wait for its end. Raises :class:`CannotStart`, and :class:`OSError` if it cannot even be
         started, before any worker has served."""
         try:
-            worker = self._workers[number] = await self._start(number)
+            worker = self._workers[number] = await self._start_worker(number)
         except OSError as error:
             # Later failures (no memory, no descriptors) may pass; before any worker served they are those of the
             # command itself.
@@ -217,7 +217,7 @@ class Parent:
             raise CannotStart(code)
         return _End(worker.served_seconds(), {"pid": worker.pid, "code": code})
 
-    async def _start(self, number: int) -> Worker:
+    async def _start_worker(self, number: int) -> Worker:
         reloads = self._reloads
 
         def on_serving(worker: Worker) -> None:
@@ -225,7 +225,7 @@ class Parent:
             WORKER_UP.labels(str(number)).set(1)
             self.serves.set()
             if reloads != self._reloads:  # it may have read the configuration before
-                worker.send(signal.SIGHUP)
+                worker.send_signal(signal.SIGHUP)
 
         words = (self._name, *self._arguments)
         return await Worker.start(
@@ -242,7 +242,7 @@ class Parent:
                     worker.restart_silence()  # this process did not run either
                 elif worker.is_hanging(self._beat_seconds):
                     log.error("a worker hangs; it is killed", worker=worker.number, pid=worker.pid)
-                    worker.send(signal.SIGKILL)
+                    worker.send_signal(signal.SIGKILL)
                 elif worker.serves:
                     self._served_at = looked_at
             await asyncio.sleep(LOOK_SECONDS)
@@ -256,20 +256,20 @@ class Parent:
         self._reloads += 1
         for worker in self._workers.values():
             if worker.serves:
-                worker.send(signal.SIGHUP)
+                worker.send_signal(signal.SIGHUP)
 
     async def exposition(self, accept: str) -> tuple[bytes, str]:
-        """Metrics of all processes, and the media type of the text. Workers that do not answer are left out."""
+        """Return the metrics of all processes and their media type. Workers that do not answer are left out."""
         lines = [worker.line for _, worker in sorted(self._workers.items()) if worker.serves]
         theirs = await asyncio.gather(*(line.exposition(accept, within_seconds=SCRAPE_SECONDS) for line in lines))
-        mine = exposition(REGISTRY, PARENT, accept)
+        mine = metrics_exposition(REGISTRY, PARENT, accept)
         return await asyncio.to_thread(merge_expositions, [mine, *theirs]), choose_encoder(accept)[1]
 
     async def stop(self) -> None:
         """End all workers; :meth:`run` has been cancelled."""
         workers = tuple(self._workers.values())
         for worker in workers:
-            worker.send(signal.SIGTERM)
+            worker.send_signal(signal.SIGTERM)
         ending = [asyncio.create_task(worker.wait_for_exit()) for worker in workers]
         # asyncio.wait() refuses an empty collection.
         if not ending:
@@ -278,5 +278,5 @@ class Parent:
         if late:
             log.error("workers did not end; they are killed", count=len(late))
             for worker in workers:
-                worker.send(signal.SIGKILL)
+                worker.send_signal(signal.SIGKILL)
         await asyncio.gather(*ending)

@@ -82,7 +82,7 @@ class Worker:
                 process.kill()
                 await process.wait()
                 raise
-            asyncio.get_running_loop().add_reader(notices.fileno(), worker.listen)
+            asyncio.get_running_loop().add_reader(notices.fileno(), worker.read_notifications)
             on_failure.pop_all()
         return worker
 
@@ -95,8 +95,8 @@ class Worker:
         """Seconds since the worker reported that it serves; 0 if it never did."""
         return 0.0 if self._served_at is None else time.monotonic() - self._served_at
 
-    def listen(self) -> None:
-        """Process all pending notifications of the worker."""
+    def read_notifications(self) -> None:
+        """Read and process all pending notifications of the worker."""
         while True:
             try:
                 notice = self._notices.recv(NOTICE_MAX).decode().splitlines()
@@ -116,10 +116,10 @@ class Worker:
         """Whether a serving worker has sent no notification for that long. Before, it may wait for the database or the
         bus.
         """
-        self.listen()  # notifications may be unread, because the parent's loop was busy
+        self.read_notifications()  # notifications may be unread, because the parent's loop was busy
         return self.serves and time.monotonic() - self._beat_at > beat_seconds
 
-    def send(self, number: signal.Signals) -> None:
+    def send_signal(self, number: signal.Signals) -> None:
         """Send a signal; a worker that is gone is ignored."""
         if self._process.returncode is None:
             self._process.send_signal(number)

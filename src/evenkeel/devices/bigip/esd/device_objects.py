@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import structlog
 
-from evenkeel.config.esd.definition import Definition, types_of
+from evenkeel.config.esd.definition import Definition, object_types
 from evenkeel.config.esd.log_targets import NO_TARGETS, LogTargets
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
@@ -58,7 +58,7 @@ class DeviceObjects:
         """Return the definitions, each with its problems: objects that devices lack. ``strict``: see
         :func:`.verify.verify_definition`.
         """
-        await self._read(types_of(definitions.values()))
+        await self._read(object_types(definitions.values()))
         usable = {name: self._usable(one) for name, one in definitions.items()}
         return {name: verify_definition(one, self._devices, strict=strict) for name, one in usable.items()}
 
