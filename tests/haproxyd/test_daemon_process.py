@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator
@@ -15,6 +16,8 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.credentials import add_agent
 from evenkeel.haproxyd.disk.keys_dir import is_in_memory
 from evenkeel.haproxyd.haproxy.binary import SEARCH_PATH
+from evenkeel.haproxyd.haproxy.runtime.held_worker import HeldWorker
+from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE, server_states
 from tests.devices.services import session_of
 from tests.haproxyd.daemonworld import PASSWORD, Daemon, Traffic, balancer
 from tests.haproxyd.health.test_ping import may_ping
@@ -84,6 +87,43 @@ async def test_a_member_that_dies_is_reported_by_an_event_and_comes_back_by_anot
             before = events.newest
             servers = (await client.observe("p1")).backends[0].servers
             assert {server.name: server.up for server in servers} == {"one": up, "two": True}
+
+
+async def test_members_that_all_fail_while_the_daemon_is_busy_are_reported_by_events_or_as_missed(
+    daemon: Daemon, members: tuple[Member, Member]
+) -> None:
+    """HAProxy drops its line about a member when the daemon's socket has no room for it."""
+    names = [f"s{number}" for number in range(40)]
+    whole = balancer(free_port(), members[0])
+    one = whole.backends[0].servers[0]
+    servers = tuple(msgspec.structs.replace(one, name=name) for name in names)
+    backend = msgspec.structs.replace(whole.backends[0], servers=servers)
+    async with daemon.client() as client:
+        await client.patch("p1", change(msgspec.structs.replace(whole, backends=(backend,))))
+        before = (await client.ask(wire.DaemonObservation, "GET", "/v1/observation")).event
+
+        (worker,) = daemon.run_dir.glob("*.w")
+
+        async def all_failed() -> bool:
+            held, (answer,) = await HeldWorker.open(worker, SERVERS_STATE)
+            held.close()
+            states = server_states(answer)
+            return len(states) == len(names) and not any(state.up for state in states.values())
+
+        assert daemon.process is not None
+        daemon.process.send_signal(signal.SIGSTOP)
+        await members[0].stop()
+        await eventually(all_failed)
+        daemon.process.send_signal(signal.SIGCONT)
+        failed: set[str] = set()
+        while not failed.issuperset(names):
+            events = await client.ask(wire.DaemonEvents, "GET", f"/v1/events?after={before}&wait=60")
+            if events.missed:
+                break
+            assert events.events, "no event for a minute, though some members that failed had none"
+            failed |= {event.server for event in events.events if not event.up}
+            before = events.newest
+        assert not any(server.up for server in (await client.observe("p1")).backends[0].servers)
 
 
 async def test_haproxy_and_its_counters_outlive_a_daemon_that_is_killed(

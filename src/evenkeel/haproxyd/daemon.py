@@ -69,6 +69,7 @@ class HaproxyDaemon:
         self._health_log = HealthLogListener(
             settings.health_log_socket,
             self._on_event,
+            on_loss=self._events.add_lost,
             is_worker=self.partitions.is_worker,
             others_write=self.partitions.separate_worker_users,
         )

@@ -81,3 +81,25 @@ async def test_whoever_goes_on_from_newest_sees_each_event_once(bursts: list[int
             seen.extend(event.server for event in events.events)
             position = events.newest
     assert seen == [str(number) for number in range(made)]
+
+
+async def test_lost_events_wake_readers_and_are_reported_as_missed_to_them_only() -> None:
+    ring = EventRing()
+    ring.add(news())
+    before = ring.newest
+    waiting = asyncio.create_task(ring.events_after(before, 60.0))
+    await asyncio.sleep(0)
+    ring.add_lost()
+    events = await asyncio.wait_for(waiting, 30)
+    assert (events.events, events.missed, events.newest) == ((), True, ring.newest)
+    assert ring.newest > before
+    assert not (await ring.events_after(ring.newest, 0)).missed
+
+
+async def test_any_partition_may_have_the_events_that_were_lost() -> None:
+    ring = EventRing()
+    ring.add(news())
+    ring.add_lost()
+    assert ring.newest_of("p") == ring.newest_of("never seen") == ring.newest
+    ring.add(news())
+    assert ring.newest_of("p") == ring.newest > ring.newest_of("never seen")

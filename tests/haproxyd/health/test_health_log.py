@@ -17,7 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.haproxyd.disk import run_dir
-from evenkeel.haproxyd.health.health_log import DATAGRAM_BYTES_MAX, HealthLogListener, parse_health_line
+from evenkeel.haproxyd.health.health_log import (
+    DATAGRAM_BYTES_MAX,
+    HealthLogListener,
+    parse_health_line,
+    queue_limit,
+)
 from evenkeel.haproxyd.ports import PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.waiting import eventually
@@ -196,4 +201,41 @@ async def test_lines_of_a_process_that_is_not_the_partitions_worker_are_ignored(
         workers.add(os.getpid())
         sender.sendto(TAG + DOWN, str(tmp_path / "health"))
         await eventually(lambda: heard)
+    log.close()
+
+
+def send_until_refused(path: Path, count_max: int) -> int:
+    """Send lines as HAProxy does, which drops a line that the kernel refuses. Returns the number of accepted lines."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as haproxy:
+        haproxy.setblocking(False)
+        for count in range(count_max):
+            try:
+                haproxy.sendto(TAG + DOWN, str(path))
+            except BlockingIOError:
+                return count
+    return count_max
+
+
+async def test_lines_that_haproxy_drops_because_the_daemon_is_busy_are_reported_as_lost(tmp_path: Path) -> None:
+    heard: list[PartitionEvent] = []
+    losses: list[int] = []
+    log = HealthLogListener(tmp_path / "health", heard.append, on_loss=lambda: losses.append(len(heard)))
+    await log.start()
+    accepted = send_until_refused(tmp_path / "health", 100_000)  # the event loop reads none meanwhile
+    assert accepted <= queue_limit() + 1
+    await eventually(lambda: losses)
+    assert losses == [accepted], "once, after the lines that arrived"
+    log.close()
+
+
+async def test_lines_that_the_daemon_reads_in_time_are_not_reported_as_lost(tmp_path: Path) -> None:
+    heard: list[PartitionEvent] = []
+    losses: list[int] = []
+    log = HealthLogListener(tmp_path / "health", heard.append, on_loss=lambda: losses.append(1))
+    await log.start()
+    for round_ in range(1, 6):
+        assert send_until_refused(tmp_path / "health", 5) == 5
+        await eventually(lambda: len(heard) == 5 * round_)  # noqa: B023  # awaited in the same round
+        await asyncio.sleep(0)
+    assert not losses
     log.close()

@@ -31,10 +31,14 @@ class EventRing:
         self._events: deque[wire.DaemonEvent] = deque(maxlen=EVENTS_MAX)
         self._arrived = asyncio.Event()
         self._newest_of: dict[str, int] = {}
+        self._lost = 0
+        """Number in place of events that were lost before they were numbered; 0: none were."""
 
     def newest_of(self, partition: str) -> int:
-        """Return the number of the partition's newest event; 0 if there is none."""
-        return self._newest_of.get(partition, 0)
+        """Return the number of the partition's newest event, also of one that may have been lost; 0 if there is
+        none.
+        """
+        return max(self._newest_of.get(partition, 0), self._lost)
 
     @property
     def newest(self) -> int:
@@ -57,6 +61,16 @@ class EventRing:
         )
         self._events.append(numbered)
         self._newest_of[event.partition] = self._newest
+        self._wake()
+
+    def add_lost(self) -> None:
+        """Record that events of any partition may have been lost: requests for older events are answered with
+        ``missed``.
+        """
+        self._lost = self._newest = next(self._numbers)
+        self._wake()
+
+    def _wake(self) -> None:
         self._arrived.set()
         # A new object at once: waiting requests are released, and later ones wait for the next event.
         self._arrived = asyncio.Event()
@@ -78,5 +92,5 @@ class EventRing:
         return wire.DaemonEvents(
             newest=found[-1].number if found else self._newest,
             events=found,
-            missed=not self._before <= number <= self._newest,
+            missed=not max(self._before, self._lost) <= number <= self._newest,
         )

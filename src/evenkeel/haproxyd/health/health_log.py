@@ -2,8 +2,10 @@
 all.
 
 The messages only speed things up: datagrams can be lost, and reading the servers' states gives the same information.
-Lines that cannot be parsed are ignored. The tag of a line names the partition (``log-tag``). Only HAProxy's workers can
-reach the socket, and only messages of a partition's current worker are accepted.
+HAProxy drops a line while the socket's queue is full, as when the servers of many partitions fail at once; the listener
+reports when the queue may have been full. Lines that cannot be parsed are ignored. The tag of a line names the
+partition (``log-tag``). Only HAProxy's workers can reach the socket, and only messages of a partition's current worker
+are accepted.
 """
 
 import asyncio
@@ -24,6 +26,11 @@ log = structlog.get_logger(__name__)
 DATAGRAM_BYTES_MAX = 2048
 """Buffer for one datagram: HAProxy's lines have at most 1,024 bytes; longer datagrams are truncated."""
 DATAGRAMS_AT_ONCE = 64
+ROW_MAX = 1000
+"""Number of datagrams without a pause after which losses are reported in any case."""
+_QUEUE_LIMIT = Path("/proc/sys/net/unix/max_dgram_qlen")
+QUEUE_LIMIT_MIN = 10
+"""The kernel's default of how many datagrams wait on a socket; systemd raises it to 512."""
 _TAG = re.compile(r"(?:.* |<\d{1,3}>)(?P<tag>[A-Za-z0-9][\w.:-]{0,126})\[\d{1,10}", re.DOTALL)
 _HEALTH = re.compile(r"(?:Backup )?Server (?P<backend>[^\s/]+)/(?P<server>[^\s/]+) is (?P<state>UP|DOWN)\b")
 """Matches a result of a health check, not "was DOWN and now enters maintenance"."""
@@ -57,6 +64,14 @@ def parse_health_line(datagram: bytes) -> HealthLine | None:
     )
 
 
+def queue_limit() -> int:
+    """Return how many datagrams wait on a new socket before the kernel refuses more (unix(7), max_dgram_qlen)."""
+    try:
+        return int(_QUEUE_LIMIT.read_text())
+    except (OSError, ValueError):
+        return QUEUE_LIMIT_MIN
+
+
 def any_process(partition: str, pid: int) -> bool:
     """Accept every process as sender; for hosts where senders are not checked."""
     return True
@@ -68,7 +83,7 @@ class HealthLogListener:
     ``is_worker``: whether a process is the current worker of a partition's HAProxy. Lines of other senders are ignored,
     whatever their content, so that an old worker, or another tenant's worker under an attacker's control, cannot report
     health for a partition. ``others_write``: workers run as other users; the directory then keeps all other processes
-    out.
+    out. ``on_loss``: called when lines may have been lost.
     """
 
     def __init__(
@@ -76,18 +91,25 @@ class HealthLogListener:
         path: Path,
         on_event: Callable[[PartitionEvent], None],
         *,
+        on_loss: Callable[[], None] = lambda: None,
         is_worker: Callable[[str, int], bool] = any_process,
         others_write: bool = False,
     ) -> None:
         self._path = path
         self._others_write = others_write
         self._on_event = on_event
+        self._on_loss = on_loss
         self._is_worker = is_worker
         self._socket: socket.socket | None = None
+        self._queue_limit = QUEUE_LIMIT_MIN
+        self._in_a_row = 0
+        """Datagrams received since the queue was last found empty: no fewer than waited in it at any time since."""
 
     async def start(self) -> None:
         """Listen, replacing the socket of an earlier daemon. Raises :class:`OSError`."""
         self._path.unlink(missing_ok=True)
+        # first: a limit that is raised in between only makes the listener assume losses that did not happen
+        self._queue_limit = queue_limit()
         self._socket = self._bound_socket()
         asyncio.get_running_loop().add_reader(self._socket, self._receive, self._socket)
 
@@ -96,6 +118,7 @@ class HealthLogListener:
         if self._socket is not None and not self._path.exists():
             self._stop_listening()
             await self.start()
+            self._on_loss()
 
     def _bound_socket(self) -> socket.socket:
         """Open a socket on which the kernel attaches the sender's credentials to each datagram (unix(7),
@@ -124,8 +147,20 @@ class HealthLogListener:
                 # One byte more than allowed shows that a datagram is too long.
                 datagram, ancillary, _, _ = bound.recvmsg(DATAGRAM_BYTES_MAX + 1, ANCILLARY_BYTES)
             except OSError:  # no more datagrams
+                self._report_loss()
                 return
+            self._in_a_row += 1
             self._on_datagram(datagram, sender_pid(ancillary))
+        # An endless row of datagrams must not hide that others are lost.
+        if self._in_a_row >= ROW_MAX:
+            self._report_loss()
+
+    def _report_loss(self) -> None:
+        """Report a loss if the queue may have been full since it was last found empty."""
+        row, self._in_a_row = self._in_a_row, 0
+        if row >= self._queue_limit:
+            log.info("health lines may have been lost", received=row, queue_limit=self._queue_limit)
+            self._on_loss()
 
     def _on_datagram(self, datagram: bytes, pid: int) -> None:
         line = parse_health_line(datagram)
