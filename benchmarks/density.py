@@ -3,7 +3,8 @@
 One daemon with its HAProxys in real processes, and the driver in this process, which observes as an agent does: every
 5 s, and after each event. Each tenant has a load balancer with an HTTP listener (``--tls``: TERMINATED_HTTPS), a pool
 and a checked member that is down. Measured are memory (PSS) of all HAProxys and of the daemon, and CPU time (schedstat)
-of the daemon: while nothing happens, for a member that changes, and after it was killed until all tenants are verified.
+of the daemon: while nothing happens, for a member that changes, while another owner takes all tenants over and sends
+them again, and after the daemon was killed until all tenants are verified.
 Then all members come up and fail at once: the time until the driver has seen all of them, and the daemon's slowest
 answer meanwhile.
 
@@ -34,16 +35,15 @@ from evenkeel.haproxyd import wire
 
 HEAD = (
     "| tree | tenants | HAProxy a tenant, MiB | daemon, MiB | idle: daemon's CPU a tenant and second, ms "
-    "| an event: daemon's CPU; all HAProxys', ms | daemon killed: until all verified, s; daemon's CPU, ms "
-    "| all members fail: until seen, s; slowest answer, ms |\n|---|---|---|---|---|---|---|---|"
+    "| an event: daemon's CPU; all HAProxys', ms | all taken over by another owner, s; daemon's CPU, ms "
+    "| daemon killed: until all verified, s; daemon's CPU, ms "
+    "| all members fail: until seen, s; slowest answer, ms |\n|---|---|---|---|---|---|---|---|---|"
 )
 OBSERVE_SECONDS, IDLE_OBSERVATIONS = 5.0, 4
 EVENTS = 6
 AT_ONCE = 8
 ALL_SECONDS, ASK_SECONDS = 120.0, 0.05
 FIRST_PORT = 8080
-EPOCH = 1
-SESSION = SessionId("bench")
 
 
 def pss_mib(pids: Iterable[int]) -> float:
@@ -65,6 +65,7 @@ class Bench:
         self._side = side
         self._workspace = workspace
         self._tenants = tenants
+        self._epoch = 1
         self._certificate = ""
         if tls:
             issued = CertificateAuthority().issue("www.example.org")
@@ -79,7 +80,7 @@ class Bench:
             await self._group.observe()
             memory = pss_mib(self._side.haproxy_pids()) / self._tenants
             cells = [f"{memory:.2f}", f"{pss_mib([self._pid()]):.0f}", f"{await self._idle():.3f}"]
-            cells += [await self._event(), await self._killed(), await self._all_fail()]
+            cells += [await self._event(), await self._taken_over(), await self._killed(), await self._all_fail()]
             return " | ".join(cells)
         finally:
             await self._group.close()
@@ -106,9 +107,13 @@ class Bench:
     async def _serve(self, number: int) -> None:
         """Take a tenant over and send everything it holds, as after an agent's start."""
         daemon, name = self._group._devices[0].daemon, f"lab_tenant-{number}"
-        guard = await daemon.guard(name, wire.GuardState(epoch=EPOCH, session_id=SESSION, owner="lab/1"))
+        session = SessionId(f"bench-{self._epoch}")
+        guard = await daemon.guard(name, wire.GuardState(epoch=self._epoch, session_id=session, owner="lab/1"))
         change = wire.PartitionChange(
-            epoch=EPOCH, session_id=SESSION, state_id=guard.state_id, load_balancers=(self._load_balancer(number),)
+            epoch=self._epoch,
+            session_id=session,
+            state_id=guard.state_id,
+            load_balancers=(self._load_balancer(number),),
         )
         outcome = (await daemon.put(name, change)).outcomes[0]
         if outcome.error:
@@ -167,6 +172,12 @@ class Bench:
                 proxies += cpu_ms(pids) - before[1]
             await self._group.changed()
         return f"{daemon / EVENTS:.1f}; {proxies / EVENTS:.1f}"
+
+    async def _taken_over(self) -> str:
+        self._epoch += 1
+        began, before = time.monotonic(), cpu_ms([self._pid()])
+        await self._in_turn(self._serve)
+        return f"{time.monotonic() - began:.1f}; {cpu_ms([self._pid()]) - before:.0f}"
 
     async def _killed(self) -> str:
         self._side.kill_daemon()
