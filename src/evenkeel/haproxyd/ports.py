@@ -26,6 +26,13 @@ class WorkerCli(Protocol):
         """
         ...
 
+    def connection_to(self, pid: int) -> object | None:
+        """Return the connection of :meth:`query` to the worker with this pid; None: there is none now.
+
+        As long as it is the same object, it leads to the same process, even if the pid was reused since.
+        """
+        ...
+
     async def of_worker(self, pid: int, text: str) -> str:
         """Send one command to the worker with this pid, which may be an old one that only finishes its connections."""
         ...

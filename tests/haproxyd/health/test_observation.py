@@ -14,6 +14,7 @@ from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     frontend_counts,
     server_connections,
     server_states,
+    without_times,
 )
 from evenkeel.haproxyd.health import observation as module
 from evenkeel.haproxyd.health.observation import Observer
@@ -379,3 +380,101 @@ async def test_a_partition_without_haproxy_or_with_a_pass_in_progress_is_read_at
     seen = await world.observer.observe(5.0)
     assert all(one.backends for one in seen.partitions)
     assert len(world.keepers["p2"].asked) == 6
+
+
+def settled_world() -> World:
+    """A world with one partition that runs as configured."""
+    world = World("p1")
+    backend = msgspec.structs.replace(
+        BALANCER.backends[0], servers=(msgspec.structs.replace(SERVERS[0], weight=5), SERVERS[1])
+    )
+    backend = msgspec.structs.replace(
+        backend,
+        servers=tuple(
+            msgspec.structs.replace(one, port=number, arguments=("check",) if number == 2 else ())
+            for number, one in enumerate(backend.servers, 1)
+        ),
+    )
+    one = msgspec.structs.replace(BALANCER, frontends=BALANCER.frontends[:1], backends=(backend,))
+    world.keepers["p1"].held = {"lb": one}
+    world.keepers["p1"].passes = 1
+    return world
+
+
+def answers(keeper: FakeKeeper, **changed: str) -> None:
+    """Have the worker answer differently; the keys are the commands' last words."""
+
+    async def command(text: str) -> str:
+        known = {"state": STATES, "conn": CONNECTIONS, **changed}
+        return known[text.rpartition(" ")[2]]
+
+    keeper.command = command
+
+
+async def test_equal_answers_give_the_same_status_whatever_time_has_passed() -> None:
+    world = settled_world()
+    keeper = world.keepers["p1"]
+    first = (await world.observe())["p1"]
+    assert keeper.found == []
+    answers(keeper, state=STATES.replace(" 1 1 1 8 2 0 6 ", " 1 1 99 8 2 0 6 "))
+    assert (await world.observe())["p1"] is first
+    assert keeper.found == []
+
+
+@pytest.mark.parametrize(
+    ("command", "old", "new"),
+    [
+        ("state", "s2 127.0.0.1 0 0 1", "s2 127.0.0.1 2 0 1"),
+        ("state", "s1 127.0.0.1 2 0 5", "s1 127.0.0.1 2 0 6"),
+        ("conn", "5000 7 9", "5000 8 9"),
+    ],
+)
+async def test_any_difference_in_a_workers_answers_shows_in_the_status(command: str, old: str, new: str) -> None:
+    world = settled_world()
+    first = (await world.observe())["p1"]
+    whole = {"state": STATES, "conn": CONNECTIONS}[command]
+    assert old in whole
+    answers(world.keepers["p1"], **{command: whole.replace(old, new)})
+    assert (await world.observe())["p1"] != first
+
+
+async def test_what_the_status_has_beside_the_workers_answers_is_not_taken_from_an_earlier_one() -> None:
+    world = settled_world()
+    keeper = world.keepers["p1"]
+    first = (await world.observe())["p1"]
+    keeper.problem = "left out"
+    second = (await world.observe())["p1"]
+    assert (first.problem, second.problem) == ("", "left out")
+    keeper.held = {"lb": msgspec.structs.replace(keeper.held["lb"], note="another")}
+    assert (await world.observe())["p1"].notes == {"lb": "another"}
+    world.observer._is_pinged = lambda *key: False
+    assert [one.checked for one in (await world.observe())["p1"].backends[0].servers] == [False, True]
+
+
+async def test_servers_health_is_told_to_the_kernel_again_after_an_event_though_the_worker_answers_the_same() -> None:
+    """A line that a server is up may have been lost after one that it is down."""
+    world = settled_world()
+    await world.observe()
+    world.datagrams.states.clear()
+    await world.observe()
+    assert not world.datagrams.states
+    world.events_of["p1"] = world.events = 1
+    await world.observe()
+    assert world.datagrams.states["p1"]["be_1", "s1"]
+
+
+async def test_a_manual_change_is_reported_by_each_observation_until_it_is_undone() -> None:
+    world = settled_world()
+    keeper = world.keepers["p1"]
+    answers(keeper, state=STATES.replace("s1 127.0.0.1 2 0 5", "s1 127.0.0.1 2 0 6"))
+    await world.observe()
+    await world.observe()
+    assert len(keeper.found) == 2 and keeper.found[0] == keeper.found[1]
+
+
+def test_an_answer_about_servers_without_times_has_all_the_rest() -> None:
+    later = STATES.replace(" 1 2 1 0 2 0 ", " 1 3333 1 0 2 0 ").replace(" 1 1 1 8 ", " 1 1 99 8 ")
+    assert later != STATES and without_times(later) == without_times(STATES)
+    assert without_times(STATES).count(" ") == STATES.count(" ") - 3
+    other = STATES.replace("srv_addr srv_op_state", "srv_op_state srv_addr")
+    assert without_times(other) == other, "of another order nothing is known"

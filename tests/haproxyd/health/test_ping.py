@@ -111,6 +111,7 @@ async def checking(send: SendPing, *keepers: FakeKeeper) -> AsyncIterator[PingCh
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(module, "POLL_WITHOUT_CHECKS_SECONDS", 0.01)
 
 
 async def test_haproxy_gets_the_verdict_and_gets_it_again_after_a_reload(quick: None) -> None:

@@ -11,7 +11,9 @@ import msgspec
 import pytest
 
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.binary import find_binary
+from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli, Processes
 from evenkeel.haproxyd.partition.change_queue import PartitionBusy
 from evenkeel.haproxyd.partition.supervisor import PartitionSupervisor
 from tests.haproxyd.world import Traffic, World, errors, free_vip, get, load_balancer, server, world
@@ -95,6 +97,40 @@ async def restarted(site: World) -> tuple[str, PartitionSupervisor]:
     await eventually(lambda: site.partitions.get("p")._task.done())
     await site.restart()
     return vip, site.partitions.get("p")
+
+
+async def test_a_restarted_daemon_queries_the_master_once_and_notices_a_reload_by_another_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with world() as site:
+        queries: list[str] = []
+        query = MasterCli.processes
+
+        async def counted(cli: MasterCli) -> Processes:
+            queries.append("show proc")
+            return await query(cli)
+
+        monkeypatch.setattr(MasterCli, "processes", counted)
+        vip, supervisor = await restarted(site)
+        queries.clear()
+        await site.restart()
+        supervisor = site.partitions.get("p")
+        wanted = next(iter(supervisor.held.values()))
+        for _ in range(3):
+            assert (await site.put("p", wanted)).how == "nothing"
+        assert len(queries) == 1, "at its adoption"
+        before = supervisor.worker_pid
+        os.kill(supervisor.master_pid, signal.SIGUSR2)
+        await eventually(lambda: other_worker(supervisor, before))
+        assert (await site.put("p", wanted)).how == "reload"
+        assert await get(vip) == "a"
+
+
+async def other_worker(supervisor: PartitionSupervisor, before: int | None) -> bool:
+    try:
+        return f"Pid: {before}\n" not in await supervisor.cli.command("show info")
+    except HaproxyDown:
+        return False
 
 
 async def test_a_haproxy_that_ends_while_files_are_restored_before_its_owner_has_come_is_started(

@@ -22,7 +22,7 @@ from evenkeel.haproxyd.haproxy.binary import FindBinary
 from evenkeel.haproxyd.haproxy.launch import launch, takeover_arguments
 from evenkeel.haproxyd.haproxy.old_workers import OldWorkers
 from evenkeel.haproxyd.haproxy.output_log import OutputLog
-from evenkeel.haproxyd.haproxy.processes import parent_pid, start_ticks, terminate
+from evenkeel.haproxyd.haproxy.processes import execution_of, parent_pid, start_ticks, terminate
 from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli, Processes
 from evenkeel.haproxyd.haproxy.worker_users import Privileges, privileges_of
 from evenkeel.haproxyd.ports import OnEvent
@@ -68,6 +68,8 @@ class HaproxyProcess:
         self._starting = False
         self._transitions = 0
         """Number of starts and reloads in progress: meanwhile the process may not have its sockets yet."""
+        self._execution = b""
+        """Execution of the master that had the current worker, as in :func:`execution_of`; empty: not known."""
         self._log = log.bind(partition=partition)
         self.master_pid = 0
         self.worker_pid: int | None = None
@@ -90,7 +92,8 @@ class HaproxyProcess:
             return True
         return self.up and pid not in self.old_workers and parent_pid(pid) == self.master_pid
 
-    def _set_workers(self, processes: Processes) -> None:
+    def _set_workers(self, processes: Processes, execution: bytes = b"") -> None:
+        self._execution = execution
         self.worker_pid = processes.worker_pid
         self.old_workers.add(processes.workers_leaving, self.worker_pid)
 
@@ -107,7 +110,7 @@ class HaproxyProcess:
         reloading: it gets ``start_timeout_seconds`` to answer and is then terminated.
         """
         deadline = time.monotonic() + self._settings.start_timeout_seconds
-        while not await self._find_master():
+        while not await self._find_master(pid):
             if not pid or start_ticks(pid) != started_ticks:
                 return False
             if time.monotonic() >= deadline:
@@ -116,15 +119,28 @@ class HaproxyProcess:
             await asyncio.sleep(POLL_SECONDS)
         return True
 
-    async def _find_master(self) -> bool:
+    async def _find_master(self, recorded_pid: int) -> bool:
+        execution = execution_of(recorded_pid) if recorded_pid else b""
         try:
             found = await self.cli.processes()
             self._watch(found.master_pid)
         except (HaproxyDown, ProcessLookupError):
             # The master may have ended right after its answer.
             return False
-        self._set_workers(found)
+        self._set_workers(found, execution if found.master_pid == recorded_pid else b"")
         return True
+
+    async def was_reloaded_by_others(self) -> bool:
+        """Whether another program has reloaded HAProxy. Raises :class:`HaproxyDown`."""
+        # The master executes itself at each reload, and only then has to be queried. Read before the query: a reload in
+        # between shows in either.
+        execution = execution_of(self.master_pid)
+        if execution and execution == self._execution:
+            return False
+        worker = (await self.cli.processes()).worker_pid
+        if worker == self.worker_pid:
+            self._execution = execution
+        return worker != self.worker_pid
 
     async def _end_unresponsive(self, pid: int) -> None:
         """Terminate a process that does not answer (its socket was removed, or it hangs), because it would conflict
@@ -255,17 +271,21 @@ class HaproxyProcess:
             return ""
         obstacle = self._obstacle(pid)
         # a start may have begun meanwhile, or the process may have ended and taken its socket with it
-        return obstacle if self._is_settled(pid) else ""
+        return obstacle if obstacle and self._is_settled(pid) and not self._has_exited() else ""
 
     def _is_settled(self, pid: int) -> bool:
-        """Whether the master with this pid runs, and is neither being started nor reloaded."""
+        """Whether the master with this pid is neither being started nor reloaded, nor known to have ended."""
+        return self._pidfd is not None and not self._transitions and self.master_pid == pid
+
+    def _has_exited(self) -> bool:
+        """Whether the master has ended, which the event loop may not have noticed yet."""
         # Read once: this may run in a thread, while the event loop sets the attribute to None.
         descriptor = self._pidfd
-        if descriptor is None or self._transitions or self.master_pid != pid:
-            return False
+        if descriptor is None:
+            return True
         exited = select.poll()
         exited.register(descriptor, select.POLLIN)
-        return not exited.poll(0)
+        return bool(exited.poll(0))
 
     def _obstacle(self, pid: int) -> str:
         if not self._master_socket.exists():

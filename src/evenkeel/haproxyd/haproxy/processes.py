@@ -4,10 +4,13 @@ They are terminated through a pidfd, which is immune to pid reuse (pidfd_open(2)
 """
 
 import asyncio
+import os
 import signal
 from pathlib import Path
 
 STOP_TIMEOUT_SECONDS = 10.0
+_STAT_BYTES_MAX = 4096
+"""More than /proc/<pid>/stat ever has: 52 numbers and a name of at most 64 bytes."""
 
 
 async def terminate(pidfd: int) -> None:
@@ -49,9 +52,26 @@ def parent_pid(pid: int) -> int:
     return _stat_field(pid, 4)
 
 
+def execution_of(pid: int) -> bytes:
+    """Return a value that differs after each execve(2) of a process; empty: it cannot be read.
+
+    It is made of random addresses (proc(5), auxv), and of the environment, in which HAProxy's master passes the list of
+    its processes to itself.
+    """
+    try:
+        return b"".join(Path(f"/proc/{pid:d}/{name}").read_bytes() for name in ("auxv", "environ"))
+    except OSError:
+        return b""
+
+
 def _stat_field(pid: int, field: int) -> int:
     try:
-        fields = Path(f"/proc/{pid:d}/stat").read_text().rpartition(")")[2].split()
+        # not by pathlib, because each observation reads it of each HAProxy
+        descriptor = os.open(f"/proc/{pid:d}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fields = os.read(descriptor, _STAT_BYTES_MAX).rpartition(b")")[2].split()
+        finally:
+            os.close(descriptor)
         return int(fields[field - 3])  # the first two fields are cut off, because the command's name may contain spaces
     except (OSError, IndexError):
         return 0

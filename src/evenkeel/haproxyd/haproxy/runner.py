@@ -303,8 +303,7 @@ class HaproxyRunner:
 
         Empty: none.
         """
-        worker = (await self.process.cli.processes()).worker_pid
-        if worker != self.process.worker_pid:
+        if await self.process.was_reloaded_by_others():
             return "another program reloaded haproxy"
         return "local.cfg changed" if self._local.text_to_include() != self._state.local else ""
 

@@ -7,7 +7,7 @@ problem. Concurrent requests share one observation.
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 import structlog
@@ -20,8 +20,10 @@ from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     SERVERS_STATE,
     FrontendCounts,
     ServerKey,
+    ServerState,
     server_connections,
     server_states,
+    without_times,
 )
 from evenkeel.haproxyd.health.observed_partition import ObservedPartition, ObservedPartitions
 from evenkeel.haproxyd.health.statuses import (
@@ -38,7 +40,7 @@ from evenkeel.haproxyd.ports import WorkerCli
 
 log = structlog.get_logger(__name__)
 
-CONCURRENT_MAX = 8
+CONCURRENT_MAX = 32
 PARTITION_SECONDS = 6.0
 """Timeout for reading one partition as a whole; each command has a timeout of its own."""
 
@@ -84,6 +86,30 @@ class FrontendTotals(Protocol):
         ...
 
 
+class _Basis(NamedTuple):
+    """All that a status is derived from, beside the partition's configuration."""
+
+    servers: str
+    """The worker's answer about its servers, without times."""
+    connections: str
+    """The worker's answer about its servers' connections."""
+    totals: Mapping[str, FrontendCounts]
+    datagrams: Mapping[str, DatagramTotals]
+    flows: Mapping[str, int]
+    forwarding: bool
+    """Whether the kernel forwards datagrams."""
+    pinged: frozenset[ServerKey]
+    """Servers that the daemon checks and has a result for."""
+
+
+class _Status(NamedTuple):
+    """Status of a partition. ``basis`` None: it cannot be used again, even if nothing changes."""
+
+    status: wire.PartitionStatus
+    basis: _Basis | None = None
+    states: Mapping[ServerKey, ServerState] = {}
+
+
 class _Observed(NamedTuple):
     """Last observation of a partition, and what the observation depends on."""
 
@@ -91,7 +117,7 @@ class _Observed(NamedTuple):
     event: int
     state: tuple[int | None, int | None, str]
     held: Mapping[str, wire.LoadBalancerConfig]
-    status: wire.PartitionStatus
+    result: _Status
 
 
 class Observer:
@@ -155,7 +181,11 @@ class Observer:
         self._loaded = {name: self._loaded[name] for name in names if name in self._loaded}
         recent = {name: one for name in names if (one := self._recent(name, now - within_seconds)) is not None}
         read = [name for name in names if name not in recent]
-        found = {**recent, **dict(zip(read, await asyncio.gather(*map(self._partition, read)), strict=True))}
+        found: dict[str, wire.PartitionStatus | None] = dict(recent)
+        # the tasks share one iterator, because a task for each partition would cost more than its observation
+        left = iter(read)
+        for some in await asyncio.gather(*(self._observe_partitions(left) for _ in range(CONCURRENT_MAX))):
+            found |= some
         partitions = tuple(status for name in names if (status := found[name]) is not None)
         return wire.DaemonObservation(event=event, state_id=state_id, partitions=partitions)
 
@@ -171,7 +201,11 @@ class Observer:
         except PartitionUnknown:
             return None
         same = partition.held is last.held and _state_of(partition) == last.state and partition.settled is not None
-        return last.status if same else None
+        return last.result.status if same else None
+
+    async def _observe_partitions(self, names: Iterator[str]) -> dict[str, wire.PartitionStatus | None]:
+        """Observe partitions one after the other, until there is none left that no other task observes."""
+        return {name: await self._partition(name) for name in names}
 
     async def _partition(self, name: str) -> wire.PartitionStatus | None:
         async with self._slots:
@@ -180,12 +214,14 @@ class Observer:
             except PartitionUnknown:
                 return None
             began = self._monotonic(), self._newest_event_of(name), _state_of(partition), partition.held
+            last = self._last.get(name)
             try:
                 # The time begins with the slot, so that waiting for it does not count.
                 async with asyncio.timeout(PARTITION_SECONDS):
-                    status = await self._status(partition)
-                self._last[name] = _Observed(*began, status)
-                return status
+                    known = last.result if last is not None and last[1:4] == began[1:] else None
+                    result = await self._status(partition, known)
+                self._last[name] = _Observed(*began, result)
+                return result.status
             except HaproxyDown as error:
                 return self._without_haproxy(partition, partition.problem or str(error))
             except (ValueError, KeyError) as error:
@@ -204,44 +240,75 @@ class Observer:
             serving=not self._datagrams.problem,
         )
 
-    async def _status(self, partition: ObservedPartition) -> wire.PartitionStatus:
-        held, digests, pid = dict(partition.held), dict(partition.digests), partition.worker_pid
-        running = self._loaded.setdefault(partition.name, LoadedParts()).of(held)
+    async def _status(self, partition: ObservedPartition, known: _Status | None) -> _Status:
+        """Read a partition. ``known``: its last status, if its configuration and events are the same since."""
+        held, digests = partition.held, partition.digests
+        pid, settled = partition.worker_pid, partition.settled
         if pid is None:
             absent = "HAProxy does not run" if held else ""
-            return self._without_haproxy(partition, partition.problem or absent)
-        settled = partition.settled
+            return _Status(self._without_haproxy(partition, partition.problem or absent))
         names = tuple(frontend.name for balancer in held.values() for frontend in balancer.frontends)
         totals, (answer, connections) = await self._totals[partition.name].collect(
             partition.cli, pid, names, SERVERS_STATE, SERVERS_CONNECTIONS
         )
-        states = server_states(answer)
-        # Only if no pass ran meanwhile: during one, HAProxy may differ from its configuration without a manual change.
-        if settled is not None and settled == partition.settled:
-            pinged = {server for server in states if self._is_pinged(partition.name, *server)}
-            found = manual_changes(running, states, totals, pinged=pinged)
-            if found:
-                partition.repair_drift(found)
-            partition.note_connection_count(sum(one.active for one in totals.values()))
-            self._datagrams.observe(partition.name, {server: state.up for server, state in states.items()})
-        servers = ServerStatuses(partition.name, states, server_connections(connections), self._is_pinged)
-        return wire.PartitionStatus(
-            name=partition.name,
-            load_balancer_ids=tuple(held),
-            frontends=(
-                *frontend_statuses(held.values(), totals),
-                *datagram_statuses(
-                    held.values(),
-                    self._datagrams.totals_of(partition.name),
-                    self._datagrams.active_of(partition.name),
-                    serving=not self._datagrams.problem,
-                ),
-            ),
-            backends=tuple(servers.backends(held.values(), running)),
-            problem=partition.problem,
-            notes=notes_of(held),
-            digests=digests,
+        servers = without_times(answer)
+        before = known.basis if known is not None else None
+        states = known.states if known and before and before.servers == servers else server_states(answer)
+        basis = _Basis(
+            servers=servers,
+            connections=connections,
+            totals=totals,
+            datagrams=self._datagrams.totals_of(partition.name),
+            flows=self._datagrams.active_of(partition.name),
+            forwarding=not self._datagrams.problem,
+            pinged=frozenset(server for server in states if self._is_pinged(partition.name, *server)),
         )
+        # Only if no pass ran meanwhile: during one, HAProxy may differ from its configuration without a manual change.
+        is_settled = settled is not None and settled == partition.settled
+        if known is not None and before == basis and is_settled:
+            return known
+        running = self._loaded.setdefault(partition.name, LoadedParts()).of(held)
+        drifted = is_settled and self._note_settled(partition, running, states, basis)
+        status = _status_of(partition, held, digests, running, states, basis)
+        return _Status(status, basis if is_settled and not drifted else None, states)
+
+    def _note_settled(
+        self,
+        partition: ObservedPartition,
+        running: Mapping[str, wire.LoadBalancerConfig],
+        states: Mapping[ServerKey, ServerState],
+        basis: _Basis,
+    ) -> bool:
+        """Report what was found of a partition that no pass changes. Returns whether it was changed manually."""
+        found = manual_changes(running, states, basis.totals, pinged=basis.pinged)
+        if found:
+            partition.repair_drift(found)
+        partition.note_connection_count(sum(one.active for one in basis.totals.values()))
+        self._datagrams.observe(partition.name, {server: state.up for server, state in states.items()})
+        return bool(found)
+
+
+def _status_of(
+    partition: ObservedPartition,
+    held: Mapping[str, wire.LoadBalancerConfig],
+    digests: Mapping[str, str],
+    running: Mapping[str, wire.LoadBalancerConfig],
+    states: Mapping[ServerKey, ServerState],
+    basis: _Basis,
+) -> wire.PartitionStatus:
+    servers = ServerStatuses(states, server_connections(basis.connections), basis.pinged)
+    return wire.PartitionStatus(
+        name=partition.name,
+        load_balancer_ids=tuple(held),
+        frontends=(
+            *frontend_statuses(held.values(), basis.totals),
+            *datagram_statuses(held.values(), basis.datagrams, basis.flows, serving=basis.forwarding),
+        ),
+        backends=tuple(servers.backends(held.values(), running)),
+        problem=partition.problem,
+        notes=notes_of(held),
+        digests=dict(digests),
+    )
 
 
 def _state_of(partition: ObservedPartition) -> tuple[int | None, int | None, str]:

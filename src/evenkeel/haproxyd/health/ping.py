@@ -11,7 +11,6 @@ that one tenant's unreachable servers do not delay another's checks.
 """
 
 import asyncio
-import contextlib
 import resource
 import time
 from collections import defaultdict
@@ -34,7 +33,11 @@ from evenkeel.haproxyd.health.udp_probe import SendProbe, UdpProbe
 log = structlog.get_logger(__name__)
 
 POLL_SECONDS = 0.25
-"""Interval at which the daemon looks for servers whose next ping is due."""
+"""Interval at which the daemon looks for servers to be pinged, and for new workers in which their health is to be
+set.
+"""
+POLL_WITHOUT_CHECKS_SECONDS = 1.0
+"""Interval at which it looks while there are none: most hosts ping no server, and may have a thousand partitions."""
 ANSWER_SECONDS_MAX = 10.0
 """Upper limit of the timeout for an answer, whatever the monitor's timeout is."""
 CONCURRENT_PER_PARTITION_MAX = 128
@@ -92,6 +95,8 @@ class PingChecks:
         self._slots_of: defaultdict[str, asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(CONCURRENT_PER_PARTITION_MAX)
         )
+        self._known_targets: dict[str, tuple[Mapping[str, wire.LoadBalancerConfig], tuple[PingTarget, ...]]] = {}
+        """Targets of each partition, with the load balancers that they were derived from."""
         self._loop_task: asyncio.Task[None] | None = None
         # The first problem is logged at once.
         self._logged_at_seconds = -LOG_EVERY_SECONDS
@@ -128,7 +133,10 @@ class PingChecks:
                 known = {}
             except Exception:  # an error of one partition must not end the checks of all
                 log.exception("ping checks failed; retrying")
-            await asyncio.sleep(POLL_SECONDS)
+            await asyncio.sleep(POLL_SECONDS if self._is_busy() else POLL_WITHOUT_CHECKS_SECONDS)
+
+    def _is_busy(self) -> bool:
+        return bool(self._checks or self._ending or self._set_down or self._lifting)
 
     def _adapt(self, known: Mapping[ServerOf, ReportedState]) -> None:
         """Start and cancel checks so that exactly the servers to be pinged are checked; cancelled checks are not waited
@@ -208,9 +216,18 @@ class PingChecks:
         self._set_down.discard(key)
 
     def _targets(self) -> Iterator[PingTarget]:
+        before, self._known_targets = self._known_targets, {}
         for name in self._partitions.names():
-            with contextlib.suppress(PartitionUnknown):
-                yield from _targets_of(self._partitions.get(name))
+            try:
+                partition = self._partitions.get(name)
+            except PartitionUnknown:
+                continue
+            # Several times a second for each partition, so what is held is examined only when it was replaced.
+            known = before.get(name)
+            if known is None or known[0] is not partition.held:
+                known = partition.held, tuple(_targets_of(partition))
+            self._known_targets[name] = known
+            yield from known[1]
 
     async def _check(self, target: PingTarget, reported: ReportedState | None) -> None:
         ping = target.ping
@@ -316,7 +333,7 @@ def _targets_of(partition: ObservedPartition) -> Iterator[PingTarget]:
     unused backends are left out, because HAProxy does not have these.
     """
     for balancer in partition.held.values():
-        # Most load balancers have none, and this is repeated often.
+        # most load balancers have none
         if all(backend.ping is None for backend in balancer.backends):
             continue
         for backend in loaded(balancer).backends:

@@ -19,15 +19,13 @@ class ServerStatuses:
 
     def __init__(
         self,
-        partition: str,
         states: Mapping[ServerKey, ServerState],
         connections: Mapping[ServerKey, int],
-        is_pinged: IsPinged,
+        pinged: Container[ServerKey],
     ) -> None:
-        self._partition = partition
         self._states = states
         self._connections = connections
-        self._is_pinged = is_pinged
+        self._pinged = pinged
 
     def backends(
         self, balancers: Iterable[wire.LoadBalancerConfig], running: Mapping[str, wire.LoadBalancerConfig]
@@ -55,7 +53,7 @@ class ServerStatuses:
         return wire.ServerStatus(
             name=name,
             up=state.up,
-            checked=state.checked or self._is_pinged(self._partition, backend, name),
+            checked=state.checked or (backend, name) in self._pinged,
             admin_up=state.admin_up,
             weight=state.weight,
             active_connections=self._connections.get((backend, name), 0),

@@ -150,11 +150,7 @@ class PartitionManager:
         """
         await self._find_binary()
         await self.datagrams.verify()
-        for supervisor in tuple(self._supervisors.values()):
-            try:
-                await supervisor.trim_log()
-            except OSError as error:
-                log.warning("haproxy log not truncated", partition=supervisor.name, reason=error.strerror)
+        await asyncio.to_thread(_trim_logs, tuple(self._supervisors.values()))
 
     async def limit_old_workers(self) -> None:
         """End old workers that exceed the memory limit of the host. Called every few seconds."""
@@ -349,6 +345,14 @@ class PartitionManager:
         count = sum(supervisor.in_use for supervisor in self._supervisors.values())
         if count >= self._settings.partitions_max:
             raise InvalidChange(f"partition {name}: there are {count} already, and no more are allowed")
+
+
+def _trim_logs(supervisors: Iterable[PartitionSupervisor]) -> None:
+    for supervisor in supervisors:
+        try:
+            supervisor.trim_log()
+        except OSError as error:
+            log.warning("haproxy log not truncated", partition=supervisor.name, reason=error.strerror)
 
 
 def _find_missing(supervisors: Iterable[PartitionSupervisor]) -> list[tuple[PartitionSupervisor, str]]:

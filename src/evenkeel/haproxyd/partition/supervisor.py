@@ -208,9 +208,9 @@ class PartitionSupervisor:
             # The pass has reported its errors to its changes; only its end matters here.
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def trim_log(self) -> None:
-        """Rotate HAProxy's own log if it is long. Raises :class:`OSError`."""
-        await asyncio.to_thread(self._storage.trim_log)
+    def trim_log(self) -> None:
+        """Rotate HAProxy's own log if it is long. Blocks; may be called from any thread. Raises :class:`OSError`."""
+        self._storage.trim_log()
 
     # -- repair of manual changes and removed files
 

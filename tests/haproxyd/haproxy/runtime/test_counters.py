@@ -23,6 +23,10 @@ class FakeHaproxy:
     def __init__(self) -> None:
         self.workers: dict[int, int] = {100: 0}
         self.current = 100
+        self.connection: object | None = None
+        """Connection of queries."""
+        self.next_connection: object | None = None
+        """Connection that the next query has."""
 
     def serve(self, requests: int, pid: int | None = None) -> None:
         self.workers[pid or self.current] += requests
@@ -36,7 +40,11 @@ class FakeHaproxy:
         return f"Name: HAProxy\nPid: {self.current}\nUptime: 0d\n"
 
     async def query(self, pid: int, *texts: str) -> tuple[str, ...]:
+        self.connection = self.next_connection
         return tuple([await self.of_worker(pid, text) for text in texts])
+
+    def connection_to(self, pid: int) -> object | None:
+        return self.connection
 
     async def of_worker(self, pid: int, text: str) -> str:
         if pid not in self.workers:
@@ -76,6 +84,21 @@ async def test_a_reload_loses_nothing_and_old_workers_count_on(tmp_path: Path, h
     assert await total(counters, haproxy) == 15
 
 
+async def test_totals_are_the_same_object_as_long_as_nothing_was_counted(tmp_path: Path, haproxy: FakeHaproxy) -> None:
+    counters = PartitionCounters("p", tmp_path)
+    haproxy.serve(5)
+    first, _ = await counters.collect(haproxy, 100, ("f",))
+    assert (await counters.collect(haproxy, 100, ("f",)))[0] is first
+    assert set((await counters.collect(haproxy, 100, ("f", "g")))[0]) == {"f", "g"}
+    haproxy.serve(1)
+    assert (await counters.collect(haproxy, 100, ("f",)))[0]["f"].connections == 6
+    async with counters.carry_over(haproxy, NO_SOCKET):
+        haproxy.reload(101)
+    assert (await counters.collect(haproxy, 101, ("f",)))[0]["f"].connections == 6
+    haproxy.serve(1, pid=100)
+    assert (await counters.collect(haproxy, 101, ("f",)))[0]["f"].connections == 7
+
+
 async def test_a_crash_loses_only_what_was_counted_since_the_last_look(tmp_path: Path, haproxy: FakeHaproxy) -> None:
     counters = PartitionCounters("p", tmp_path)
     haproxy.serve(5)
@@ -94,6 +117,31 @@ async def test_worker_that_dies_after_its_answer_is_counted(
     monkeypatch.setattr(module, "worker_key", lambda pid: next(keys, f"{pid}-gone"))
     haproxy.serve(5)
     assert await total(counters, haproxy) == 5
+
+
+async def test_worker_of_a_kept_connection_is_identified_once_and_again_after_another_connection_was_opened(
+    tmp_path: Path, haproxy: FakeHaproxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that has the pid of an earlier one counts from zero, however soon it has counted more."""
+    keys: list[str] = []
+    started = 1
+
+    def worker_key(pid: int) -> str:
+        keys.append(f"{pid}-{started}")
+        return keys[-1]
+
+    monkeypatch.setattr(module, "worker_key", worker_key)
+    counters = PartitionCounters("p", tmp_path)
+    haproxy.next_connection = "first"
+    haproxy.serve(5)
+    for _ in range(3):
+        assert await total(counters, haproxy) == 5
+    assert len(keys) == 1
+    started = 2
+    haproxy.next_connection = "second"
+    haproxy.workers[100] = 7
+    assert await total(counters, haproxy) == 5 + 7
+    assert len(keys) > 1
 
 
 async def test_a_daemon_that_was_killed_goes_on_counting(tmp_path: Path, haproxy: FakeHaproxy) -> None:

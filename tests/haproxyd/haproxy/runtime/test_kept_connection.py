@@ -83,6 +83,29 @@ async def test_several_commands_of_a_query_get_their_answers_in_their_order(work
     kept.close()
 
 
+async def test_an_answer_that_arrives_in_pieces_is_put_together(worker):
+    async def in_pieces(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        text = b"\n> Pid: 7\n\n> one\n> x\n> "
+        for end in range(len(text)):
+            writer.write(text[end : end + 1])
+            await asyncio.sleep(0)
+        writer.close()
+
+    server = await asyncio.start_unix_server(in_pieces, worker.socket.with_name("pieces"))
+    async with server:
+        held, answers = await held_worker.HeldWorker.open(worker.socket.with_name("pieces"), "show info", "a", "b")
+        assert answers == ("Pid: 7\n", "one", "x")
+        held.close()
+
+
+async def test_an_endless_answer_is_not_kept_in_memory(worker, monkeypatch):
+    monkeypatch.setattr(held_worker, "ANSWER_BYTES_MAX", 100)
+    kept = KeptConnection(worker.socket)
+    await kept.query(7, "show stat")
+    assert await kept.query(7, "x" * 200) is None
+    await eventually(lambda: not worker.open)
+
+
 async def test_another_worker_on_the_socket_is_not_queried(worker):
     kept = KeptConnection(worker.socket)
     assert await kept.query(8, "show stat") is None

@@ -12,8 +12,9 @@ was counted since the last save.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import structlog
@@ -21,7 +22,7 @@ import structlog
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.processes import start_ticks
-from evenkeel.haproxyd.haproxy.runtime.held_worker import HeldWorker, worker_pid
+from evenkeel.haproxyd.haproxy.runtime.held_worker import INFO, HeldWorker, worker_pid
 from evenkeel.haproxyd.haproxy.runtime.worker_state import FRONTENDS, FrontendCounts, frontend_counts
 from evenkeel.haproxyd.ports import WorkerCli
 
@@ -77,9 +78,12 @@ class CounterTotals:
     def __init__(self, saved: Saved | None = None) -> None:
         self.base = dict(saved.base) if saved else {}
         self.workers: dict[str, Counts] = dict(saved.workers) if saved else {}
+        self.version = 0
+        """Number of changes; while it is the same, so are the totals."""
 
     def record_counts(self, worker: str, counts: Counts) -> None:
         """Record the counts of a worker since its start."""
+        self.version += 1
         before = self.workers.get(worker, {})
         if started_over(before, counts):
             self.add_to_base(worker)
@@ -88,6 +92,7 @@ class CounterTotals:
 
     def add_to_base(self, worker: str) -> None:
         """Add the counts of a worker that will not be queried again to the base."""
+        self.version += 1
         for name, counts in self.workers.pop(worker, {}).items():
             ended = msgspec.structs.replace(counts, active=0, listening=False)
             self.base[name] = sum_of_counts(self.base.get(name, _NOTHING), ended)
@@ -102,11 +107,24 @@ class CounterTotals:
     def forget_beyond(self, kept: Collection[str], limit: int) -> None:
         """Drop the totals of frontends that are not in ``kept`` if there are more than ``limit``."""
         if len(self.base) > limit:
+            self.version += 1
             self.base = {name: counts for name, counts in self.base.items() if name in kept}
 
     def state_to_save(self) -> Saved:
         """Return the state to be written to disk."""
         return Saved(base=dict(self.base), workers={worker: dict(counts) for worker, counts in self.workers.items()})
+
+
+class _Collected(NamedTuple):
+    """Totals of one query, and what they depend on: the worker and its answer, the names, and the version of
+    :class:`CounterTotals`.
+    """
+
+    worker: str
+    answer: str
+    kept: Collection[str]
+    version: int
+    totals: Counts
 
 
 class PartitionCounters:
@@ -123,6 +141,9 @@ class PartitionCounters:
         self._lock = asyncio.Lock()
         self._followed: dict[str, asyncio.Task[None]] = {}
         """Tasks, by worker key, that keep old workers from ending before they are counted."""
+        self._last: _Collected | None = None
+        self._connected: tuple[object, str] | None = None
+        """Connection to a worker, and the worker's key, which is read once for each connection."""
 
     @contextlib.asynccontextmanager
     async def carry_over(self, cli: WorkerCli, worker_socket: Path) -> AsyncIterator[None]:
@@ -143,7 +164,8 @@ class PartitionCounters:
 
     async def _open_worker(self, worker_socket: Path) -> HeldWorker | None:
         try:
-            return await HeldWorker.open(worker_socket)
+            held, _ = await HeldWorker.open(worker_socket)
+            return held
         except HaproxyDown as error:
             log.warning("last counters of the worker may be lost", partition=self._name, reason=str(error))
             return None
@@ -151,7 +173,7 @@ class PartitionCounters:
     async def _read_before_reload(self, cli: WorkerCli) -> None:
         try:
             async with self._lock:
-                await self._record(cli, worker_pid(await cli.command("show info")))
+                await self._record(cli, worker_pid(await cli.command(INFO)))
             await self._save()
         except HaproxyDown as error:
             # A worker that does not answer must not prevent the reload.
@@ -160,7 +182,7 @@ class PartitionCounters:
     async def _follow(self, held: HeldWorker) -> None:
         try:
             # This connection leads to the replaced worker, although the new one listens on the socket by now.
-            worker = worker_key(worker_pid(await held.command("show info")))
+            worker = worker_key(worker_pid(await held.command(INFO)))
         except HaproxyDown as error:
             held.close()
             log.warning("last counters of the worker may be lost", partition=self._name, reason=str(error))
@@ -194,28 +216,48 @@ class PartitionCounters:
     ) -> tuple[Mapping[str, FrontendCounts], tuple[str, ...]]:
         """Return the current totals of the frontends ``kept``, and the worker's answers to the commands ``others``.
 
-        All commands are sent at once. Raises :class:`HaproxyDown` if the worker does not answer.
+        The totals are the same object as before if nothing was counted since. All commands are sent at once. Raises
+        :class:`HaproxyDown` if the worker does not answer.
         """
         async with self._lock:
-            current = worker_key(pid)
-            counts, *answers = await cli.query(pid, FRONTENDS, *others)
-            self._totals.record_counts(current, frontend_counts(counts))
+            current, (answer, *answers) = await self._query(cli, pid, FRONTENDS, *others)
             # Followed workers are read over connections of their own.
             leaving = [worker for worker in self._totals.workers if worker != current and worker not in self._followed]
-            if leaving:
-                await asyncio.gather(*(self._record_leaving(cli, worker) for worker in leaving))
-            self._totals.forget_beyond(kept, FRONTENDS_KEPT_MAX)
-            # Old workers do not listen any more, so only the current worker's answer counts.
-            listening = self._totals.workers[current]
-            totals = {
-                name: msgspec.structs.replace(
-                    self._totals.total_of(name), listening=listening.get(name, _NOTHING).listening
-                )
-                for name in kept
-            }
+            known = self._last
+            if leaving or known is None or known[:4] != (current, answer, kept, self._totals.version):
+                known = self._last = await self._collected(cli, current, answer, kept, leaving)
         if self._monotonic() - self._saved_at_seconds >= SAVE_EVERY_SECONDS:
             await self._save()
-        return totals, tuple(answers)
+        return known.totals, tuple(answers)
+
+    async def _query(self, cli: WorkerCli, pid: int, *texts: str) -> tuple[str, tuple[str, ...]]:
+        """Return the key of the worker ``pid`` and its answers."""
+        before = cli.connection_to(pid)
+        is_known = self._connected is not None and self._connected[0] is before
+        # before the query, because it cannot be determined any more once the process has ended
+        key = self._connected[1] if self._connected is not None and is_known else worker_key(pid)
+        answers = await cli.query(pid, *texts)
+        connection = cli.connection_to(pid)
+        if is_known and connection is not before:  # which may lead to another process, if the pid was reused
+            key = worker_key(pid)
+        self._connected = (connection, key) if connection is not None else None
+        return key, answers
+
+    async def _collected(
+        self, cli: WorkerCli, current: str, answer: str, kept: Collection[str], leaving: Iterable[str]
+    ) -> _Collected:
+        self._totals.record_counts(current, frontend_counts(answer))
+        await asyncio.gather(*(self._record_leaving(cli, worker) for worker in leaving))
+        self._totals.forget_beyond(kept, FRONTENDS_KEPT_MAX)
+        # Old workers do not listen any more, so only the current worker's answer counts.
+        listening = self._totals.workers[current]
+        totals = {
+            name: msgspec.structs.replace(
+                self._totals.total_of(name), listening=listening.get(name, _NOTHING).listening
+            )
+            for name in kept
+        }
+        return _Collected(current, answer, kept, self._totals.version, totals)
 
     async def close(self) -> None:
         """Let old workers end, and write all totals to disk, before the daemon ends."""

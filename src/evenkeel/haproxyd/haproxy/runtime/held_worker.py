@@ -13,6 +13,9 @@ from evenkeel.haproxyd.errors import HaproxyDown
 
 _PROMPT = b"\n> "
 """Prompt that ends each answer in interactive mode (HAProxy management guide, 9.3, ``prompt``)."""
+_INTERACTIVE = "prompt"
+"""Command for interactive mode: otherwise the worker closes the connection after the first answer."""
+INFO = "show info"
 TIMEOUT_SECONDS = 5.0
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 
@@ -22,25 +25,27 @@ class HeldWorker:
     connection has ended.
     """
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
+    def __init__(self, transport: asyncio.Transport, answers: "_Answers") -> None:
+        self._transport = transport
+        self._answers = answers
 
     @classmethod
-    async def open(cls, worker_socket: Path) -> "HeldWorker":
-        """Connect to the worker that listens on the socket. Raises :class:`HaproxyDown`."""
+    async def open(cls, worker_socket: Path, *texts: str) -> tuple["HeldWorker", tuple[str, ...]]:
+        """Connect to the worker that listens on the socket, and send it commands; returns their answers, too. Raises
+        :class:`HaproxyDown`.
+        """
+        loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                streams = await asyncio.open_unix_connection(str(worker_socket), limit=ANSWER_BYTES_MAX)
+                held = cls(*await loop.create_unix_connection(_Answers, str(worker_socket)))
         except (OSError, TimeoutError) as error:
             raise HaproxyDown(f"HAProxy's worker does not answer: {error}") from error
-        held = cls(*streams)
         with contextlib.ExitStack() as failed:
             # A connection that stays open after a failure would keep the worker from ending.
             failed.callback(held.close)
-            await held.command("prompt")  # else the worker closes the connection after the first answer
+            _, *answers = await held.commands(_INTERACTIVE, *texts)
             failed.pop_all()
-        return held
+        return held, tuple(answers)
 
     async def command(self, text: str) -> str:
         """Send one command and return the worker's answer. Raises :class:`HaproxyDown`."""
@@ -48,19 +53,66 @@ class HeldWorker:
 
     async def commands(self, *texts: str) -> tuple[str, ...]:
         """Send commands at once, and return the worker's answers. Raises :class:`HaproxyDown`."""
+        loop = asyncio.get_running_loop()
+        answered = self._answers.expect(len(texts))
+        timeout = loop.call_later(TIMEOUT_SECONDS, self._answers.fail, TimeoutError())
         try:
-            async with asyncio.timeout(TIMEOUT_SECONDS):
-                self._writer.write("".join(f"{text}\n" for text in texts).encode())
-                await self._writer.drain()
-                answers = [await self._reader.readuntil(_PROMPT) for _ in texts]
-        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+            self._transport.write("".join(f"{text}\n" for text in texts).encode())
+            received = await answered
+        except OSError as error:  # a TimeoutError is one
             raise HaproxyDown(f"HAProxy's old worker does not answer: {type(error).__name__}") from error
-        return tuple(answer.removesuffix(_PROMPT).decode(errors="replace") for answer in answers)
+        finally:
+            timeout.cancel()
+        *found, _ = received.decode(errors="replace").split(_PROMPT.decode())
+        if len(found) != len(texts):
+            raise HaproxyDown("HAProxy's answers are not understood")
+        return tuple(found)
 
     def close(self) -> None:
         """Close the connection, so that the worker can end."""
         # close() would wait for unsent data, and the worker may read no more.
-        self._writer.transport.abort()
+        self._transport.abort()
+
+
+class _Answers(asyncio.Protocol):
+    """Collects a worker's answers to the commands sent last.
+
+    A protocol of its own, because a stream's buffers and waits cost more than the rest of an observation.
+    """
+
+    def __init__(self) -> None:
+        self._received = bytearray()
+        self._expected = 0
+        self._answered: asyncio.Future[bytes] | None = None
+        self._lost = False
+
+    def expect(self, count: int) -> "asyncio.Future[bytes]":
+        """Return a future of so many answers, each with its prompt. It fails with an :class:`OSError`."""
+        self._received.clear()
+        self._expected = count
+        self._answered = asyncio.get_running_loop().create_future()
+        if self._lost:
+            self.fail(ConnectionResetError())
+        return self._answered
+
+    def fail(self, error: OSError) -> None:
+        """Let the wait for answers end with the error."""
+        if self._answered is not None and not self._answered.done():
+            self._answered.set_exception(error)
+
+    def _is_complete(self) -> bool:
+        return self._received.endswith(_PROMPT) and self._received.count(_PROMPT) >= self._expected
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        if len(self._received) > ANSWER_BYTES_MAX:
+            self.fail(ConnectionAbortedError())
+        elif self._answered is not None and not self._answered.done() and self._is_complete():
+            self._answered.set_result(bytes(self._received))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._lost = True
+        self.fail(ConnectionResetError())
 
 
 def worker_pid(info: str) -> int:

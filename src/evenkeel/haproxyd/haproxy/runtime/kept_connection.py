@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evenkeel.haproxyd.errors import HaproxyDown
-from evenkeel.haproxyd.haproxy.runtime.held_worker import TIMEOUT_SECONDS, HeldWorker, worker_pid
+from evenkeel.haproxyd.haproxy.runtime.held_worker import INFO, TIMEOUT_SECONDS, HeldWorker, worker_pid
 
 
 class KeptConnections:
@@ -60,7 +60,11 @@ class KeptConnection:
             if self._worker is not None and (answers := await self._send_commands(texts)) is not None:
                 return answers
             # The worker closes a connection that was idle for long.
-            return await self._send_commands(texts) if await self._open(pid) else None
+            return await self._open(pid, texts)
+
+    def connection_to(self, pid: int) -> HeldWorker | None:
+        """Return the connection to the worker with this pid; None: there is none now."""
+        return self._worker if self._pid == pid else None
 
     def close(self) -> None:
         """Close the connection, so that the worker can end. The next query opens it again."""
@@ -69,22 +73,26 @@ class KeptConnection:
             worker.close()
             self._kept.give_back()
 
-    async def _open(self, pid: int) -> bool:
+    async def _open(self, pid: int, texts: Sequence[str]) -> tuple[str, ...] | None:
+        """Connect, and return the answers of the worker with this pid; None as :meth:`query`. Raises
+        :class:`HaproxyDown`.
+        """
         if not self._kept.take():
-            return False
+            return None
         with contextlib.ExitStack() as failed:
             failed.callback(self._kept.give_back)
             try:
-                worker = await HeldWorker.open(self._worker_socket)
+                # One exchange for all: the commands change nothing, whichever worker they reach.
+                worker, (info, *answers) = await HeldWorker.open(self._worker_socket, INFO, *texts)
                 failed.callback(worker.close)
-                if worker_pid(await worker.command("show info")) != pid:
-                    return False
+                if worker_pid(info) != pid:
+                    return None
             except HaproxyDown as error:
                 _raise_if_silent(error)
-                return False
+                return None
             failed.pop_all()
         self._worker, self._pid = worker, pid
-        return True
+        return tuple(answers)
 
     async def _send_commands(self, texts: Sequence[str]) -> tuple[str, ...] | None:
         """Return the answers to the commands; None, with the connection closed, if the connection failed. Raises

@@ -68,7 +68,8 @@ class MasterCli:
         answers: list[str] = []
         for request in requests_of(texts):
             # The master is free between two requests, so that a reload need not wait for all of them.
-            async with self._when_open():
+            await self._wait_until_open()
+            with self._counted():
                 answers.append(await self._send(request, self._timeout_seconds))
         return "".join(answers)
 
@@ -83,11 +84,16 @@ class MasterCli:
         """
         for text in texts:
             _check_query(text)
-        async with self._when_open():
+        await self._wait_until_open()
+        with self._counted():
             answers = await self._kept.query(pid, *texts) if self._kept is not None else None
             if answers is None:
                 answers = tuple([await self.master_command(f"@!{pid:d} {text}") for text in texts])
             return answers
+
+    def connection_to(self, pid: int) -> object | None:
+        """Return the connection of :meth:`query` to the worker with this pid; None: there is none now."""
+        return self._kept.connection_to(pid) if self._kept is not None else None
 
     def close(self) -> None:
         """Close the connection of :meth:`query`, so that the worker can end."""
@@ -114,18 +120,25 @@ class MasterCli:
             self._open.set()
 
     async def _send_when_open(self, text: str, payload: str) -> str:
-        async with self._when_open():
+        await self._wait_until_open()
+        with self._counted():
             return await self.master_command(text, payload)
 
-    @contextlib.asynccontextmanager
-    async def _when_open(self) -> AsyncIterator[None]:
-        """Wait, as a context, while another caller has the master :meth:`exclusive`. Raises :class:`HaproxyDown`."""
-        if not self._open.is_set():  # else no timer is needed
-            try:
-                async with asyncio.timeout(self._timeout_seconds):
-                    await self._open.wait()
-            except TimeoutError as error:
-                raise HaproxyDown("HAProxy is being reloaded") from error
+    async def _wait_until_open(self) -> None:
+        """Wait while another caller has the master :meth:`exclusive`. Raises :class:`HaproxyDown`."""
+        if self._open.is_set():  # no timer is needed
+            return
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                await self._open.wait()
+        except TimeoutError as error:
+            raise HaproxyDown("HAProxy is being reloaded") from error
+
+    @contextlib.contextmanager
+    def _counted(self) -> Iterator[None]:
+        """Have :meth:`exclusive` wait for what is done in this context; no await may lie between
+        :meth:`_wait_until_open` and its begin.
+        """
         self._under_way += 1
         self._idle.clear()
         try:

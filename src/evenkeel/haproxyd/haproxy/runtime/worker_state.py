@@ -6,6 +6,7 @@ Formats: HAProxy management guide, "show servers state", "show servers conn" and
 import csv
 import functools
 import ipaddress
+import re
 from collections.abc import Iterator, Mapping
 
 from evenkeel.core.kit.values import Value
@@ -64,6 +65,20 @@ class FrontendCounts(Value):
     request_errors: int = 0
     active: int = 0
     listening: bool = True
+
+
+_STATE_COLUMNS = (
+    "# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight srv_iweight "
+    "srv_time_since_last_change "
+)
+_UNTIL_TIME = re.compile(r"^((?:\S+ ){9})\d+ ", re.MULTILINE)
+
+
+def without_times(text: str) -> str:
+    """Return an answer to :data:`SERVERS_STATE` without the time of each server's last change, so that answers are
+    equal as long as nothing changes. An answer with other columns is returned as it is.
+    """
+    return _UNTIL_TIME.sub(r"\1", text) if _STATE_COLUMNS in text else text
 
 
 def server_states(text: str) -> dict[ServerKey, ServerState]:
