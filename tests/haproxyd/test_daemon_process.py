@@ -113,6 +113,7 @@ async def test_members_that_all_fail_while_the_daemon_is_busy_are_reported_by_ev
         assert daemon.process is not None
         daemon.process.send_signal(signal.SIGSTOP)
         await members[0].stop()
+        # settled: HAProxy sends its lines when a server fails, so all are sent or dropped by now
         await eventually(all_failed)
         daemon.process.send_signal(signal.SIGCONT)
         failed: set[str] = set()

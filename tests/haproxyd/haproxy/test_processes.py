@@ -34,6 +34,7 @@ async def test_execution_of_a_process_differs_after_it_executed_another_program_
     shell.stdin.write(b"\n")
     shell.stdin.flush()
     await eventually(lambda: execution_of(shell.pid) not in (before, b""))
+    # settled: neither ever changes
     assert (start_ticks(shell.pid), parent_pid(shell.pid)) == (started, os.getpid())
 
 

@@ -438,7 +438,7 @@ async def test_any_difference_in_a_workers_answers_shows_in_the_status(command: 
     assert (await world.observe())["p1"] != first
 
 
-async def test_what_the_status_has_beside_the_workers_answers_is_not_taken_from_an_earlier_one() -> None:
+async def test_parts_of_a_status_that_the_worker_does_not_answer_are_not_taken_from_an_earlier_one() -> None:
     world = settled_world()
     keeper = world.keepers["p1"]
     first = (await world.observe())["p1"]

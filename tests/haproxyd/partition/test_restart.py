@@ -121,6 +121,7 @@ async def test_a_restarted_daemon_queries_the_master_once_and_notices_a_reload_b
         assert len(queries) == 1, "at its adoption"
         before = supervisor.worker_pid
         os.kill(supervisor.master_pid, signal.SIGUSR2)
+        # settled: the put is the action of which this is the outcome
         await eventually(lambda: other_worker(supervisor, before))
         assert (await site.put("p", wanted)).how == "reload"
         assert await get(vip) == "a"
