@@ -1,0 +1,157 @@
+"""What a large load balancer costs: ``python -m benchmarks.large [--tree PATH …] [--stock]``.
+
+A load balancer of 100 listeners, each with a pool of 10 members, is created by one request and then shown: itself, its
+status tree, its listeners, its pools, the members of a pool. Measured are the CPU milliseconds of the serving process
+for a request (schedstat), without a network, devices or Keystone, over a new SQLite file. ``--tree`` names source
+trees; without it, this one runs. ``--stock`` has a stock Octavia beside them, as ``tests/compat`` starts it: in one
+process, over SQLite in memory.
+
+Prints a markdown table, with the ratio of each row to the last. Run it at the top of the source tree.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.api import START_TIMEOUT_SECONDS, SUBNET_ID, server
+
+LISTENERS, MEMBERS = 100, 10
+WARM_UP = 3
+TIMES = {"create": 5, "show": 100, "status tree": 20, "its listeners": 20, "its pools": 20, "members of a pool": 50}
+"""Request -> how often it is made."""
+PATH = "/v2.0/lbaas"
+
+
+def cpu_ms(pid: int) -> float:
+    """CPU time of all threads of a process so far."""
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in Path(f"/proc/{pid}/task").iterdir()) / 1e6
+
+
+class Target:
+    """One API. ``headers`` say who asks."""
+
+    def __init__(self, url: str, pid: int, subnet: str, headers: dict[str, str]) -> None:
+        self._url = url
+        self._pid = pid
+        self._subnet = subnet
+        self._headers = {"Content-Type": "application/json", **headers}
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        """The answer to one request."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self._url + PATH + path, data, self._headers, method=method)  # noqa: S310
+        with urllib.request.urlopen(request, timeout=START_TIMEOUT_SECONDS) as answer:  # noqa: S310
+            return json.loads(answer.read())
+
+    def create(self, listeners: int = LISTENERS) -> dict[str, Any]:
+        """Create a load balancer with so many listeners and pools."""
+        fields = {
+            "vip_subnet_id": self._subnet,
+            "project_id": "proj-a",
+            "listeners": [*map(listener, range(listeners))],
+        }
+        made: dict[str, Any] = self.ask("POST", "/loadbalancers", {"loadbalancer": fields})["loadbalancer"]
+        return made
+
+    def cost(self, times: int, request: Callable[[], Any]) -> float:
+        """CPU milliseconds of a request."""
+        before = cpu_ms(self._pid)
+        for _ in range(times):
+            request()
+        return (cpu_ms(self._pid) - before) / times
+
+    def costs(self) -> dict[str, float]:
+        """CPU milliseconds by request."""
+        for _ in range(WARM_UP):
+            self.create(1)
+        made: list[dict[str, Any]] = []
+        found = {"create": self.cost(TIMES["create"], lambda: made.append(self.create()))}
+        load_balancer, pool = made[0]["id"], made[0]["pools"][0]["id"]
+        reads = {
+            "show": f"/loadbalancers/{load_balancer}",
+            "status tree": f"/loadbalancers/{load_balancer}/status",
+            "its listeners": f"/listeners?loadbalancer_id={load_balancer}",
+            "its pools": f"/pools?loadbalancer_id={load_balancer}",
+            "members of a pool": f"/pools/{pool}/members",
+        }
+        for name, path in reads.items():
+            self.ask("GET", path)
+            found[name] = self.cost(TIMES[name], lambda path=path: self.ask("GET", path))
+        return found
+
+
+def listener(number: int) -> dict[str, Any]:
+    """A listener with a pool of members."""
+    members = [{"address": f"10.{number}.0.{host}", "protocol_port": 80} for host in range(1, MEMBERS + 1)]
+    pool = {"name": f"pool-{number}", "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN", "members": members}
+    return {"name": f"web-{number}", "protocol": "HTTP", "protocol_port": 8000 + number, "default_pool": pool}
+
+
+@contextmanager
+def stock() -> Iterator[Target]:
+    """A stock Octavia whose device reports nothing, which would cost it CPU at each request."""
+    from tests.compat.octavia.stock import RESET, OctaviaServer, installed
+    from tests.compat.octavia.world import KNOWN, PERSONAS
+
+    octavia = OctaviaServer(installed())
+    try:
+        octavia.start()
+        urllib.request.urlopen(octavia.url + RESET, timeout=START_TIMEOUT_SECONDS).close()  # noqa: S310
+        assert octavia._process is not None
+        headers = {**PERSONAS["admin"], "X-Compat-Outcome": "PENDING"}
+        yield Target(octavia.url, octavia._process.pid, KNOWN["subnet"], headers)
+    finally:
+        octavia.close()
+
+
+def ours() -> dict[str, float]:
+    """Costs of this source tree."""
+    with tempfile.TemporaryDirectory(prefix="evenkeel-large-") as name:
+        folder = Path(name)
+        with server(f"sqlite:///{folder}/bench.db", "none", folder, quotas=False) as (port, pid):
+            return Target(f"http://127.0.0.1:{port}", pid, SUBNET_ID, {}).costs()
+
+
+def costs_in(tree: Path) -> dict[str, float]:
+    """The same of another source tree, by this file and that tree's ``benchmarks.api``."""
+    paths = os.pathsep.join([str(tree / "src"), str(tree), str(Path.cwd())])
+    command = [sys.executable, __file__, "--costs"]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": paths}, cwd=tree, stdout=subprocess.PIPE, text=True, check=True
+    )
+    found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+def main() -> None:
+    """Entry point."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tree", type=Path, action="append", help="a source tree, such as a worktree of git")
+    parser.add_argument("--stock", action="store_true", help="a stock Octavia, too (installed at the first time)")
+    parser.add_argument("--costs", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.costs:
+        print(json.dumps(ours()))
+        return
+    rows = {tree.resolve().name: costs_in(tree.resolve()) for tree in options.tree or [Path.cwd()]}
+    if options.stock:
+        with stock() as target:
+            rows["Octavia"] = target.costs()
+    print(f"| CPU ms | {' | '.join(TIMES)} |\n|---|{'---|' * len(TIMES)}")
+    last = list(rows.values())[-1]
+    for name, row in rows.items():
+        print(f"| {name} | {' | '.join(f'{row[what]:.2f} ({last[what] / row[what]:.1f})' for what in TIMES)} |")
+    print(f"\n{time.strftime('%H:%M')}, load {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main()
