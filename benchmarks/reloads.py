@@ -17,6 +17,7 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.haproxyd.haproxy.binary import Binary
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.config.live_policies import LivePolicies
 from evenkeel.haproxyd.haproxy.config.loaded import loaded
 from evenkeel.haproxyd.haproxy.runtime.plan import RuntimePlan, plan
 from tests.equivalence import definitions as d
@@ -73,13 +74,15 @@ def changes(seed: str, count: int, release: str) -> Iterator[Drawn]:
     """So many changes that reach the device, each with its plan."""
     made = 0
     for history in histories(seed, STEPS_A_HISTORY):
-        trees, running = history.first, configuration(history.first)
+        trees, running, live = history.first, configuration(history.first), LivePolicies()
         for step in history.steps:
             for edit in step.edits if isinstance(step, h.Change) else ():
                 before, kind, trees = trees, kind_of(edit, trees), edit.on(trees)
                 wanted = configuration(trees)
                 if any(tree is not before.get(name) for name, tree in trees.items()) or len(trees) < len(before):
-                    yield Drawn(kind, plan(running, wanted, binary(release), frozenset()))
+                    planned = plan(running, wanted, binary(release), frozenset(), live=live)
+                    live = planned.live  # none after a reload
+                    yield Drawn(kind, planned)
                     made += 1
                 if made == count:
                     return

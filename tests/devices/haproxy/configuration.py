@@ -15,6 +15,7 @@ from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import SEARCH_PATH
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, compose, fragment
+from evenkeel.haproxyd.haproxy.config.config_files import files_of
 from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.services.haproxy import configured_binary
@@ -64,9 +65,9 @@ def composed(load_balancers: Sequence[wire.LoadBalancerConfig]) -> Iterator[Path
             worker_socket=folder / "w",
             peer_socket=folder / "p",
         )
-        for file in (file for one in load_balancers for file in one.files):
-            (folder / file.name).write_text(file.content)
         config = HaproxyConfig(load_balancers={one.id: one for one in load_balancers})
+        for name, content in files_of(config).items():
+            (folder / name).write_text(content)
         (folder / "haproxy.cfg").write_text(compose("dev_a3f1c2", config, layout, settings))
         yield folder / "haproxy.cfg"
 

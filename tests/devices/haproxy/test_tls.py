@@ -122,6 +122,25 @@ async def test_a_certificate_is_renewed_without_a_reload(site: HaproxySite, clie
     assert ((await clients.ask()).shown, await site.worker()) == ("renewed", worker)
 
 
+async def test_the_key_of_a_removed_listener_leaves_the_worker_without_a_reload(
+    rig: HaproxyRig, site: HaproxySite, clients: Clients, plain: Member
+) -> None:
+    clear, pools = listener(2, protocol_port=CLEAR_PORT, default_pool_id="pool-1"), (pool_of(plain),)
+    await site.serve(listeners=(tls_listener(sni_container_refs=("shop",)), clear), pools=pools)
+    worker, cli = await site.worker(), rig.box.running.partitions.get(PARTITION).cli
+    held = (await cli.command("show ssl cert")).split()
+    keys = [word for word in held if word.startswith("listener-1.certificate.")]
+    reader, writer = await asyncio.open_connection(*site.place(PORT), ssl=clients.context())
+    await site.serve(2, listeners=(clear,), pools=pools)
+    assert len(keys) == 2
+    for key in keys:
+        assert "removed.evenkeel.invalid" in await cli.command(f"show ssl cert {key}")
+    assert (await clients.ask()).status == 0 and await site.worker() == worker
+    writer.write(b"GET / HTTP/1.1\r\nHost: www.example.org\r\n\r\n")
+    assert (await reader.readuntil(b"\r\n")).split()[1] == b"200"
+    writer.close()
+
+
 async def test_old_versions_are_spoken_if_they_are_wanted(site: HaproxySite, clients: Clients, plain: Member) -> None:
     wanted = tls_listener(tls_versions=("TLSv1", "TLSv1.1"), tls_ciphers=f"{OLDER}:ECDHE-ECDSA-AES128-SHA")
     await site.serve(listeners=(wanted,), pools=(pool_of(plain),))

@@ -191,7 +191,7 @@ async def test_manual_changes_of_checks_tls_and_health_are_undone(site: World) -
     for how, commands in (
         ("runtime", ("set server lb_b/a ssl off", "disable health lb_b/a", "set server lb_b/b health down")),
         ("runtime", ("set server lb_b/a check-port 1",)),
-        ("reload", ("set server lb_b/a check-addr 127.0.0.9",)),
+        ("runtime", ("set server lb_b/a check-addr 127.0.0.9",)),
     ):
         said = [await site.partitions.get("p").cli.command(command) for command in commands]
         if any(answer.startswith("invalid addr") for answer in said):

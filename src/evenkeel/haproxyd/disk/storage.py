@@ -92,6 +92,8 @@ class RunningFile(Wire):
     """TLS sessions that the worker can remember, as in
     :class:`~evenkeel.haproxyd.haproxy.config.worker_size.WorkerSize`.
     """
+    live: tuple[str, ...] = ()
+    """Frontends whose L7 policies were changed since the process loaded them."""
 
 
 class ServerDrain(Wire):

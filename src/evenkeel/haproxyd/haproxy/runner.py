@@ -41,6 +41,7 @@ from evenkeel.haproxyd.haproxy.running_state import RunningState
 from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.plan import RuntimePlan, plan
 from evenkeel.haproxyd.haproxy.runtime.runtime_commands import RuntimeCommands
+from evenkeel.haproxyd.haproxy.runtime.worker_state import FRONTENDS, frontend_counts
 from evenkeel.haproxyd.network.listening import listening_addresses
 from evenkeel.haproxyd.ports import FrontendCounters, OnEvent
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -140,19 +141,24 @@ class HaproxyRunner:
         return self._state.lost and self.process.up
 
     async def retire(self) -> bool:
-        """Stop a HAProxy without load balancers once its old workers have no connections left. False: some have, so try
+        """Stop a HAProxy without load balancers once its workers have no connections left. False: some have, so try
         again.
         """
         if not self.process.up or self._state.config.load_balancers:
             return True
         try:
-            idle = not (await self.process.cli.processes()).workers_leaving
+            idle = not (await self.process.cli.processes()).workers_leaving and not await self._client_connections()
         except HaproxyDown:
             # A HAProxy that holds nothing and does not answer is stopped as well.
             idle = True
         if idle:
             await self.stop()
         return idle
+
+    async def _client_connections(self) -> int:
+        """Return the number of connections to listeners, closed ones included."""
+        counts = frontend_counts(await self.process.cli.command(FRONTENDS))
+        return sum(one.active for one in counts.values())
 
     async def stop(self) -> None:
         """Terminate HAProxy and all its connections."""
@@ -294,6 +300,7 @@ class HaproxyRunner:
             config,
             await self._binary(),
             self._state.servers_to_delete,
+            live=self._state.live,
             connections_end=bool(self._settings.hard_stop_after_seconds),
         )
 
@@ -321,7 +328,7 @@ class HaproxyRunner:
             if not await self._commands.send(command):
                 return False
         self._state.set_unsaved(config)
-        self._state.servers_to_delete, self._files.outdated = step.to_delete, True
+        self._state.servers_to_delete, self._state.live, self._files.outdated = step.to_delete, step.live, True
         return True
 
     async def _delete_idle_servers(self) -> None:
@@ -351,6 +358,7 @@ class HaproxyRunner:
             findings.extend(await self._repair_servers_and_frontends(running))
             findings.extend(await self._commands.repair_lists(running))
             findings.extend(await self._commands.repair_certificates(running))
+            await self._commands.check_policies(running, self._state.live)
         except NeedsReload as reason:
             self._log.warning("reloading haproxy to undo a manual change", reason=str(reason))
             # nothing certain is known after a change from outside that no command can undo

@@ -11,6 +11,7 @@ from evenkeel.haproxyd.disk.storage import PartitionStorage, RunningFile
 from evenkeel.haproxyd.haproxy.config.bindability import Binds, binds_of
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.config_files import ConfigFiles
+from evenkeel.haproxyd.haproxy.config.live_policies import LivePolicies
 from evenkeel.haproxyd.haproxy.config.worker_size import WorkerSize
 from evenkeel.haproxyd.haproxy.process import HaproxyProcess
 from evenkeel.haproxyd.haproxy.processes import start_ticks
@@ -43,6 +44,8 @@ class RunningState:
         """Whether the process was adopted without any record of its configuration."""
         self.servers_to_delete: ServersToDelete = frozenset()
         """Servers in maintenance that remain in the process until their connections have ended."""
+        self.live = LivePolicies()
+        """Frontends whose policies were changed since the process loaded them."""
 
     def adopt(self, saved: RunningFile, config: HaproxyConfig, local: str) -> None:
         """Set the state to that of a process that an earlier daemon started.
@@ -52,6 +55,7 @@ class RunningState:
         """
         self.binds = frozenset((address, port) for address, port in saved.places)
         self.local = local
+        self.live = LivePolicies(unknown=frozenset(saved.live))
         size = WorkerSize(connections=saved.connections, tls_sessions=saved.tls_sessions)
         config = msgspec.structs.replace(config, size=size)
         self.known = self._is_of_process(saved) and saved.digest == self._files.digest(config, local)
@@ -80,7 +84,7 @@ class RunningState:
         """Reset the state, because there is no process."""
         self.config, self.known = HaproxyConfig(), False
         self.binds, self.servers_to_delete = frozenset(), frozenset()
-        self._adopted, self.lost = {}, False
+        self._adopted, self.lost, self.live = {}, False, LivePolicies()
 
     def mark_unknown(self) -> None:
         """Mark the configuration as unknown until :meth:`set`, because the process is about to be changed. Blocks.
@@ -108,7 +112,7 @@ class RunningState:
         would reload HAProxy.
         """
         self.binds, self.lost = binds_of(config), False
-        self.local, self.servers_to_delete = local, frozenset()
+        self.local, self.servers_to_delete, self.live = local, frozenset(), LivePolicies()
         self.set_unsaved(config)
         await asyncio.to_thread(self._try_to_save)
 
@@ -139,4 +143,5 @@ class RunningState:
             places=tuple(sorted(self.binds)),
             connections=self.config.size.connections,
             tls_sessions=self.config.size.tls_sessions,
+            live=self.live.names,
         )

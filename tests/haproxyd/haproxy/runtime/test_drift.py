@@ -74,13 +74,26 @@ def test_a_changed_server_is_its_load_balancers(changed: dict, what: str, comman
     assert (found.text, found.command.text) == (f"server s1 of backend b-b was changed ({what})", command)
 
 
+PLACE = "address or port of checks"
+
+
+def test_checks_at_a_servers_own_place_are_no_drift_and_restored() -> None:
+    arguments = ("check", "inter", "1s")
+    own = HEAD + row("a-b", "s1", checks=6, more="0 0 0.0.0.0")
+    assert not server_drift(config("a", arguments=arguments), server_states(own)).findings
+    elsewhere = HEAD + row("a-b", "s1", checks=6, more="0 9 10.0.0.7")
+    (found,) = server_drift(config("a", arguments=arguments), server_states(elsewhere)).findings
+    assert found.command.text == "set server a-b/s1 check-addr 0.0.0.0 port 0"
+
+
 @pytest.mark.parametrize(
     ("changed", "what", "command"),
     [
         ({"more": "0 77 10.0.0.7"}, "TLS", "set server a-b/s1 ssl on"),
-        ({"more": "1 78 10.0.0.7"}, "port of checks", "set server a-b/s1 check-port 77"),
-        ({"more": "1 0 10.0.0.7"}, "port of checks", "set server a-b/s1 check-port 77"),
-        ({"more": "1 77 10.0.0.8"}, "address of checks", "set server a-b/s1 check-addr 10.0.0.7"),
+        ({"more": "1 78 10.0.0.7"}, PLACE, "set server a-b/s1 check-addr 10.0.0.7 port 77"),
+        ({"more": "1 0 10.0.0.7"}, PLACE, "set server a-b/s1 check-addr 10.0.0.7 port 77"),
+        ({"more": "1 77 10.0.0.8"}, PLACE, "set server a-b/s1 check-addr 10.0.0.7 port 77"),
+        ({"more": "1 77 0.0.0.0"}, PLACE, "set server a-b/s1 check-addr 10.0.0.7 port 77"),
         ({"checks": 2}, "checks", "enable health a-b/s1"),
     ],
 )

@@ -207,10 +207,8 @@ def test_secrets_of_commands_are_in_no_text():
 @pytest.mark.parametrize(
     "after",
     [
-        None,
         change(LB, frontends=(change(LB.frontends[0], lines=("timeout client 1s",)),)),
         change(LB, frontends=(change(LB.frontends[0], maxconn=None),)),
-        change(LB, files=LB.files[:1]),
         change(LB, files=(change(LB.files[0], content="a;b\n"), LB.files[1])),
         pool(change(A, backup=True), B),
         pool(change(A, arguments=()), B),
@@ -264,9 +262,63 @@ def test_a_removed_load_balancer_beside_another_is_closed():
 OTHER = wire.LoadBalancerConfig(id="other", revision=1)
 
 
-def test_a_removed_listener_with_a_private_key_is_a_reload():
-    """The worker would keep the key."""
-    assert planned(change(LB, files=LB.files[:1]), before=WIDE).reason == "files"
+def test_a_removed_listeners_private_key_is_replaced_by_a_worthless_one():
+    *_, last, replaced, committed = planned(change(LB, files=LB.files[:1]), before=WIDE).commands
+    assert last.text == "disable health spare/a", "the listener is closed before"
+    assert (replaced.text, committed.text) == ("set ssl cert c.pem", "commit ssl cert c.pem")
+    assert "PRIVATE KEY" in replaced.payload and "PRIVATE KEY" not in repr(replaced)
+
+
+def test_the_last_load_balancer_is_closed_without_a_reload():
+    assert texts(None)[:3] == ["disable frontend f", "shutdown frontend f", "disable health p/a"]
+
+
+ELSEWHERE = ("addr", "10.9.9.9", "port", "99")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "place"),
+    [
+        ((), ELSEWHERE, "10.9.9.9 port 99"),
+        (ELSEWHERE, ("port", "98"), "0.0.0.0 port 98"),
+        (ELSEWHERE, (), "0.0.0.0 port 0"),
+        (("check-ssl", "verify", "none"), ("check-ssl", "verify", "none", *ELSEWHERE), "10.9.9.9 port 99"),
+    ],
+)
+def test_checks_at_another_place_are_a_command(before, after, place):
+    old, new = (pool(change(A, arguments=(*CHECKS, *more)), B) for more in (before, after))
+    assert texts(new, before=old) == [f"set server p/a check-addr {place}"]
+
+
+@pytest.mark.parametrize("words", [("ssl", "verify", "none"), ("send-proxy",)])
+def test_checks_that_are_as_traffic_only_at_the_servers_own_place_need_a_reload(words):
+    old, new = (pool(change(A, arguments=(*words, *CHECKS, *more)), B) for more in ((), ELSEWHERE))
+    assert planned(new, before=old).reason and planned(old, before=new).reason
+
+
+def with_policies(value, *, access_log=None):
+    lines = ("mode http", f"acl l7.1.1 path -m beg -- {value}", "http-request deny deny_status 403 if l7.1.1")
+    return change(LB, frontends=(change(LB.frontends[0], lines=lines, access_log=access_log),))
+
+
+def test_policies_are_added_before_the_frontend_switches_to_them():
+    first, second, third = (HaproxyConfig(load_balancers={"lb": with_policies(value)}) for value in ("/a", "/b", "/c"))
+    found = plan(first, second, OLD, frozenset())
+    assert [one.text for one in found.commands] == ["add map _l7_policies", "add map _l7 f 1/"]
+    assert found.commands[0].payload.endswith(" _l7|deny\n")
+    found = plan(second, third, OLD, frozenset(), live=found.live)
+    assert [one.text for one in found.commands] == ["add map _l7_policies", "set map _l7 f 2/"]
+    assert found.live.names == ("f",) and found.live.size == 2
+    assert plan(first, LB_ALONE, OLD, frozenset()).reason == "frontend f"
+    assert plan(LB_ALONE, first, OLD, frozenset()).reason == "frontend f"
+
+
+LB_ALONE = HaproxyConfig(load_balancers={"lb": LB})
+
+
+def test_policies_of_a_listener_with_an_access_log_need_a_reload():
+    logged = [with_policies(value, access_log=wire.LogTarget(address="10.0.0.1", port=514)) for value in ("/a", "/b")]
+    assert planned(logged[1], before=logged[0]).reason == "frontend f"
 
 
 def test_a_removed_listener_with_a_list_of_networks_leaves_the_list_until_the_next_reload():

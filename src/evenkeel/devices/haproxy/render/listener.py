@@ -1,7 +1,8 @@
 """Renders listeners as frontends: addresses, allowed clients, time-outs, inserted headers. Pure.
 
 A listener that is admin down, or whose load balancer is admin down, is left out. Time-outs are the API's milliseconds;
-0, "no time-out" in the API, becomes the longest time that HAProxy accepts.
+0, "no time-out" in the API, becomes the longest time that HAProxy accepts. ``timeout_tcp_inspect`` has no line, because
+no line of a listener waits for content.
 """
 
 from collections.abc import Iterable
@@ -41,6 +42,7 @@ def frontend(
     ``inserted``: headers that clients must not forge (:mod:`.headers`). ``services``: what enhanced services add.
     ``challenges``: lines that answer challenges of a certificate authority, and those that only their frontend has.
     """
+    duration(listener, "timeout_tcp_inspect")  # raises Unrenderable if it is out of range
     return wire.Frontend(
         name=object_name("listener", listener.id),
         binds=binds_of(listener, addresses),
@@ -53,7 +55,6 @@ def frontend(
             # First, so that refused clients do not count in a service's limits of connections.
             *_allowed_cidr_lines(listener),
             *services.connection,
-            *_inspection(listener),
             *challenges,
             *hsts_lines(listener),
             # Before every rule that reads headers: a client's forged ones must not decide anything.
@@ -104,12 +105,6 @@ def cidr_files(listener: ServiceListener) -> list[wire.File]:
 
 def _cidr_file(listener: ServiceListener) -> str:
     return auxiliary_name(object_name("listener", listener.id), "cidrs")
-
-
-def _inspection(listener: ServiceListener) -> list[str]:
-    if not listener.timeout_tcp_inspect:
-        return []
-    return [quote_line("tcp-request", "inspect-delay", duration(listener, "timeout_tcp_inspect"))]
 
 
 def connection_limit(listener: ServiceListener) -> int | None:

@@ -97,7 +97,7 @@ def _backend(
             *retry_lines(pool),
             *([] if pool.protocol in forwarded else persistence_lines(pool, mode)),
             *how.lines,
-            *(["option allbackups"] if any(member.backup for member in pool.members) else []),
+            "option allbackups",
         ),
         servers=tuple(_server(pool, member, how, connection) for member in pool.members),
         ping=how.ping,

@@ -28,8 +28,9 @@ Reasons for what is not obvious; all of it was tested:
   HTTP (``info``) before any rule could limit how many, and sends a frontend's targets word of reloads (``warning``).
   Over TCP by a ``ring``, which has a connection and a buffer of its own and never holds up a request.
 - ``contstats``: what a connection has transferred counts every 5 s, and not only when it ends.
-- ``set-path /`` before rules about the path: an empty one, as in ``GET http://host`` or ``GET http://host?a``, means
-  ``/`` (RFC 9110, 4.2.3), but 2.6 reads the first without a path, and 3.2 the second, and no rule would match.
+- ``set-path /`` before L7 rules, which may be about the path: an empty one, as in ``GET http://host`` or
+  ``GET http://host?a``, means ``/`` (RFC 9110, 4.2.3), but 2.6 reads the first without a path, and 3.2 the second, and
+  no rule would match.
 - ``id``: hashing algorithms place servers by it, so it must not depend on the other servers of the backend.
 """
 
@@ -44,6 +45,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import WITHOUT_NAME
 from evenkeel.haproxyd.haproxy.config.check_timeouts import with_kept_check_timeout
 from evenkeel.haproxyd.haproxy.config.layout import Layout
+from evenkeel.haproxyd.haproxy.config.live_policies import ANSWERS, answer_lines, has_policies, with_live_policies
 from evenkeel.haproxyd.haproxy.config.worker_size import WorkerSize, open_files, uses_tls
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUser
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -75,7 +77,7 @@ _METRICS_LINES = (
     "http-request deny deny_status 405 unless { method GET }",
     f"default_backend {METRICS_BACKEND}",
 )
-_PATH_ACL = re.compile(r"acl \S+ path ")
+_RULE = re.compile(r"acl l7\.")
 # OPTIONS with an empty path is about the server as a whole (`*`), not about `/` (RFC 9112, 3.2.4).
 _ROOT_PATH = "http-request set-path / if !METH_OPTIONS !{ path -m len gt 0 } { url_beg -i http:// https:// }"
 _FORBIDS_REUSE = ("send-proxy", "source", "usesrc")
@@ -135,6 +137,11 @@ class HaproxyConfig(Value):
         """Return the frontends of all load balancers."""
         return tuple(frontend for one in self.load_balancers.values() for frontend in one.frontends)
 
+    @property
+    def has_policies(self) -> bool:
+        """Whether a listener has L7 policies."""
+        return any(has_policies(frontend.lines) for frontend in self.frontends)
+
     def __repr__(self) -> str:
         return f"HaproxyConfig(load_balancers={sorted(self.load_balancers)}, peers={len(self.peers)})"
 
@@ -158,6 +165,8 @@ def compose(
     parts.extend(fragment_of(config.load_balancers[name]) for name in sorted(config.load_balancers))
     if any(frontend.metrics for one in config.load_balancers.values() for frontend in one.frontends):
         parts.append(_metrics(partition, settings))
+    if config.has_policies:
+        parts.append(_section(f"\nbackend {ANSWERS}", answer_lines()))
     return "".join(parts)
 
 
@@ -302,7 +311,7 @@ def _frontend(frontend: wire.Frontend, traffic_log: str) -> str:
         lines.append(f"maxconn {frontend.maxconn}")
     if "mode tcp" not in frontend.lines:
         lines.append("option idle-close-on-response")
-    lines.extend(_with_root_path(frontend.lines))
+    lines.extend(with_live_policies(_with_root_path(frontend.lines)))
     if frontend.access_log is not None:
         lines.append(_access_log(frontend.name, frontend.access_log))
     if frontend.metrics:
@@ -312,15 +321,13 @@ def _frontend(frontend: wire.Frontend, traffic_log: str) -> str:
     return _section(f"frontend {frontend.name}", lines)
 
 
-def _with_root_path(lines: tuple[str, ...]) -> Iterator[str]:
-    """Yield the lines, with a line that makes an empty path ``/`` before the first rule about a path.
+def _with_root_path(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the lines, with a line that makes an empty path ``/`` before the first L7 rule.
 
     The line comes after all ``tcp-request`` lines, which HAProxy wants first.
     """
-    place = next((place for place, line in enumerate(lines) if _PATH_ACL.match(line)), None)
-    if place is None:
-        return iter(lines)
-    return iter((*lines[:place], _ROOT_PATH, *lines[place:]))
+    place = next((place for place, line in enumerate(lines) if _RULE.match(line)), None)
+    return lines if place is None else (*lines[:place], _ROOT_PATH, *lines[place:])
 
 
 def _access_log(name: str, target: wire.LogTarget) -> str:

@@ -6,6 +6,7 @@ from evenkeel.haproxyd.disk.files import read_text, update_file
 from evenkeel.haproxyd.disk.storage import PartitionStorage, digest
 from evenkeel.haproxyd.haproxy.config.compose import PEER_KEY, TRUSTED_PEERS, Composer, HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.layout import Layout
+from evenkeel.haproxyd.haproxy.config.live_policies import GENERATIONS, POLICIES
 from evenkeel.haproxyd.network.peer_keys import trusted_ca_certificates
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -86,4 +87,6 @@ def files_of(config: HaproxyConfig) -> dict[str, str]:
     files = {file.name: file.content for one in config.load_balancers.values() for file in one.files}
     if config.peer:
         files |= {PEER_KEY: config.peer_key, TRUSTED_PEERS: trusted_ca_certificates(config.peer, config.peers)}
+    if config.has_policies:
+        files |= dict.fromkeys((GENERATIONS, POLICIES), "")
     return files

@@ -14,6 +14,8 @@ from evenkeel.haproxyd.network.destinations import words_of
 
 OWN_ADDRESS = "-"
 """Check address of a server that is checked at its own address, as the runtime API shows it."""
+UNSET_ADDRESS = "0.0.0.0"  # noqa: S104 - nothing is bound
+"""Check address with which the runtime API lets a server be checked at its own address again."""
 OWN_PORT = 0
 """Check port of a server that is checked at its own port, as the runtime API shows it."""
 _WITH_VALUE = frozenset(
@@ -88,6 +90,22 @@ def _implied_in_checks(names: Collection[str]) -> Iterator[str]:
         yield "check-ssl"
     if any(name.startswith("send-proxy") for name in names) and "check-send-proxy" not in names:
         yield "check-send-proxy"
+
+
+def checked_elsewhere(old: wire.BackendServer, new: wire.BackendServer) -> bool:
+    """Whether the servers' arguments differ only in the address and port of health checks, which do not decide how the
+    server is checked.
+
+    Checks use TLS and the PROXY header as traffic does only where they go to its address and port.
+    """
+    words = _without_check_place(old)
+    found = _parse_arguments(words)
+    return words == _without_check_place(new) and found.checked and not found.implied_in_checks
+
+
+def _without_check_place(server: wire.BackendServer) -> tuple[str, ...]:
+    pairs = (pair for pair in _pairs(words_of(server)) if pair[0] not in ("addr", "port"))
+    return tuple(word for pair in pairs for word in pair if word)
 
 
 def unchecked_backend(backend: wire.Backend) -> wire.Backend | None:

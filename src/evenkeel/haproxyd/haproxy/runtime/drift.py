@@ -10,10 +10,17 @@ from collections.abc import Container, Iterator, Mapping
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.config.server_arguments import ServerArguments, arguments_of
+from evenkeel.haproxyd.haproxy.config.server_arguments import arguments_of
 from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.file_changes import list_changes
-from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete, enable_checks, set_state, set_up, set_weight
+from evenkeel.haproxyd.haproxy.runtime.plan import (
+    ServersToDelete,
+    enable_checks,
+    set_check_place,
+    set_state,
+    set_up,
+    set_weight,
+)
 from evenkeel.haproxyd.haproxy.runtime.state_file import is_judged
 from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     FORCED_DRAIN,
@@ -83,7 +90,7 @@ def _server_repairs(
         yield "address", RuntimeCommand(text=text, expects="changed")
     if found.weight != server.weight:
         yield "weight", set_weight(backend.name, server)
-    yield from _argument_repairs(name, arguments_of(server), found)
+    yield from _argument_repairs(backend.name, server, found)
     if server.admin_up and not found.checked:
         yield from (("checks", command) for command in enable_checks(backend.name, server))
     forced = found.admin & (FORCED_MAINTENANCE | FORCED_DRAIN)
@@ -93,17 +100,18 @@ def _server_repairs(
         yield "health", set_up(backend.name, server)
 
 
-def _argument_repairs(name: str, wanted: ServerArguments, found: ServerState) -> Iterator[tuple[str, RuntimeCommand]]:
+def _argument_repairs(
+    backend: str, server: wire.BackendServer, found: ServerState
+) -> Iterator[tuple[str, RuntimeCommand]]:
+    wanted = arguments_of(server)
     if found.tls != wanted.tls:
-        text = f"set server {name} ssl {'on' if wanted.tls else 'off'}"
+        text = f"set server {backend}/{server.name} ssl {'on' if wanted.tls else 'off'}"
         yield "TLS", RuntimeCommand(text=text, expects="ssl setting updated")
     if not wanted.checked:
         return
-    if canonical_notation(found.check_address) != canonical_notation(wanted.check_address):
-        # HAProxy refuses to set OWN_ADDRESS, so that one is repaired by a reload
-        yield "address of checks", RuntimeCommand(text=f"set server {name} check-addr {wanted.check_address}")
-    if found.check_port != wanted.check_port:
-        yield "port of checks", RuntimeCommand(text=f"set server {name} check-port {wanted.check_port}")
+    places = [(canonical_notation(one.check_address), one.check_port) for one in (wanted, found)]
+    if places[0] != places[1]:
+        yield "address or port of checks", set_check_place(backend, server)
 
 
 def _added_server(load_balancer_id: str, backend: str, name: str) -> Finding:

@@ -9,12 +9,14 @@ kind of file       commands
 ``acl``            ``add acl``, then ``del acl``
 ``map``            ``add map``, ``set map``, then ``del map``
 ``certificate``    ``set ssl cert``, ``commit ssl cert``; to add one: ``new ssl cert`` before, ``add ssl crt-list``
-                   after; to remove one: ``del ssl crt-list``, ``del ssl cert``
+                   after; to remove one: ``del ssl crt-list``, ``del ssl cert``, or a worthless one in its place
 ``ca``, ``crl``    ``set`` and ``commit`` of ``ssl ca-file`` or ``ssl crl-file``, where HAProxy supports it
 =================  =================================================================================================
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+
+import msgspec
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import Binary
@@ -22,6 +24,7 @@ from evenkeel.haproxyd.haproxy.config.loaded import names_in, texts_of
 from evenkeel.haproxyd.haproxy.runtime.certificate_names import shown_for
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
+from evenkeel.haproxyd.haproxy.runtime.worthless_certificate import worthless_certificate
 
 LIST_CHANGES_MAX = 500
 """Maximum number of changed entries of a list for which runtime commands are faster than a reload."""
@@ -100,9 +103,26 @@ def _files_that_go(
     for name in sorted(old.keys() - new.keys()):
         if old[name].kind == "certificate" and name in named:
             yield RuntimeCommand(text=f"del ssl cert {name}", expects="deleted!")
-        # a private key that no list frees may not remain
-        elif old[name].kind == "certificate" or name in staying:
+        elif name in staying:
             raise NeedsReload("files")
+
+
+def key_removals(before: wire.LoadBalancerConfig, after: wire.LoadBalancerConfig) -> Iterator[RuntimeCommand]:
+    """Yield commands that remove the private keys of closed listeners and unused backends.
+
+    HAProxy deletes no certificate that these refer to, so worthless ones take their places; to be sent once the
+    listeners are closed. Raises :class:`NeedsReload`.
+    """
+    kept = {file.name: file for file in after.files}
+    lists = [file for file in before.files if file.kind == "crt_list" and file.name in kept]
+    deleted = {
+        certificate_of(line)
+        for file in lists
+        for line in set(entries(file.content)) - set(entries(kept[file.name].content))
+    }
+    for file in before.files:
+        if file.kind == "certificate" and file.name not in kept and file.name not in deleted:
+            yield from ssl_changes(msgspec.structs.replace(file, content=worthless_certificate()))
 
 
 def _content_changes(old: wire.File, new: wire.File) -> Iterable[RuntimeCommand]:

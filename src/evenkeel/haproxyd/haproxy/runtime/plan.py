@@ -12,10 +12,17 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import WITHOUT_NAME, Binary
 from evenkeel.haproxyd.haproxy.config.check_timeouts import limits_connects
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, address_of, server_ids, server_words
+from evenkeel.haproxyd.haproxy.config.live_policies import GENERATIONS, POLICIES, LivePolicies, live_frontend
 from evenkeel.haproxyd.haproxy.config.loaded import names_in, texts_of
-from evenkeel.haproxyd.haproxy.config.server_arguments import arguments_of, unchecked_backend
+from evenkeel.haproxyd.haproxy.config.server_arguments import (
+    OWN_ADDRESS,
+    UNSET_ADDRESS,
+    arguments_of,
+    checked_elsewhere,
+    unchecked_backend,
+)
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeCommand
-from evenkeel.haproxyd.haproxy.runtime.file_changes import file_changes
+from evenkeel.haproxyd.haproxy.runtime.file_changes import PAYLOAD_BYTES_MAX, file_changes, key_removals
 from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
 from evenkeel.haproxyd.haproxy.runtime.state_file import is_judged
 
@@ -30,12 +37,14 @@ _Named = TypeVar("_Named", wire.Frontend, wire.Backend)
 class RuntimePlan(Value):
     """Runtime commands that make the change, or the reason for a reload.
 
-    ``reason``: why a reload is needed, for the log; empty if commands (or nothing) suffice.
+    ``reason``: why a reload is needed, for the log; empty if commands (or nothing) suffice. ``live``: frontends whose
+    policies the commands have changed since HAProxy loaded them.
     """
 
     reason: str = ""
     commands: tuple[RuntimeCommand, ...] = ()
     to_delete: ServersToDelete = frozenset()
+    live: LivePolicies = LivePolicies()
 
 
 def plan(
@@ -44,12 +53,13 @@ def plan(
     binary: Binary,
     to_delete: ServersToDelete,
     *,
+    live: LivePolicies = LivePolicies(),  # noqa: B008 - frozen
     connections_end: bool = False,
 ) -> RuntimePlan:
     """Plan how a process with the configuration ``now`` gets to ``wanted``.
 
-    ``connections_end``: connections of removed listeners should be ended some time later, which only old workers can
-    do, so a reload is planned.
+    ``live``: of the process. ``connections_end``: connections of removed listeners should be ended some time later,
+    which only old workers can do, so a reload is planned.
     """
     try:
         if (now.peer, now.peers) != (wanted.peer, wanted.peers):
@@ -58,9 +68,6 @@ def plan(
             raise NeedsReload("user of workers")
         if not now.size.holds(wanted.size.connections):
             raise NeedsReload(f"size for {wanted.size.connections or 'all'} connections")
-        if not wanted.load_balancers and now.load_balancers:
-            # HAProxy is ended next: connections that last go on in an old worker
-            raise NeedsReload("no load balancer is left")
         commands: list[RuntimeCommand] = []
         gone: list[tuple[str, str]] = []
         for name in sorted(now.load_balancers.keys() | wanted.load_balancers.keys()):
@@ -69,11 +76,13 @@ def plan(
             if before != after:
                 if connections_end:
                     _refuse_removed_listeners(before, after)
-                commands.extend(_Step(before, after, binary, to_delete, gone).commands())
+                step = _Step(before, after, binary, to_delete, gone, live)
+                commands.extend(step.commands())
+                live = step.live
         # one reload is faster than so many commands
         if len(commands) > COMMANDS_MAX:
             raise NeedsReload("many commands")
-        return RuntimePlan(commands=tuple(commands), to_delete=to_delete | frozenset(gone))
+        return RuntimePlan(commands=tuple(commands), to_delete=to_delete | frozenset(gone), live=live)
     except NeedsReload as reason:
         return RuntimePlan(reason=str(reason))
 
@@ -88,23 +97,28 @@ class _Step:
         binary: Binary,
         to_delete: ServersToDelete,
         gone: list[tuple[str, str]],
+        live: LivePolicies,
     ) -> None:
         self._before = before
         self._after = after
         self._binary = binary
         self._to_delete = to_delete
         self._gone = gone
+        self.live = live
+        """Frontends whose policies were changed since HAProxy loaded them, once the commands are sent."""
 
     def commands(self) -> Iterator[RuntimeCommand]:
-        """Yield the runtime commands in order: files first, because listeners may use them. Raises
-        :class:`NeedsReload`.
+        """Yield the runtime commands in order: files first, because listeners may use them, and removed keys last.
+
+        Raises :class:`NeedsReload`.
         """
         yield from file_changes(self._before, self._after, self._binary)
         yield from self._removal_commands()
         for old, new in _changed_pairs("frontends", self._before.frontends, self._after.frontends):
-            yield from _frontend(old, new)
+            yield from self._frontend(old, new)
         for old_backend, new_backend in _changed_pairs("backends", self._before.backends, self._after.backends):
             yield from self._backend(old_backend, new_backend)
+        yield from key_removals(self._before, self._after)
 
     def _removal_commands(self) -> Iterator[RuntimeCommand]:
         """Yield commands that end removed frontends and backends, which remain in the process until the next reload.
@@ -125,6 +139,33 @@ class _Step:
             if backend.name in named:
                 raise NeedsReload(f"backend {backend.name} is still referred to")
             yield from (disable_checks(backend.name, server) for server in backend.servers if is_checked(server))
+
+    def _frontend(self, old: wire.Frontend, new: wire.Frontend) -> Iterator[RuntimeCommand]:
+        fixed = [(one.binds, one.bind_arguments, one.metrics, one.access_log) for one in (old, new)]
+        if fixed[0] != fixed[1]:
+            raise NeedsReload(f"frontend {new.name}")
+        if old.lines != new.lines:
+            yield from self._policies(old, new)
+        if old.maxconn != new.maxconn:
+            if new.maxconn is None:
+                raise NeedsReload(f"frontend {new.name} has no limit of its own")
+            yield RuntimeCommand(text=f"set maxconn frontend {new.name} {new.maxconn}")
+
+    def _policies(self, old: wire.Frontend, new: wire.Frontend) -> Iterator[RuntimeCommand]:
+        """Yield commands for a frontend of which at most the L7 policies differ. Raises :class:`NeedsReload`."""
+        changed = live_frontend(new.name, old.lines, new.lines, self.live)
+        # An access log shows that a backend answered, where the loaded lines answer in the frontend.
+        if changed is None or new.access_log is not None:
+            raise NeedsReload(f"frontend {new.name}")
+        if changed.entries:
+            payload = "".join(f"{expression} {value}\n" for expression, value in changed.entries)
+            if len(payload) > PAYLOAD_BYTES_MAX:
+                raise NeedsReload(f"frontend {new.name} has large policies")
+            yield RuntimeCommand(text=f"add map {POLICIES}", payload=payload)
+        # Only now, so that no request is judged by a part of the policies.
+        verb = "set" if new.name in self.live.frontends else "add"
+        yield RuntimeCommand(text=f"{verb} map {GENERATIONS} {new.name} {changed.generation}/")
+        self.live = self.live.with_frontend(new.name, changed)
 
     def _backend(self, old: wire.Backend, new: wire.Backend) -> Iterator[RuntimeCommand]:
         if (old.lines, old.dynamic) != (new.lines, new.dynamic):
@@ -199,19 +240,13 @@ def _refuse_removed_listeners(before: wire.LoadBalancerConfig, after: wire.LoadB
         raise NeedsReload(f"connections of frontend {frontend.name} end after a while")
 
 
-def _frontend(old: wire.Frontend, new: wire.Frontend) -> Iterator[RuntimeCommand]:
-    fixed = [(one.binds, one.bind_arguments, one.lines, one.metrics) for one in (old, new)]
-    if fixed[0] != fixed[1]:
-        raise NeedsReload(f"frontend {new.name}")
-    if old.maxconn != new.maxconn:
-        if new.maxconn is None:
-            raise NeedsReload(f"frontend {new.name} has no limit of its own")
-        yield RuntimeCommand(text=f"set maxconn frontend {new.name} {new.maxconn}")
-
-
 def _server(backend: str, old: wire.BackendServer, new: wire.BackendServer) -> Iterator[RuntimeCommand]:
-    if (old.address, old.port, old.backup, old.arguments) != (new.address, new.port, new.backup, new.arguments):
+    if (old.address, old.port, old.backup) != (new.address, new.port, new.backup):
         raise NeedsReload(f"server {new.name}")
+    if old.arguments != new.arguments:
+        if not checked_elsewhere(old, new):
+            raise NeedsReload(f"server {new.name}")
+        yield set_check_place(backend, new)
     if old.weight != new.weight:
         yield set_weight(backend, new)
     if old.admin_up != new.admin_up:
@@ -243,6 +278,13 @@ def disable_checks(backend: str, server: wire.BackendServer) -> RuntimeCommand:
 def set_weight(backend: str, server: wire.BackendServer) -> RuntimeCommand:
     """Return the command that sets a server's weight."""
     return RuntimeCommand(text=f"set server {backend}/{server.name} weight {server.weight}")
+
+
+def set_check_place(backend: str, server: wire.BackendServer) -> RuntimeCommand:
+    """Return the command that sets address and port of a server's health checks."""
+    wanted = arguments_of(server)
+    address = UNSET_ADDRESS if wanted.check_address == OWN_ADDRESS else wanted.check_address
+    return RuntimeCommand(text=f"set server {backend}/{server.name} check-addr {address} port {wanted.check_port}")
 
 
 def set_state(backend: str, server: wire.BackendServer) -> RuntimeCommand:

@@ -6,6 +6,7 @@ import structlog
 
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.config.live_policies import GENERATIONS, POLICIES, LivePolicies, changed_by_others
 from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.drift import frontend_drift, list_drift, server_drift
 from evenkeel.haproxyd.haproxy.runtime.file_changes import LISTS
@@ -70,6 +71,17 @@ class RuntimeCommands:
                 if not answer.startswith("Unknown"):  # no configuration line refers to it
                     repaired.extend(await self._repair(list_drift(one.id, file, answer)))
         return tuple(repaired)
+
+    async def check_policies(self, running: HaproxyConfig, live: LivePolicies) -> None:
+        """Compare the L7 policies that were changed at runtime with what HAProxy has. Raises :class:`NeedsReload` if
+        others changed them.
+        """
+        if not (live.frontends or running.has_policies):
+            return
+        answers = [await self._cli.command(f"show map {name}") for name in (GENERATIONS, POLICIES)]
+        if name := changed_by_others(live, *answers):
+            owners = (one.id for one in running.load_balancers.values() for each in one.frontends if each.name == name)
+            raise NeedsReload(f"policies of frontend {name} were changed", next(owners, ""))
 
     async def repair_certificates(self, running: HaproxyConfig) -> tuple[Finding, ...]:
         """Restore certificates, CA files and lists of certificates, and return the repairs."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from evenkeel.core.kit.values import Value
-from evenkeel.haproxyd.haproxy.config.server_arguments import OWN_ADDRESS, OWN_PORT
+from evenkeel.haproxyd.haproxy.config.server_arguments import OWN_ADDRESS, OWN_PORT, UNSET_ADDRESS
 
 SERVERS_STATE = "show servers state"
 SERVERS_CONNECTIONS = "show servers conn"
@@ -94,7 +94,7 @@ def server_states(text: str) -> dict[ServerKey, ServerState]:
             address=row["srv_addr"],
             port=int(row["srv_port"]),
             tls=row["srv_use_ssl"] != "0",
-            check_address=row["srv_check_addr"],
+            check_address=OWN_ADDRESS if row["srv_check_addr"] == UNSET_ADDRESS else row["srv_check_addr"],
             check_port=int(row["srv_check_port"]),
         )
     return found

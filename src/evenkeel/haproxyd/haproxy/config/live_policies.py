@@ -1,0 +1,290 @@
+"""L7 policies that can change without a reload. Pure.
+
+A frontend with L7 policies is loaded with its rules as ACLs and its policies as ``http-request`` lines, as the driver
+rendered them, and with a few lines that decide in their place once a map has an entry for the frontend: then the
+policies are the entries of another map, regular expressions in the order of the policies. An expression is matched
+against the request's text: its host, its path, and the numbers of the loaded rules of other kinds that it meets. So any
+change of policies whose rules are loaded, or compare the host or the path with a text, is a few entries and one that
+switches to them. The next reload loads the policies as lines again, which costs requests less.
+
+The text of a request is ``<generation>/<number>/<number>/…`` and the host and the path, each on a line of its own. A
+line break cannot be in any of them.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from evenkeel.core.kit.values import Value
+
+GENERATIONS, POLICIES = "_l7", "_l7_policies"
+"""Names of the maps, empty when HAProxy loads them: of the generation that decides for a frontend, and of policies."""
+ANSWERS = "_l7"
+"""Name of the backend that redirects and refuses requests; no load balancer's backend can have this name."""
+ENTRIES_MAX = 200
+"""Maximum number of entries of policies in a process; earlier generations' entries stay until the next reload."""
+_NOTHING = "-"
+"""Value for requests that no policy matches: the name of no backend, so the default backend is used."""
+_CHOSEN = "acl l7.chosen var(txn.pool) -m found"
+_SEND = "use_backend %[var(txn.pool)] if l7.chosen"
+_ACL = re.compile(r"acl (l7\.[0-9.]+) (.+)")
+_POLICY = re.compile(r"(http-request (?:deny|redirect|set-var\(txn\.pool\)) .+) if ((?:!?l7\.(?:[0-9.]+|chosen) ?)+)")
+_POOL = re.compile(r"http-request set-var\(txn\.pool\) str\((.+)\)")
+_DENY = "http-request deny deny_status 403"
+_REDIRECTS = {"l": "location", "p": "prefix"}
+_CODES = (301, 302, 303, 307, 308)
+_MATCHES = {"str": "{0}\\n", "beg": "{0}", "end": "[^\\n]*{0}\\n", "sub": "[^\\n]*{0}"}
+_LINES = {"req.hdr(host),host_only": "[^\\n]*\\n", "path": "[^\\n]*\\n[^\\n]*\\n"}
+"""``{what a rule compares: expression for what is before it in a request's text}``."""
+
+
+class ParsedRule(Value):
+    """A rule of a policy: ``definition`` is the ACL without its name."""
+
+    definition: str
+    negated: bool
+
+
+class ParsedPolicy(Value):
+    """One policy: its ``http-request`` line without the conditions, all of which have to hold."""
+
+    action: str
+    conditions: tuple[ParsedRule, ...]
+
+
+class ParsedPolicies(Value):
+    """Lines of a frontend: those before its policies, the policies, and those after them without the choice of the
+    backend.
+    """
+
+    before: tuple[str, ...]
+    policies: tuple[ParsedPolicy, ...] = ()
+    after: tuple[str, ...] = ()
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Return the lines that are not of policies."""
+        return (*self.before, *self.after)
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """Return ``{definition: number}`` of the rules, from 1 on."""
+        found = dict.fromkeys(one.definition for policy in self.policies for one in policy.conditions)
+        return {definition: number for number, definition in enumerate(found, start=1)}
+
+
+class LiveFrontend(Value):
+    """A frontend whose policies were changed since HAProxy loaded it: with these lines.
+
+    ``entries``: expressions and values of the policies that decide now, in order.
+    """
+
+    loaded: tuple[str, ...]
+    generation: int
+    entries: tuple[tuple[str, str], ...] = ()
+
+
+class LivePolicies(Value):
+    """Frontends of one process whose policies were changed since HAProxy loaded them, by name.
+
+    ``generation``: the last one of any frontend; ``size``: number of entries of policies in the process; ``unknown``:
+    frontends that an earlier daemon changed.
+    """
+
+    frontends: Mapping[str, LiveFrontend] = {}
+    generation: int = 0
+    size: int = 0
+    unknown: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of these frontends, sorted."""
+        return tuple(sorted(self.frontends.keys() | self.unknown))
+
+    def with_frontend(self, name: str, frontend: LiveFrontend) -> "LivePolicies":
+        """Return these policies after a change of one frontend."""
+        return LivePolicies(
+            frontends={**self.frontends, name: frontend},
+            generation=frontend.generation,
+            size=self.size + len(frontend.entries),
+            unknown=self.unknown,
+        )
+
+
+def split_policies(lines: Sequence[str]) -> ParsedPolicies | None:
+    """Return the lines with their policies parsed; None if they are not as this package's driver renders them."""
+    acls: dict[str, str] = {}
+    before: list[str] = []
+    after: list[str] = []
+    policies: list[ParsedPolicy] = []
+    for line in lines:
+        if acl := _ACL.fullmatch(line):
+            acls[acl[1]] = acl[2]
+        elif policy := _POLICY.fullmatch(line):
+            words = [word for word in policy[2].split() if word != "!l7.chosen"]
+            if after or any(word.removeprefix("!") not in acls for word in words):
+                return None
+            policies.append(ParsedPolicy(action=policy[1], conditions=tuple(_conditions(words, acls))))
+        elif line not in (_CHOSEN, _SEND):
+            (after if policies else before).append(line)
+    return ParsedPolicies(before=tuple(before), policies=tuple(policies), after=tuple(after))
+
+
+def _conditions(words: Iterable[str], acls: Mapping[str, str]) -> Iterator[ParsedRule]:
+    for word in words:
+        yield ParsedRule(definition=acls[word.removeprefix("!")], negated=word.startswith("!"))
+
+
+# -- what HAProxy loads
+
+
+def has_policies(lines: Iterable[str]) -> bool:
+    """Whether a frontend has L7 policies."""
+    return any(_ACL.match(line) for line in lines)
+
+
+def with_live_policies(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a frontend's lines with those that let its policies change at runtime; without policies, the same."""
+    found = split_policies(lines) if has_policies(lines) else None
+    if found is None or not found.policies:
+        return lines
+    numbers = found.numbers
+    place = next((at for at, line in enumerate(found.after) if line.startswith("default_backend ")), len(found.after))
+    return (
+        *found.before,
+        _CHOSEN,
+        "acl l7.live var(txn.l7) -m found",
+        *(f"acl l7.{number} {definition}" for definition, number in numbers.items()),
+        f"http-request set-var(txn.l7) fe_name,map({GENERATIONS})",
+        *(
+            f"http-request set-var-fmt(txn.l7) %[var(txn.l7)]{number}/ if l7.live l7.{number}"
+            for definition, number in numbers.items()
+            if _comparison(definition) is None
+        ),
+        'http-request set-var-fmt(txn.l7) "%[var(txn.l7)]\\n%[req.hdr(host),host_only]\\n%[path]\\n" if l7.live',
+        f"http-request set-var(txn.l7) var(txn.l7),map_reg({POLICIES},{_NOTHING}) if l7.live",
+        "http-request set-var(txn.pool) var(txn.l7),word(1,|) if l7.live",
+        *(_policy_line(policy, numbers) for policy in found.policies),
+        *found.after[:place],
+        _SEND,
+        *found.after[place:],
+    )
+
+
+def _policy_line(policy: ParsedPolicy, numbers: Mapping[str, int]) -> str:
+    words = (f"{'!' if one.negated else ''}l7.{numbers[one.definition]}" for one in policy.conditions)
+    return " ".join((policy.action, "if", "!l7.chosen", *words))
+
+
+def answer_lines() -> Iterator[str]:
+    """Yield the lines of the backend that answers requests which policies redirect or refuse."""
+    for letter, keyword in _REDIRECTS.items():
+        for code in _CODES:
+            value = _redirect_value(letter, str(code))
+            target = f"%[var(txn.l7),bytes({len(value)})]"
+            yield f"http-request redirect {keyword} {target} code {code} if {{ var(txn.l7) -m beg {value} }}"
+    yield _DENY
+
+
+# -- changes
+
+
+def live_frontend(name: str, now: Sequence[str], wanted: Sequence[str], live: LivePolicies) -> LiveFrontend | None:
+    """Return the frontend with the wanted policies as a new generation; None if only a reload can bring them.
+
+    ``now``: the lines that the frontend has. The lines that are not of policies have to be the same.
+    """
+    known = live.frontends.get(name)
+    loaded = tuple(now) if known is None else known.loaded
+    there, then = split_policies(loaded), split_policies(wanted)
+    if name in live.unknown or there is None or then is None or not there.policies or there.others != then.others:
+        return None
+    if then.policies and len(there.before) != len(then.before):
+        return None
+    generation = live.generation + 1
+    entries = [_entry(policy, there.numbers, generation) for policy in then.policies]
+    found = tuple(entry for entry in entries if entry is not None)
+    if len(found) < len(entries) or live.size + len(found) > ENTRIES_MAX:
+        return None
+    return LiveFrontend(loaded=loaded, generation=generation, entries=found)
+
+
+def _entry(policy: ParsedPolicy, numbers: Mapping[str, int], generation: int) -> tuple[str, str] | None:
+    """Return expression and value of a policy; None if they cannot be given at runtime."""
+    value = _value(policy.action)
+    terms = [_term(one, numbers) for one in policy.conditions]
+    if value is None or None in terms:
+        return None
+    return "".join((_generation_prefix(generation), *(term for term in terms if term is not None))), value
+
+
+def _generation_prefix(generation: int) -> str:
+    return f"^{generation}(?=/)"
+
+
+def _value(action: str) -> str | None:
+    if action == _DENY:
+        return f"{ANSWERS}|deny"
+    if pool := _POOL.fullmatch(action):
+        return pool[1]
+    words = shlex.split(action)
+    letter = next((letter for letter, keyword in _REDIRECTS.items() if words[2:3] == [keyword]), "")
+    if not letter or len(words) != 6 or words[4] != "code":
+        return None
+    target = words[3].replace("%%", "%")
+    return f"{_redirect_value(letter, words[5])}{target}" if target.isascii() and " " not in target else None
+
+
+def _redirect_value(letter: str, code: str) -> str:
+    return f"{ANSWERS}|{letter}{code}|"
+
+
+def _term(condition: ParsedRule, numbers: Mapping[str, int]) -> str | None:
+    """Return the expression, without any text of its own, for a condition."""
+    body, number = _comparison(condition.definition), numbers.get(condition.definition)
+    if body is None and number is not None:
+        body = f"[^\\n]*/{number}/"
+    return None if body is None else f"(?{'!' if condition.negated else '='}{body})"
+
+
+def _comparison(definition: str) -> str | None:
+    """Return the expression for a rule that compares the host or the path with a text; None for others."""
+    what, *flags, last, value = shlex.split(definition)
+    ignores_case = flags[:1] == ["-i"]
+    how = flags[ignores_case:]
+    if what not in _LINES or last != "--" or len(how) != 2 or how[0] != "-m" or how[1] not in _MATCHES or not value:
+        return None
+    text = "".join(map(_literal, value.encode()))
+    return _LINES[what] + _MATCHES[how[1]].format(f"(?i:{text})" if ignores_case else text)
+
+
+def _literal(byte: int) -> str:
+    character = chr(byte)
+    return character if character.isascii() and (character.isalnum() or character in "/_-") else f"\\x{byte:02x}"
+
+
+# -- what HAProxy has
+
+
+def changed_by_others(live: LivePolicies, generations: str, policies: str) -> str:
+    """Return the name of a frontend whose entries are not those of ``live``; empty if there is none.
+
+    ``generations``, ``policies``: HAProxy's answers to ``show map`` of the two maps.
+    """
+    seen = dict(_shown_entries(generations))
+    wanted = {name: f"{one.generation}/" for name, one in live.frontends.items()}
+    for name in sorted((seen.keys() | wanted.keys()) - live.unknown):
+        if seen.get(name) != wanted.get(name):
+            return name
+    shown = list(_shown_entries(policies))
+    for name, one in live.frontends.items():
+        if [entry for entry in shown if entry[0].startswith(_generation_prefix(one.generation))] != list(one.entries):
+            return name
+    return ""
+
+
+def _shown_entries(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.splitlines():
+        fields = line.split(None, 2)
+        if len(fields) == 3 and fields[0].startswith("0x"):
+            yield fields[1], fields[2]

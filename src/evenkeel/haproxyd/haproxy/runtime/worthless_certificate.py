@@ -1,0 +1,13 @@
+"""A certificate and key that take the place of those which HAProxy has to forget but does not delete."""
+
+import functools
+
+import trustme
+
+NAME = "removed.evenkeel.invalid"
+
+
+@functools.cache
+def worthless_certificate() -> str:
+    """Return a certificate with its private key, as PEM. Nobody trusts it, and it is this process's own."""
+    return trustme.CA(organization_name="evenkeel").issue_cert(NAME).private_key_and_cert_chain_pem.bytes().decode()

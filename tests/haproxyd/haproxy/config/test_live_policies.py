@@ -1,0 +1,119 @@
+import re
+
+import pytest
+
+from evenkeel.devices.haproxy.render.l7 import policy_lines
+from evenkeel.haproxyd.haproxy.config import live_policies as live
+from tests.devices.l7_behaviour import away, cookie, file_type, header, host, moved, path, to_pool
+from tests.devices.services import listener, policy
+
+POOLS = {"pool-1": "pool-1", "pool-2": "pool-2:tcp"}
+FIRST = to_pool(1, 1, path("STARTS_WITH", "/a"), header("REGEX", "x y"))
+
+
+def lines(*policies, before=("mode http",), after=("http-request set-header X y",), default="default_backend pool-1"):
+    found = policy_lines(listener(l7policies=policies), POOLS)
+    return (*before, *found.judging, *after, *found.sending, default)
+
+
+def changed(*policies, since=lines(FIRST), held=live.LivePolicies(), **around):  # noqa: B008 - frozen
+    return live.live_frontend("web", since, lines(*policies, **around), held)
+
+
+def chosen(change, bits, name, where):
+    """The value that HAProxy finds for a request that meets loaded rules with these numbers."""
+    text = f"{change.generation}/{bits}\n{name}\n{where}\n"
+    return next((value for expression, value in change.entries if re.search(expression, text)), "-")
+
+
+def test_lines_without_policies_are_loaded_as_they_are():
+    plain = lines()
+    assert live.with_live_policies(plain) is plain and not live.has_policies(plain)
+
+
+def test_loaded_policies_are_guarded_and_their_rules_numbered():
+    loaded = live.with_live_policies(lines(FIRST, policy(2, path("STARTS_WITH", "/a"))))
+    assert loaded[0] == "mode http" and loaded[-2:] == (
+        "use_backend %[var(txn.pool)] if l7.chosen",
+        "default_backend pool-1",
+    )
+    assert "acl l7.1 path -m beg -- /a" in loaded and "acl l7.3 path -m beg -- /a" not in loaded
+    assert "http-request set-var(txn.pool) str(pool-1) if !l7.chosen l7.1 l7.2" in loaded
+    assert "http-request deny deny_status 403 if !l7.chosen l7.1" in loaded
+    numbered = [line for line in loaded if line.startswith("http-request set-var-fmt(txn.l7) %[var(txn.l7)]")]
+    assert numbered == ["http-request set-var-fmt(txn.l7) %[var(txn.l7)]2/ if l7.live l7.2"]
+
+
+def test_policies_of_loaded_rules_change_by_their_numbers():
+    change = changed(policy(1, header("REGEX", "x y", invert=True)), to_pool(2, 2, path("STARTS_WITH", "/a")))
+    assert chosen(change, "", "h", "/a") == chosen(change, "12/3/", "h", "/a") == "_l7|deny"
+    assert chosen(change, "1/2/", "h", "/a") == "pool-2:tcp"
+    assert chosen(change, "2/", "h", "/b") == "-"
+
+
+@pytest.mark.parametrize(
+    ("rule", "met", "not_met"),
+    [
+        (path("EQUAL_TO", "/x"), ("h", "/x"), ("h", "/x/")),
+        (path("STARTS_WITH", "/x.y"), ("h", "/x.y/z"), ("/x.y", "/x-y")),
+        (path("ENDS_WITH", "/x"), ("h", "/y/x"), ("/x", "/x/y")),
+        (path("CONTAINS", "{$}"), ("h", "/a{$}b"), ("{$}", "/a")),
+        (file_type("EQUAL_TO", "jpg"), ("h", "/a.jpg"), ("a.jpg", "/ajpg")),
+        (host("EQUAL_TO", "Shop.Test"), ("sHOP.test", "/"), ("shop.test.", "/shop.test")),
+        (host("STARTS_WITH", "shop"), ("SHOPS", "/"), ("my-shop", "/shop")),
+        (host("ENDS_WITH", "test"), ("a.test", "/"), ("test.a", "/test")),
+        (host("CONTAINS", "b.c"), ("a.b.c.d", "/"), ("abcd", "/b.c")),
+    ],
+)
+def test_new_rules_about_host_and_path_are_expressions(rule, met, not_met):
+    change = changed(policy(1, rule))
+    assert chosen(change, "", *met) == "_l7|deny" and chosen(change, "1/", *not_met) == "-"
+
+
+def test_the_first_policy_that_matches_decides():
+    change = changed(
+        away(1, path("STARTS_WITH", "/a"), url="https://a.test/100%25?b"), policy(2, path("CONTAINS", "a"))
+    )
+    assert chosen(change, "", "h", "/abc") == "_l7|l302|https://a.test/100%25?b"
+    assert chosen(change, "", "h", "/b/a") == "_l7|deny"
+    change = changed(policy(1, path("CONTAINS", "a")), moved(2, path("STARTS_WITH", "/a"), "https://a.test"))
+    assert [value for _, value in change.entries] == ["_l7|deny", "_l7|p302|https://a.test"]
+
+
+def test_no_policy_is_a_generation_without_entries():
+    change = changed()
+    assert change.entries == () and chosen(change, "2/", "h", "/a") == "-"
+
+
+@pytest.mark.parametrize("rule", [path("REGEX", "^/"), header("EQUAL_TO", "a"), cookie("EQUAL_TO", "a")])
+def test_other_new_rules_need_a_reload(rule):
+    assert changed(policy(1, rule)) is None
+
+
+def test_only_policies_may_differ():
+    assert changed(FIRST, after=("http-request set-header X z",)) is None
+    assert changed(FIRST, before=("mode http", "timeout client 1s")) is None
+    assert changed(FIRST, default="default_backend pool-2") is None
+    # the policies would judge requests at another place
+    assert changed(FIRST, before=("mode http", "http-request set-header X y"), after=()) is None
+    assert changed(FIRST, since=lines()) is None
+
+
+def test_a_later_change_is_made_from_what_was_loaded():
+    held = live.LivePolicies().with_frontend("web", live.LiveFrontend(loaded=lines(FIRST), generation=7))
+    change = changed(FIRST, since=lines(policy(1, path("EQUAL_TO", "/b"))), held=held)
+    assert change.generation == 8 and change.loaded == lines(FIRST)
+    assert chosen(change, "2/", "h", "/a") == "pool-1"
+    assert changed(FIRST, held=live.LivePolicies(unknown=frozenset({"web"}))) is None
+    assert changed(FIRST, held=live.LivePolicies(size=live.ENTRIES_MAX)) is None
+
+
+def test_entries_that_others_changed_are_found():
+    change = changed(policy(1, path("EQUAL_TO", "/b")))
+    held = live.LivePolicies(unknown=frozenset({"other"})).with_frontend("web", change)
+    shown = "".join(f"0x55 {expression} {value}\n" for expression, value in (("^0(?=/)", "-"), *change.entries))
+    assert not live.changed_by_others(held, "0x55 web 1/\n0x56 other 3/\n", shown)
+    assert live.changed_by_others(held, "0x55 web 2/\n", shown) == "web"
+    assert live.changed_by_others(held, "0x55 web 1/\n0x56 more 3/\n", shown) == "more"
+    assert live.changed_by_others(held, "0x55 web 1/\n", shown.replace("deny", "l302|http://a")) == "web"
+    assert live.changed_by_others(held, "", shown) == "web"
