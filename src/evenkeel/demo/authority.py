@@ -12,6 +12,8 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
+from evenkeel.cli.client import API, Client
+
 VALID_DAYS = 30
 _CLOCK_SKEW = timedelta(hours=1)
 
@@ -84,3 +86,21 @@ class CertificateAuthority:
         fingerprint = hashlib.sha256(certificate).hexdigest()
         self.issued.append(fingerprint)
         return fingerprint
+
+
+def add_certificate(
+    client: Client, project_id: str, name: str, issued: IssuedCertificate, *, replace: bool = False
+) -> str:
+    """Add a certificate to the controllers' key manager, and return its reference.
+
+    Raises :class:`~evenkeel.cli.client.ClientError`. Blocks.
+    """
+    body = {
+        "project_id": project_id,
+        "name": name,
+        "kind": "certificate",
+        "pem": issued.certificate,
+        "private_key": issued.private_key,
+        "replace": replace,
+    }
+    return str(client.post(f"{API}/certificates", {"certificate": body})["certificate"]["reference"])
