@@ -208,8 +208,8 @@ class Run:
                 faults.over = True
             await settled(tenant)
             daemon = self._side.daemon
-            self.report.resync = await full_resync(self._cluster, daemon.entries, {tenant.load_balancer_id})
-            hows = [entry.how for entry in await asyncio.to_thread(daemon.entries, 0)]
+            self.report.resync = await full_resync(self._cluster, daemon.journal_entries, {tenant.load_balancer_id})
+            hows = [entry.how for entry in await asyncio.to_thread(daemon.journal_entries, 0)]
             self.report.writes = {how: hows.count(how) for how in sorted(set(hows))}
         finally:
             watch.cancel()

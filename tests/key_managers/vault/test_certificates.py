@@ -168,9 +168,9 @@ async def test_an_authoritys_certificates_and_the_keys_of_orders_are_in_vault(
     store: CertificateStore, manager: KeyManager
 ) -> None:
     keys = AcmeKeys(store, manager, KeyPairs())
-    account = await keys.account("https://ca.example/directory")
+    account = await keys.account_key("https://ca.example/directory")
     again = AcmeKeys(store, manager, KeyPairs())
-    assert (await again.account("https://ca.example/directory")).reveal() == account.reveal()
+    assert (await again.account_key("https://ca.example/directory")).reveal() == account.reveal()
     assert {each.project_id for each in await store.kept(None)} == {ACME_PROJECT}
     reference = "acme://www.example.org"
     await store.add(new(name=parse_reference(reference).name), replace=False)
