@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.network.neutron_server.server import REQUIREMENTS, VERSION
-from tests.services import acme2certifier, barbican, keystone, openbao
+from tests.services import acme2certifier, barbican, designate, keystone, openbao
 from tests.services.installation import NotInstallable, environment
 
 INSTALLERS: Mapping[str, Callable[[], object]] = {
     "neutron": lambda: environment("neutron", VERSION, REQUIREMENTS),
     "keystone": keystone.installed,
     "barbican": barbican.installed,
+    "designate": designate.installed,
     "openbao": openbao.program,
     "acme2certifier": acme2certifier.installed,
 }

@@ -86,6 +86,7 @@ SLOW = {
     "haproxyd/test_unit.py": "a daemon's process, and systemd",
     "key_managers/barbican/test_real_barbican.py": "a Barbican",
     "key_managers/barbican/test_with_keystone.py": "a Barbican and a Keystone",
+    "key_managers/vault/test_certificates.py": "an OpenBao",
     "key_managers/vault/test_key_manager.py": "an OpenBao",
     "model": "a model checker",
     "octavia": "a stock Octavia, a controller, an agent and HAProxy",

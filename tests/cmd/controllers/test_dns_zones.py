@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from evenkeel.acme_client.designate import DesignateZone
 from evenkeel.cmd.controllers.acme_parts import open_acme
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.acme.zones import ZoneScope
@@ -12,6 +13,7 @@ from tests.cmd.controllers.test_acme_parts import URL, conf_of, opened_keys
 from tests.services.zone_server import KEY_FILE, SECRET, write_key
 
 AUTHORITY = f"directory_url = {URL}"
+NO_SDK_NOISE = pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # the SDK's, of itself
 
 
 def zone_lines(key: Path, *changes: str, name: str = "one") -> tuple[str, ...]:
@@ -80,3 +82,40 @@ def test_an_unusable_key_of_a_zone_is_refused_without_its_content(
     with pytest.raises(ValueError, match=re.escape("dns:one.tsig_key_file")) as refused:
         open_acme(conf_of(tmp_path, AUTHORITY, *zone_lines(key)), opened_keys(tmp_path), {})
     assert told in str(refused.value) and SECRET not in str(refused.value)
+
+
+def designate_lines(folder: Path, *changes: str) -> tuple[str, ...]:
+    """A valid section of a zone in Designate; later lines win."""
+    clouds = folder / "clouds.yaml"
+    clouds.write_text("clouds: {dns: {auth_type: none, auth: {endpoint: 'http://127.0.0.1:1/'}}}\n")
+    usual = ("type = designate", "zone = example.org", "projects = p1", "cloud = dns", f"clouds_file = {clouds}")
+    return ("[dns:one]", *usual, *changes)
+
+
+@NO_SDK_NOISE
+def test_a_zone_in_designate_is_opened_by_its_cloud(tmp_path: Path) -> None:
+    opened = open_acme(conf_of(tmp_path, AUTHORITY, *designate_lines(tmp_path)), opened_keys(tmp_path), {})
+    assert opened.parts is not None
+    (zone,) = opened.parts.zones
+    assert isinstance(zone.server, DesignateZone)
+    opened.close()
+
+
+@NO_SDK_NOISE
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (("cloud =",), "dns:one.cloud: not set"),
+        (("cloud = other",), "dns:one.cloud: other: Cloud other was not found"),
+        (("clouds_file = /nowhere/clouds.yaml",), "dns:one.clouds_file: there is no file /nowhere/clouds.yaml"),
+        (("server = 192.0.2.1",), "dns:one.server: is not used with type = designate"),
+        (("name_servers = 192.0.2.1",), "dns:one.name_servers: is not used with type = designate"),
+        (("type = bind",), "type"),
+    ],
+)
+def test_invalid_options_of_zones_in_designate_are_refused_by_name(
+    tmp_path: Path, changes: tuple[str, ...], told: str
+) -> None:
+    lines = designate_lines(tmp_path, *changes)
+    with pytest.raises(ValueError, match=re.escape(told)):
+        open_acme(conf_of(tmp_path, AUTHORITY, *lines), opened_keys(tmp_path), {})
