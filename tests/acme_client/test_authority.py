@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evenkeel.acme_client.authority import AcmeAuthority
-from evenkeel.core.kit.errors import AuthorityRefused, AuthorityUnavailable, OrderUnknown
+from evenkeel.core.kit.errors import AuthorityRateLimited, AuthorityRefused, AuthorityUnavailable, OrderUnknown
 from evenkeel.core.tls.acme.caa import Issuer
 from evenkeel.core.tls.acme.values import AuthorizationStatus, ChallengeMethod, OrderStatus
 from evenkeel.core.tls.certificates import PrivateKey
@@ -109,6 +109,21 @@ async def test_a_rate_limit_is_told_with_the_delay_that_the_authority_wants(
     with pytest.raises(AuthorityRefused, match="too many orders") as refused:
         await authority.order(ACCOUNT, NAMES)
     assert refused.value.retry_after_seconds == 120.0
+    assert isinstance(refused.value, AuthorityRateLimited)
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [("Fri, 01 Jan 2100 00:00:00 GMT", 1e9, 1e10), ("Thu, 01 Jan 1970 00:00:00 GMT", 0, 0), ("soon", 0, 0)],
+)
+async def test_a_delay_may_be_a_date(
+    authority: AcmeAuthority, server: AuthorityServer, text: str, least: float, most: float
+) -> None:
+    problem = {"type": "urn:ietf:params:acme:error:rateLimited", "detail": "too many orders"}
+    server.responses["/new-order"] = Response(problem, 429, (("Retry-After", text),))
+    with pytest.raises(AuthorityRateLimited) as refused:
+        await authority.order(ACCOUNT, NAMES)
+    assert least <= refused.value.retry_after_seconds <= most
 
 
 async def test_external_account_binding_without_a_key_is_refused(

@@ -17,7 +17,7 @@ from evenkeel.acme_client.bounded_http import BoundedNetwork
 from evenkeel.acme_client.issued import checked_chain
 from evenkeel.acme_client.key_pairs import account_key, certificate_request
 from evenkeel.core.kit.blocking import BlockingCalls
-from evenkeel.core.kit.errors import AuthorityRefused, AuthorityUnavailable, OrderUnknown
+from evenkeel.core.kit.errors import AuthorityRateLimited, AuthorityRefused, AuthorityUnavailable, OrderUnknown
 from evenkeel.core.resources.http_challenges import is_challenge
 from evenkeel.core.tls.acme.caa import Issuer
 from evenkeel.core.tls.acme.names import WILDCARD, without_wildcard
@@ -374,7 +374,8 @@ def _translate_error(error: Exception, network: BoundedNetwork | None, *, unknow
             return OrderUnknown(text)
         if status >= 500 or error.code in ("serverInternal", "badNonce"):
             return AuthorityUnavailable(text, retry_after_seconds=wanted)
-        return AuthorityRefused(text, retry_after_seconds=wanted)
+        refused = AuthorityRateLimited if error.code == "rateLimited" else AuthorityRefused
+        return refused(text, retry_after_seconds=wanted)
     if unknown and status in _UNKNOWN:
         return OrderUnknown("The authority does not know the order any more.")
     if isinstance(error, RequestException):

@@ -3,6 +3,8 @@
 import contextlib
 import socket
 import threading
+import time
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from acme.client import ClientNetwork
@@ -138,9 +140,14 @@ class BoundedNetwork(ClientNetwork):
 
     @property
     def retry_after_seconds(self) -> float:
-        """Delay in the last response's ``Retry-After``; 0 without one, or for one that is a date."""
+        """Delay in the last response's ``Retry-After``, a number or a date (RFC 9110, 10.2.3); 0 without one."""
         text = "" if self._bounded.last is None else self._bounded.last.headers.get("Retry-After", "")
-        return float(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0.0
+        if text.isascii() and text.isdigit():
+            return float(text) if len(text) < 10 else 0.0
+        try:
+            return max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
+        except (ValueError, OverflowError):
+            return 0.0
 
     def close(self) -> None:
         """Close the connections."""

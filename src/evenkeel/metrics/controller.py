@@ -46,10 +46,10 @@ LOOP_SUCCESS = Gauge(
 ACME_RESULTS = Counter(
     "evenkeel_acme_orders_total",
     "Results of orders of certificates by ACME at this controller: issued, failed, renewal_begun, "
-    "renewal_failed, revoked, revocation_failed.",
+    "renewal_failed, revoked, revocation_failed; rate_limited, besides, of orders that authorities refused for that.",
     ["result"],
 )
-for _result in ("issued", "failed", "renewal_begun", "renewal_failed", "revoked", "revocation_failed"):
+for _result in ("issued", "failed", "renewal_begun", "renewal_failed", "revoked", "revocation_failed", "rate_limited"):
     ACME_RESULTS.labels(_result)
 NOTIFICATIONS_SENT = Counter(
     "evenkeel_notifications_sent_total",

@@ -8,12 +8,14 @@ from msgspec.structs import replace
 
 from evenkeel.controller.acme.keys import AcmeKeys
 from evenkeel.core.kit.errors import (
+    AuthorityRateLimited,
     AuthorityRefused,
     AuthorityUnavailable,
     OrderUnknown,
     ResolverUnavailable,
     StoreUnavailable,
 )
+from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.acme.caa import CaaRecord
 from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeProgress, AcmeState, AcmeStep, OrderStatus, RenewalWindow
 from evenkeel.metrics.controller import ACME_RESULTS
@@ -364,3 +366,23 @@ async def test_a_failed_renewal_is_counted_apart_from_a_failed_first_order(world
     await world.controller().process_due()
     assert (counted("failed"), counted("renewal_failed")) == (before[0] + 1, before[1] + 1)
     assert world.progress.state is AcmeState.ISSUED
+
+
+async def test_no_order_is_made_while_an_authority_refuses_those_of_several_projects_by_its_rate_limit(
+    world: World,
+) -> None:
+    before = ACME_RESULTS.labels("rate_limited")._value.get()
+    world.authority.order_failure = AuthorityRateLimited("too many orders", retry_after_seconds=600.0)
+    controller = world.controller()
+    for project in ("p1", "p2", "p3"):
+        world.database.certificate = replace(
+            world.database.certificate, project_id=ProjectId(project), progress=AcmeProgress()
+        )
+        await controller.process_due()
+    assert len(world.authority.attempts) == 2
+    assert ACME_RESULTS.labels("rate_limited")._value.get() == before + 2
+    assert world.progress.state is AcmeState.WAITING
+    assert "has refused orders of several projects because of its rate limits" in world.progress.problem
+    world.authority.order_failure = None
+    world.clock += 601.0
+    await issue(world)

@@ -193,6 +193,9 @@ class Authority:
         self.accounts: set[bytes] = set()
         self.failure: Exception | None = None
         self.download_failure: Exception | None = None
+        self.order_failure: Exception | None = None
+        self.attempts: list[tuple[str, ...]] = []
+        """Names of the orders that were requested."""
         self.asks_for = "www.example.org"
         self.window: RenewalWindow | None = None
         self.replaced: list[str] = []
@@ -215,6 +218,9 @@ class Authority:
 
     async def order(self, account: PrivateKey, names: Sequence[str], *, replaces: str = "") -> AuthorityOrder:
         self._use(account)
+        self.attempts.append(tuple(names))
+        if self.order_failure is not None:
+            raise self.order_failure
         self.replaced.append(replaces)
         number = len(self.orders)
         wanted = names if self.asks_for in names else (self.asks_for,)

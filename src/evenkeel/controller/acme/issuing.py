@@ -7,6 +7,7 @@ answered.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import structlog
@@ -21,6 +22,7 @@ from evenkeel.controller.loops import for_each
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.kit.backoff import Uniform
 from evenkeel.core.kit.errors import (
+    AuthorityRateLimited,
     AuthorityRefused,
     AuthorityUnavailable,
     OrderUnknown,
@@ -43,6 +45,7 @@ from evenkeel.core.ports import (
 )
 from evenkeel.core.tls.acme import progress as p
 from evenkeel.core.tls.acme.names import WILDCARD
+from evenkeel.core.tls.acme.rate_limits import RateLimits
 from evenkeel.core.tls.acme.references import spellings
 from evenkeel.core.tls.acme.values import (
     REVOCATION_REASONS,
@@ -66,6 +69,8 @@ DUE_PER_LOOK = 8
 UNUSED_LOOK_SECONDS = 60.0
 UNUSED_SECONDS = 3600.0
 """Time for which a request that a reference made stays without a listener that has the reference."""
+RATE_LIMITED_SECONDS = 300.0
+"""Time without orders at an authority whose rate limit is met, if it does not say one."""
 STEPS_PER_TURN = 6
 """Maximum number of steps, each due at once after the one before, for which a certificate stays taken."""
 
@@ -133,6 +138,7 @@ class AcmeIssuing:
         self._uniform = uniform
         self._now = now
         self._unused_look_at = 0.0
+        self._rate_limits = RateLimits()
 
     async def process_due(self) -> None:
         """Take all due steps once. Raises :class:`StoreUnavailable`."""
@@ -237,13 +243,28 @@ class AcmeIssuing:
         if problem := await self._records.issuance_problem(methods, issuer):
             return p.NamesUnproven(reason=problem)
         settings = self.settings
+        if held_until := self._rate_limits.held_until(certificate.authority, at=self._now()):
+            until = datetime.fromtimestamp(held_until, tz=UTC).strftime("%H:%M:%S")
+            return p.NamesUnproven(
+                reason=f"Authority {certificate.authority} has refused orders of several projects because of its rate"
+                f" limits: the next one is made after {until} UTC."
+            )
         if not await self._store.reserve_order(
             certificate, orders_max=settings.orders_max, lease_seconds=settings.lease_seconds
         ):
             return p.NamesUnproven(reason=f"{self.settings.orders_max} other orders are open, which is the most.")
         # Before the order, so that a key manager that does not work leaves no order behind.
         await self._keys.order_key(certificate)
-        order = await authority.client.order(account, certificate.names, replaces=certificate.progress.certificate_id)
+        try:
+            order = await authority.client.order(
+                account, certificate.names, replaces=certificate.progress.certificate_id
+            )
+        except AuthorityRateLimited as error:
+            at, delay = self._now(), error.retry_after_seconds or RATE_LIMITED_SECONDS
+            self._rate_limits.refused(certificate.authority, certificate.project_id, until=at + delay, at=at)
+            ACME_RESULTS.labels("rate_limited").inc()
+            raise
+        self._rate_limits.accepted(certificate.authority)
         return p.OrderMade(url=order.url)
 
     async def _read_renewal(self, certificate: AcmeCertificate, authority: UsedAuthority) -> p.Event:

@@ -79,6 +79,10 @@ class AuthorityRefused(EvenKeelError):
         self.retry_after_seconds = retry_after_seconds
 
 
+class AuthorityRateLimited(AuthorityRefused):
+    """The certificate authority refused a request because of a rate limit (RFC 8555, 6.6)."""
+
+
 class OrderUnknown(EvenKeelError):
     """The certificate authority does not know the order."""
 
