@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
 
 from evenkeel.cli.client import API, ApiRefused
 from evenkeel.demo.addresses import VipPlace, choose_place, is_free
 from evenkeel.demo.cluster import Cluster, agent_name, controller_name
 from tests.acceptance.handshakes import Handshakes
-from tests.acceptance.tenant import LIMIT_SECONDS, Tenant, session, settled
+from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, session, settled
 from tests.acceptance.websites import create
 from tests.services import acme2certifier
 from tests.services.acme2certifier import Acme2Certifier
@@ -207,6 +208,48 @@ async def test_a_listener_that_names_its_certificate_by_dns_names_gets_it(
     await eventually(lambda: is_verified(place, context), within_seconds=LIMIT_SECONDS, every_seconds=0.2)
     (found,) = (await cluster.ask(f"/certificates?project_id={PROJECT}"))["certificates"]
     assert (found["state"], found["names"], authority.orders()) == ("issued", [NAME], ["valid"])
+
+
+async def test_a_changed_listener_serves_its_former_certificate_until_the_requested_one_is_issued(
+    cluster: Cluster, place: VipPlace, authority: Acme2Certifier
+) -> None:
+    async with session() as http:
+        tenant = Tenant(http, cluster.controllers, PROJECT)
+        # names of nobody: this one is never issued
+        await website(cluster, place, tenant, reference="acme://former.example.net?self_signed")
+        await asyncio.to_thread(authority.kill)
+        listeners = (await tenant.surely("GET", f"{LBAAS}/listeners?protocol=TERMINATED_HTTPS"))["listeners"]
+        path = f"{LBAAS}/listeners/{listeners[0]['id']}"
+
+        async def listener_once_applied() -> tuple[str, str] | None:
+            """Provisioning and operating status, once devices have applied all that can be."""
+            root = (await tenant.surely("GET", f"{LBAAS}/loadbalancers/{tenant.load_balancer_id}"))["loadbalancer"]
+            row = (await tenant.surely("GET", path))["listener"]
+            applied = root["provisioning_status"] == "ACTIVE"
+            return (row["provisioning_status"], row["operating_status"]) if applied else None
+
+        await tenant.surely("PUT", path, {"listener": {"default_tls_container_ref": BY_NAMES}})
+        for change in ({}, {"name": "changed while it waits"}):
+            await tenant.surely("PUT", path, {"listener": change})
+            assert await eventually(listener_once_applied) == ("PENDING_UPDATE", "ONLINE")
+            # settled: devices have applied the change
+            assert await served_names(place) == ["former.example.net"]
+        await asyncio.to_thread(authority.start)
+        context = authority.client_context()
+        await eventually(lambda: is_verified(place, context), within_seconds=LIMIT_SECONDS, every_seconds=0.2)
+        await settled(tenant)
+    assert authority.orders() == ["valid"]
+
+
+async def served_names(place: VipPlace) -> list[str]:
+    """Names in the certificate that a client gets who trusts everybody."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    _, writer = await asyncio.open_connection(place.address, place.https_port, ssl=context, server_hostname=NAME)
+    certificate = x509.load_der_x509_certificate(writer.get_extra_info("ssl_object").getpeercert(binary_form=True))
+    writer.close()
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return names.get_values_for_type(x509.DNSName)
 
 
 async def test_an_order_whose_controller_is_killed_is_finished_by_another_one(
