@@ -35,8 +35,7 @@ def problem_of(pattern: "re.Pattern[Any]", *, is_searched: bool, is_whole: bool)
     """What makes the pattern expensive; empty: nothing. ``is_searched``: it may begin anywhere; ``is_whole``: the match
     must reach the end of the text, as with ``fullmatch``.
     """
-    text = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
-    tree = _parser.parse(text, pattern.flags & ~re.UNICODE if isinstance(pattern.pattern, bytes) else pattern.flags)
+    tree = _parsed(pattern)
     for sequence in _sequences(tree, pattern.flags):
         if found := _ambiguous(sequence, is_whole=is_whole):
             return found
@@ -46,6 +45,34 @@ def problem_of(pattern: "re.Pattern[Any]", *, is_searched: bool, is_whole: bool)
             if found := _ambiguous([anything, *pieces], is_whole=is_whole):
                 return f"searched for: {found}"
     return ""
+
+
+def repeats_group_possessively(pattern: "re.Pattern[Any]") -> bool:
+    """Whether the pattern has an atomic group, or a possessive repeat of more than one character: up to Python 3.11.4,
+    Debian 12's among them, these do not match what they should (CPython's issue 106052).
+    """
+    return any(
+        op is c.ATOMIC_GROUP or (op is c.POSSESSIVE_REPEAT and not _is_single(arguments[2]))
+        for op, arguments in _operations(_parsed(pattern))
+    )
+
+
+def _is_single(body: Any) -> bool:
+    return len(body) == 1 and body[0][0] in (c.ANY, c.IN, c.LITERAL, c.NOT_LITERAL)
+
+
+def _operations(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """All operations of a pattern with their arguments, those inside of others too."""
+    if isinstance(tree, tuple) and len(tree) == 2 and tree[0] in c.OPCODES:
+        yield tree
+    if isinstance(tree, tuple | list | _parser.SubPattern):
+        for each in tree:
+            yield from _operations(each)
+
+
+def _parsed(pattern: "re.Pattern[Any]") -> Any:
+    text = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
+    return _parser.parse(text, pattern.flags & ~re.UNICODE if isinstance(pattern.pattern, bytes) else pattern.flags)
 
 
 def _is_anchored(tree: Any) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import evenkeel
-from tests.backtracking import problem_of
+from tests.backtracking import problem_of, repeats_group_possessively
 
 SOURCES = Path(evenkeel.__file__).parent
 _SEARCHING = {"search", "sub", "subn", "findall", "finditer", "split"}
@@ -74,6 +74,23 @@ def test_no_pattern_of_the_product_takes_quadratic_time() -> None:
         if problem:
             found[use.place] = f"{use.pattern.pattern!r}: {problem}"
     assert found == {}
+
+
+def test_no_pattern_of_the_product_repeats_a_group_possessively() -> None:
+    assert [use.place for use in uses() if repeats_group_possessively(use.pattern)] == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_found"),
+    [
+        (r"a((?:[^-]|-(?!--))*+)b", True),
+        (r"(?:/\w++)++", True),
+        (r"(?>ab|c)d", True),
+        (r"(\w++)[^a]*+ ?+", False),
+    ],
+)
+def test_groups_that_are_repeated_possessively_are_found(pattern: str, is_found: bool) -> None:
+    assert repeats_group_possessively(re.compile(pattern)) == is_found
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ replacement.
 _REFERENCE = re.compile(
     rf"(?P<own>\b(?:{_OWN_KINDS}) (?:{_ID})(?:, (?:{_ID}))*)"
     r"|(?P<url>https?://\S+)"
-    r"|/(?P<folder>[\w.-]++)(?:/[\w.:%~-]++)++"
+    r"|/(?P<folder>[\w.-]++)(?:/[\w.:%~-]++)+"
     r"|\bpartition (?P<partition>[\w.-]++)"
     rf"|(?P<kind>\bload balancer )?(?P<id>{_ID})"
 )

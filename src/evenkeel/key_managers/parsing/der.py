@@ -17,8 +17,8 @@ eighth of it.
 """
 _SEQUENCE, _INTEGER, _OCTETS, _OBJECT = 0x30, 0x02, 0x04, 0x06
 _DEPTH_MAX = 8
-# Possessive quantifiers (Python 3.11): malformed input must not cause backtracking.
-_BODY = re.compile(rb"-----BEGIN [A-Z0-9 ]++-----((?:[^-]|-(?!----))*+)-----END ")
+# Possessive quantifiers, of single characters: malformed input must not cause backtracking.
+_BODY = re.compile(rb"-----BEGIN [A-Z0-9 ]++-----([^-]*+(?:-(?!----)[^-]*+)*)-----END ")
 _RSA = bytes.fromhex("2a864886f70d010101")
 _EC = bytes.fromhex("2a8648ce3d0201")
 """Algorithms of PKCS#8 (RFC 3279, 2.3)."""
