@@ -86,6 +86,12 @@ class TestHaproxy28EnhancedServices(EnhancedServiceBehaviour):
         return newer
 
 
+class TestHaproxy28HostileTexts(HostileTextBehaviour):
+    @pytest.fixture
+    def site(self, newer: EnhancedHaproxySite) -> EnhancedHaproxySite:
+        return newer
+
+
 class TestHaproxy28AccessLogs(AccessLogBehaviour):
     @pytest.fixture
     def site(self, newer: EnhancedHaproxySite) -> EnhancedHaproxySite:
