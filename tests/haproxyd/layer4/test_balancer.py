@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -64,6 +66,15 @@ async def test_a_kernel_without_modules_is_named(tmp_path: Path, monkeypatch: py
         "ct original proto-dst @owned4 ct original ip daddr . meta l4proto . ct original proto-dst != @direct4 "
         "masquerade: No such file or directory"
     )
+
+
+@pytest.mark.usefixtures("possible")
+def test_a_daemon_without_the_capability_says_that_it_needs_it() -> None:
+    table = f"evenkeel_test_{os.getpid()}"
+    program = f"from evenkeel.haproxyd.layer4.kernel import KernelTable; KernelTable({table!r}).open()"
+    words = ["setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin", sys.executable, "-c", program]
+    ended = subprocess.run(words, check=False, capture_output=True, text=True)
+    assert "KernelRefused: nftables: Operation not permitted: the daemon needs CAP_NET_ADMIN" in ended.stderr
 
 
 class Counting(Refusing):

@@ -252,7 +252,8 @@ def _netfilter() -> Iterator[Netfilter]:
 
 
 def _refused(error: OSError) -> KernelRefused:
-    return KernelRefused(f"nftables: {error.strerror or error}")
+    advice = ": the daemon needs CAP_NET_ADMIN" if isinstance(error, PermissionError) else ""
+    return KernelRefused(f"nftables: {error.strerror or error}{advice}")
 
 
 def _all_ended(contents: Contents) -> tuple[Ended, ...]:
