@@ -267,12 +267,12 @@ def _sweep_missing() -> AbstractContextManager[Any]:
 
 
 def _revision_compare_inverted() -> AbstractContextManager[Any]:
-    real = provisioning._confirmed
+    real = provisioning._confirmed_change
 
     def confirmed(was: Any, revision: int, carries_traffic: bool) -> Any:
         return real(was, was.revision if revision < was.revision else revision, carries_traffic)
 
-    return patch.object(provisioning, "_confirmed", confirmed)
+    return patch.object(provisioning, "_confirmed_change", confirmed)
 
 
 def _applied_before_device() -> AbstractContextManager[Any]:

@@ -89,14 +89,14 @@ class Application:
         still stream.
         """
         self._served = served
-        self._router = _router(tuple(served.operations), served.styles)
+        self._make_router = _make_router(tuple(served.operations), served.styles)
         self.end_streams = end_streams
         """Function that ends streamed responses, because the process stops."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request, or the lifespan (ASGI)."""
         if scope["type"] != "http":
-            await self._router(scope, receive, send)
+            await self._make_router(scope, receive, send)
             return
         scope["path"] = without_format(scope["path"])
         request_id = begin_request()
@@ -109,7 +109,7 @@ class Application:
                 message["headers"] = [*message["headers"], header]
             await send(message)
 
-        await self._router(scope, receive, sending)
+        await self._make_router(scope, receive, sending)
 
 
 def create_app(
@@ -183,7 +183,7 @@ def create_app(
 
 
 @functools.lru_cache(maxsize=4)
-def _router(paths: tuple[str, ...], styles: frozenset[ApiStyle]) -> Litestar:
+def _make_router(paths: tuple[str, ...], styles: frozenset[ApiStyle]) -> Litestar:
     """Build the routing, which depends on no service: one handler for all paths and methods, so that every 405 lists
     the allowed methods, and the pages.
 
@@ -194,7 +194,7 @@ def _router(paths: tuple[str, ...], styles: frozenset[ApiStyle]) -> Litestar:
     litestar_paths = [path.replace("}", ":str}") for path in paths]
     handler = HTTPRouteHandler(litestar_paths, http_method=METHODS, status_code=200, include_in_schema=False)
     return Litestar(
-        route_handlers=[handler(_dispatch), *page_handlers()],
+        route_handlers=[handler(_dispatch_request), *page_handlers()],
         exception_handlers={Exception: _error_handler(ApiStyles(styles))},
         openapi_config=None,
         logging_config=None,
@@ -203,17 +203,17 @@ def _router(paths: tuple[str, ...], styles: frozenset[ApiStyle]) -> Litestar:
     )
 
 
-async def _dispatch(request: Request[Any, Any, Any]) -> ASGIApp:
+async def _dispatch_request(request: Request[Any, Any, Any]) -> ASGIApp:
     scope = request.scope
     answer: ASGIApp = await scope["state"][_SERVED][scope["path_template"]].answer(request)
     return answer
 
 
-def _operations(routes: Iterable[RouteMap]) -> Iterator[tuple[RouteMap, Operation]]:
+def _flat_operations(routes: Iterable[RouteMap]) -> Iterator[tuple[RouteMap, Operation]]:
     return ((route_map, operation) for route_map in routes for operation in route_map.operations)
 
 
-def _paths(route_map: RouteMap, operation: Operation) -> Iterator[str]:
+def _operation_paths(route_map: RouteMap, operation: Operation) -> Iterator[str]:
     """Yield the paths of an operation, one for each prefix."""
     return ((prefix + operation.path) or "/" for prefix in route_map.prefixes)
 
@@ -244,8 +244,8 @@ class _Paths(dict[str, "_Path"]):
         self.styles = frozenset(route_map.style for route_map in routes)
         self.operations: dict[str, list[tuple[RouteMap, Operation]]] = defaultdict(list)
         """``{path: operations with their route maps}``."""
-        for route_map, operation in _operations(routes):
-            for path in _paths(route_map, operation):
+        for route_map, operation in _flat_operations(routes):
+            for path in _operation_paths(route_map, operation):
                 self.operations[path].append((route_map, operation))
 
     def __missing__(self, path: str) -> "_Path":
@@ -263,7 +263,7 @@ def _build_paths(routes: Sequence[RouteMap], services: Services, gatekeeper: Gat
 
     def make(route_map: RouteMap, operation: Operation) -> Endpoint:
         used = in_error if route_map.style.changes_in_error else services
-        return _endpoint(operation, route_map.style, used, gatekeeper, origins)
+        return _make_endpoint(operation, route_map.style, used, gatekeeper, origins)
 
     return _Paths(routes, make)
 
@@ -321,7 +321,7 @@ def _request_span(scope: HTTPScope, route: str) -> AbstractContextManager[Span]:
     )
 
 
-def _endpoint(
+def _make_endpoint(
     operation: Operation, style: ApiStyle, services: Services, gatekeeper: Gatekeeper, origins: OriginRule
 ) -> Endpoint:
     handle, rule = operation.handle, operation.rule

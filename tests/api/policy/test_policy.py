@@ -168,7 +168,7 @@ def test_a_changed_file_counts_after_a_moment_and_a_broken_one_changes_nothing(t
 def test_a_verdict_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = open_policy()
     first = policy.admit(POST, MEMBER)
-    monkeypatch.setattr(policy, "_admission_for", lambda *_: pytest.fail("judged again"))
+    monkeypatch.setattr(policy, "_admission_by_rule", lambda *_: pytest.fail("judged again"))
     assert policy.admit(POST, Caller(project_id="p1", roles=("member",), user_id="alice")) is first
 
 

@@ -39,7 +39,7 @@ class AppliedWatch:
         self._waiting[load_balancer_id] += 1
         try:
             async with asyncio.timeout(self._longest_seconds):
-                while load_balancer_id in await self._reads.get(self._read):  # noqa: ASYNC110  # nothing here hears of it
+                while load_balancer_id in await self._reads.get(self._read_all_pending):  # noqa: ASYNC110  # nothing here hears of it
                     await asyncio.sleep(POLL_SECONDS)
         except TimeoutError:
             pass
@@ -50,7 +50,7 @@ class AppliedWatch:
             if not self._waiting[load_balancer_id]:
                 del self._waiting[load_balancer_id]
 
-    async def _read(self) -> frozenset[LoadBalancerId]:
+    async def _read_all_pending(self) -> frozenset[LoadBalancerId]:
         ids = tuple(self._waiting)
         pending: frozenset[LoadBalancerId] = frozenset()
         for begin in range(0, len(ids), IDS_MAX):

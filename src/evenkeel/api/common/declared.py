@@ -99,7 +99,7 @@ class Declared(Value):
         )
 
     @property
-    def _title(self) -> str:
+    def _kind_title(self) -> str:
         return self.resource.called or self.resource.name
 
     def _list_operation(self) -> Operation:
@@ -121,7 +121,7 @@ class Declared(Value):
             row = await self.api.find(resource, services, call)
             return json_answer({resource.name: self.api.select(resource.view(row), fields)})
 
-        return self.routes.show_fields(handle, f"Show a {self._title}")
+        return self.routes.show_fields(handle, f"Show a {self._kind_title}")
 
     def _create_operation(self, request: Write) -> Operation:
         resource, show = self.resource, request.show or self.resource.view
@@ -131,7 +131,7 @@ class Declared(Value):
             row = await request.run(services, call, *parents, getattr(body, resource.name))
             return json_answer({resource.name: show(row)}, 201)
 
-        answer, summary = request.answer or self.routes.answer, request.summary or f"Create a {self._title}"
+        answer, summary = request.answer or self.routes.answer, request.summary or f"Create a {self._kind_title}"
         return self.routes.create(handle, request.body, summary, answer=answer, errors=WRITE_ERRORS)
 
     def _change_operation(self, request: Write) -> Operation:
@@ -141,7 +141,7 @@ class Declared(Value):
             ids = [id_ for id_ in (parent_id(resource, call), resource.id_in(call)) if id_ is not None]
             return object_answer(resource, await request.run(services, call, *ids, getattr(body, resource.name)))
 
-        summary = request.summary or f"Change a {self._title}"
+        summary = request.summary or f"Change a {self._kind_title}"
         return self.routes.change(handle, request.body, summary, errors=WRITE_ERRORS)
 
     def _delete_operation(self, request: Deletion) -> Operation:
@@ -149,5 +149,5 @@ class Declared(Value):
             await request.run(services, call, self.resource.id_in(call))
             return NO_CONTENT
 
-        summary = request.summary or f"Delete a {self._title}"
+        summary = request.summary or f"Delete a {self._kind_title}"
         return self.routes.delete(handle, summary, parameters=request.parameters, errors=(409,))

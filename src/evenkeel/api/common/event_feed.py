@@ -136,9 +136,9 @@ class EventFeed:
             self._settled = self._ring_begins = rows[0].id - 1 if rows else 0
             self._seen.clear()
             self._ring.clear()
-            self._pass_on(rows)
+            self._send_to_listeners(rows)
             # in a context of its own, because the task outlives the request that started it
-            self._task = asyncio.create_task(self._run(), context=contextvars.Context())
+            self._task = asyncio.create_task(self._poll_events(), context=contextvars.Context())
 
     def _check_room(self) -> None:
         if len(self._listeners) >= LISTENERS_MAX:
@@ -193,7 +193,7 @@ class EventFeed:
         if rest := b"".join(made for id_, made in kept if id_ > after):
             yield rest
 
-    async def _run(self) -> None:
+    async def _poll_events(self) -> None:
         idle_since = self._now_seconds()
         while True:
             await asyncio.sleep(POLL_SECONDS)
@@ -204,17 +204,17 @@ class EventFeed:
                 self._task = None
                 return
             try:
-                self._pass_on(await self._read(after=self._settled, limit=READ_MAX))
+                self._send_to_listeners(await self._read(after=self._settled, limit=READ_MAX))
             except Exception as error:
                 # listeners keep waiting: a failing database is reported with every other request
                 log.warning("events could not be read; trying again", error=str(error))
 
-    def _pass_on(self, rows: Sequence[Event]) -> None:
+    def _send_to_listeners(self, rows: Sequence[Event]) -> None:
         now = self._now_seconds()
         fresh = [row for row in rows if row.id not in self._seen]
         self._seen.update((row.id, now) for row in fresh)
         # before the frames are made, because they carry the new settled id
-        self._settle(now, stuck=len(rows) >= READ_MAX and not fresh)
+        self._advance_settled_id(now, stuck=len(rows) >= READ_MAX and not fresh)
         frames = [event_frame(row, min(row.id, self._settled)) for row in fresh]
         for row, made in zip(fresh, frames, strict=True):
             self._ring.append((row.id, made))
@@ -224,7 +224,7 @@ class EventFeed:
             # a listener that is too slow has ended, and is dropped
             self._listeners = {listener for listener in self._listeners if listener.put(frames)}
 
-    def _settle(self, now: float, *, stuck: bool) -> None:
+    def _advance_settled_id(self, now: float, *, stuck: bool) -> None:
         """Advance the settled id past gaps that are old enough. ``stuck``: a read returned no new event, and there may
         be more behind the gap.
         """

@@ -43,13 +43,13 @@ class EventStream(Answer):
         leaving = asyncio.create_task(_wait_for_disconnect(receive))
         try:
             await send({"type": "http.response.start", "status": self.status, "headers": [*self.headers, *_HEADERS]})
-            async for chunk in self._chunks(leaving):
+            async for chunk in self._event_chunks(leaving):
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             leaving.cancel()
 
-    async def _chunks(self, leaving: "asyncio.Task[None]") -> AsyncIterator[bytes]:
+    async def _event_chunks(self, leaving: "asyncio.Task[None]") -> AsyncIterator[bytes]:
         yield b"retry: %d\n\n" % RETRY_MILLISECONDS
         try:
             # before reading missed events: an event that happens in between waits in the listener

@@ -66,15 +66,15 @@ def document(routes: Iterable[RouteMap]) -> Document:
     shown = [
         (route_map, operation) for route_map in routes for operation in route_map.operations if not operation.hidden
     ]
-    schemas, components = msgspec.json.schema_components(_types(shown), ref_template=_REF_TEMPLATE)
-    named = dict(zip(_types(shown), schemas, strict=True))
+    schemas, components = msgspec.json.schema_components(_shown_types(shown), ref_template=_REF_TEMPLATE)
+    named = dict(zip(_shown_types(shown), schemas, strict=True))
     for _, operation in shown:
         if operation.partial is not None and operation.answer is not None:
             _make_partial(components, operation.answer.__name__, operation.partial.__name__)
     paths: Document = {}
     for route_map, operation in shown:
         path = paths.setdefault(route_map.prefixes[0] + operation.path, {})
-        path[operation.method.lower()] = _operation(route_map, operation, named)
+        path[operation.method.lower()] = _operation_document(route_map, operation, named)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -88,7 +88,7 @@ def document(routes: Iterable[RouteMap]) -> Document:
     }
 
 
-def _types(shown: list[tuple[RouteMap, Operation]]) -> list[type[Any]]:
+def _shown_types(shown: list[tuple[RouteMap, Operation]]) -> list[type[Any]]:
     found: dict[type[Any], None] = {Unauthorized: None}
     for route_map, operation in shown:
         for kind in (*route_map.style.errors, operation.body, operation.answer):
@@ -110,19 +110,19 @@ def _make_partial(components: Document, answer: str, view: str) -> None:
             target["$ref"] = chosen
 
 
-def _operation(route_map: RouteMap, operation: Operation, schemas: dict[type[Any], Document]) -> Document:
+def _operation_document(route_map: RouteMap, operation: Operation, schemas: dict[type[Any], Document]) -> Document:
     shown: Document = {
         "operationId": _operation_id(route_map, operation),
         "tags": [route_map.tag],
         "summary": operation.summary,
-        "responses": dict(_responses(route_map, operation, schemas)),
+        "responses": dict(_response_documents(route_map, operation, schemas)),
     }
-    if parameters := [*_path_parameters(operation.path), *map(_parameter, operation.parameters)]:
+    if parameters := [*_path_parameters(operation.path), *map(_parameter_document, operation.parameters)]:
         shown["parameters"] = parameters
     if operation.filters:
         shown["description"] = "Any attribute may be a query parameter, as a filter; repeated: any of the values."
     if operation.body is not None:
-        shown["requestBody"] = {"required": True, "content": _json(schemas[operation.body])}
+        shown["requestBody"] = {"required": True, "content": _json_content(schemas[operation.body])}
     return shown
 
 
@@ -131,16 +131,16 @@ def _operation_id(route_map: RouteMap, operation: Operation) -> str:
     return "_".join([operation.method.lower(), *words])
 
 
-def _json(schema: Document) -> Document:
+def _json_content(schema: Document) -> Document:
     return {"application/json": {"schema": schema}}
 
 
-def _responses(
+def _response_documents(
     route_map: RouteMap, operation: Operation, schemas: dict[type[Any], Document]
 ) -> Iterator[tuple[str, Document]]:
     good: Document = {"description": operation.summary}
     if operation.answer is not None:
-        good["content"] = _json(schemas[operation.answer])
+        good["content"] = _json_content(schemas[operation.answer])
     if operation.streams:
         good["content"]["text/event-stream"] = {"schema": {"type": "string"}}
     yield str(operation.status), good
@@ -149,7 +149,7 @@ def _responses(
     error = {"anyOf": [schemas[kind] for kind in route_map.style.errors]}
     for status in sorted({*_COMMON_ERRORS, *body, *caller, *operation.errors}):
         shown = schemas[Unauthorized] if status == 401 else error
-        yield str(status), {"description": _MEANINGS[status], "content": _json(shown)}
+        yield str(status), {"description": _MEANINGS[status], "content": _json_content(shown)}
 
 
 def _path_parameters(path: str) -> Iterator[Document]:
@@ -157,7 +157,7 @@ def _path_parameters(path: str) -> Iterator[Document]:
         yield {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
 
 
-def _parameter(parameter: Parameter) -> Document:
+def _parameter_document(parameter: Parameter) -> Document:
     schema: Document = {"type": {int: "integer", bool: "boolean"}.get(parameter.type, "string")}
     shown: Document = {"name": parameter.name, "in": "query", "description": parameter.description, "schema": schema}
     if parameter.repeatable:

@@ -63,15 +63,15 @@ class ProviderLookup:
 
     async def device_driver_of(self, provider: str) -> str:
         """Return the device driver of an environment. Raises :class:`Invalid` unless an environment has that name."""
-        return (await self._environment_of(provider)).device_driver
+        return (await self._environment_of_provider(provider)).device_driver
 
     async def vip_networks_of(self, provider: str) -> VipNetworks:
         """Return the networks that new VIPs of an environment may be on. Raises :class:`Invalid` unless an environment
         has that name.
         """
-        return (await self._environment_of(provider)).vip_networks
+        return (await self._environment_of_provider(provider)).vip_networks
 
-    async def _environment_of(self, provider: str) -> Environment:
+    async def _environment_of_provider(self, provider: str) -> Environment:
         """Return the environment, cached for a short time. If another controller has deleted the environment meanwhile,
         a load balancer accepted for it stays unplaced, with a reason.
         """
@@ -105,7 +105,7 @@ class ProviderLookup:
         # another project's object: the store raises the same error as for an unknown one
         if found is None or scope not in (None, found.project_id) or asyncio.get_running_loop().time() >= until:
             found = await self._tenants.served_by(kind, object_id, project_id=scope)
-            self._cache((kind, object_id), found)
+            self._remember_served_by((kind, object_id), found)
         return ServedObject(found, self.capabilities_of(found.device_driver).of_path(found.data_path))
 
     def remember(self, root: LoadBalancer, device_driver: str) -> None:
@@ -120,9 +120,9 @@ class ProviderLookup:
             else one_family(root.vip.address, (vip.address for vip in root.additional_vips)),
             data_path=root.data_path,
         )
-        self._cache((LoadBalancer, root.id), found)
+        self._remember_served_by((LoadBalancer, root.id), found)
 
-    def _cache(self, key: tuple[type[Any], str], found: ServedBy) -> None:
+    def _remember_served_by(self, key: tuple[type[Any], str], found: ServedBy) -> None:
         self._served[key] = found, asyncio.get_running_loop().time() + OBJECTS_REMEMBERED_SECONDS
         self._served.move_to_end(key)
         if len(self._served) > OBJECTS_REMEMBERED:

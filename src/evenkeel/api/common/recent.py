@@ -51,11 +51,11 @@ class Coalesced(Generic[T]):
     async def get(self, compute: Callable[[], Awaitable[T]]) -> T:
         """Return a value computed after this call. Raises the exceptions of ``compute``."""
         if self._next is None:
-            self._next = asyncio.create_task(self._compute_after(self._running, compute))
+            self._next = asyncio.create_task(self._compute_after_previous(self._running, compute))
             self._next.add_done_callback(_retrieve_exception)
         return await asyncio.shield(self._next)
 
-    async def _compute_after(self, before: "asyncio.Task[T] | None", compute: Callable[[], Awaitable[T]]) -> T:
+    async def _compute_after_previous(self, before: "asyncio.Task[T] | None", compute: Callable[[], Awaitable[T]]) -> T:
         if before is not None:
             # wait() does not raise the error of the earlier computation, which concerns its own callers only.
             await asyncio.wait({before})

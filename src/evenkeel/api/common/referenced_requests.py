@@ -52,7 +52,7 @@ class ReferencedRequests:
         reference = parse_reference(named.reference, names_max=acme.names_max)
         if named.reference not in spellings(reference.bare):  # uses are looked up by the spelling
             raise Invalid(f"{where}: should be in lower case, as {shown_reference(reference.bare)[:255]}.")
-        request = await self._request(acme, reference, project_id)
+        request = await self._request_certificate(acme, reference, project_id)
         try:
             await certificates.show(project_id, reference.name)
         except NotFound:
@@ -70,7 +70,9 @@ class ReferencedRequests:
             await _add_self_signed(acme, certificates, project_id, reference)
         return True
 
-    async def _request(self, acme: AcmeRequests, reference: AcmeReference, project_id: ProjectId) -> AcmeCertificate:
+    async def _request_certificate(
+        self, acme: AcmeRequests, reference: AcmeReference, project_id: ProjectId
+    ) -> AcmeCertificate:
         # Touched, so that it is not removed as unused before the listener is stored.
         if (there := await self._store.touch(project_id, reference.name)) is not None:
             return there

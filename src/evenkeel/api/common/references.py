@@ -98,13 +98,13 @@ class ReferenceReader:
         if not named and not lists:
             return ()
         if by_names := [each for each in named if is_acme_reference(each.reference)]:
-            awaited = await self._request(by_names, project_id, table, requesting=requesting)
+            awaited = await self._request_missing_certificates(by_names, project_id, table, requesting=requesting)
             named = [each for each in named if each not in awaited]
         waiting = tuple(awaited_certificate(each.reference) for each in awaited)
         if not named and not lists:
             return waiting
         if self._key_manager is None:
-            return _without_key_manager(named, table)
+            return _check_without_key_manager(named, table)
         if project_id == ACME_PROJECT:  # the controllers' own keys are nobody's certificates
             raise CertificateNotFound((named or [lists[0].revoked])[0].reference)
         if len(named) > NEW_REFERENCES_MAX:
@@ -113,7 +113,7 @@ class ReferenceReader:
                 f"{NEW_REFERENCES_MAX}."
             )
         reads = [_read_action(self._key_manager, each, project_id, self._now()) for each in named]
-        checks = [_checking(self._key_manager, each, project_id) for each in lists]
+        checks = [_revocation_list_check(self._key_manager, each, project_id) for each in lists]
         # This variable keeps the semaphore alive for as long as the request runs: the dictionary does not.
         slots = self._of_project.setdefault(project_id, asyncio.Semaphore(READS_AT_ONCE))
         try:
@@ -126,7 +126,7 @@ class ReferenceReader:
             ) from error
         return (*found, *waiting)
 
-    async def _request(
+    async def _request_missing_certificates(
         self,
         named: Sequence[NamedCertificate],
         project_id: ProjectId,
@@ -186,11 +186,11 @@ def _new_references(user: ChangedUser) -> Iterable[NamedCertificate]:
 
 def _new_lists(user: ChangedUser) -> Iterable[SignedRevocationList]:
     """Yield the pairs of revocation list and CA certificate that the user did not have before the change."""
-    known = () if user.before is None else _lists_of(user.before)
-    return (each for each in _lists_of(user.after) if each not in known)
+    known = () if user.before is None else _signed_revocation_lists(user.before)
+    return (each for each in _signed_revocation_lists(user.after) if each not in known)
 
 
-def _lists_of(row: Listener | Pool) -> list[SignedRevocationList]:
+def _signed_revocation_lists(row: Listener | Pool) -> list[SignedRevocationList]:
     named = {each.field: each for each in references_of(row)}
     return [
         SignedRevocationList(named[authority], named[revoked])
@@ -199,7 +199,9 @@ def _lists_of(row: Listener | Pool) -> list[SignedRevocationList]:
     ]
 
 
-def _without_key_manager(named: Sequence[NamedCertificate], table: Capabilities) -> tuple[CheckedCertificate, ...]:
+def _check_without_key_manager(
+    named: Sequence[NamedCertificate], table: Capabilities
+) -> tuple[CheckedCertificate, ...]:
     if table.carries_traffic and named:
         raise NoKeyManager(named[0].reference, field=named[0].field)
     return ()
@@ -225,7 +227,7 @@ def _read_action(
     return read
 
 
-def _checking(
+def _revocation_list_check(
     key_manager: KeyManager, pair: SignedRevocationList, project_id: ProjectId
 ) -> Callable[[], Awaitable[None]]:
     authority, revoked = pair

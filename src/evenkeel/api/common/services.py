@@ -116,13 +116,13 @@ class Services:
         """Notify the driver of a committed write; then wait until devices have applied the write, if ``waits`` and
         waiting is configured. Does not raise, because the request has already succeeded.
         """
-        await self._notify(self._driver.accepted, change)
+        await self._notify_change(self._driver.accepted, change)
         if waits:
             await self._applied.wait(change.load_balancer_id)
 
     async def failed_over(self, change: Change) -> None:
         """Notify the driver of a committed failover. Does not raise, because the request has already succeeded."""
-        await self._notify(self._driver.failed_over, change)
+        await self._notify_change(self._driver.failed_over, change)
 
     async def send_inquiry(self, owner: ShardOwner, inquiry: Inquiry) -> None:
         """Send an operator's inquiry (for a plan or an adoption) to an agent. Raises :class:`BusUnavailable`."""
@@ -132,7 +132,7 @@ class Services:
         """Make the agents of these shards start a complete pass: compare every load balancer with the devices."""
         await self._driver.request_full_resync(owners)
 
-    async def _notify(self, notify: Callable[[Change], Awaitable[None]], change: Change) -> None:
+    async def _notify_change(self, notify: Callable[[Change], Awaitable[None]], change: Change) -> None:
         try:
             await notify(change)
         except Exception as error:

@@ -49,7 +49,7 @@ class BodyReader(Generic[T]):
             check_names(raw)
             return body
         except msgspec.ValidationError as error:
-            raise self._refusal(error, raw) from error
+            raise self._body_refusal(error, raw) from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise self._no_json(str(error), raw) from error
         except RecursionError as error:
@@ -60,7 +60,7 @@ class BodyReader(Generic[T]):
             return Invalid(f'Missing argument: "{argument_of(self._kind)}"')
         return Invalid(f"{'Request is not in valid JSON format' if self._octavia else INVALID}: {problem}.")
 
-    def _refusal(self, error: msgspec.ValidationError, raw: bytes) -> Exception:
+    def _body_refusal(self, error: msgspec.ValidationError, raw: bytes) -> Exception:
         try:
             return explain_decode_error(error, raw, self._kind, octavia=self._octavia)
         except (msgspec.DecodeError, UnicodeDecodeError) as broken:
@@ -73,7 +73,7 @@ def check_names(raw: bytes) -> None:
     """Raise :class:`Invalid` for an object with a duplicate name: parsers differ in which one counts, and a gateway
     that checked the request may have used the other one. ``raw``: JSON of a known type.
     """
-    json.loads(raw, object_pairs_hook=_named_once, parse_int=_unread, parse_float=_unread)
+    json.loads(raw, object_pairs_hook=_named_once, parse_int=_discard_number, parse_float=_discard_number)
 
 
 def _named_once(pairs: list[tuple[str, Any]]) -> None:
@@ -83,7 +83,7 @@ def _named_once(pairs: list[tuple[str, Any]]) -> None:
         raise Invalid(f"{INVALID}: {shorten(twice, 64)!r} is given twice in one object.")
 
 
-def _unread(number: str) -> None:
+def _discard_number(number: str) -> None:
     """Return None for a number, because the body's decoder has already parsed it."""
 
 
@@ -112,7 +112,7 @@ async def read_body(receive: Receive, headers: Headers, limit_bytes: int) -> byt
         raise too_large(limit_bytes)
     try:
         async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
-            return await _read(receive, limit_bytes)
+            return await _read_body(receive, limit_bytes)
     except TimeoutError as error:
         raise Refusal(
             408,
@@ -121,7 +121,7 @@ async def read_body(receive: Receive, headers: Headers, limit_bytes: int) -> byt
         ) from error
 
 
-async def _read(receive: Receive, limit_bytes: int) -> bytes:
+async def _read_body(receive: Receive, limit_bytes: int) -> bytes:
     parts: list[bytes] = []
     size, more = 0, True
     while more:

@@ -156,10 +156,10 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
         wanted["project_id"] = list(projects)
     query = ListQuery(
         filters={name: tuple(values) for name, values in wanted.items()},
-        tags=_tags(call) if filters.tagged else None,
+        tags=_tag_filter(call) if filters.tagged else None,
         project_id=scope if scope is not None or len(projects) != 1 else ProjectId(projects[0]),
-        sort=_order(options, filters),
-        limit=_limit(options.get("limit"), limits.page_items),
+        sort=_sort_order(options, filters),
+        limit=_page_limit(options.get("limit"), limits.page_items),
         marker=options.get("marker") or None,
         page_reverse=as_bool("page_reverse", options.get("page_reverse", "false")),
     )
@@ -167,7 +167,7 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
     return ListRequest(query=query, fields=fields, empty=scope is not None and bool(projects) and scope not in projects)
 
 
-def _tags(call: Call) -> TagFilter | None:
+def _tag_filter(call: Call) -> TagFilter | None:
     """Combine the tags of repeated parameters, each once. Raises :class:`BadList` for too many."""
     given: dict[str, dict[str, None]] = {}
     for name, value in call.query:
@@ -189,7 +189,7 @@ def _filter_name(name: str, filters: Filters) -> str:
     raise Invalid(f"{problem}: there is no filter '{name[:64]}'. Allowed: {', '.join(filters.names)}.")
 
 
-def _limit(given: str | None, cap: int) -> int:
+def _page_limit(given: str | None, cap: int) -> int:
     if given is None:
         return cap
     if given.lower() == "infinite":
@@ -200,19 +200,19 @@ def _limit(given: str | None, cap: int) -> int:
     return cap if number < 1 else min(number, cap)
 
 
-def _order(options: Mapping[str, str], filters: Filters) -> tuple[tuple[str, bool], ...]:
+def _sort_order(options: Mapping[str, str], filters: Filters) -> tuple[tuple[str, bool], ...]:
     if sort := options.get("sort"):
-        pairs = [_split(item) for item in sort.split(",")]
+        pairs = [_split_sort_item(item) for item in sort.split(",")]
     elif keys := options.get("sort_key"):
         names, directions = keys.split(","), (options.get("sort_dir") or "asc").split(",")
         directions += ["asc"] * (len(names) - len(directions))
         pairs = list(zip(names, directions, strict=False))
     else:
         return ()
-    return tuple((_sort_key(name, filters), _descending(direction)) for name, direction in pairs)
+    return tuple((_sort_key(name, filters), _is_descending(direction)) for name, direction in pairs)
 
 
-def _split(item: str) -> tuple[str, str]:
+def _split_sort_item(item: str) -> tuple[str, str]:
     name, _, direction = item.partition(":")
     return name, direction or "asc"
 
@@ -225,7 +225,7 @@ def _sort_key(name: str, filters: Filters) -> str:
     return resolved
 
 
-def _descending(direction: str) -> bool:
+def _is_descending(direction: str) -> bool:
     if direction.lower() not in ("asc", "desc"):
         raise BadList(f"Supplied sort direction '{direction[:64]}' is not valid. Allowed: asc, desc.")
     return direction.lower() == "desc"

@@ -25,7 +25,7 @@ class OriginRule:
         """Initialize the rule. ``trusted``: further origins, each ``scheme://host[:port]``. Raises :class:`ValueError`
         naming a wrong one.
         """
-        self._trusted = frozenset(_checked(origin).encode() for origin in trusted)
+        self._trusted = frozenset(_checked_origin(origin).encode() for origin in trusted)
 
     def check(self, method: str, headers: Headers) -> None:
         """Refuse a writing request from a web page of another origin. Raises :class:`Refusal` (403)."""
@@ -35,7 +35,7 @@ class OriginRule:
         if origin.lower() in self._trusted:
             return
         site = headers.get(b"sec-fetch-site", b"")
-        if site in _OWN_SITES if site else not origin or _is_of(headers.get(b"host", b""), origin):
+        if site in _OWN_SITES if site else not origin or _is_host_of_origin(headers.get(b"host", b""), origin):
             return
         raise Refusal(
             403,
@@ -44,7 +44,7 @@ class OriginRule:
         )
 
 
-def _checked(origin: str) -> str:
+def _checked_origin(origin: str) -> str:
     parts = urlsplit(origin.lower())
     if (
         parts.scheme not in ("http", "https")
@@ -55,7 +55,7 @@ def _checked(origin: str) -> str:
     return origin.lower()
 
 
-def _is_of(host: bytes, origin: bytes) -> bool:
+def _is_host_of_origin(host: bytes, origin: bytes) -> bool:
     """Whether an origin has this host and port; an origin without a host (``null``) never has."""
     _, _, named = origin.lower().partition(b"://")
     return bool(named) and named == host.lower()

@@ -40,10 +40,10 @@ class PathPrefix:
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] == "http":
-            scope.setdefault("state", {})[STATE] = self._prefix(scope)
+            scope.setdefault("state", {})[STATE] = self._request_prefix(scope)
         await self._app(scope, receive, send)
 
-    def _prefix(self, scope: MutableMapping[str, Any]) -> str:
+    def _request_prefix(self, scope: MutableMapping[str, Any]) -> str:
         given = [value for name, value in scope["headers"] if name == HEADER]
         if len(given) != 1 or not is_in_networks(peer_of(scope).host, self._proxies):
             return self._default

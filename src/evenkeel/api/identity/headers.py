@@ -51,7 +51,7 @@ class TrustedHeaders:
         if not self._is_gateway(peer_of(scope)):
             raise Refusal(403, "Identity headers are accepted from the gateway only; send the request there.")
         _check_once(scope)
-        values = {name: _text(headers, name) for name in _NAMES}
+        values = {name: _header_text(headers, name) for name in _NAMES}
         # Keystone's middleware sets Confirmed; a gateway of another kind may omit the status.
         if not values[b"x-user-id"] or values[b"x-identity-status"] not in ("", "Confirmed"):
             raise Unauthenticated(CHALLENGE)
@@ -73,7 +73,7 @@ class TrustedHeaders:
         return not self._gateway_names or bool(self._gateway_names & set(peer.certificate_names))
 
 
-def _text(headers: Headers, name: bytes) -> str:
+def _header_text(headers: Headers, name: bytes) -> str:
     given = headers.get(name, b"")
     if len(given) > MAX_HEADER_BYTES:
         raise Invalid(f"Header {name.decode()} is longer than {MAX_HEADER_BYTES} bytes.")

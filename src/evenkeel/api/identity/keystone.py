@@ -86,10 +86,10 @@ class KeystoneIdentity:
         known = self._remembered.get(digest)
         if known is not None and self._now() < known.until_seconds:
             return known.caller
-        verdict = await self._validate(environ_of(scope, token, service_token))
-        return self._caller_of(verdict, digest)
+        verdict = await self._validate_token(environ_of(scope, token, service_token))
+        return self._caller_of_verdict(verdict, digest)
 
-    async def _validate(self, environ: Environ) -> TokenValidation:
+    async def _validate_token(self, environ: Environ) -> TokenValidation:
         if self._waiting >= MAX_WAITING:
             raise IdentityUnavailable(f"{MAX_WAITING} tokens are being validated already")
         self._waiting += 1
@@ -101,7 +101,7 @@ class KeystoneIdentity:
         finally:
             self._waiting -= 1
 
-    def _caller_of(self, verdict: TokenValidation, digest: bytes) -> Caller:
+    def _caller_of_verdict(self, verdict: TokenValidation, digest: bytes) -> Caller:
         # With the option `delay_auth_decision` the middleware passes on requests with invalid tokens, and marks them.
         if verdict.status == 401 or verdict.environ.get("HTTP_X_IDENTITY_STATUS") == "Invalid":
             raise Unauthenticated(verdict.challenge or "Keystone")
@@ -109,16 +109,16 @@ class KeystoneIdentity:
             raise IdentityUnavailable("the identity service is out of reach")
         caller = caller_of(verdict.environ)
         token = verdict.environ.get("keystone.token_info", {}).get("token", {})
-        if _for_every_request(token):
-            self._remember(digest, caller, token)
+        if _is_for_every_request(token):
+            self._remember_token(digest, caller, token)
         return caller
 
-    def _remember(self, digest: bytes, caller: Caller, token: Mapping[str, Any]) -> None:
+    def _remember_token(self, digest: bytes, caller: Caller, token: Mapping[str, Any]) -> None:
         now = self._now()
         # emptied as a whole: entries are short-lived, and an order of use would cost each request
         if len(self._remembered) >= MAX_REMEMBERED:
             self._remembered = {}
-        ends_at = _seconds(token.get("expires_at", ""))
+        ends_at = _expiry_seconds(token.get("expires_at", ""))
         self._remembered[digest] = CachedToken(caller=caller, until_seconds=min(now + REMEMBERED_SECONDS, ends_at))
 
 
@@ -197,13 +197,13 @@ def caller_of(environ: Mapping[str, Any]) -> Caller:
     )
 
 
-def _for_every_request(token: Mapping[str, Any]) -> bool:
+def _is_for_every_request(token: Mapping[str, Any]) -> bool:
     """Whether the token is valid for all requests: not if it is of an application credential with access rules."""
     credential = token.get("application_credential") or {}
     return credential.get("access_rules") is None
 
 
-def _seconds(expires_at: str) -> float:
+def _expiry_seconds(expires_at: str) -> float:
     """Return the expiry of a token in seconds since the epoch; an unreadable one counts as expired."""
     try:
         return datetime.fromisoformat(expires_at).timestamp()

@@ -86,7 +86,7 @@ class PasswordFileIdentity:
         # before the cache: a user who was removed must not be accepted from it
         self._check_files()
         digest = hashlib.blake2b(given, key=self._key, digest_size=32).digest()
-        return self._remembered.get(digest) or await self._log_in(given, digest, scope)
+        return self._remembered.get(digest) or await self._log_in_user(given, digest, scope)
 
     def _check_files(self) -> None:
         now = self._clock.monotonic()
@@ -95,7 +95,7 @@ class PasswordFileIdentity:
             if self._file.refresh():
                 self._remembered = {}
 
-    async def _log_in(self, given: bytes, digest: bytes, scope: Mapping[str, Any]) -> Caller:
+    async def _log_in_user(self, given: bytes, digest: bytes, scope: Mapping[str, Any]) -> Caller:
         name, password = credentials(given)
         user = self._file.content.get(name)
         check = partial(password_matches, password.encode(), user.hash if user else None)
@@ -105,11 +105,11 @@ class PasswordFileIdentity:
             raise Refusal(429, "Too many logins at once. Try again later.", headers=((b"retry-after", b"1"),)) from None
         if right and user is not None:
             self._strikes.clear_failures(name)
-            return self._remember(user, digest)
+            return self._remember_user(user, digest)
         await self._slow_down(name, scope)
         raise Unauthenticated(CHALLENGE)
 
-    def _remember(self, user: User, digest: bytes) -> Caller:
+    def _remember_user(self, user: User, digest: bytes) -> Caller:
         caller = Caller(project_id=user.project_id, roles=user.roles, user_id=user.name, user_name=user.name)
         if self._file.content.get(user.name) is user:  # else the file has changed meanwhile
             if len(self._remembered) >= MAX_REMEMBERED:

@@ -68,7 +68,7 @@ class NeutronAgentChangeBody(Request):
     agent: NeutronAgentChange
 
 
-def _moment(seconds: float | None) -> str | None:
+def _neutron_timestamp(seconds: float | None) -> str | None:
     shown = timestamp_or_none(seconds)
     # Neutron writes the times of agents with a blank instead of the T.
     return None if shown is None else shown.replace("T", " ")
@@ -84,9 +84,9 @@ def agent_view(row: Agent, agent_type: str = V2_TYPE) -> NeutronAgentView:
         availability_zone=row.environment,
         alive=row.alive,
         admin_state_up=row.admin_state_up,
-        created_at=_moment(row.created_at),
-        started_at=_moment(row.session_started_at),
-        heartbeat_timestamp=_moment(row.reported_at or row.session_started_at),
+        created_at=_neutron_timestamp(row.created_at),
+        started_at=_neutron_timestamp(row.session_started_at),
+        heartbeat_timestamp=_neutron_timestamp(row.reported_at or row.session_started_at),
         description="",
         resources_synced=None,
         configurations={
@@ -119,7 +119,7 @@ async def listing(services: Services, call: Call) -> Answer:
             views = [view for view in views if getattr(view, name) in asked]
     for name in ("alive", "admin_state_up"):
         if asked := call.values(name):
-            wanted = {_flag(name, value) for value in asked}
+            wanted = {_parse_flag(name, value) for value in asked}
             views = [view for view in views if getattr(view, name) in wanted]
     views.sort(key=lambda view: view.id)
     return json_answer(answer_of(call, "agents", views, lambda view: str(view.id), services.limits.page_items))
@@ -135,7 +135,7 @@ def agent_not_found() -> Answer:
     return untyped_error(404)
 
 
-def _flag(name: str, value: str) -> bool:
+def _parse_flag(name: str, value: str) -> bool:
     try:
         return as_bool(name, value)
     except RequestError as error:

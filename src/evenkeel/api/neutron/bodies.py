@@ -51,24 +51,24 @@ class NeutronReader(Generic[T]):
             body: Any = self._decode(raw)
             check_names(raw)
         except msgspec.ValidationError as error:
-            raise self._refusal(error, raw) from error
+            raise self._body_refusal(error, raw) from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise _malformed_body(error) from error
         except Invalid as error:
             raise bad_request(str(error), "MalformedRequestBody") from error
         if len(self._names) > 1:
-            self._check_one_of(body)
+            self._check_single_object(body)
         found: T = body
         return found
 
-    def _check_one_of(self, body: Any) -> None:
+    def _check_single_object(self, body: Any) -> None:
         given = [name for name in self._names if getattr(body, name) is not None]
         if not given:
             raise _missing_object(self._names[0])
         if len(given) > 1:
             raise bad_request(f"Only one of {', '.join(given)} may be in the request body")
 
-    def _refusal(self, error: msgspec.ValidationError, raw: bytes) -> NeutronRefusal:
+    def _body_refusal(self, error: msgspec.ValidationError, raw: bytes) -> NeutronRefusal:
         try:
             body = msgspec.json.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as broken:
@@ -77,7 +77,7 @@ class NeutronReader(Generic[T]):
             return bad_request("Resource body required")
         name = self._names[0]
         if not body.keys() & set(self._names):
-            return bad_request("Bulk operation not supported") if _plural_of(name) in body else _missing_object(name)
+            return bad_request("Bulk operation not supported") if _plural_name(name) in body else _missing_object(name)
         try:
             return _explain_refusal(str(error), body, self._kind)
         except (LookupError, TypeError, AttributeError):  # a duplicate name: the decoder used the other one
@@ -99,7 +99,7 @@ def _missing_object(name: str) -> NeutronRefusal:
     return bad_request(f"Unable to find '{name}' in request body")
 
 
-def _plural_of(name: str) -> str:
+def _plural_name(name: str) -> str:
     return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
 

@@ -51,7 +51,7 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
     for name, value in call.query:
         attribute = filters.resolve(name)
         if attribute is not None:
-            wanted.setdefault(attribute, []).append(_parsed(filters.parsers[attribute], name, value))
+            wanted.setdefault(attribute, []).append(_parse_filter(filters.parsers[attribute], name, value))
     projects = [value for name in PROJECT_NAMES if filters.owned for value in call.values(name)]
     scope = call.caller.scope if filters.owned else None
     if scope is None and len(projects) > 1:
@@ -59,8 +59,8 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
     query = ListQuery(
         filters={name: tuple(values) for name, values in wanted.items()},
         project_id=scope if scope is not None or len(projects) != 1 else ProjectId(projects[0]),
-        sort=_order(call, filters),
-        limit=_limit(_given_limits(call), limits.page_items),
+        sort=_sort_order(call, filters),
+        limit=_page_limit(_given_limits(call), limits.page_items),
         marker=next(iter(call.values("marker")), None),
         page_reverse=any(FLAG_WORDS.get(value.lower(), False) for value in call.values("page_reverse")),
     )
@@ -69,7 +69,7 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
     return ListRequest(query=query, fields=tuple(call.values("fields")), empty=hidden)
 
 
-def _parsed(parse: Parse, name: str, value: str) -> Any:
+def _parse_filter(parse: Parse, name: str, value: str) -> Any:
     try:
         return parse(name, value)
     except RequestError as error:
@@ -81,7 +81,7 @@ def _given_limits(call: Call) -> list[str]:
     return [value for name, value in call.query if name == "limit"]
 
 
-def _limit(given: Sequence[str], cap: int) -> int:
+def _page_limit(given: Sequence[str], cap: int) -> int:
     """Parse the ``limit`` parameter; 0 means no limit, that is, ``cap``, like in Neutron."""
     if not given:
         return cap
@@ -92,22 +92,24 @@ def _limit(given: Sequence[str], cap: int) -> int:
     return min(int(given[-1]) or cap, cap)
 
 
-def _order(call: Call, filters: Filters) -> tuple[tuple[str, bool], ...]:
+def _sort_order(call: Call, filters: Filters) -> tuple[tuple[str, bool], ...]:
     keys, directions = call.values("sort_key"), call.values("sort_dir")
     if keys and directions and len(keys) != len(directions):
         raise bad_request("The number of sort_keys and sort_dirs must be same")
     directions = directions or ["asc"] * len(keys)
-    return tuple((_key(key, filters), _descending(direction)) for key, direction in zip(keys, directions, strict=False))
+    return tuple(
+        (_sort_key(key, filters), _is_descending(direction)) for key, direction in zip(keys, directions, strict=False)
+    )
 
 
-def _key(name: str, filters: Filters) -> str:
+def _sort_key(name: str, filters: Filters) -> str:
     resolved = filters.sort_key(PROJECT_NAMES[0] if name in PROJECT_NAMES else name)
     if resolved is None:
         raise bad_request(f"'{name[:64]}' is invalid attribute for sort_keys")
     return resolved
 
 
-def _descending(direction: str) -> bool:
+def _is_descending(direction: str) -> bool:
     if direction not in ("asc", "desc"):
         raise invalid_value("sort_dir", f"'{direction[:64]}' is not one of asc, desc.")
     return direction == "desc"
@@ -141,7 +143,7 @@ def answer_of(call: Call, plural: str, rows: Iterable[Any], name_of: Callable[[A
     ``fields``. Raises :class:`NeutronRefusal` for a bad limit.
     """
     given = _given_limits(call)
-    limit = _limit(given, cap)
+    limit = _page_limit(given, cap)
     named = [_Named(name_of(row), row) for row in rows]
     marker = next(iter(call.values("marker")), None)
     # Neutron ignores a marker without a limit: such a list has no pages.

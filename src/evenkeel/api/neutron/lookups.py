@@ -51,7 +51,7 @@ async def _look_up(services: Services, call: Call, plural: LookUp, filters: Mapp
     return [dict(row) for row in await services.network.look_up(plural, filters, project_id=call.caller.scope)]
 
 
-def _listing(path: str) -> Operation:
+def _listing_operation(path: str) -> Operation:
     plural, _ = _KINDS[path]
     known = FILTERS.get(plural, _COMMON)
 
@@ -80,7 +80,7 @@ async def _no_projects(services: Services, call: Call) -> Answer:
     raise Refusal(403, "There is no identity service here; project names are their ids.")
 
 
-LOOKUPS = tuple(operation for path in _KINDS for operation in (_listing(path), _show_operation(path)))
+LOOKUPS = tuple(operation for path in _KINDS for operation in (_listing_operation(path), _show_operation(path)))
 """Operations with Neutron's responses, at every base path that a client may use for Neutron."""
 
 LOOKUP_ROUTES = (

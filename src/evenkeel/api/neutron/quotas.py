@@ -81,13 +81,13 @@ class TenantOfCaller(Value):
     tenant_id: str
 
 
-def _by_neutron_name(quotas: Quotas) -> dict[str, int]:
+def _quotas_by_neutron_name(quotas: Quotas) -> dict[str, int]:
     return {name: getattr(quotas, ours) for name, ours in NAMES.items()}
 
 
 def quota_view(quotas: Quotas) -> NeutronQuotaView:
     """Show quotas by Neutron's names."""
-    return NeutronQuotaView(**_by_neutron_name(quotas))
+    return NeutronQuotaView(**_quotas_by_neutron_name(quotas))
 
 
 def quotas_forbidden() -> Answer:
@@ -95,7 +95,7 @@ def quotas_forbidden() -> Answer:
     return error_answer(403, "AdminRequired", _REFUSED)
 
 
-def _project(call: Call) -> ProjectId:
+def _project_of_path(call: Call) -> ProjectId:
     """Return the project in the path. Raises :class:`NeutronRefusal` if it is not the caller's, unless the caller may
     see all projects.
     """
@@ -111,19 +111,21 @@ async def listing(services: Services, call: Call) -> Answer:
         return quotas_forbidden()
     wanted = parse_list(call, FILTERS, services.limits)
     page = await page_of(call, wanted, services.quotas.list_quotas)
-    views = [NeutronProjectQuotaView(tenant_id=row.project_id, **_by_neutron_name(row.quotas)) for row in page.items]
+    views = [
+        NeutronProjectQuotaView(tenant_id=row.project_id, **_quotas_by_neutron_name(row.quotas)) for row in page.items
+    ]
     return json_answer(list_page_body(call, "quotas", views, wanted, page))
 
 
 async def show(services: Services, call: Call) -> Answer:
     """Handle GET /quotas/{id}: show the quotas of one project."""
-    row: ProjectQuotas = await services.quotas.quotas_of(_project(call))
+    row: ProjectQuotas = await services.quotas.quotas_of(_project_of_path(call))
     return json_answer({"quota": select_fields(quota_view(row.quotas), call.values("fields"))})
 
 
 async def defaults(services: Services, call: Call) -> Answer:
     """Handle GET /quotas/{id}/default: show the default quotas."""
-    _project(call)
+    _project_of_path(call)
     return json_answer({"quota": quota_view(services.quotas.default_quotas())})
 
 
@@ -134,11 +136,11 @@ async def tenant(services: Services, call: Call) -> Answer:
 
 async def change(services: Services, call: Call, body: NeutronQuotaChangeBody) -> Answer:
     """Handle PUT /quotas/{id}; answers with all quotas of the project."""
-    row = await services.quotas.set_quotas(_project(call), _limits(body.quota))
+    row = await services.quotas.set_quotas(_project_of_path(call), _limits_of_body(body.quota))
     return json_answer({"quota": quota_view(row.quotas)})
 
 
-def _limits(body: NeutronQuotaChange) -> dict[str, int | None]:
+def _limits_of_body(body: NeutronQuotaChange) -> dict[str, int | None]:
     limits: dict[str, int | None] = {}
     for name, ours in NAMES.items():
         value: Any = getattr(body, name)
@@ -152,5 +154,5 @@ def _limits(body: NeutronQuotaChange) -> dict[str, int | None]:
 
 async def reset(services: Services, call: Call) -> Answer:
     """Handle DELETE /quotas/{id}: back to the defaults. Idempotent; answers 204."""
-    await services.quotas.set_quotas(_project(call), dict.fromkeys(TITLES))
+    await services.quotas.set_quotas(_project_of_path(call), dict.fromkeys(TITLES))
     return NO_CONTENT

@@ -18,7 +18,7 @@ from evenkeel.api.policy.names import PUBLIC, octavia_rule, octavia_rules, own_r
 from evenkeel.api.responses.answers import Answer
 
 
-def _with_refusal(refused: Callable[[], Answer], *operations: Operation) -> Iterator[Operation]:
+def _operations_with_refusal(refused: Callable[[], Answer], *operations: Operation) -> Iterator[Operation]:
     """Yield the operations with the response to callers whom the rule does not allow."""
     return (replace(operation, refused=refused) for operation in operations)
 
@@ -36,7 +36,7 @@ AGENT_ROUTES = (
         parameters=SHORT_LIST_PARAMETERS,
         filters=True,
     ),
-    *_with_refusal(
+    *_operations_with_refusal(
         agents.agent_not_found,
         _AGENT.show_fields(agents.show, "Show an agent"),
         _AGENT.change(agents.change, agents.NeutronAgentChangeBody, "Drain an agent, or undrain it"),
@@ -64,7 +64,7 @@ AGENT_ROUTES = (
 _QUOTA = ObjectRoutes(
     name="quota", plural="quotas", path="/quotas", view=quotas.NeutronQuotaView, rule=octavia_rules("quota")
 )
-QUOTA_ROUTES = _with_refusal(
+QUOTA_ROUTES = _operations_with_refusal(
     quotas.quotas_forbidden,
     _QUOTA.list(
         quotas.listing,

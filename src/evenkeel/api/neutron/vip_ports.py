@@ -28,7 +28,7 @@ async def vip_ports(services: Services, call: Call, filters: Mapping[str, Sequen
     wanted: dict[str, tuple[str, ...]] = {
         _COLUMNS[name]: tuple(values) for name, values in filters.items() if name in _COLUMNS
     }
-    named = [_named_by(prefix, filters[name]) for name, prefix in _PREFIXES.items() if name in filters]
+    named = [_ids_behind_prefix(prefix, filters[name]) for name, prefix in _PREFIXES.items() if name in filters]
     if named:
         # Empty if the filters contradict each other: then the store finds nothing.
         wanted["id"] = tuple(set.intersection(*named))
@@ -37,7 +37,7 @@ async def vip_ports(services: Services, call: Call, filters: Mapping[str, Sequen
     return [_port_view(row, row.vip) for row in page.items if row.vip is not None]
 
 
-def _named_by(prefix: str, values: Sequence[str]) -> set[str]:
+def _ids_behind_prefix(prefix: str, values: Sequence[str]) -> set[str]:
     """Return the ids of load balancers behind a prefix."""
     return {value.removeprefix(prefix) for value in values if value.startswith(prefix)}
 

@@ -56,7 +56,7 @@ class Entry(Resource, kw_only=True):
     """Name of the attribute with links to other pages; for two kinds it is irregular, like in Octavia."""
 
 
-def _shown_as(view: type[Any]) -> Callable[[Any], Any]:
+def _view_function(view: type[Any]) -> Callable[[Any], Any]:
     """Return the function that shows a stored entry by the attributes of a view."""
     return lambda row: view(**{name: getattr(row, name) for name in view.__struct_fields__})
 
@@ -69,7 +69,7 @@ FLAVORS = Entry(
     plural="flavors",
     links="flavors_links",
     filters=Filters(parsers={"id": as_text, **_CHOICE, "flavor_profile_id": as_text}, tagged=False, owned=False),
-    view=_shown_as(bodies.FlavorView),
+    view=_view_function(bodies.FlavorView),
 )
 FLAVOR_PROFILES = Entry(
     kind=FlavorProfile,
@@ -80,7 +80,7 @@ FLAVOR_PROFILES = Entry(
     rule="flavor-profile",
     links="flavorprofile_links",
     filters=Filters(parsers={**_PROFILE, "flavor_data": as_text}, tagged=False, owned=False),
-    view=_shown_as(bodies.FlavorProfileView),
+    view=_view_function(bodies.FlavorProfileView),
 )
 ZONES = Entry(
     kind=AvailabilityZone,
@@ -92,7 +92,7 @@ ZONES = Entry(
     rule="availability-zone",
     links="availability_zones_links",
     filters=Filters(parsers={**_CHOICE, "availability_zone_profile_id": as_text}, tagged=False, owned=False),
-    view=_shown_as(bodies.ZoneView),
+    view=_view_function(bodies.ZoneView),
     id_length=255,
 )
 ZONE_PROFILES = Entry(
@@ -105,11 +105,11 @@ ZONE_PROFILES = Entry(
     rule="availability-zone-profile",
     links="availability_zone_profile_links",
     filters=Filters(parsers={**_PROFILE, "availability_zone_data": as_text}, tagged=False, owned=False),
-    view=_shown_as(bodies.ZoneProfileView),
+    view=_view_function(bodies.ZoneProfileView),
 )
 
 
-def _listing(entry: Entry) -> Handler:
+def _listing_handler(entry: Entry) -> Handler:
     """Return the handler that lists entries of the kind. They belong to no project."""
 
     async def handle(services: Services, call: Call) -> Answer:
@@ -121,21 +121,21 @@ def _listing(entry: Entry) -> Handler:
     return handle
 
 
-async def _find(entry: Entry, services: Services, call: Call) -> Any:
+async def _find_entry(entry: Entry, services: Services, call: Call) -> Any:
     return await services.catalogue.catalogue_entry(entry.kind, entry.id_in(call))
 
 
-async def _remove(entry: Entry, services: Services, _call: Call, key: str) -> None:
+async def _remove_entry(entry: Entry, services: Services, _call: Call, key: str) -> None:
     await services.catalogue.delete_catalogue_entry(entry.kind, key)
 
 
 CATALOGUE = Api(
-    listing=_listing,
+    listing=_listing_handler,
     parameters=(*PAGE_PARAMETERS, FIELDS_PARAMETER),
     page=lambda entry, view: list_page_type(entry.plural, view, entry.links),
-    find=_find,
+    find=_find_entry,
     select=select_fields,
-    remove=_remove,
+    remove=_remove_entry,
 )
 
 

@@ -14,14 +14,14 @@ _rule = viewer(RateLimitRuleView)
 
 def rate_limit_policy_view(row: RateLimitPolicy) -> RateLimitPolicyView:
     """Show a rate limit policy, with the ids of its rules."""
-    return _policy(row, **_common(row), rules=[IdRef(id=item) for item in row.rule_ids])
+    return _policy(row, **_common_attributes(row), rules=[IdRef(id=item) for item in row.rule_ids])
 
 
 def rate_limit_rule_view(row: RateLimitRule) -> RateLimitRuleView:
-    return _rule(row, **_common(row))
+    return _rule(row, **_common_attributes(row))
 
 
-def _common(row: RateLimitPolicy | RateLimitRule) -> dict[str, Any]:
+def _common_attributes(row: RateLimitPolicy | RateLimitRule) -> dict[str, Any]:
     return {
         "tenant_id": row.project_id,
         "created_at": timestamp(row.created_at),

@@ -237,7 +237,7 @@ async def _lacks_id(*_: Any) -> Answer:
     raise Invalid('Missing argument: "id"')
 
 
-def _without_id(operations: Sequence[Operation]) -> tuple[Operation, ...]:
+def _operations_without_id(operations: Sequence[Operation]) -> tuple[Operation, ...]:
     """Return the changes and deletes that lack the id in the path, which Octavia refuses with 400."""
     known = {(each.method, each.path) for each in operations}
     return tuple(
@@ -263,7 +263,7 @@ OCTAVIA_ROUTES = (
         prefixes=("/v2/lbaas", "/v2.0/lbaas", "/v2", "/v2.0"),  # Octavia serves all routes below each prefix
         operations=(
             *map(refusing_foreign_objects, _TENANTS),
-            *_without_id(_TENANTS),
+            *_operations_without_id(_TENANTS),
             *PROVIDER_ROUTES,
             *QUOTA_ROUTES,
             *CATALOGUE_ROUTES,

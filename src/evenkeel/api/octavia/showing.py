@@ -106,13 +106,13 @@ def _tls_lists(row: Listener | Pool) -> dict[str, Any]:
     return {"tls_versions": row.tls_versions or None, "alpn_protocols": row.alpn_protocols or None}
 
 
-def _parent(row: Listener | Pool) -> list[IdRef]:
+def _load_balancer_refs(row: Listener | Pool) -> list[IdRef]:
     return [IdRef(id=row.load_balancer_id)]
 
 
 def listener_view(row: Listener) -> ListenerView:
     """Show a listener, with the ids of its L7 policies and rate limit policies."""
-    own = {"loadbalancers": _parent(row), "l7policies": refs(row.l7policy_ids)}
+    own = {"loadbalancers": _load_balancer_refs(row), "l7policies": refs(row.l7policy_ids)}
     return _listener(row, **_listener_attributes(row), **own)
 
 
@@ -141,7 +141,7 @@ def pool_view(row: Pool) -> PoolView:
     return _pool(
         row,
         **_pool_attributes(row),
-        loadbalancers=_parent(row),
+        loadbalancers=_load_balancer_refs(row),
         healthmonitor_id=row.health_monitor_id,
         members=refs(row.member_ids),
     )

@@ -114,65 +114,67 @@ async def activity(services: Services, call: Call) -> Answer:
         return _activity_answer(
             services, hours, number_of("points", options.get("points", str(POINTS_MAX)), 1, POINTS_MAX)
         )
-    return await services.recent_activity.get(lambda: _activity(services))
+    return await services.recent_activity.get(lambda: _get_activity(services))
 
 
-async def _activity(services: Services) -> Answer:
+async def _get_activity(services: Services) -> Answer:
     return _activity_answer(services, HOURS, POINTS_MAX)
 
 
 def _activity_answer(services: Services, hours: int, points_max: int) -> Answer:
-    return json_answer({"activity": _view(services.activity.activity(), services.traffic.busiest(), hours, points_max)})
+    return json_answer(
+        {"activity": _activity_view(services.activity.activity(), services.traffic.busiest(), hours, points_max)}
+    )
 
 
-def _view(known: Activity, busiest: Iterable[BusyLoadBalancer], hours: int, points_max: int) -> ActivityView:
+def _activity_view(known: Activity, busiest: Iterable[BusyLoadBalancer], hours: int, points_max: int) -> ActivityView:
     since = known.points[-1].at - hours * 3600 if known.points else 0.0
     return ActivityView(
         since=timestamp(known.since),
         interval=known.interval_seconds,
-        requests=_requests(known.totals),
-        time_to_active=_times(known.totals),
-        points=[_point(point) for point in merged([each for each in known.points if each.at > since], points_max)],
-        busiest=[_busy(each) for each in busiest],
+        requests=_requests_view(known.totals),
+        time_to_active=_times_view(known.totals),
+        points=[_point_view(point) for point in merged([each for each in known.points if each.at > since], points_max)],
+        busiest=[_busy_view(each) for each in busiest],
         reason=known.reason,
     )
 
 
-def _busy(each: BusyLoadBalancer) -> BusyLoadBalancerView:
+def _busy_view(each: BusyLoadBalancer) -> BusyLoadBalancerView:
     return BusyLoadBalancerView(load_balancer_id=each.load_balancer_id, **traffic_figures(each.traffic))
 
 
-def _requests(totals: ActivityTotals) -> RequestsView:
+def _requests_view(totals: ActivityTotals) -> RequestsView:
     every = totals.requests()
     most = sorted(totals.routes.items(), key=lambda item: (-item[1].count, item[0]))[:ROUTES_MAX]
     return RequestsView(
         count=every.count,
         failed=every.failed,
-        mean_seconds=_mean(every.seconds, every.count),
+        mean_seconds=_mean_or_zero(every.seconds, every.count),
         routes=[
             RouteView(
                 method=method,
                 route=route,
                 count=each.count,
                 failed=each.failed,
-                mean_seconds=_mean(each.seconds, each.count) or 0.0,
+                mean_seconds=_mean_or_zero(each.seconds, each.count) or 0.0,
             )
             for (method, route), each in most
         ],
     )
 
 
-def _times(totals: ActivityTotals) -> TimeToActiveView:
+def _times_view(totals: ActivityTotals) -> TimeToActiveView:
     changes = totals.changes
     return TimeToActiveView(
         count=changes.count,
-        mean_seconds=_mean(changes.seconds, changes.count),
+        mean_seconds=_mean_or_zero(changes.seconds, changes.count),
         median_seconds=_round_or_none(changes.quantile(0.5)),
         p95_seconds=_round_or_none(changes.quantile(0.95)),
     )
 
 
-def _point(point: ActivityPoint) -> ActivityPointView:
+def _point_view(point: ActivityPoint) -> ActivityPointView:
     traffic = None if point.traffic is None else point.traffic.traffic
     return ActivityPointView(
         at=timestamp(point.at),
@@ -190,7 +192,7 @@ def _point(point: ActivityPoint) -> ActivityPointView:
     )
 
 
-def _mean(total: float, count: int) -> float | None:
+def _mean_or_zero(total: float, count: int) -> float | None:
     return round(total / count, SECONDS_DECIMALS) if count else None
 
 

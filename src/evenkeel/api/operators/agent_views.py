@@ -90,7 +90,7 @@ class AgentView(Value):
     created_at: str
 
 
-def _device(device: DeviceState, *, alive: bool) -> DeviceView:
+def _device_view(device: DeviceState, *, alive: bool) -> DeviceView:
     # What a silent agent reached when it was last heard says nothing about now.
     return DeviceView(
         name=device.name,
@@ -126,7 +126,7 @@ def agent_view(agent: Agent) -> AgentView:
         session_expires_at=timestamp_or_none(agent.session_expires_at),
         reported_at=timestamp_or_none(agent.reported_at),
         configurations=agent.configurations,
-        devices=[_device(device, alive=agent.alive) for device in agent.devices],
+        devices=[_device_view(device, alive=agent.alive) for device in agent.devices],
         reachable_devices=agent.reachable_devices if agent.alive else None,
         queue_depth=agent.queue_depth,
         capacity_score=agent.capacity_score,

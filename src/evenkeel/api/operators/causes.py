@@ -215,20 +215,20 @@ def _unexplained_problems(
     """
     if failed := rest[_FAILED]:
         some = ProblemObject("load_balancers", "provisioning_status=ERROR", "load balancers in ERROR")
-        yield _unexplained("load_balancers_error", _FAILED.counted(failed), _ERRORS, some)
+        yield _unexplained_problem("load_balancers_error", _FAILED.counted(failed), _ERRORS, some)
     if outage:
         return
     if unserved := rest[_NOT_SERVED]:
         some = ProblemObject("shards", "", "shards")
-        yield _unexplained("shards_unserved", _NOT_SERVED.counted(unserved), _UNSERVED, some)
+        yield _unexplained_problem("shards_unserved", _NOT_SERVED.counted(unserved), _UNSERVED, some)
     if waiting := rest[_WAITING]:
         text = _WAITING.counted(waiting)
         example = ProblemObject("load_balancer", examples[0], examples[0])
-        yield _unexplained("load_balancers_waiting", text, f"evenkeel explain {examples[0]}", example)
+        yield _unexplained_problem("load_balancers_waiting", text, f"evenkeel explain {examples[0]}", example)
     if pending_seconds > LONG_PENDING_SECONDS:
         text = f"the oldest change is PENDING for {pending_seconds} s"
         some = ProblemObject("load_balancers", _PENDING_QUERY, "PENDING load balancers")
-        yield _unexplained("pending_long", text, _PENDING, some)
+        yield _unexplained_problem("pending_long", text, _PENDING, some)
 
 
 _ERRORS = "evenkeel loadbalancer list --status ERROR"
@@ -237,7 +237,7 @@ _UNSERVED = "evenkeel shard list --unserved"
 _PENDING_QUERY = f"provisioning_status={','.join(sorted(status.value for status in PENDING))}"
 
 
-def _unexplained(kind: str, text: str, command: str, about: ProblemObject) -> SystemProblem:
+def _unexplained_problem(kind: str, text: str, command: str, about: ProblemObject) -> SystemProblem:
     return SystemProblem(kind, text, command, objects=(about,), commands=(ProblemCommand(command),))
 
 

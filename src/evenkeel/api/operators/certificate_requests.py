@@ -32,8 +32,8 @@ async def request_certificate(
     """Store the request; the answer does not wait for the authority. ``scope``: the tenant's project; None: an
     operator. Raises :class:`Invalid`, :class:`Conflict` and :class:`Unsupported`.
     """
-    acme = _acme_of(services)
-    new = _checked(services, acme, body)
+    acme = _acme_requests(services)
+    new = _checked_request(services, acme, body)
     if await find_kept(store, new.project_id, new.name) is not None:
         if not body.replace:
             raise Conflict(f"Project {new.project_id} has a certificate {new.name} already; replace is not set.")
@@ -83,7 +83,7 @@ def check_project(project_id: ProjectId) -> None:
         )
 
 
-def _acme_of(services: Services) -> AcmeRequests:
+def _acme_requests(services: Services) -> AcmeRequests:
     if services.acme is None:
         raise Unsupported(
             "The controllers request no certificates: no authority is configured; see the option acme.directory_url."
@@ -91,13 +91,13 @@ def _acme_of(services: Services) -> AcmeRequests:
     return services.acme
 
 
-def _checked(services: Services, acme: AcmeRequests, body: CertificateNew) -> NewAcmeCertificate:
+def _checked_request(services: Services, acme: AcmeRequests, body: CertificateNew) -> NewAcmeCertificate:
     project_id = ProjectId(body.project_id)
     check_project(project_id)
     others = [name for name in _OTHER_FIELDS if getattr(body, name) is not None]
     if others or body.kind != CertificateKind.CERTIFICATE.value:
         raise Invalid(f"Validation failure: names cannot be given with {others[0] if others else 'kind ' + body.kind}.")
-    names = checked_names([_ascii(name) for name in body.names or ()], names_max=acme.names_max, wildcards=True)
+    names = checked_names([_ascii_name(name) for name in body.names or ()], names_max=acme.names_max, wildcards=True)
     if unproven := unproven_wildcards(project_id, names, acme.zones):
         raise Invalid(f"Invalid input for field/attribute names. Value: '{unproven[0][:100]}'. Value should be {RULE}.")
     return NewAcmeCertificate(
@@ -110,7 +110,7 @@ def _checked(services: Services, acme: AcmeRequests, body: CertificateNew) -> Ne
     )
 
 
-def _ascii(name: str) -> str:
+def _ascii_name(name: str) -> str:
     """The name in lower case, with labels of other characters encoded (IDNA 2008, UTS 46). Raises :class:`Invalid`."""
     if name.isascii():
         return name.lower()

@@ -60,24 +60,24 @@ async def certificates(services: Services, call: Call) -> Answer:
     """Handle GET /certificates: list all certificates, or a project's."""
     options = options_of(call, ("project_id",))
     project_id = ProjectId(options["project_id"]) if "project_id" in options else call.caller.scope
-    store = _store(services)
+    store = _certificate_store(services)
     if call.caller.scope not in (None, project_id):
         return json_answer({"certificates": []})
     kept = {(row.project_id, row.name): row for row in await store.kept(project_id)}
     requested = {(row.project_id, row.name): row for row in await services.acme_store.requested(project_id)}
     places = sorted(place for place in kept.keys() | requested.keys() if place[0] != ACME_PROJECT)
-    views = [_view(services, kept.get(place), requested.get(place)) for place in places]
+    views = [_certificate_view(services, kept.get(place), requested.get(place)) for place in places]
     return json_answer({"certificates": views})
 
 
 async def add_certificate(services: Services, call: Call, body: CertificateNewBody) -> Answer:
     """Handle POST /certificates: add a certificate to the key manager, or request one by names; answers 201."""
-    store, new, scope = _store(services), body.certificate, call.caller.scope
+    store, new, scope = _certificate_store(services), body.certificate, call.caller.scope
     project_id = ProjectId(new.project_id)
     if scope not in (None, project_id):
         raise Forbidden
     if new.names is not None:
-        return await _request(services, store, new, scope)
+        return await _request_certificate(services, store, new, scope)
     if scope is not None:
         raise Invalid("Validation failure: names is missing: tenants request certificates, and operators add files.")
     check_project(project_id)
@@ -99,20 +99,20 @@ async def add_certificate(services: Services, call: Call, body: CertificateNewBo
 
 async def certificate(services: Services, call: Call) -> Answer:
     """Handle GET /certificates/{project_id}/{name}."""
-    store = _store(services)
-    project_id, name = _place(call)
+    store = _certificate_store(services)
+    project_id, name = _place_in_path(call)
     check_project(project_id)
     requested = await services.acme_store.find(project_id, name)
     kept = await find_kept(store, project_id, name)
     if kept is None and requested is None:
         raise NotFound("Certificate", name)
-    return json_answer({"certificate": _view(services, kept, requested)})
+    return json_answer({"certificate": _certificate_view(services, kept, requested)})
 
 
 async def delete_certificate(services: Services, call: Call) -> Answer:
     """Handle DELETE /certificates/{project_id}/{name}; answers 204."""
-    store = _store(services)
-    project_id, name = _place(call)
+    store = _certificate_store(services)
+    project_id, name = _place_in_path(call)
     await delete_request(services, store, project_id, name, call.caller.scope)
     await services.operators.record_act(
         kind="certificate_deleted", done=f"certificate {name} of project {project_id} was deleted"
@@ -122,8 +122,8 @@ async def delete_certificate(services: Services, call: Call) -> Answer:
 
 async def revoke_certificate(services: Services, call: Call, body: RevocationBody) -> Answer:
     """Handle PUT /certificates/{project_id}/{name}/revoke; the authority is asked later."""
-    store = _store(services)
-    project_id, name = _place(call)
+    store = _certificate_store(services)
+    project_id, name = _place_in_path(call)
     check_project(project_id)
     reason = body.revocation.reason
     if await services.acme_store.find(project_id, name) is None:
@@ -136,10 +136,12 @@ async def revoke_certificate(services: Services, call: Call, body: RevocationBod
         details=f": {reason}",
     )
     requested = await services.acme_store.find(project_id, name)
-    return json_answer({"certificate": _view(services, await find_kept(store, project_id, name), requested)})
+    return json_answer(
+        {"certificate": _certificate_view(services, await find_kept(store, project_id, name), requested)}
+    )
 
 
-def _place(call: Call) -> tuple[ProjectId, str]:
+def _place_in_path(call: Call) -> tuple[ProjectId, str]:
     """Project and name of the path. Raises :class:`NotFound` for another project than the tenant's."""
     project_id, name = ProjectId(call.params["project_id"]), call.params["name"]
     if call.caller.scope not in (None, project_id):
@@ -147,14 +149,16 @@ def _place(call: Call) -> tuple[ProjectId, str]:
     return project_id, name
 
 
-async def _request(services: Services, store: CertificateStore, new: CertificateNew, scope: ProjectId | None) -> Answer:
+async def _request_certificate(
+    services: Services, store: CertificateStore, new: CertificateNew, scope: ProjectId | None
+) -> Answer:
     certificate, kept = await request_certificate(services, store, new, scope)
     await services.operators.record_act(
         kind="certificate_requested",
         done=f"certificate {new.name} of project {new.project_id} was requested",
         details=f": {', '.join(certificate.names)}",
     )
-    return json_answer({"certificate": _view(services, kept, certificate)}, 201)
+    return json_answer({"certificate": _certificate_view(services, kept, certificate)}, 201)
 
 
 def new_certificate(body: CertificateNew) -> NewCertificate:
@@ -168,7 +172,7 @@ def new_certificate(body: CertificateNew) -> NewCertificate:
         project_id=ProjectId(body.project_id),
         name=body.name,
         kind=kind,
-        content=Secret(_pkcs12(body.pkcs12) if body.pkcs12 is not None else (body.pem or "").encode()),
+        content=Secret(_decode_pkcs12(body.pkcs12) if body.pkcs12 is not None else (body.pem or "").encode()),
         private_key=None if body.private_key is None else Secret(body.private_key.encode()),
         intermediates=(body.intermediates or "").encode(),
         passphrase=None if body.passphrase is None else Secret(body.passphrase.encode()),
@@ -189,14 +193,16 @@ def certificate_view(row: KeptCertificate) -> CertificateView:
     return view if row.facts is None else replace(view, **_shown_facts(row.facts))
 
 
-def _view(services: Services, kept: KeptCertificate | None, requested: AcmeCertificate | None) -> CertificateView:
+def _certificate_view(
+    services: Services, kept: KeptCertificate | None, requested: AcmeCertificate | None
+) -> CertificateView:
     """Show what the key manager has, what was requested, or both of one name."""
     if kept is not None:
         view = certificate_view(kept)
     else:
         assert requested is not None  # noqa: S101  # one of both is there
         view = CertificateView(
-            reference=_store(services).reference(requested.project_id, requested.name),
+            reference=_certificate_store(services).reference(requested.project_id, requested.name),
             project_id=requested.project_id,
             name=requested.name,
             kind=CertificateKind.CERTIFICATE.value,
@@ -228,7 +234,7 @@ def _shown_facts(facts: CertificateFacts) -> dict[str, Any]:
     }
 
 
-def _store(services: Services) -> CertificateStore:
+def _certificate_store(services: Services) -> CertificateStore:
     if services.certificates is None:
         raise Unsupported(
             "The controllers store no certificates: the option certificates.key_manager is neither directory nor, with"
@@ -237,7 +243,7 @@ def _store(services: Services) -> CertificateStore:
     return services.certificates
 
 
-def _pkcs12(text: str) -> bytes:
+def _decode_pkcs12(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

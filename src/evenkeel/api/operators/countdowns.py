@@ -21,7 +21,7 @@ def countdown_texts(orphans: OrphanSummary, others: Countdowns, *, devices_away:
             )
             lacking = counted(count, f"{what} on devices is", f"{what}s on devices are")
             yield f"{lacking} not in the database; {when}: evenkeel orphan list"
-    yield from _ports(others)
+    yield from _unused_port_texts(others)
     if others.events and others.events >= others.events_kept:
         age = duration(others.oldest_event_seconds)
         yield f"each new event removes the oldest of {others.events_kept}, which is {age} old: evenkeel events"
@@ -33,7 +33,7 @@ def countdown_texts(orphans: OrphanSummary, others: Countdowns, *, devices_away:
         )
 
 
-def _ports(others: Countdowns) -> Iterator[str]:
+def _unused_port_texts(others: Countdowns) -> Iterator[str]:
     if others.ports:
         seconds = others.ports_deleted_in_seconds
         when = (

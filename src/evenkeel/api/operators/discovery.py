@@ -68,7 +68,7 @@ async def healthz(services: Services, call: Call) -> Answer:
     return json_answer(Health(status="read_only" if services.write_problem() else "ok"))
 
 
-def _versions_at(path: str) -> Operation:
+def _versions_operation(path: str) -> Operation:
     return Operation(
         method="GET",
         path=path,
@@ -84,9 +84,9 @@ DISCOVERY_ROUTES = RouteMap(
     tag="Discovery",
     prefixes=("",),
     operations=(
-        _versions_at("/"),
-        _versions_at("/v2"),
-        _versions_at("/v2.0"),
+        _versions_operation("/"),
+        _versions_operation("/v2"),
+        _versions_operation("/v2.0"),
         Operation(method="GET", path="/healthz", handle=healthz, summary="Can it serve?", rule=PUBLIC, answer=Health),
         Operation(
             method="GET",

@@ -54,7 +54,7 @@ async def enhanced_services(services: Services, call: Call) -> Answer:
     name = options.get("name")
     rows = await services.operators.enhanced_services(options.get("environment"))
     await check_environment(services, rows, options.get("environment"))
-    shown = [view for view in _views(rows) if name is None or view.name == name]
+    shown = [view for view in _service_views(rows) if name is None or view.name == name]
     return json_answer({"enhanced_services": shown})
 
 
@@ -64,13 +64,13 @@ async def enhanced_service(services: Services, call: Call) -> Answer:
     environment, name = call.params["name"], call.params["enhanced_service"]
     if not is_valid_name(name):
         raise NotFound("Enhanced service", name[:64] if name.isprintable() else "given")
-    for view in _views(await services.operators.enhanced_services(environment)):
+    for view in _service_views(await services.operators.enhanced_services(environment)):
         if view.name == name:
             return json_answer({"enhanced_service": view})
     raise NotFound("Enhanced service", name)
 
 
-def _views(rows: Sequence[AgentEnhancedServices]) -> Iterable[EnhancedServiceView]:
+def _service_views(rows: Sequence[AgentEnhancedServices]) -> Iterable[EnhancedServiceView]:
     for environment in sorted({row.environment for row in rows}):
         agents = [row for row in rows if row.environment == environment]
         files = [(one.file, one) for agent in agents for one in agent.services if not one.name]

@@ -15,7 +15,7 @@ from evenkeel.core.kit.names import MAX_ENVIRONMENT_NAME_CHARACTERS, is_environm
 from evenkeel.core.resources.statuses import FailbackMode
 
 
-def _name(call: Call) -> str:
+def _environment_name(call: Call) -> str:
     """Return the name in the path. Raises :class:`NotFound` for an impossible one."""
     given = call.params["name"]
     if not is_environment_name(given):
@@ -28,7 +28,7 @@ def _environment_answer(row: Environment, status: int = 200) -> Answer:
     return json_answer({"environment": views.environment_view(row)}, status)
 
 
-async def _stored(services: Services, name: str) -> Environment:
+async def _stored_environment(services: Services, name: str) -> Environment:
     """Return an environment. Raises :class:`NotFound`."""
     for row in await services.operators.environments():
         if row.name == name:
@@ -47,7 +47,7 @@ async def environments(services: Services, call: Call) -> Answer:
 async def environment(services: Services, call: Call) -> Answer:
     """Handle GET /environments/{name}."""
     options_of(call, ())
-    return _environment_answer(await _stored(services, _name(call)))
+    return _environment_answer(await _stored_environment(services, _environment_name(call)))
 
 
 async def create_environment(services: Services, call: Call, body: EnvironmentNewBody) -> Answer:
@@ -59,12 +59,12 @@ async def create_environment(services: Services, call: Call, body: EnvironmentNe
 
 async def change_environment(services: Services, call: Call, body: EnvironmentChangeBody) -> Answer:
     """Handle PUT /environments/{name}."""
-    name = _name(call)
+    name = _environment_name(call)
     changes = {field: value for field, value in structs.asdict(body.environment).items() if value is not UNSET}
     if "failback" in changes:
         changes["failback"] = FailbackMode(changes["failback"])
     if lists := list_changes(changes):
-        await check_lists(services, lists, await _stored(services, name))
+        await check_lists(services, lists, await _stored_environment(services, name))
     changed = await services.operators.update_environment(name, changes | lists)
     services.providers.forget_providers()
     return _environment_answer(changed)
@@ -73,12 +73,12 @@ async def change_environment(services: Services, call: Call, body: EnvironmentCh
 async def resume_environment(services: Services, call: Call) -> Answer:
     """Handle PUT /environments/{name}/resume: close the environment's circuit breaker."""
     options_of(call, ())
-    return _environment_answer(await services.operators.resume_environment(_name(call)))
+    return _environment_answer(await services.operators.resume_environment(_environment_name(call)))
 
 
 async def delete_environment(services: Services, call: Call) -> Answer:
     """Handle DELETE /environments/{name}: the provider no longer exists then. Answers 204."""
     options_of(call, ())
-    await services.operators.delete_environment(_name(call))
+    await services.operators.delete_environment(_environment_name(call))
     services.providers.forget_providers()
     return NO_CONTENT

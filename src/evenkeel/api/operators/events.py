@@ -24,13 +24,13 @@ async def events(services: Services, call: Call) -> Answer:
         after=number_of("after", options.get("after", "0"), 0, INT63_MAX),
         limit=number_of("limit", options.get("limit", str(DEFAULT_EVENTS)), 1, MAX_EVENTS),
         newest=as_bool("newest", options.get("newest", "false")),
-        object_id=_not_empty("object_id", options.get("object_id"), "an id"),
-        by=_not_empty("by", options.get("by"), "the name or id of a user"),
+        object_id=_refuse_empty("object_id", options.get("object_id"), "an id"),
+        by=_refuse_empty("by", options.get("by"), "the name or id of a user"),
     )
     return json_answer({"events": [event_view(row) for row in rows]})
 
 
-def _not_empty(name: str, value: str | None, allowed: str) -> str | None:
+def _refuse_empty(name: str, value: str | None, allowed: str) -> str | None:
     if value == "":
         raise BadList(f"Invalid input for query parameter {name}. Value: ''. Value should be {allowed}.")
     return value

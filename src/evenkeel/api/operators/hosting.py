@@ -38,7 +38,7 @@ async def hosting(services: Services, call: Call) -> Answer:
     if root.status_reason and (problem := await services.operators.port_problem(root.id)):
         shown = replace(shown, operating_reason=problem)
     shown = replace(shown, moving=await _move_step(services, root.id))
-    shown = await _with_remedy(services, root, shard, shown)
+    shown = await _explanation_with_remedy(services, root, shard, shown)
     state, action = explanation(to_builtins(shown))
     return json_answer({"hosting": replace(shown, explanation=views.ExplanationView(state=state, action=action))})
 
@@ -50,7 +50,7 @@ async def _move_step(services: Services, load_balancer_id: LoadBalancerId) -> st
     return ""
 
 
-async def _with_remedy(
+async def _explanation_with_remedy(
     services: Services, root: LoadBalancer, shard: Shard | None, shown: views.HostingView
 ) -> views.HostingView:
     """Add commands that remedy devices out of reach, or else problems with certificates."""
@@ -60,7 +60,7 @@ async def _with_remedy(
         return replace(shown, remedy=device_remedy(group, await services.operators.agent_lives()))
     if shown.operating_reason or root.status_reason:
         return shown
-    trouble = await _certificates(services, root)
+    trouble = await _certificate_trouble(services, root)
     return replace(shown, operating_reason=trouble.text, remedy=trouble.remedy)
 
 
@@ -71,7 +71,7 @@ async def _group_out_of_reach(services: Services, shard: Shard) -> GroupReach | 
     return next((group for group in groups if (group.environment, group.number) == here), None)
 
 
-async def _certificates(services: Services, root: LoadBalancer) -> CertificateTrouble:
+async def _certificate_trouble(services: Services, root: LoadBalancer) -> CertificateTrouble:
     """Describe the certificates of a load balancer that cannot be read, or else one that its authority does not issue,
     or else those that expire soon.
     """

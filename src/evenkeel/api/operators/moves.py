@@ -84,7 +84,7 @@ async def moves(services: Services, call: Call) -> Answer:
     options = options_of(call, ("load_balancer_id",))
     id_ = LoadBalancerId(options["load_balancer_id"]) if "load_balancer_id" in options else None
     rows = await services.operators.moves(load_balancer_id=id_)
-    return json_answer({"moves": [_view(row) for row in rows]})
+    return json_answer({"moves": [_move_view(row) for row in rows]})
 
 
 async def finish(services: Services, call: Call) -> Answer:
@@ -102,7 +102,7 @@ async def _end_move(services: Services, call: Call, *, back: bool) -> Answer:
     load_balancer_id = LoadBalancerId(object_id(call, "Move of load balancer"))
     await end_move(services, load_balancer_id, back=back)
     for row in await services.operators.moves(load_balancer_id=load_balancer_id):
-        return json_answer({"move": _view(row)})
+        return json_answer({"move": _move_view(row)})
     raise NotFound("Move of load balancer", load_balancer_id)
 
 
@@ -129,7 +129,7 @@ def _planned_view(planned: PlannedMove) -> PlannedMoveView:
     )
 
 
-def _view(row: MoveProgress) -> MoveView:
+def _move_view(row: MoveProgress) -> MoveView:
     return MoveView(
         load_balancer_id=row.load_balancer_id,
         name=row.name,

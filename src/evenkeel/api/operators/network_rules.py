@@ -57,10 +57,10 @@ def validate_network(network: DeclaredNetwork) -> DeclaredNetwork:
     if highest is not None and (segment is None or not 1 <= segment <= highest):
         shown = "null" if segment is None else segment
         raise invalid_input("segmentation_id", shown, f"Value should be between 1 and {highest} for {type_}.")
-    return structs.replace(network, vteps=tuple(_address(text) for text in network.vteps))
+    return structs.replace(network, vteps=tuple(_parse_address(text) for text in network.vteps))
 
 
-def _address(text: str) -> str:
+def _parse_address(text: str) -> str:
     try:
         return str(parsed_address(text))
     except ValueError as error:

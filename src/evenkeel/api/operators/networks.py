@@ -20,7 +20,7 @@ async def networks(services: Services, call: Call) -> Answer:
 
 async def network(services: Services, call: Call) -> Answer:
     """Handle GET /networks/{id}."""
-    return json_answer({"network": views.network_view(await _network(services, call))})
+    return json_answer({"network": views.network_view(await _find_network(services, call))})
 
 
 async def create_network(services: Services, call: Call, body: NetworkNewBody) -> Answer:
@@ -34,7 +34,7 @@ async def change_network(services: Services, call: Call, body: NetworkChangeBody
     """Handle PUT /networks/{id}: change a network, and have the load balancers on devices attached to it
     applied again.
     """
-    row = apply_network_change(await _network(services, call), body.network)
+    row = apply_network_change(await _find_network(services, call), body.network)
     for change in await services.operators.update_network(row):
         await services.accepted(change)
     return json_answer({"network": views.network_view(row)})
@@ -46,7 +46,7 @@ async def delete_network(services: Services, call: Call) -> Answer:
     return NO_CONTENT
 
 
-async def _network(services: Services, call: Call) -> DeclaredNetwork:
+async def _find_network(services: Services, call: Call) -> DeclaredNetwork:
     id_ = object_id(call, "Network")
     found = next((row for row in await services.operators.networks() if row.id == id_), None)
     if found is None:

@@ -120,14 +120,14 @@ class TopologyView(Value):
 async def controllers(services: Services, call: Call) -> Answer:
     """Handle GET /controllers: list controllers with a heartbeat in the last ten minutes, except stopped ones."""
     options_of(call, ())
-    return json_answer({"controllers": [_controller(row) for row in await services.operators.controllers()]})
+    return json_answer({"controllers": [_controller_view(row) for row in await services.operators.controllers()]})
 
 
 async def history(services: Services, call: Call) -> Answer:
     """Handle GET /loadbalancers/{id}/history: the last 50 revisions, newest first."""
     options_of(call, ())
     rows = await services.operators.revisions(LoadBalancerId(object_id(call, "Load Balancer")))
-    return json_answer({"history": [_revision(row) for row in rows]})
+    return json_answer({"history": [_revision_view(row) for row in rows]})
 
 
 async def topology(services: Services, call: Call) -> Answer:
@@ -136,11 +136,11 @@ async def topology(services: Services, call: Call) -> Answer:
     """
     environment = options_of(call, ("environment",)).get("environment")
     if environment is not None:
-        return await _topology(services, environment)
-    return await services.topology.get(lambda: _topology(services, None))
+        return await _read_topology(services, environment)
+    return await services.topology.get(lambda: _read_topology(services, None))
 
 
-async def _topology(services: Services, environment: str | None) -> Answer:
+async def _read_topology(services: Services, environment: str | None) -> Answer:
     known = await services.operators.ownership(environment=environment)
     await check_environment(services, known.agents, environment)
     halted = halted_reasons(await services.operators.environments())
@@ -156,16 +156,16 @@ async def _topology(services: Services, environment: str | None) -> Answer:
         shards[shard.environment, shard.group_number].append(shard_view(shard, alive, halted))
     shown = TopologyView(
         message_broker=broker_view(services.broker_problem()),
-        controllers=[_controller(row) for row in await services.operators.controllers()],
+        controllers=[_controller_view(row) for row in await services.operators.controllers()],
         groups=[
-            _group(place, agents[place], lines[place], shards[place], halted.get(place[0], ""))
+            _topology_group(place, agents[place], lines[place], shards[place], halted.get(place[0], ""))
             for place in sorted({*agents, *lines})
         ],
     )
     return json_answer({"topology": shown})
 
 
-def _group(
+def _topology_group(
     place: tuple[str, int], agents: list[Agent], lines: Iterable[AgentShards], shards: list[ShardView], halted: str
 ) -> TopologyGroup:
     return TopologyGroup(
@@ -183,7 +183,7 @@ def _group(
             )
             for agent in agents
         ],
-        devices=_devices(agents),
+        devices=_topology_devices(agents),
         lines=[
             TopologyLine(agent_id=line.agent_id, shards=line.count, newest_epoch=line.newest_epoch) for line in lines
         ],
@@ -191,7 +191,7 @@ def _group(
     )
 
 
-def _devices(agents: Iterable[Agent]) -> list[TopologyDevice]:
+def _topology_devices(agents: Iterable[Agent]) -> list[TopologyDevice]:
     # later entries replace earlier ones: silent agents come first, agents that reach the device last
     seen = [(device, agent) for agent in agents for device in agent.devices]
     seen.sort(key=lambda pair: (pair[1].alive, pair[0].reachable))
@@ -213,7 +213,7 @@ def _devices(agents: Iterable[Agent]) -> list[TopologyDevice]:
     return [found[name] for name in sorted(found)]
 
 
-def _controller(row: SeenController) -> ControllerView:
+def _controller_view(row: SeenController) -> ControllerView:
     return ControllerView(
         id=row.id,
         host=row.host,
@@ -226,7 +226,7 @@ def _controller(row: SeenController) -> ControllerView:
     )
 
 
-def _revision(row: Revision) -> RevisionView:
+def _revision_view(row: Revision) -> RevisionView:
     return RevisionView(
         revision=row.number,
         accepted_at=timestamp(row.accepted_at),

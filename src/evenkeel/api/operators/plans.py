@@ -228,7 +228,7 @@ async def _request_plan(
         load_balancer_id=load_balancer_id,
         agent_id=agent.id,
         host=agent.host,
-        devices=[_view(one) for one in answer.devices],
+        devices=[_device_plan_view(one) for one in answer.devices],
     )
 
 
@@ -249,7 +249,7 @@ async def _wait_for_answer(
     raise AgentSilent(f"agent {owner.host} did not answer within {looks * LOOK_SECONDS:g} s")
 
 
-def _view(one: DevicePlan) -> DevicePlanView:
+def _device_plan_view(one: DevicePlan) -> DevicePlanView:
     operations = [
         OperationView(
             verb=step.verb,

@@ -109,7 +109,7 @@ def expiry_trouble(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
     until = timestamp(first.ends_at.timestamp())
     return CertificateTrouble(
         f"{first.kind.words} {first.reference} {verb}: valid until {until}{_more_text(rows)}",
-        f"renew it in the key manager, then: {_refresh(first)}",
+        f"renew it in the key manager, then: {_refresh_command(first)}",
     )
 
 
@@ -119,7 +119,7 @@ def unreadable_trouble(rows: Sequence[ReferencedCertificate]) -> CertificateTrou
     return CertificateTrouble(
         f"{first.kind.words} {first.reference} cannot be read from the key manager: {first.problem}{_more_text(rows)};"
         " devices keep the last content read",
-        f"fix the cause, or give the listener or pool another reference; then: {_refresh(first)}",
+        f"fix the cause, or give the listener or pool another reference; then: {_refresh_command(first)}",
     )
 
 
@@ -148,7 +148,7 @@ def _more_text(rows: Sequence[ReferencedCertificate]) -> str:
     return f", and {len(rows) - 1} more" if len(rows) > 1 else ""
 
 
-def _refresh(row: ReferencedCertificate) -> str:
+def _refresh_command(row: ReferencedCertificate) -> str:
     # quoted: tenants choose references, and operators copy the command into a shell
     return f"evenkeel certificate refresh {quote(row.reference)}"
 
@@ -183,7 +183,7 @@ def _reference_problem(
     """Build a problem about references. ``command``: lists the references; ``condition``: when each may be
     read again.
     """
-    again = (ProblemCommand(_refresh(row), condition=condition) for row in rows[:NAMED_MAX])
+    again = (ProblemCommand(_refresh_command(row), condition=condition) for row in rows[:NAMED_MAX])
     return SystemProblem(
         kind="certificates",
         text=f"{_count_text(rows)} {text}: {_reference_names(rows)}",

@@ -40,7 +40,7 @@ def replace_commands(silent: Sequence[AgentLiveness], agents: Sequence[AgentLive
     """Return the commands of :func:`replace_agents`, one value for each."""
     commands = []
     for row in silent[:NAMED_MAX]:
-        others = (one for one in agents if one.alive and _device_group_of(one) == _device_group_of(row))
+        others = (one for one in agents if one.alive and _device_group_of_agent(one) == _device_group_of_agent(row))
         if (other := next(others, None)) is not None:
             command = f"evenkeel agent delete {_agent_argument(row, agents)} --rebind-to {quote(other.host)}"
             commands.append(ProblemCommand(command, condition="if the host is lost"))
@@ -50,28 +50,30 @@ def replace_commands(silent: Sequence[AgentLiveness], agents: Sequence[AgentLive
 def device_remedy(group: GroupReach, agents: Iterable[AgentLiveness]) -> str:
     """Return commands that show why the devices of a group that no agent reaches do not answer."""
     if not group.reach.away:
-        hosts = [row.host for row in agents if _device_group_of(row) == (group.environment, group.number)]
+        hosts = [row.host for row in agents if _device_group_of_agent(row) == (group.environment, group.number)]
         where = f"on {', '.join(hosts[:NAMED_MAX])}" if hosts else "on a host of the group"
         return f"{where}: {START_AGENT}"
-    live = (row.host for row in agents if row.alive and _device_group_of(row) == (group.environment, group.number))
-    checks = "; ".join(_check(name) for name in group.reach.away[:NAMED_MAX])
+    live = (
+        row.host for row in agents if row.alive and _device_group_of_agent(row) == (group.environment, group.number)
+    )
+    checks = "; ".join(_reachability_command(name) for name in group.reach.away[:NAMED_MAX])
     daemon = "; there: systemctl status evenkeel-haproxyd" if group.device_driver == "haproxy" else ""
     return f"on {next(live, 'the host of an agent')}: {checks}{daemon}"
 
 
 def device_commands(group: GroupReach, agents: Iterable[AgentLiveness]) -> tuple[ProblemCommand, ...]:
     """Return the commands of :func:`device_remedy`, each with its host."""
-    known = [row for row in agents if _device_group_of(row) == (group.environment, group.number)]
+    known = [row for row in agents if _device_group_of_agent(row) == (group.environment, group.number)]
     if not group.reach.away:
         return tuple(ProblemCommand(START_AGENT, row.host) for row in known[:NAMED_MAX])
     live = next((row.host for row in known if row.alive), "the host of an agent")
-    checks = tuple(ProblemCommand(_check(name), live) for name in group.reach.away[:NAMED_MAX])
+    checks = tuple(ProblemCommand(_reachability_command(name), live) for name in group.reach.away[:NAMED_MAX])
     if group.device_driver != "haproxy":
         return checks
     return (*checks, ProblemCommand("systemctl status evenkeel-haproxyd", "the device"))
 
 
-def _check(device: str) -> str:
+def _reachability_command(device: str) -> str:
     return f"curl -kv --max-time {CONNECT_SECONDS} {quote(f'https://{device}/')}"
 
 
@@ -81,5 +83,5 @@ def _agent_argument(row: AgentLiveness, agents: Sequence[AgentLiveness]) -> str:
     return quote(row.host if sum(one.host == row.host for one in agents) == 1 else row.id)
 
 
-def _device_group_of(row: AgentLiveness) -> tuple[str, int]:
+def _device_group_of_agent(row: AgentLiveness) -> tuple[str, int]:
     return row.environment, row.group_number

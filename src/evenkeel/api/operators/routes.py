@@ -48,7 +48,7 @@ from evenkeel.api.usecases.mirror_requests import HeldPut, ImportPut
 from evenkeel.core.control.acts import summary_of
 
 
-def _objects(name: str, view: type[Any], key: str = "{id}") -> ObjectRoutes:
+def _object_routes(name: str, view: type[Any], key: str = "{id}") -> ObjectRoutes:
     return ObjectRoutes(name=name, plural=f"{name}s", path=f"/{name}s", view=view, rule=own_rules(name), key=key)
 
 
@@ -78,7 +78,7 @@ _AGENT_PARAMETERS = (
     Parameter(name="state", description="In this state: up, draining, drained, silent, stopped or forced_down"),
 )
 
-_AGENT = _objects("agent", AgentView)
+_AGENT = _object_routes("agent", AgentView)
 _AGENTS = (
     _AGENT.list(agents.agents, "List agents", parameters=_AGENT_PARAMETERS),
     _AGENT.show(agents.agent, "Show an agent"),
@@ -135,7 +135,7 @@ _AGENTS = (
     ),
 )
 
-_ENVIRONMENT = _objects("environment", views.EnvironmentView, key="{name}")
+_ENVIRONMENT = _object_routes("environment", views.EnvironmentView, key="{name}")
 _ENVIRONMENTS = (
     _ENVIRONMENT.list(environments.environments, "List environments"),
     _ENVIRONMENT.create(
@@ -160,7 +160,7 @@ _ENVIRONMENTS = (
     ),
 )
 
-_ENHANCED_SERVICE = _objects("enhanced_service", enhanced_services.EnhancedServiceView)
+_ENHANCED_SERVICE = _object_routes("enhanced_service", enhanced_services.EnhancedServiceView)
 _ENHANCED_SERVICES = (
     _ENHANCED_SERVICE.list(
         enhanced_services.enhanced_services,
@@ -227,8 +227,8 @@ _SYSTEM = (
         "Show who may write to which devices: device groups with agents, devices and the shards between them",
         _OF_ENVIRONMENT,
     ),
-    _objects("controller", overview.ControllerView).list(overview.controllers, "List controllers"),
-    _objects("event", EventView).list(
+    _object_routes("controller", overview.ControllerView).list(overview.controllers, "List controllers"),
+    _object_routes("event", EventView).list(
         events.events,
         "List events, oldest first; as text/event-stream, resumable by Last-Event-ID, as they happen",
         streams=True,
@@ -260,7 +260,7 @@ _SYSTEM = (
     ),
 )
 
-_LOAD_BALANCER = _objects("loadbalancer", LoadBalancerView)
+_LOAD_BALANCER = _object_routes("loadbalancer", LoadBalancerView)
 _LOAD_BALANCERS = (
     Operation(
         method="GET",
@@ -318,7 +318,7 @@ _LOAD_BALANCERS = (
     ),
 )
 
-_LISTENER = _objects("listener", irules.ListenerIrulesView)
+_LISTENER = _object_routes("listener", irules.ListenerIrulesView)
 _LISTENERS = (
     _LISTENER.get(
         "irules",
@@ -338,7 +338,7 @@ _LISTENERS = (
     ),
 )
 
-_SHARD = _objects("shard", views.ShardView)
+_SHARD = _object_routes("shard", views.ShardView)
 _SHARDS = (
     _SHARD.list(
         shards.shards,
@@ -386,7 +386,7 @@ _SHARDS = (
     ),
 )
 
-_MOVE = _objects("move", moves.MoveView)
+_MOVE = _object_routes("move", moves.MoveView)
 _MOVES = (
     _MOVE.list(
         moves.moves,
@@ -415,7 +415,7 @@ _MOVES = (
     _MOVE.put("back", moves.go_back, summary_of("move_back"), act="move_back", rule="update", errors=(409,)),
 )
 
-_SUBNET = _objects("subnet", views.SubnetView)
+_SUBNET = _object_routes("subnet", views.SubnetView)
 _SUBNETS = (
     _SUBNET.list(subnets.subnets, "List address pools"),
     _SUBNET.create(
@@ -431,7 +431,7 @@ _SUBNETS = (
     _SUBNET.delete(subnets.delete_subnet, summary_of("subnet_delete"), act="subnet_delete", errors=(409,)),
 )
 
-_NETWORK = _objects("network", views.NetworkView)
+_NETWORK = _object_routes("network", views.NetworkView)
 _NETWORKS = (
     _NETWORK.list(networks.networks, "List declared networks"),
     _NETWORK.create(
@@ -452,7 +452,7 @@ _NETWORKS = (
     _NETWORK.delete(networks.delete_network, summary_of("network_delete"), act="network_delete", errors=(409,)),
 )
 
-_CERTIFICATE = _objects("certificate", certificates.CertificateView, key="{project_id}/{name}")
+_CERTIFICATE = _object_routes("certificate", certificates.CertificateView, key="{project_id}/{name}")
 _CERTIFICATES = (
     _CERTIFICATE.list(
         certificates.certificates,
@@ -482,7 +482,7 @@ _CERTIFICATES = (
 )
 
 _REFERENCES = (
-    _objects("reference", references.ReferenceView).list(
+    _object_routes("reference", references.ReferenceView).list(
         references.references,
         "List references of listeners and pools to the key manager, the first to expire first",
         parameters=(

@@ -63,12 +63,12 @@ async def find_load_balancers(services: Services, call: Call) -> Answer:
     text = options.get("q", "").strip()
     if len(text) > TEXT_MAX or not text.isprintable():
         raise invalid_parameter("q", text, f"It may have {TEXT_MAX} printable characters.")
-    query = _query(options, services.limits.page_items)
+    query = _list_query(options, services.limits.page_items)
     group_number = await _group_number(services, options)
     found = await services.operators.find_load_balancers(query, text=text, group_number=group_number)
     return json_answer(
         {
-            "loadbalancers": [_view(row) for row in found.page.items],
+            "loadbalancers": [_load_balancer_view(row) for row in found.page.items],
             "total": found.total,
             "total_is_exact": found.total_is_exact,
             "loadbalancers_links": links(call, found.page, query.limit),
@@ -76,9 +76,9 @@ async def find_load_balancers(services: Services, call: Call) -> Answer:
     )
 
 
-def _query(options: Mapping[str, str], page_items: int) -> ListQuery:
+def _list_query(options: Mapping[str, str], page_items: int) -> ListQuery:
     filters: dict[str, tuple[Any, ...]] = {
-        name: _statuses(name, options[name], allowed) for name, allowed in STATUSES.items() if options.get(name)
+        name: _status_filter(name, options[name], allowed) for name, allowed in STATUSES.items() if options.get(name)
     }
     if environment := options.get("environment"):
         filters["provider"] = (environment,)
@@ -89,14 +89,14 @@ def _query(options: Mapping[str, str], page_items: int) -> ListQuery:
     return ListQuery(
         filters=filters,
         project_id=ProjectId(project_id) if project_id else None,
-        sort=_sort(options.get("sort", "")),
+        sort=_parse_sort(options.get("sort", "")),
         limit=number_of("limit", limit, 1, page_items) if limit else page_items,
         marker=options.get("marker") or None,
         page_reverse=as_bool("page_reverse", options.get("page_reverse") or "false"),
     )
 
 
-def _statuses(name: str, given: str, allowed: Sequence[str]) -> tuple[str, ...]:
+def _status_filter(name: str, given: str, allowed: Sequence[str]) -> tuple[str, ...]:
     wanted = tuple(given.split(","))
     for value in wanted:
         if value not in allowed:
@@ -104,7 +104,7 @@ def _statuses(name: str, given: str, allowed: Sequence[str]) -> tuple[str, ...]:
     return wanted
 
 
-def _sort(given: str) -> tuple[tuple[str, bool], ...]:
+def _parse_sort(given: str) -> tuple[tuple[str, bool], ...]:
     if not given:
         return ()
     name, _, direction = given.partition(":")
@@ -136,7 +136,7 @@ async def _group_number(services: Services, options: Mapping[str, str]) -> int |
     return wanted
 
 
-def _view(row: FoundLoadBalancer) -> FoundLoadBalancerView:
+def _load_balancer_view(row: FoundLoadBalancer) -> FoundLoadBalancerView:
     return FoundLoadBalancerView(
         id=row.id,
         name=row.name,

@@ -77,7 +77,7 @@ async def traffic(services: Services, call: Call) -> Answer:
     if not await services.operators.known_load_balancers([id_]):
         raise NotFound("Load Balancer", id_)
     series = services.traffic.series(id_)
-    points = [_view(point) for point in series.points]
+    points = [_point_view(point) for point in series.points]
     listeners = [
         ListenerSeriesView(listener_id=one.listener_id, points=[_listener_view(point) for point in one.points])
         for one in series.listeners
@@ -87,7 +87,7 @@ async def traffic(services: Services, call: Call) -> Answer:
     )
 
 
-def _view(point: TrafficPoint) -> PointView:
+def _point_view(point: TrafficPoint) -> PointView:
     return PointView(at=timestamp(point.at), **traffic_figures(point))
 
 

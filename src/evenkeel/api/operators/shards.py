@@ -16,7 +16,7 @@ async def shards(services: Services, call: Call) -> Answer:
     agent_id = AgentId(options["agent_id"]) if "agent_id" in options else None
     rows = await services.operators.shards(environment=options.get("environment"), agent_id=agent_id)
     await check_environment(services, rows, options.get("environment"))
-    alive = await _alive(services)
+    alive = await _live_agent_ids(services)
     halted = views.halted_reasons(await services.operators.environments())
     return json_answer({"shards": [views.shard_view(row, alive, halted) for row in rows]})
 
@@ -26,8 +26,8 @@ async def rebind_shard(services: Services, call: Call, body: RebindBody) -> Answ
     options_of(call, ())
     shard = await services.operators.rebind_shard(ShardId(object_id(call, "Shard")), body.to)
     halted = views.halted_reasons(await services.operators.environments())
-    return json_answer({"shard": views.shard_view(shard, await _alive(services), halted)})
+    return json_answer({"shard": views.shard_view(shard, await _live_agent_ids(services), halted)})
 
 
-async def _alive(services: Services) -> frozenset[str]:
+async def _live_agent_ids(services: Services) -> frozenset[str]:
     return frozenset(row.id for row in await services.operators.agent_lives() if row.alive)

@@ -70,25 +70,25 @@ class Readiness(Value):
 async def status(services: Services, call: Call) -> Answer:
     """Handle GET /status: a summary of the whole system."""
     options_of(call, ())
-    return await services.status.get(lambda: _status(services))
+    return await services.status.get(lambda: _get_status(services))
 
 
-async def _status(services: Services) -> Answer:
-    return json_answer({"status": await _summary(services)})
+async def _get_status(services: Services) -> Answer:
+    return json_answer({"status": await _read_summary(services)})
 
 
 async def ready(services: Services, call: Call) -> Answer:
     """Handle GET /healthz/ready: 200 if the system has no problem, else 503 with the kinds of its problems."""
-    kinds = await services.problem_kinds.get(lambda: _kinds(services))
+    kinds = await services.problem_kinds.get(lambda: _problem_kinds(services))
     shown = Readiness(status="problems" if kinds else "ok", problems=list(kinds))
     return json_answer(shown, status=503 if kinds else 200)
 
 
-async def _kinds(services: Services) -> tuple[str, ...]:
-    return tuple(sorted({problem.kind for problem in (await _summary(services)).problems}))
+async def _problem_kinds(services: Services) -> tuple[str, ...]:
+    return tuple(sorted({problem.kind for problem in (await _read_summary(services)).problems}))
 
 
-async def _summary(services: Services) -> StatusView:
+async def _read_summary(services: Services) -> StatusView:
     broker, database = services.broker_problem(), services.write_problem()
     outage = "message broker" if broker else "database" if database else ""
     agents = await services.operators.agent_lives()

@@ -17,10 +17,10 @@ Net = IPv4Network | IPv6Network
 
 def subnet_of(body: SubnetNew, *, new_id: Callable[[], str]) -> Subnet:
     """Convert the request to the subnet to store. Raises :class:`Invalid` naming field and value."""
-    network = _network(body.cidr)
+    network = _parse_network(body.cidr)
     gateway = _address_within("gateway_ip", body.gateway_ip, network)
-    first, last = _hosts(network)
-    start, end = _range_beside(gateway, first, last)
+    first, last = _first_and_last_host(network)
+    start, end = _range_beside_gateway(gateway, first, last)
     start = _address_within("allocation_start", body.allocation_start, network) or start
     end = _address_within("allocation_end", body.allocation_end, network) or end
     if int(start) > int(end):
@@ -54,10 +54,10 @@ def device_ranges(network: Net, devices: Iterable[str], reserved: Iterable[str])
 def with_device_addresses(subnet: Subnet, devices: Iterable[str]) -> Subnet:
     """Return the subnet with ``devices`` in place of its addresses for devices. Raises :class:`Invalid`."""
     others = [text for text in subnet.reserved if text not in subnet.device_addresses]
-    return replace(subnet, **device_ranges(_network(subnet.cidr), devices, others))
+    return replace(subnet, **device_ranges(_parse_network(subnet.cidr), devices, others))
 
 
-def _network(cidr: str) -> Net:
+def _parse_network(cidr: str) -> Net:
     try:
         return ip_network(cidr)
     except ValueError as error:
@@ -88,7 +88,7 @@ def _parse_reserved(field: str, text: str, network: Net) -> str:
     return str(found)
 
 
-def _hosts(network: Net) -> tuple[Address, Address]:
+def _first_and_last_host(network: Net) -> tuple[Address, Address]:
     """Return the first and the last host address."""
     first, last = network[0], network[-1]
     # Networks of two addresses and of one reserve none (RFC 3021, RFC 6164).
@@ -97,7 +97,7 @@ def _hosts(network: Net) -> tuple[Address, Address]:
     return first + 1, (last - 1 if network.version == 4 else last)
 
 
-def _range_beside(gateway: Address | None, first: Address, last: Address) -> tuple[Address, Address]:
+def _range_beside_gateway(gateway: Address | None, first: Address, last: Address) -> tuple[Address, Address]:
     """Return the larger range of host addresses on one side of the gateway; all of them without a gateway."""
     if gateway is None or not int(first) <= int(gateway) <= int(last):
         return first, last

@@ -137,7 +137,7 @@ def tree_pieces(tree: LoadBalancerTree, *, bare_tags: bool = False, waits: str =
             )
         )
         yield from join_with_commas(
-            encode(_policy(policy, rules.get(policy.id, ()))) for policy in policies.get(row.id, ())
+            encode(_policy_node(policy, rules.get(policy.id, ()))) for policy in policies.get(row.id, ())
         )
         yield CLOSED
 
@@ -170,7 +170,7 @@ def _rate_limits(tree: LoadBalancerTree) -> dict[str, list[RateLimitPolicyNode]]
     return found
 
 
-def _policy(row: L7Policy, rules: Iterable[L7Rule]) -> PolicyNode:
+def _policy_node(row: L7Policy, rules: Iterable[L7Rule]) -> PolicyNode:
     return PolicyNode(
         **statuses_of(row),
         action=row.action,

@@ -19,7 +19,7 @@ async def unissued_certificates(services: Services, root: LoadBalancer) -> Certi
     """Describe a certificate of the load balancer that its authority does not issue: first one that listeners wait
     for.
     """
-    requests = await _requests(services, root)
+    requests = await _unissued_requests(services, root)
     query = ReferenceQuery(load_balancer_id=root.id)
     used = {each.reference: each for each in await services.operators.references(query, limit=NAMED_OF_ONE_MAX)}
     awaited = {each.reference for each in used.values() if not each.sha256}
@@ -40,7 +40,7 @@ async def why_listeners_wait(services: Services, tree: LoadBalancerTree) -> str:
     return (await unissued_certificates(services, tree.load_balancer)).text if waits else ""
 
 
-async def _requests(services: Services, root: LoadBalancer) -> Mapping[str, AcmeCertificate]:
+async def _unissued_requests(services: Services, root: LoadBalancer) -> Mapping[str, AcmeCertificate]:
     """Requested certificates of the project that have a problem or were never issued, by reference."""
     if services.certificates is None:
         return {}

@@ -75,14 +75,14 @@ def page_handlers() -> Iterator[HTTPRouteHandler]:
 
     async def folder(request: Request[Any, Any, Any]) -> ASGIApp:
         # relative, for gateways with a prefix; the router takes /ui and /ui/ for the same path
-        return served[INDEX] if request.scope["raw_path"].endswith(b"/") else _to_folder
+        return served[INDEX] if request.scope["raw_path"].endswith(b"/") else _redirect_to_folder
 
     methods = [HttpMethod.GET, HttpMethod.HEAD]
     yield HTTPRouteHandler(PREFIX, http_method=methods, include_in_schema=False)(folder)
     yield HTTPRouteHandler(f"{PREFIX}/{{name:str}}", http_method=methods, include_in_schema=False)(page)
 
 
-async def _to_folder(scope: Scope, receive: Receive, send: Send) -> None:
+async def _redirect_to_folder(scope: Scope, receive: Receive, send: Send) -> None:
     headers = [*HEADERS, (b"location", b"ui/"), (b"content-length", b"0")]
     await send({"type": "http.response.start", "status": 307, "headers": headers})
     await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -168,36 +168,39 @@ _OWN = (
 )
 
 
-def _rule(name: str, check: str, meaning: str) -> RuleDefault:
+def _rule_default(name: str, check: str, meaning: str) -> RuleDefault:
     return RuleDefault(name, check, description=meaning)
 
 
-def _tenant(kind: str, called: str) -> Iterator[RuleDefault]:
-    yield _rule(octavia_rule(kind, "get_all"), f"rule:{_READ}", f"List {called}")
+def _tenant_rules(kind: str, called: str) -> Iterator[RuleDefault]:
+    yield _rule_default(octavia_rule(kind, "get_all"), f"rule:{_READ}", f"List {called}")
     everybodys = f"List {called} of all projects"
-    yield _rule(octavia_rule(kind, "get_all") + GLOBAL_SUFFIX, f"rule:{_READ_GLOBAL}", everybodys)
-    yield _rule(octavia_rule(kind, "get_one"), f"rule:{_READ}", f"Show {called}")
+    yield _rule_default(octavia_rule(kind, "get_all") + GLOBAL_SUFFIX, f"rule:{_READ_GLOBAL}", everybodys)
+    yield _rule_default(octavia_rule(kind, "get_one"), f"rule:{_READ}", f"Show {called}")
     for action, verb in _CHANGES.items():
-        yield _rule(octavia_rule(kind, action), f"rule:{_WRITE}", f"{verb} {called}")
+        yield _rule_default(octavia_rule(kind, action), f"rule:{_WRITE}", f"{verb} {called}")
 
 
 def _catalogue_rules(kind: str, called: str, read: str) -> Iterator[RuleDefault]:
-    yield _rule(octavia_rule(kind, "get_all"), f"rule:{read}", f"List {called}")
-    yield _rule(octavia_rule(kind, "get_one"), f"rule:{read}", f"Show {called}")
+    yield _rule_default(octavia_rule(kind, "get_all"), f"rule:{read}", f"List {called}")
+    yield _rule_default(octavia_rule(kind, "get_one"), f"rule:{read}", f"Show {called}")
     for action, verb in _CHANGES.items():
-        yield _rule(octavia_rule(kind, action), f"rule:{_ADMIN}", f"{verb} {called}")
+        yield _rule_default(octavia_rule(kind, action), f"rule:{_ADMIN}", f"{verb} {called}")
 
 
 def defaults() -> tuple[RuleDefault, ...]:
     """Return all rules, rules of roles first."""
     return (
-        *(_rule(*row) for row in _ROLES),
-        *(rule for row in _TENANT_KINDS.items() for rule in _tenant(*row)),
+        *(_rule_default(*row) for row in _ROLES),
+        *(rule for row in _TENANT_KINDS.items() for rule in _tenant_rules(*row)),
         *(rule for row in _CATALOGUE_KINDS.items() for rule in _catalogue_rules(*row, _READ)),
         *(rule for row in _PROFILE_KINDS.items() for rule in _catalogue_rules(*row, _ADMIN)),
-        *(_rule(octavia_rule(kind, action), f"rule:{check}", meaning) for kind, action, check, meaning in _OCTAVIA),
         *(
-            _rule(own_rule(kind, action), f"rule:{check}" if check else _EVERYBODY, meaning)
+            _rule_default(octavia_rule(kind, action), f"rule:{check}", meaning)
+            for kind, action, check, meaning in _OCTAVIA
+        ),
+        *(
+            _rule_default(own_rule(kind, action), f"rule:{check}" if check else _EVERYBODY, meaning)
             for kind, action, check, meaning in _OWN
         ),
     )

@@ -72,7 +72,7 @@ class Policy:
         try:
             verdict = self._verdicts[key]
         except KeyError:
-            verdict = self._verdicts[key] = self._admission_for(rule, caller)
+            verdict = self._verdicts[key] = self._admission_by_rule(rule, caller)
             if len(self._verdicts) > MAX_REMEMBERED:
                 self._verdicts.popitem(last=False)
         if verdict is None:
@@ -109,7 +109,7 @@ class Policy:
         if unknown := sorted(set(names) - set(self._enforcer.registered_rules)):
             raise ValueError(f"routes without a policy rule: {', '.join(map(repr, unknown))}")
 
-    def _admission_for(self, rule: str, caller: Caller) -> Admitted | None:
+    def _admission_by_rule(self, rule: str, caller: Caller) -> Admitted | None:
         user = caller.user_name or caller.user_id
         everybodys = rule + GLOBAL_SUFFIX
         if everybodys not in self._enforcer.registered_rules:
@@ -136,7 +136,7 @@ class Policy:
         try:
             self._enforcer.load_rules()
         except Exception as error:
-            log.error("policy file not read; the previous rules stay valid", reason=_words(error))
+            log.error("policy file not read; the previous rules stay valid", reason=_error_words(error))
         # oslo.policy makes a new object of rules when it reads a changed file.
         if self._enforcer.rules is not self._seen:
             self._seen = self._enforcer.rules
@@ -164,7 +164,7 @@ def open_policy(conf: cfg.ConfigOpts | None = None) -> Policy:
             _check_files(own, enforcer)
         enforcer.check_rules(raise_on_violation=True)
     except Exception as error:
-        raise ValueError(f"oslo_policy.policy_file: {_words(error)}") from error
+        raise ValueError(f"oslo_policy.policy_file: {_error_words(error)}") from error
     return Policy(enforcer)
 
 
@@ -186,5 +186,5 @@ def _check_files(conf: cfg.ConfigOpts, enforcer: Any) -> None:
             raise ValueError(f"rule {name!r}: checks by HTTP are not supported")
 
 
-def _words(error: Exception) -> str:
+def _error_words(error: Exception) -> str:
     return str(error).partition("\n")[0][:300]

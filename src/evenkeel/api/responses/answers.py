@@ -85,7 +85,7 @@ class StreamedAnswer(Answer):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response (ASGI); as an ordinary one if it fits one chunk."""
-        chunk = self._chunk()
+        chunk = self._next_chunk()
         if len(chunk) < CHUNK_BYTES:
             await Answer(self.status, chunk, self.headers)(scope, receive, send)
             return
@@ -96,12 +96,12 @@ class StreamedAnswer(Answer):
             while chunk and not gone.done():
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
                 await asyncio.sleep(0)  # sending may not have yielded to the event loop
-                chunk = self._chunk()
+                chunk = self._next_chunk()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             gone.cancel()
 
-    def _chunk(self) -> bytes:
+    def _next_chunk(self) -> bytes:
         parts: list[bytes] = []
         size = 0
         for piece in self._pieces:

@@ -57,15 +57,15 @@ def explain_decode_error(
     named like in Octavia.
     """
     text = str(error)
-    path = _path(text)
+    path = _parse_path(text)
     if unknown := _UNKNOWN.match(text):
         name = unknown["name"]
         if octavia:
             names = [argument_of(kind), *(step for step in path if isinstance(step, str))]
-            return _unknown_attribute(".".join(names), name, _attributes_of(kind, _argument(path)))
-        if _argument(path) == "body":
+            return _unknown_attribute(".".join(names), name, _attributes_of_type(kind, _argument_name(path)))
+        if _argument_name(path) == "body":
             return Invalid(f'Unknown argument: "{shorten(name, 64)}"')
-        return _unknown_attribute(_argument(path), name, _attributes_of(kind, _argument(path)))
+        return _unknown_attribute(_argument_name(path), name, _attributes_of_type(kind, _argument_name(path)))
     if missing := _MISSING.match(text):
         if not path:
             return Invalid(f'Missing argument: "{missing["name"]}"')
@@ -96,18 +96,18 @@ class DecodeFailure(NamedTuple):
 
 def decode_failure(text: str, body: Any, kind: type[Any]) -> DecodeFailure:
     """Find the location that the decoder's error ``text`` names in the decoded ``body``."""
-    path = _path(text)
+    path = _parse_path(text)
     node: inspect.Type = inspect.type_info(kind)
     value = body
     for step in path:
-        node = _descend(node, step)
+        node = _descend_step(node, step)
         if step is not None:
             value = value[step]
     allowed = [part for part in _leaf_types(node) if not isinstance(part, inspect.NoneType)]
-    return DecodeFailure(_argument(path), value, allowed, _holds_secret(node))
+    return DecodeFailure(_argument_name(path), value, allowed, _holds_secret(node))
 
 
-def _path(text: str) -> list[Step]:
+def _parse_path(text: str) -> list[Step]:
     found = _AT.search(text)
     if not found:
         return []
@@ -120,7 +120,7 @@ def _path(text: str) -> list[Step]:
     return steps
 
 
-def _argument(path: list[Step]) -> str:
+def _argument_name(path: list[Step]) -> str:
     """Return the innermost named part of the path."""
     return next((step for step in reversed(path) if isinstance(step, str)), "body")
 
@@ -130,7 +130,7 @@ def _unknown_attribute(argument: str, name: str, allowed: list[str]) -> RequestE
     return Invalid(f"Unknown attribute for argument {argument}: {shorten(name, 64)}.{hint}")
 
 
-def _attributes_of(kind: type[Any], argument: str) -> list[str]:
+def _attributes_of_type(kind: type[Any], argument: str) -> list[str]:
     """Return the attributes of the first struct called ``argument`` below ``kind``, breadth first."""
     waiting = [inspect.type_info(kind)]
     while waiting:
@@ -138,7 +138,7 @@ def _attributes_of(kind: type[Any], argument: str) -> list[str]:
         if isinstance(node, inspect.StructType):
             for field in node.fields:
                 if field.encode_name == argument:
-                    for struct in _structs(field.type):
+                    for struct in _struct_types(field.type):
                         return [inner.encode_name for inner in struct.fields]
             waiting += [field.type for field in node.fields]
         else:
@@ -146,10 +146,10 @@ def _attributes_of(kind: type[Any], argument: str) -> list[str]:
     return []
 
 
-def _structs(node: inspect.Type) -> list[inspect.StructType]:
+def _struct_types(node: inspect.Type) -> list[inspect.StructType]:
     if isinstance(node, inspect.StructType):
         return [node]
-    return [struct for part in _inner_types(node) for struct in _structs(part)]
+    return [struct for part in _inner_types(node) for struct in _struct_types(part)]
 
 
 def _inner_types(node: inspect.Type) -> list[inspect.Type]:
@@ -179,7 +179,7 @@ def _holds_secret(node: inspect.Type) -> bool:
     return any(map(_holds_secret, below))
 
 
-def _descend(node: inspect.Type, step: Step) -> inspect.Type:
+def _descend_step(node: inspect.Type, step: Step) -> inspect.Type:
     for part in _leaf_types(node):
         if isinstance(part, inspect.StructType) and isinstance(step, str):
             return next(field.type for field in part.fields if field.encode_name == step)
@@ -191,12 +191,12 @@ def _descend(node: inspect.Type, step: Step) -> inspect.Type:
 
 
 def _leaf_types(node: inspect.Type) -> list[inspect.Type]:
-    if isinstance(node, inspect.UnionType | inspect.Metadata) and not _description(node):
+    if isinstance(node, inspect.UnionType | inspect.Metadata) and not _type_description(node):
         return [leaf for part in _inner_types(node) for leaf in _leaf_types(part)]
     return [node]
 
 
-def _description(node: inspect.Type) -> str:
+def _type_description(node: inspect.Type) -> str:
     if not isinstance(node, inspect.Metadata):
         return ""
     return str((node.extra_json_schema or {}).get("description", ""))
@@ -206,14 +206,14 @@ def _describe_allowed(node: inspect.Type, value: Any) -> str:
     """Describe the allowed values at the place of ``value``: first the rule that the value breaks, in Octavia's words
     if there are any.
     """
-    if description := _description(node):
-        words = _broken_text(node, value) or _refusal(node)
+    if description := _type_description(node):
+        words = _broken_text(node, value) or _refusal_text(node)
         if words and words != f"Value should be {description.removeprefix('a ')}":
             return f"{words}: {description}."
         return f"Value should be: {description}."
     if isinstance(node, inspect.IntType | inspect.FloatType):
         word = "an integer" if isinstance(node, inspect.IntType) else "a number"
-        return f"Value should be {_broken_bound(node, value)}{word}{_range(node.ge, node.le)}."
+        return f"Value should be {_broken_bound(node, value)}{word}{_range_text(node.ge, node.le)}."
     if isinstance(node, inspect.StrType):
         return _described_text(node, value)
     if isinstance(node, inspect.LiteralType):
@@ -226,14 +226,14 @@ def _describe_allowed(node: inspect.Type, value: Any) -> str:
     return "Value should be an object."
 
 
-def _range(low: float | None, high: float | None) -> str:
+def _range_text(low: float | None, high: float | None) -> str:
     if low is None:
         return "" if high is None else f", lower or equal to {high}"
     return f", greater or equal to {low}" if high is None else f" from {low} to {high}"
 
 
 def _broken_bound(node: inspect.IntType | inspect.FloatType, value: Any) -> str:
-    number = _number(value)
+    number = _parse_number(value)
     if number is None:
         return ""
     if node.ge is not None and number < node.ge:
@@ -241,7 +241,7 @@ def _broken_bound(node: inspect.IntType | inspect.FloatType, value: Any) -> str:
     return f"lower or equal to {node.le}: " if node.le is not None and number > node.le else ""
 
 
-def _number(value: Any) -> float | None:
+def _parse_number(value: Any) -> float | None:
     try:
         # float() would take a bool for 0 or 1; it reads texts, too, which Neutron's APIs accept as numbers.
         return None if isinstance(value, bool) else float(value)
@@ -266,13 +266,13 @@ def _broken_text(node: inspect.Type, value: Any) -> str:
     if not isinstance(text, inspect.StrType):
         return ""
     if not isinstance(value, str):
-        return "" if _refusal(node).endswith("format") else "Value should be string"
-    if text.max_length and len(value) > text.max_length and not _refusal(node).endswith("format"):
+        return "" if _refusal_text(node).endswith("format") else "Value should be string"
+    if text.max_length and len(value) > text.max_length and not _refusal_text(node).endswith("format"):
         return f"Value should have a maximum character requirement of {text.max_length}"
-    if len(value) < (text.min_length or 0) and not _refusal(node):
+    if len(value) < (text.min_length or 0) and not _refusal_text(node):
         return f"Value should have a minimum character requirement of {text.min_length}"
     return ""
 
 
-def _refusal(node: inspect.Type) -> str:
+def _refusal_text(node: inspect.Type) -> str:
     return str((node.extra or {}).get(REFUSAL, "")) if isinstance(node, inspect.Metadata) else ""

@@ -77,7 +77,7 @@ def answer_to(error: Exception, request_id: str) -> Answer:
         retry = ((b"retry-after", b"%d" % RETRY_AFTER_SECONDS),)
         return fault(503, f"Service temporarily unavailable: {error}. Try again later.", headers=retry)
     if isinstance(error, HTTPException) and error.status_code < 500:
-        return _routing(error)
+        return _routing_answer(error)
     log.error("request failed", request_id=request_id, exc_info=error)
     return fault(500, f"Internal error. The request id is {request_id}.")
 
@@ -89,7 +89,7 @@ def _answer_of_refusal(error: Refusal) -> Answer:
     return shape(error.status, str(error), headers=error.headers)
 
 
-def _routing(error: HTTPException) -> Answer:
+def _routing_answer(error: HTTPException) -> Answer:
     if isinstance(error, MethodNotAllowedException):
         return method_not_allowed()
     if error.status_code == 404:

@@ -21,33 +21,33 @@ WSME, which parses bodies in Octavia.
 def flag_names(kind: Any) -> frozenset[str]:
     """Return the names of the boolean attributes of a struct and of the structs in it."""
     names: set[str] = set()
-    _collect(inspect.type_info(kind), names, set())
+    _collect_flag_names(inspect.type_info(kind), names, set())
     return frozenset(names)
 
 
-def _collect(node: Any, names: set[str], seen: set[type]) -> None:
+def _collect_flag_names(node: Any, names: set[str], seen: set[type]) -> None:
     if isinstance(node, inspect.StructType):
         if node.cls in seen:
             return
         seen.add(node.cls)
         for field in node.fields:
-            if inspect.BoolType() in _choices(field.type):
+            if inspect.BoolType() in _possible_types(field.type):
                 names.add(field.encode_name)
-            _collect(field.type, names, seen)
+            _collect_flag_names(field.type, names, seen)
     elif isinstance(node, inspect.UnionType | inspect.Metadata | inspect.CollectionType):
-        for part in _choices(node):
+        for part in _possible_types(node):
             if part is not node:
-                _collect(part, names, seen)
+                _collect_flag_names(part, names, seen)
 
 
-def _choices(node: Any) -> tuple[Any, ...]:
+def _possible_types(node: Any) -> tuple[Any, ...]:
     """Return the types that a value may have, without their bounds; for a list, the types of its items."""
     if isinstance(node, inspect.Metadata):
-        return _choices(node.type)
+        return _possible_types(node.type)
     if isinstance(node, inspect.UnionType):
-        return tuple(choice for part in node.types for choice in _choices(part))
+        return tuple(choice for part in node.types for choice in _possible_types(part))
     if isinstance(node, inspect.CollectionType):
-        return _choices(node.item_type)
+        return _possible_types(node.item_type)
     return (node,)
 
 

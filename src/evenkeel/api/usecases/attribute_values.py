@@ -84,19 +84,19 @@ def _common_attributes(request: type[Any], kind: type[Any]) -> dict[str, _Attrib
         defaults, fields = defaults_of(kind), fields_of(kind)
         settable = (defaults.keys() | CHANGEABLE[kind]) - set(LINKS[kind])
         found = _known[request, kind] = {
-            name: _Attribute(_converter(fields[name].type), defaults.get(name))
+            name: _Attribute(_converter_to(fields[name].type), defaults.get(name))
             for name in request.__struct_fields__
             if name in settable
         }
     return found
 
 
-def _converter(annotation: Any) -> Callable[[Any], Any]:
+def _converter_to(annotation: Any) -> Callable[[Any], Any]:
     node, _ = shape_of(annotation)
     if isinstance(node, inspect.IntType):
         return int  # requests may contain some numbers as text
-    return each_once if isinstance(node, inspect.VarTupleType) else _as_it_is
+    return each_once if isinstance(node, inspect.VarTupleType) else _return_unchanged
 
 
-def _as_it_is(value: Any) -> Any:
+def _return_unchanged(value: Any) -> Any:
     return value

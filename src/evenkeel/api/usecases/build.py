@@ -214,7 +214,7 @@ def tree_of(
     """Convert a request to the whole new load balancer. The VIP's address is empty if the store has to allocate it."""
     _check_names(body.pools or ())
     pools = [pool_rows(item, item.protocol, item.lb_algorithm, place, new_id=new_id) for item in body.pools or ()]
-    made = _listeners(body.listeners or (), pools, place, planned_family(vip), new_id)
+    made = _build_listeners(body.listeners or (), pools, place, planned_family(vip), new_id)
     address = Vip(address=vip.address or "", subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id)
     root = LoadBalancer(
         id=place.load_balancer_id,
@@ -254,7 +254,7 @@ def _check_names(pools: Sequence[requests.NestedPool]) -> None:
         )
 
 
-def _listeners(
+def _build_listeners(
     bodies: Sequence[requests.NestedListener],
     pools: list[NewPool],
     place: Place,

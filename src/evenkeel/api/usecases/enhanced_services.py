@@ -62,7 +62,7 @@ class OfferedServices:
         """
         after, stored = tuple(after), frozenset(before)
         known = set(services_in_tags(stored))
-        self._check("tags", [name for name in services_in_tags(after) if name not in known], TAG_PREFIX)
+        self._check_names("tags", [name for name in services_in_tags(after) if name not in known], TAG_PREFIX)
         set_already: dict[tuple[str, str], str] = {}
         for one in parameter_tags(after):
             if one.tag not in stored:
@@ -89,7 +89,7 @@ class OfferedServices:
 
     def check_flavor(self, names: Iterable[str]) -> None:
         """Check the names that a flavor gives. Raises :class:`Invalid`."""
-        self._check(FLAVOR_KEY, names, "")
+        self._check_names(FLAVOR_KEY, names, "")
 
     def check_tree(self, tree: LoadBalancerTree) -> None:
         """Check all names in a new load balancer. Raises :class:`Invalid`."""
@@ -117,7 +117,7 @@ class OfferedServices:
         if problem := parameter.problem(one.value):
             raise _wrong_parameter(f"'{one.tag}': {one.parameter} {problem}.")
 
-    def _check(self, field: str, names: Iterable[str], prefix: str) -> None:
+    def _check_names(self, field: str, names: Iterable[str], prefix: str) -> None:
         for name in names:
             if not self.table.offers_services:
                 refuse(self.provider, [f"{field} '{prefix}{name}'. Allowed: none that name an enhanced service."])

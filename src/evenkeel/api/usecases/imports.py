@@ -58,8 +58,8 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
     there = await services.imports.find(load_balancer_id)
     place = Place(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
     if there is not None:
-        tree = choice.apply_to(mirrored_tree(_with_stored_port(wanted, there), place))
-        result = _compared(there, tree)
+        tree = choice.apply_to(mirrored_tree(_import_with_stored_port(wanted, there), place))
+        result = _result_of_comparison(there, tree)
         if not (there.tree.load_balancer.held and result.differences):
             return result
         refuse(wanted.provider, tree_problems(table, tree))
@@ -77,7 +77,7 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
     # An older controller does not know held load balancers, and would give them to devices.
     if body.held and (problem := await version_problem(services)):
         raise Conflict(f"held: {problem}.")
-    plan = await _plan(services, wanted, load_balancer_id, project_id)
+    plan = await _plan_vip(services, wanted, load_balancer_id, project_id)
     placed = structs.replace(wanted, vip_network_id=plan.network_id, vip_port_id=plan.port_id)
     tree = choice.apply_to(mirrored_tree(placed, place))
     tree = replace(tree, load_balancer=replace(tree.load_balancer, held=body.held))
@@ -114,18 +114,20 @@ async def set_held(services: Services, load_balancer_id: LoadBalancerId, held: b
     if change is None:
         return
     done = "is held: its devices lose it" if held else "was released to its devices"
-    await _record(services, change, "loadbalancer_held" if held else "loadbalancer_released", done)
+    await _record_import(services, change, "loadbalancer_held" if held else "loadbalancer_released", done)
     await services.accepted(change, waits=False)
 
 
 async def discard(services: Services, load_balancer_id: LoadBalancerId) -> None:
     """Delete a held load balancer; its VIP's port stays. Raises :class:`NotFound` or :class:`Conflict`."""
     change = await services.imports.discard(load_balancer_id)
-    await _record(services, change, "loadbalancer_discarded", "was held, and is deleted without the port of its VIP")
+    await _record_import(
+        services, change, "loadbalancer_discarded", "was held, and is deleted without the port of its VIP"
+    )
     await services.accepted(change, waits=False)
 
 
-async def _record(services: Services, change: Change, kind: str, done: str) -> None:
+async def _record_import(services: Services, change: Change, kind: str, done: str) -> None:
     await services.operators.record_act(
         kind=kind, done=f"load balancer {change.load_balancer_id} {done}", details="", environment=change.environment
     )
@@ -143,7 +145,9 @@ async def _update_held(
     change = await services.imports.update(tree, certificates)
     if change is None:  # as another request left it
         return ImportResult("present")
-    await _record(services, change, "loadbalancer_import_updated", "was imported again, and is as it is there now")
+    await _record_import(
+        services, change, "loadbalancer_import_updated", "was imported again, and is as it is there now"
+    )
     await services.accepted(change, waits=False)
     return result._replace(outcome="updated")
 
@@ -155,7 +159,7 @@ def _check_changeable(root: LoadBalancer, result: ImportResult) -> None:
             raise Conflict(f"{name}: load balancer {root.id} is held with another one: discard it and import it again.")
 
 
-def _with_stored_port(wanted: ImportedLoadBalancer, there: StoredLoadBalancer) -> ImportedLoadBalancer:
+def _import_with_stored_port(wanted: ImportedLoadBalancer, there: StoredLoadBalancer) -> ImportedLoadBalancer:
     """Return the given load balancer; where it names no VIP network or port, with those of the stored load balancer."""
     vip = there.tree.load_balancer.vip
     if vip is None:
@@ -172,7 +176,7 @@ def _check_catalogue(wanted: ImportedLoadBalancer) -> None:
             raise Invalid(f"{data}: must not be given together with {entry}, which has its own.")
 
 
-def _compared(there: StoredLoadBalancer, given: LoadBalancerTree) -> ImportResult:
+def _result_of_comparison(there: StoredLoadBalancer, given: LoadBalancerTree) -> ImportResult:
     root = there.tree.load_balancer
     if there.mirrored:
         raise Conflict(f"Load balancer {root.id} exists and mirrors that of an Octavia, which alone changes it.")
@@ -182,7 +186,7 @@ def _compared(there: StoredLoadBalancer, given: LoadBalancerTree) -> ImportResul
     return ImportResult("differs" if found else "present", found)
 
 
-async def _plan(
+async def _plan_vip(
     services: Services, wanted: ImportedLoadBalancer, load_balancer_id: LoadBalancerId, project_id: ProjectId
 ) -> VipPlan:
     """Return the allocation plan of a VIP that exists already. Raises :class:`Invalid` naming the attribute."""
@@ -233,7 +237,7 @@ async def _plan_on_port(services: Services, wanted: ImportedLoadBalancer, load_b
         VipPlan(subnet_id=subnet_id, network_id=network_id, port_id=port_id, address=address)
         for subnet_id, address in vips
     ]
-    claim = _claim(port, load_balancer_id)
+    claim = _claim_on_port(port, load_balancer_id)
     return replace(plans[0], claim=claim, takes_over=not claim.borrowed, additional=tuple(plans[1:]))
 
 
@@ -246,7 +250,7 @@ def _check_addresses(port: Mapping[str, Any], vips: Sequence[tuple[str, str]]) -
             raise Invalid(f"vip_address: port {port['id']} has not {address} of subnet {subnet_id}, but {shown}.")
 
 
-def _claim(port: Mapping[str, Any], load_balancer_id: LoadBalancerId) -> PortClaim:
+def _claim_on_port(port: Mapping[str, Any], load_balancer_id: LoadBalancerId) -> PortClaim:
     """Return the claim on the VIP's port: a port made for this load balancer is deleted with it; any other port belongs
     to the tenant and stays.
     """

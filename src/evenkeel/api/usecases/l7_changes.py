@@ -32,7 +32,7 @@ def policy_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Chang
     after = normalise_targets(replace(current, **changes))
     if changes.get("redirect_http_code", after.redirect_http_code) is None:
         after = replace(after, redirect_http_code=None)  # shown as in the request; devices use the default
-    return _with_attributes(changes, _DECIDING, after, check_policy)
+    return _changes_with_attributes(changes, _DECIDING, after, check_policy)
 
 
 def stored_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Changes:
@@ -42,7 +42,7 @@ def stored_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Chang
     changes = change_values(body, L7Policy)
     if not changes.keys() & set(_DECIDING):
         return changes
-    return _with_attributes(changes, _DECIDING, with_redirect_code(replace(current, **changes)), check_policy)
+    return _changes_with_attributes(changes, _DECIDING, with_redirect_code(replace(current, **changes)), check_policy)
 
 
 def _implied_action(changes: Changes) -> Any:
@@ -61,9 +61,11 @@ def rule_changes(body: l7_requests.L7RuleChange, current: L7Rule) -> Changes:
         changes["key"] = changes["key"] or None
     elif changes.get("type", current.type) not in KEYED:
         changes["key"] = None
-    return _with_attributes(changes, _COMPARING, replace(current, **changes), check_rule)
+    return _changes_with_attributes(changes, _COMPARING, replace(current, **changes), check_rule)
 
 
-def _with_attributes(changes: Changes, names: Iterable[str], after: Row, check: Callable[[Row], None]) -> Changes:
+def _changes_with_attributes(
+    changes: Changes, names: Iterable[str], after: Row, check: Callable[[Row], None]
+) -> Changes:
     check(after)
     return changes | {name: getattr(after, name) for name in names}

@@ -50,15 +50,15 @@ def normalise_targets(policy: L7Policy) -> L7Policy:
     """
     wanted = L7_TARGETS.get(policy.action)
     targets = {name: getattr(policy, name) if name == wanted else None for name in L7_TARGETS.values()}
-    return replace(policy, redirect_http_code=_code(policy), **targets)
+    return replace(policy, redirect_http_code=_redirect_code(policy), **targets)
 
 
 def with_redirect_code(policy: L7Policy) -> L7Policy:
     """Return the policy with a code for redirects, and all its targets, like in LBaaS v2."""
-    return replace(policy, redirect_http_code=_code(policy))
+    return replace(policy, redirect_http_code=_redirect_code(policy))
 
 
-def _code(policy: L7Policy) -> int | None:
+def _redirect_code(policy: L7Policy) -> int | None:
     redirects = L7_TARGETS.get(policy.action) in ("redirect_url", "redirect_prefix")
     return (policy.redirect_http_code or DEFAULT_REDIRECT_CODE) if redirects else None
 
@@ -101,9 +101,9 @@ def check_rule(rule: L7Rule) -> None:
         what = "L7 rule type requires a key"
         if rule.type == "SSL_DN_FIELD":
             what = "L7rule type SSL_DN_FIELD needs to specify a key and a value."
-        raise _parsing(f"{_INVALID}{what} ({rule.type})", code="l7rule_key_missing")
+        raise _rule_error(f"{_INVALID}{what} ({rule.type})", code="l7rule_key_missing")
     if rule.type not in KEYED and rule.key is not None:
-        raise _parsing(f"L7 rule type {rule.type} does not use the key field; it is '{shorten(rule.key)}'")
+        raise _rule_error(f"L7 rule type {rule.type} does not use the key field; it is '{shorten(rule.key)}'")
     _CHECKS[rule.type](rule)
 
 
@@ -112,7 +112,7 @@ def _check_text(rule: L7Rule) -> None:
         _check_regex(rule.value)
     elif not _VISIBLE.fullmatch(rule.value) and not _QUOTED.fullmatch(rule.value):
         allowed = "visible ASCII characters; with blanks between them in double quotes"
-        raise _value(rule, "Invalid characters in comparison value", allowed, code="l7rule_value")
+        raise _invalid_rule_value(rule, "Invalid characters in comparison value", allowed, code="l7rule_value")
 
 
 def _check_file_type(rule: L7Rule) -> None:
@@ -125,25 +125,27 @@ def _check_cookie(rule: L7Rule) -> None:
         _check_regex(rule.value)
     elif not _COOKIE_VALUE.fullmatch(rule.value):
         allowed = 'visible ASCII characters but for ", comma, semicolon and backslash'
-        raise _value(rule, "Invalid characters in cookie value", allowed, code="l7rule_cookie_value")
+        raise _invalid_rule_value(rule, "Invalid characters in cookie value", allowed, code="l7rule_cookie_value")
 
 
 def _check_has_certificate(rule: L7Rule) -> None:
     _check_compare_type(rule, "EQUAL_TO")
     if rule.value.lower() != "true":
-        raise _value(rule, f"{_INVALID}L7rule value {shorten(rule.value)} is not a boolean True string.", "true")
+        raise _invalid_rule_value(
+            rule, f"{_INVALID}L7rule value {shorten(rule.value)} is not a boolean True string.", "true"
+        )
 
 
 def _check_verify_result(rule: L7Rule) -> None:
     _check_compare_type(rule, "EQUAL_TO")
     if not (rule.value.isascii() and rule.value.isdigit()):
         text = f"{_INVALID}L7rule type SSL_VERIFY_RESULT needs a int value, which is >= 0"
-        raise _value(rule, text, "a whole number from 0 on")
+        raise _invalid_rule_value(rule, text, "a whole number from 0 on")
 
 
 def _check_field(rule: L7Rule) -> None:
     if rule.key is None or not _DN_FIELD.fullmatch(rule.key):
-        raise _parsing(f"key '{shorten(rule.key)}' is no field of a distinguished name")
+        raise _rule_error(f"key '{shorten(rule.key)}' is no field of a distinguished name")
     _check_text(rule)
 
 
@@ -161,7 +163,7 @@ _CHECKS: dict[str, Callable[[L7Rule], None]] = {
 
 def _check_compare_type(rule: L7Rule, *allowed: str) -> None:
     if rule.compare_type not in allowed:
-        raise _parsing(
+        raise _rule_error(
             f"{_INVALID}{_WRONG_COMPARE.get(rule.type, 'invalid comparison type for rule type')} "
             f"{rule.type} takes {' or '.join(allowed)}, not {rule.compare_type}",
             code="l7rule_compare_type",
@@ -172,17 +174,17 @@ def _check_regex(text: str) -> None:
     try:
         check_pattern(text)
     except PatternRefused as error:
-        raise _parsing(
+        raise _rule_error(
             f"value '{shorten(text)}' is no regular expression that is taken: {error}. Allowed: {ALLOWED_WORDS}",
             code="l7rule_regex",
         ) from error
 
 
-def _value(rule: L7Rule, problem: str, allowed: str, *, code: str | None = None) -> Invalid:
+def _invalid_rule_value(rule: L7Rule, problem: str, allowed: str, *, code: str | None = None) -> Invalid:
     """Build the error for a rule's value. ``problem``: sentence in Octavia's words."""
     text = f"{problem} (value '{shorten(rule.value)}' of rule type {rule.type}; allowed: {allowed})"
-    return _parsing(text, code=code)
+    return _rule_error(text, code=code)
 
 
-def _parsing(text: str, *, code: str | None = None) -> Invalid:
+def _rule_error(text: str, *, code: str | None = None) -> Invalid:
     return Invalid(f"Error parsing L7Rule: {text}.", code=code)

@@ -70,7 +70,7 @@ async def make_listener(
     served.refuse(listener_problems(served.table, asdict(row)))
     offered.check_tags(row.tags)
     offered.log_bare_tags(row.id, row.tags)
-    policies = await _policies(services, served, wanted, row.id, place, new_pools)
+    policies = await _build_policies(services, served, wanted, row.id, place, new_pools)
     unchained = await check_new_members(services, served, [member for new in new_pools for member in new.members])
     # last of all checks: a request that is refused anyway must not load the key manager
     users = [ChangedUser(row), *(ChangedUser(new.pool) for new in new_pools)]
@@ -105,7 +105,7 @@ async def _default_pool(
     return wanted.default_pool_id
 
 
-async def _policies(
+async def _build_policies(
     services: Services,
     served: ServedObject,
     wanted: requests.ListenerNew,

@@ -52,17 +52,17 @@ Part = (
 def mirrored_tree(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place) -> LoadBalancerTree:
     """Convert the request to a whole load balancer. Raises :class:`Invalid`."""
     _check_ids(body, place.load_balancer_id)
-    root = _root(body, place)
-    pools = {item.id: _pool(item, place) for item in body.pools or ()}
-    listeners = [_listener(item, place, root, pools) for item in body.listeners or ()]
+    root = _build_load_balancer(body, place)
+    pools = {item.id: _build_pool(item, place) for item in body.pools or ()}
+    listeners = [_build_listener(item, place, root, pools) for item in body.listeners or ()]
     check_listener_ports(listeners)
-    made = [rows for item in body.listeners or () for rows in _policies(item, place, pools)]
+    made = [rows for item in body.listeners or () for rows in _build_policies(item, place, pools)]
     return LoadBalancerTree(
         load_balancer=root,
         listeners=tuple(listeners),
         pools=tuple(pools.values()),
-        members=tuple(member for item in body.pools or () for member in _members(item, place)),
-        health_monitors=tuple(monitor for item in body.pools or () for monitor in _monitor(item, place)),
+        members=tuple(member for item in body.pools or () for member in _build_members(item, place)),
+        health_monitors=tuple(monitor for item in body.pools or () for monitor in _build_monitor(item, place)),
         l7policies=tuple(policy for policy, _ in made),
         l7rules=tuple(rule for _, rules in made for rule in rules),
     )
@@ -77,30 +77,30 @@ def partial_tree(
     tree = LoadBalancerTree(load_balancer=root)
     match body:
         case MirroredListener():
-            made = _policies(body, place, None)
+            made = _build_policies(body, place, None)
             return replace(
                 tree,
-                listeners=(_listener(body, place, tree.load_balancer, None),),
+                listeners=(_build_listener(body, place, tree.load_balancer, None),),
                 l7policies=tuple(rows.policy for rows in made),
                 l7rules=tuple(rule for rows in made for rule in rows.rules),
             )
         case MirroredPool():
-            members, monitors = tuple(_members(body, place)), tuple(_monitor(body, place))
-            return replace(tree, pools=(_pool(body, place),), members=members, health_monitors=monitors)
+            members, monitors = tuple(_build_members(body, place)), tuple(_build_monitor(body, place))
+            return replace(tree, pools=(_build_pool(body, place),), members=members, health_monitors=monitors)
         case CheckedMembers():
-            return replace(tree, members=tuple(_members_of("", body.members, place, monitored=False)))
+            return replace(tree, members=tuple(_build_members_of("", body.members, place, monitored=False)))
         case MirroredMember():
-            return replace(tree, members=tuple(_members_of("", [body], place, monitored=False)))
+            return replace(tree, members=tuple(_build_members_of("", [body], place, monitored=False)))
         case MirroredMonitor():
             return replace(tree, health_monitors=(monitor_row(body, place, pool_id="", new_id=_constant_id(body.id)),))
         case MirroredPolicy():
-            rows = _policy(body, "", listener_protocol, place, None)
+            rows = _build_policy(body, "", listener_protocol, place, None)
             return replace(tree, l7policies=(rows.policy,), l7rules=rows.rules)
         case MirroredRule():
             return replace(tree, l7rules=(rule_row(body, place, policy_id="", new_id=_constant_id(body.id)),))
 
 
-def _vip(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place) -> Vip | None:
+def _build_vip(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place) -> Vip | None:
     """Convert the VIP; None if the VIP has no address yet."""
     if body.vip_address is None:
         return None
@@ -112,7 +112,7 @@ def _vip(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place) -> Vip 
     )
 
 
-def _root(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place) -> LoadBalancer:
+def _build_load_balancer(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place) -> LoadBalancer:
     flavor, zone = body.flavor_data or {}, body.availability_zone_data or {}
     port = {"network_id": body.vip_network_id or "", "port_id": body.vip_port_id or ""}
     more = [
@@ -123,29 +123,29 @@ def _root(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place) -> Loa
         id=place.load_balancer_id,
         project_id=place.project_id,
         provider=body.provider,
-        vip=_vip(body, place),
+        vip=_build_vip(body, place),
         additional_vips=tuple(more),
         vip_vnic_type=vip_vnic_type(flavor),
         data_path=data_path_of(flavor),
-        flavor_enhanced_services=flavor_names(_text(flavor)),
+        flavor_enhanced_services=flavor_names(_json_text(flavor)),
         zone_group_number=zone_group_of(zone),
         **create_values(body, LoadBalancer, "additional_vips"),
     )
 
 
-def _text(metadata: Mapping[str, Any]) -> str:
+def _json_text(metadata: Mapping[str, Any]) -> str:
     return msgspec.json.encode(metadata).decode()
 
 
-def _pool(body: MirroredPool, place: Place) -> Pool:
+def _build_pool(body: MirroredPool, place: Place) -> Pool:
     return pool_row(body, body.protocol, body.lb_algorithm, place, pool_id=body.id)
 
 
-def _members(body: MirroredPool, place: Place) -> list[Member]:
-    return _members_of(body.id, body.members or (), place, monitored=body.healthmonitor is not None)
+def _build_members(body: MirroredPool, place: Place) -> list[Member]:
+    return _build_members_of(body.id, body.members or (), place, monitored=body.healthmonitor is not None)
 
 
-def _members_of(pool_id: str, bodies: Iterable[MirroredMember], place: Place, *, monitored: bool) -> list[Member]:
+def _build_members_of(pool_id: str, bodies: Iterable[MirroredMember], place: Place, *, monitored: bool) -> list[Member]:
     rows = [
         member_row(item, place, pool_id=pool_id, new_id=_constant_id(item.id), monitored=monitored) for item in bodies
     ]
@@ -157,23 +157,23 @@ def _constant_id(object_id: str) -> NewId:
     return lambda: object_id
 
 
-def _monitor(body: MirroredPool, place: Place) -> Iterator[HealthMonitor]:
+def _build_monitor(body: MirroredPool, place: Place) -> Iterator[HealthMonitor]:
     if (wanted := body.healthmonitor) is not None:
         check_monitored(body.protocol, wanted.type)
         yield monitor_row(wanted, place, pool_id=body.id, new_id=_constant_id(wanted.id))
 
 
-def _listener(body: MirroredListener, place: Place, root: LoadBalancer, pools: Pools | None) -> Listener:
+def _build_listener(body: MirroredListener, place: Place, root: LoadBalancer, pools: Pools | None) -> Listener:
     _check_target("default_pool_id", body.default_pool_id, body.protocol, pools)
     vip = None if root.vip is None else one_family(root.vip.address, (more.address for more in root.additional_vips))
     return listener_row(body, place, listener_id=body.id, default_pool_id=body.default_pool_id, vip_address=vip)
 
 
-def _policies(body: MirroredListener, place: Place, pools: Pools | None) -> list[PolicyRows]:
-    return in_order(_policy(item, body.id, body.protocol, place, pools) for item in body.l7policies or ())
+def _build_policies(body: MirroredListener, place: Place, pools: Pools | None) -> list[PolicyRows]:
+    return in_order(_build_policy(item, body.id, body.protocol, place, pools) for item in body.l7policies or ())
 
 
-def _policy(
+def _build_policy(
     body: MirroredPolicy, listener_id: str, protocol: ListenerProtocol | None, place: Place, pools: Pools | None
 ) -> PolicyRows:
     if protocol is not None:
@@ -200,12 +200,12 @@ def _check_ids(body: MirroredParts, load_balancer_id: str) -> None:
     """Check that all ids in the request differ, and that the load balancer's id equals the id in the path."""
     if body.id not in (None, load_balancer_id):
         raise invalid_input("id", body.id, f"It should be the path's, which is {load_balancer_id}.")
-    repeated = [id_ for id_, count in Counter([load_balancer_id, *_ids(body)]).items() if count > 1]
+    repeated = [id_ for id_, count in Counter([load_balancer_id, *_object_ids(body)]).items() if count > 1]
     if repeated:
         raise Invalid(f"Validation failure: id {repeated[0]} is that of several objects.")
 
 
-def _ids(body: MirroredParts) -> Iterator[str]:
+def _object_ids(body: MirroredParts) -> Iterator[str]:
     for pool in body.pools or ():
         yield pool.id
         yield from (member.id for member in pool.members or ())

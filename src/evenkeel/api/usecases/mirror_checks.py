@@ -73,7 +73,7 @@ async def check_operation(services: Services, check: MirrorCheck) -> None:
     if check.operation == "create" and isinstance(body, CheckedLoadBalancer):
         _check_networks(await services.providers.vip_networks_of(check.provider), body)
     try:
-        tree = _tree(services, check, body, offered.names, root, around)
+        tree = _tree_to_check(services, check, body, offered.names, root, around)
         if check.operation == "create":
             offered.check_tree(tree)
     except (Conflict, NotFound) as error:
@@ -110,7 +110,7 @@ def _check_networks(permitted: VipNetworks, body: CheckedLoadBalancer) -> None:
         permitted.check(network_id=body.vip_network_id or "", subnet_id=subnet_id, field=field, value=subnet_id)
 
 
-def _tree(
+def _tree_to_check(
     services: Services,
     check: MirrorCheck,
     body: Any,
@@ -141,7 +141,7 @@ def _check_pairs(check: MirrorCheck, tree: LoadBalancerTree, around: Surrounding
     """Check that an object's protocol fits those of the listeners and pool around it, and a health monitor's type its
     pool. Raises :class:`Invalid`.
     """
-    for pair in _pairs(check, tree, around):
+    for pair in _protocol_pairs_to_check(check, tree, around):
         check_pair(pair.listener_protocol, pair.pool_protocol)
     for protocol, monitor_type, _ in _monitored(check, tree, around):
         check_monitored(protocol, monitor_type)
@@ -150,13 +150,13 @@ def _check_pairs(check: MirrorCheck, tree: LoadBalancerTree, around: Surrounding
 def _pair_problems(
     table: Capabilities, check: MirrorCheck, tree: LoadBalancerTree, around: Surroundings
 ) -> Iterator[str]:
-    for pair in _pairs(check, tree, around):
+    for pair in _protocol_pairs_to_check(check, tree, around):
         yield from pair_problems(table, *pair)
     for protocol, monitor_type, over_tls in _monitored(check, tree, around):
         yield from monitored_problems(table, protocol, monitor_type, over_tls=over_tls)
 
 
-def _pairs(check: MirrorCheck, tree: LoadBalancerTree, around: Surroundings) -> Iterator[_Pair]:
+def _protocol_pairs_to_check(check: MirrorCheck, tree: LoadBalancerTree, around: Surroundings) -> Iterator[_Pair]:
     """Yield each pair of a listener and a pool of which the object is one, or which it makes."""
     pool = None if around.pool is None else (around.pool.protocol, around.pool.session_persistence)
     if check.pool_protocol is not None:

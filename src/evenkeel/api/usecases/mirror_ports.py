@@ -31,7 +31,7 @@ async def make_vip_port(services: Services, body: VipPortNew) -> VipPlan:
     permitted = await services.providers.vip_networks_of(body.provider)
     load_balancer_id = LoadBalancerId(body.loadbalancer_id)
     try:
-        plan = await _plan(services, body, load_balancer_id, permitted)
+        plan = await _plan_vip(services, body, load_balancer_id, permitted)
     except Conflict as error:
         if error.code != BEING_MADE:
             raise
@@ -44,7 +44,7 @@ async def make_vip_port(services: Services, body: VipPortNew) -> VipPlan:
     return plan
 
 
-async def _plan(
+async def _plan_vip(
     services: Services, body: VipPortNew, load_balancer_id: LoadBalancerId, permitted: VipNetworks
 ) -> VipPlan:
     project_id = checked_project(body.project_id, "project_id")

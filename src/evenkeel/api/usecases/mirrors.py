@@ -48,7 +48,7 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
     names = offered.names | _chosen_services(was)
     place = Place(load_balancer_id, project_id, services.addresses, services.tls, names)
     mark = MirrorMark(provider=wanted.provider, snapshot=body.snapshot, digest=body.digest, change=body.change)
-    with _refusals():
+    with _translate_conflicts():
         tree = mirrored_tree(wanted, place)
         refuse(wanted.provider, tree_problems(table, tree))
         _check_services(offered, tree, was)
@@ -63,7 +63,7 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
             vips=() if was is not None or root.vip is None else (root.vip, *root.additional_vips),
         )
         certificates = await services.references.read(_changed_users(tree, was), project_id, table, requesting=False)
-        plan = _plan(services, tree.load_balancer)
+        plan = _plan_vip(services, tree.load_balancer)
         change = await services.mirrors.put(tree, plan, mark, certificates, unchained=unchained)
     if change is not None:
         await services.accepted(change, waits=False)
@@ -84,7 +84,7 @@ async def remove_mirrored(services: Services, load_balancer_id: LoadBalancerId, 
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def _translate_conflicts() -> Iterator[None]:
     """Turn contradictions inside the request into :class:`Invalid`, and a VIP address in use into
     :class:`MirrorConflict`, so that the caller can distinguish both from conflicts with the stored state. Context
     manager.
@@ -106,7 +106,7 @@ def _put_result(change: Change) -> PutResult:
     return PutResult(change.revision, root.provisioning_status)
 
 
-def _plan(services: Services, root: LoadBalancer) -> VipPlan:
+def _plan_vip(services: Services, root: LoadBalancer) -> VipPlan:
     """Return the plan of the VIP, which the other system has allocated; the port is not ours, so it is never
     deleted.
     """

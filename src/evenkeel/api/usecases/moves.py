@@ -68,7 +68,7 @@ async def plan_moves(
         found = await services.operators.movable_load_balancers(
             project_id=project_id or "", environment=from_environment
         )
-    target = await _target(services, to_environment or from_environment, to_group, found)
+    target = await _target_group(services, to_environment or from_environment, to_group, found)
     here = (target.environment, target.group_number)
     moving = [each for each in found if (each.environment, each.group_number) != here and not each.deleted]
     if not moving:
@@ -90,7 +90,7 @@ async def plan_moves(
     )
 
 
-async def _target(
+async def _target_group(
     services: Services, environment: str, number: int | None, found: Sequence[MovableLoadBalancer]
 ) -> DeviceGroupPlace:
     # Raises for an environment that does not exist.
@@ -150,17 +150,17 @@ async def _plan_move(
     source = services.providers.capabilities_of(one.device_driver)
     listens = source.standby == "listening"
     by_operator = listens and not one.network_port
-    problems = [*_problems(one, target, permitted), *_standby_problems(one, source)]
+    problems = [*_move_problems(one, target, permitted), *_standby_problems(one, source)]
     if not problems and one.device_driver != target.device_driver:
         tree = await services.tenants.tree(one.id, project_id=None)
         problems.extend(tree_problems(table, tree))
-    steps = () if problems else tuple(_steps(one, target, listens=listens, by_operator=by_operator))
+    steps = () if problems else tuple(_move_steps(one, target, listens=listens, by_operator=by_operator))
     return PlannedMove(
         load_balancer=one, steps=steps, problems=tuple(problems), listens=listens, by_operator=by_operator
     )
 
 
-def _problems(one: MovableLoadBalancer, target: DeviceGroupPlace, permitted: VipNetworks) -> Iterator[str]:
+def _move_problems(one: MovableLoadBalancer, target: DeviceGroupPlace, permitted: VipNetworks) -> Iterator[str]:
     if one.group_number is None:
         yield "it has no device group yet"
     if one.held:
@@ -185,7 +185,9 @@ def _standby_problems(one: MovableLoadBalancer, source: Capabilities) -> Iterato
         yield f"devices of driver {one.device_driver} cannot hold a load balancer that others serve"
 
 
-def _steps(one: MovableLoadBalancer, target: DeviceGroupPlace, *, listens: bool, by_operator: bool) -> Iterator[str]:
+def _move_steps(
+    one: MovableLoadBalancer, target: DeviceGroupPlace, *, listens: bool, by_operator: bool
+) -> Iterator[str]:
     here, there = f"{one.environment}/{one.group_number}", f"{target.environment}/{target.group_number}"
     yield f"devices of {there} get everything, and confirm it, before anything changes on {here}"
     if one.certificates:

@@ -38,7 +38,7 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 
 async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *, any_cookies: bool = False) -> Pool:
     """Create a pool with its members and monitor; returns the stored pool. ``any_cookies``: see :func:`check_pool`."""
-    served, listener = await _place_of(services, call, wanted)
+    served, listener = await _find_parent(services, call, wanted)
     place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls)
     rows = pool_rows(
         wanted, wanted.protocol, wanted.lb_algorithm, place, new_id=services.new_id, any_cookies=any_cookies
@@ -61,7 +61,9 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *,
     return made
 
 
-async def _place_of(services: Services, call: Call, wanted: requests.PoolNew) -> tuple[ServedObject, Listener | None]:
+async def _find_parent(
+    services: Services, call: Call, wanted: requests.PoolNew
+) -> tuple[ServedObject, Listener | None]:
     """Return what serves the new pool (its load balancer's provider), and its listener if it has one."""
     scope = call.caller.scope
     if wanted.listener_id is not None:

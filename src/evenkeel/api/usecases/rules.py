@@ -44,7 +44,7 @@ def member_address(field: str, value: str, addresses: AddressRules) -> str:
     if problem := addresses.member_problem(normal):
         if field == "address":
             raise Invalid(f"{value} is not a valid option for member address: it should be {ALLOWED_WORDS}; {problem}.")
-        raise _not_allowed(field, value, problem)
+        raise _not_allowed_error(field, value, problem)
     return normal
 
 
@@ -59,11 +59,11 @@ def wanted_vip(field: str, value: str, addresses: AddressRules) -> str:
     """Check a requested VIP, at which a device may listen. Raises :class:`Invalid`."""
     normal = checked_address(field, value)
     if problem := addresses.vip_problem(normal):
-        raise _not_allowed(field, value, problem)
+        raise _not_allowed_error(field, value, problem)
     return normal
 
 
-def _not_allowed(field: str, value: str, problem: str) -> Invalid:
+def _not_allowed_error(field: str, value: str, problem: str) -> Invalid:
     return invalid_input(field, value, f"Value should be {ALLOWED_WORDS}; {problem}.")
 
 

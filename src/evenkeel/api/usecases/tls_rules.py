@@ -16,14 +16,14 @@ from evenkeel.core.tls.tls import NEWEST, TlsRules, unknown_ciphers
 Speaker = TypeVar("Speaker", Listener, Pool)
 
 
-def _with_defaults(kind: type[Any], *names: str) -> dict[str, Any]:
+def _defaults_of_attributes(kind: type[Any], *names: str) -> dict[str, Any]:
     defaults = defaults_of(kind)
     return {name: defaults[name] for name in names}
 
 
-SETTINGS = _with_defaults(Listener, "tls_ciphers", "tls_versions", "alpn_protocols")
+SETTINGS = _defaults_of_attributes(Listener, "tls_ciphers", "tls_versions", "alpn_protocols")
 """``{attribute: value without TLS}`` of the attributes of the TLS protocol."""
-LISTENER_TLS = _with_defaults(
+LISTENER_TLS = _defaults_of_attributes(
     Listener,
     "default_tls_container_ref",
     "sni_container_refs",
@@ -35,7 +35,7 @@ LISTENER_TLS = _with_defaults(
     "hsts_include_subdomains",
     "hsts_preload",
 )
-POOL_TLS = _with_defaults(
+POOL_TLS = _defaults_of_attributes(
     Pool, "tls_enabled", "tls_container_ref", "ca_tls_container_ref", "crl_container_ref", *SETTINGS
 )
 """Attributes that depend on each other, with their defaults. They are written together, so that of two concurrent
@@ -99,11 +99,11 @@ def check_allowed(body: Any, rules: TlsRules, after: Speaker, before: Speaker | 
             "Validation failure: The following ciphers have been prohibited by an administrator: "
             f"{', '.join(ciphers)} (tls_ciphers)"
         )
-    if speaks_tls(after) and (before is None or _settings(before) != _settings(after)):
+    if speaks_tls(after) and (before is None or _tls_settings(before) != _tls_settings(after)):
         _check_unnamed(after, rules)
 
 
-def _settings(row: Listener | Pool) -> tuple[Any, ...]:
+def _tls_settings(row: Listener | Pool) -> tuple[Any, ...]:
     return speaks_tls(row), row.tls_ciphers, row.tls_versions
 
 

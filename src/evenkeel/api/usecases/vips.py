@@ -58,7 +58,7 @@ async def plan_vip(
             permitted=permitted,
         )
     except NotFound as error:
-        raise _invalid(error) from error
+        raise _as_invalid(error) from error
     return await checked_plan(services, plan, "vip_address")
 
 
@@ -77,7 +77,7 @@ async def checked_plan(services: Services, plan: VipPlan, field: str) -> VipPlan
     return plan
 
 
-def _invalid(error: NotFound) -> Invalid:
+def _as_invalid(error: NotFound) -> Invalid:
     return Invalid(str(error), code=f"{error.kind.lower().replace(' ', '_')}_not_found")
 
 
@@ -107,15 +107,15 @@ async def check_options(
         qos_policy_id=changes.get("vip_qos_policy_id"), security_group_ids=changes.get("vip_sg_ids", ())
     )
     if options != NO_OPTIONS:
-        await _check(services, by.project_id, options)
+        await _check_port_options(services, by.project_id, options)
     return True
 
 
-async def _check(services: Services, project_id: ProjectId, options: PortOptions) -> None:
+async def _check_port_options(services: Services, project_id: ProjectId, options: PortOptions) -> None:
     try:
         await services.network.check_options(project_id, options)
     except NotFound as error:
-        raise _invalid(error) from error
+        raise _as_invalid(error) from error
 
 
 _OF_PORT = frozenset({"vip_qos_policy_id", "vip_sg_ids"})

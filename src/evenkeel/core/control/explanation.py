@@ -83,12 +83,12 @@ def _explain_unserved(hosting: Mapping[str, Any]) -> Explanation | None:
     )
 
 
-def _error(hosting: Mapping[str, Any]) -> Explanation | None:
+def _explain_error(hosting: Mapping[str, Any]) -> Explanation | None:
     if hosting.get("provisioning_status") != "ERROR":
         return None
     return Explanation(
         f"not applied: {hosting['status_reason'] or 'no reason was reported'}",
-        f"{_remedy(hosting)}; it is retried automatically within {hosting['retry_seconds_max']} s",
+        f"{_remedy_or_default(hosting)}; it is retried automatically within {hosting['retry_seconds_max']} s",
     )
 
 
@@ -98,21 +98,23 @@ def _explain_held(hosting: Mapping[str, Any]) -> Explanation | None:
     return Explanation(hosting["status_reason"], f"evenkeel switch-over {hosting['load_balancer_id']}")
 
 
-def _waiting(hosting: Mapping[str, Any]) -> Explanation | None:
+def _explain_waiting(hosting: Mapping[str, Any]) -> Explanation | None:
     behind = hosting["revision"] - hosting["applied_revision"]
     pending = str(hosting.get("provisioning_status", "")).startswith("PENDING")
     if not behind and not pending:
         return None
     reason = hosting["status_reason"]
     if reason:
-        return Explanation(f"waits for its agent: {reason}", f"{_remedy(hosting)}; it is retried automatically")
+        return Explanation(
+            f"waits for its agent: {reason}", f"{_remedy_or_default(hosting)}; it is retried automatically"
+        )
     # There is an acting agent: `_unserved`, an earlier rule, matches without one.
     return Explanation(
         f"waits for its agent, {hosting['acting']['host']}, behind {counted(hosting['ahead'], 'other')}", NOTHING
     )
 
 
-def _remedy(hosting: Mapping[str, Any]) -> str:
+def _remedy_or_default(hosting: Mapping[str, Any]) -> str:
     return hosting.get("remedy") or "fix the cause"
 
 
@@ -136,9 +138,9 @@ RULES: tuple[Rule, ...] = (
     _explain_unplaced,
     _explain_halt,
     _explain_unserved,
-    _error,
+    _explain_error,
     _explain_held,
-    _waiting,
+    _explain_waiting,
     _explain_degradation,
     _explain_applied,
 )

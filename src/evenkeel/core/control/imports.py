@@ -54,15 +54,15 @@ class StoredLoadBalancer(Value):
 
 def differences(stored: LoadBalancerTree, given: LoadBalancerTree) -> tuple[str, ...]:
     """Return what differs between the stored load balancer and the given one, at most :data:`DIFFERENCES_MAX` texts."""
-    return tuple(text for _, text in zip(range(DIFFERENCES_MAX), _differences(stored, given), strict=False))
+    return tuple(text for _, text in zip(range(DIFFERENCES_MAX), _difference_texts(stored, given), strict=False))
 
 
-def _differences(stored: LoadBalancerTree, given: LoadBalancerTree) -> Iterator[str]:
+def _difference_texts(stored: LoadBalancerTree, given: LoadBalancerTree) -> Iterator[str]:
     before, after = stored.load_balancer, given.load_balancer
     yield from (name for name in FIXED if name not in _ADDRESSES and getattr(before, name) != getattr(after, name))
     yield from (name for name in _OF_CATALOGUE if getattr(before, name) != getattr(after, name))
     # A port that was recreated at the network service has another id.
-    if _places(before) != _places(after):
+    if _vip_places(before) != _vip_places(after):
         yield "vip_address"
     yield from tree_changes(stored, given).load_balancer
     wanted = children_of(given)
@@ -78,6 +78,6 @@ def _differences(stored: LoadBalancerTree, given: LoadBalancerTree) -> Iterator[
                 yield f"{title} {id_}: {', '.join(sorted(names))}"
 
 
-def _places(root: LoadBalancer) -> set[tuple[str, str]]:
+def _vip_places(root: LoadBalancer) -> set[tuple[str, str]]:
     vips: tuple[Vip, ...] = (*(() if root.vip is None else (root.vip,)), *root.additional_vips)
     return {(vip.subnet_id, vip.address) for vip in vips}

@@ -116,36 +116,36 @@ def next_transition(move: Move, lb: MovingLoadBalancer, now: float) -> Transitio
         return None
     # Before the check for a deletion, which would begin the cleaning again each time.
     if move.step is MoveStep.CLEANING:
-        return _finish(move) if move.standby_revision == CLEANED or move.finish_asked else None
+        return _finish_move(move) if move.standby_revision == CLEANED or move.finish_asked else None
     if lb.deleted:
         return _begin_cleaning(move, "the load balancer was deleted")
     match move.step:
         case MoveStep.PREPARING:
-            return _after_preparing(move, lb, now)
+            return _next_after_preparing(move, lb, now)
         case MoveStep.STOPPING:
-            return _after_stopping(move, lb, now)
+            return _next_after_stopping(move, lb, now)
         case MoveStep.STARTING:
-            return _after_starting(move, lb, now)
+            return _next_after_starting(move, lb, now)
         case _:
-            return _after_draining(move, lb, now)
+            return _next_after_draining(move, lb, now)
 
 
-def _after_preparing(move: Move, lb: MovingLoadBalancer, now: float) -> Transition | None:
+def _next_after_preparing(move: Move, lb: MovingLoadBalancer, now: float) -> Transition | None:
     if move.back_asked:
         return _given_up(move, "an operator wanted it back")
     if move.refused:
         return _given_up(move, move.reason)
     if move.standby_revision == lb.revision:
-        return _starting(move, now) if move.source_listens else _stopping(move, now)
+        return _begin_starting(move, now) if move.source_listens else _begin_stopping(move, now)
     if _is_overdue(move, now):
         return _given_up(move, move.reason or f"not confirmed by its devices within {PREPARING_SECONDS:g} s")
     return None
 
 
-def _after_stopping(move: Move, lb: MovingLoadBalancer, now: float) -> Transition | None:
+def _next_after_stopping(move: Move, lb: MovingLoadBalancer, now: float) -> Transition | None:
     # With "finish" an operator states that the devices that did not confirm are off.
     if lb.is_confirmed or move.finish_asked:
-        return _starting(move, now)
+        return _begin_starting(move, now)
     overdue = _is_overdue(move, now)
     # On the way back there is no other side to go to: it waits for the devices, or for an operator's "finish".
     if (move.back_asked or overdue) and not move.back:
@@ -156,7 +156,7 @@ def _after_stopping(move: Move, lb: MovingLoadBalancer, now: float) -> Transitio
     return None
 
 
-def _after_starting(move: Move, lb: MovingLoadBalancer, now: float) -> Transition | None:
+def _next_after_starting(move: Move, lb: MovingLoadBalancer, now: float) -> Transition | None:
     if lb.is_confirmed:
         # Devices that answer what is routed to them have served all the time.
         gap = 0.0 if move.source_listens else max(0.0, now - (move.stopped_at or now))
@@ -172,7 +172,7 @@ def _after_starting(move: Move, lb: MovingLoadBalancer, now: float) -> Transitio
     return None
 
 
-def _after_draining(move: Move, lb: MovingLoadBalancer, now: float) -> Transition | None:
+def _next_after_draining(move: Move, lb: MovingLoadBalancer, now: float) -> Transition | None:
     if move.back_asked and not move.back:
         return _swap_source_and_target(move, "an operator wanted it back", now)
     if move.finish_asked or not (move.by_operator or lb.binding):
@@ -184,14 +184,14 @@ def _is_overdue(move: Move, now: float) -> bool:
     return move.deadline_at is not None and now > move.deadline_at
 
 
-def _stopping(move: Move, now: float) -> Transition:
+def _begin_stopping(move: Move, now: float) -> Transition:
     stopping = replace(
         move, step=MoveStep.STOPPING, reason="", stopped_at=now, deadline_at=now + STOPPING_SECONDS, back_asked=False
     )
     return Transition(move=stopping, raises_revision=True)
 
 
-def _starting(move: Move, now: float) -> Transition:
+def _begin_starting(move: Move, now: float) -> Transition:
     starting = replace(
         move,
         step=MoveStep.STARTING,
@@ -221,7 +221,7 @@ def _swap_source_and_target(move: Move, reason: str, now: float) -> Transition:
         stopped_at=now if started else move.stopped_at,
     )
     if way_back.source_listens:
-        return _starting(way_back, now)
+        return _begin_starting(way_back, now)
     # Without a deadline, because after it there would be nothing else to do.
     return Transition(move=replace(way_back, step=MoveStep.STOPPING, deadline_at=None), raises_revision=True)
 
@@ -243,5 +243,5 @@ def _begin_cleaning(move: Move, reason: str) -> Transition:
     return Transition(move=cleaning)
 
 
-def _finish(move: Move) -> Transition:
+def _finish_move(move: Move) -> Transition:
     return Transition(move=replace(move, step=MoveStep.DONE, standby_shard_id=ShardId("")))

@@ -82,7 +82,8 @@ def as_adopted(services: Iterable[ServiceDefinition], adoption: TakenNetworks) -
 
     def subnet(one: ServiceSubnet) -> ServiceSubnet:
         return replace(
-            one, addresses=tuple(_with_adopted_address(address, taken.get(one.id, {})) for address in one.addresses)
+            one,
+            addresses=tuple(_replace_by_adopted_address(address, taken.get(one.id, {})) for address in one.addresses),
         )
 
     def network(one: ServiceNetwork) -> ServiceNetwork:
@@ -112,6 +113,6 @@ def with_irules(
     )
 
 
-def _with_adopted_address(address: DeviceAddress, taken: Mapping[WantedAddress, FoundAddress]) -> DeviceAddress:
+def _replace_by_adopted_address(address: DeviceAddress, taken: Mapping[WantedAddress, FoundAddress]) -> DeviceAddress:
     found = taken.get((address.use, address.owner, address.index))
     return address if found is None else replace(address, address=found.address)

@@ -65,15 +65,15 @@ _NO_OPTIONS: dict[type[Any], frozenset[str]] = {
 """Attributes with a default that every device type supports, or that have a check of their own below, by class."""
 
 
-def _defaults(kind: type[Any]) -> dict[str, Any]:
+def _option_defaults(kind: type[Any]) -> dict[str, Any]:
     """Return {attribute: default} for the options of one kind of object."""
     return {name: default for name, default in defaults_of(kind).items() if name not in _NO_OPTIONS[kind]}
 
 
-LISTENER_DEFAULTS = _defaults(ListenerSpec)
-POOL_DEFAULTS = _defaults(PoolSpec)
-PERSISTENCE_DEFAULTS = _defaults(SessionPersistence)
-MEMBER_DEFAULTS = _defaults(MemberSpec)
+LISTENER_DEFAULTS = _option_defaults(ListenerSpec)
+POOL_DEFAULTS = _option_defaults(PoolSpec)
+PERSISTENCE_DEFAULTS = _option_defaults(SessionPersistence)
+MEMBER_DEFAULTS = _option_defaults(MemberSpec)
 """Default by attribute name, for the options of members."""
 OPTIONS = (
     ADDITIONAL_VIPS,
@@ -88,23 +88,23 @@ values are refused until a device type's table lists it.
 """
 
 
-def _all_pairs() -> dict[str, tuple[str, ...]]:
+def _all_protocol_pairs() -> dict[str, tuple[str, ...]]:
     return {listener: tuple(sorted(pools)) for listener, pools in POOL_PROTOCOLS_OF_LISTENER.items()}
 
 
-def _all_persistences() -> dict[str, tuple[str, ...]]:
+def _all_session_persistences() -> dict[str, tuple[str, ...]]:
     return {type_: tuple(POOL_PROTOCOLS_OF_LISTENER) for type_ in get_args(PersistenceType)}
 
 
 class Capabilities(Value):
     """Features that one device type supports. The default of each attribute is everything that the API accepts."""
 
-    protocol_pairs: dict[str, tuple[str, ...]] = field(default_factory=_all_pairs)
+    protocol_pairs: dict[str, tuple[str, ...]] = field(default_factory=_all_protocol_pairs)
     """Protocols of pools to which a listener may send, by listener protocol."""
     lb_algorithms: tuple[str, ...] = get_args(LbAlgorithm)
     pool_algorithms: dict[str, tuple[str, ...]] = {}
     """Allowed algorithms by pool protocol, for protocols with fewer than ``lb_algorithms``."""
-    session_persistence: dict[str, tuple[str, ...]] = field(default_factory=_all_persistences)
+    session_persistence: dict[str, tuple[str, ...]] = field(default_factory=_all_session_persistences)
     """Protocols of listeners with which a type of session persistence works, by type."""
     cookie_pools: tuple[str, ...] = ("HTTP", "TCP", "HTTPS")
     """Protocols of pools that may have session persistence by a cookie, in APIs that leave this decision to the
@@ -206,12 +206,12 @@ def refuse(provider: str, problems: Iterable[str]) -> None:
 def metadata_problems(field: str, known: Mapping[str, str] | None, data: Attributes) -> Iterator[str]:
     """Yield the keys of a profile's data that are not in ``known``; ``field``: attribute that holds the data."""
     for name in data if known is not None else ():
-        yield from _not_among(field, name, known or ())
+        yield from _value_problems(field, name, known or ())
 
 
 def path_problems(table: Capabilities, data_path: str) -> Iterator[str]:
     """Yield a problem if the device type does not have the data path."""
-    yield from _not_among(DATA_PATH, data_path, ("proxy", *table.data_paths))
+    yield from _value_problems(DATA_PATH, data_path, ("proxy", *table.data_paths))
 
 
 def load_balancer_problems(table: Capabilities, more: Collection[Vip]) -> Iterator[str]:
@@ -222,7 +222,7 @@ def load_balancer_problems(table: Capabilities, more: Collection[Vip]) -> Iterat
 
 def listener_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
     """Yield unsupported attributes of a listener."""
-    yield from _not_among("protocol", attributes.get("protocol"), table.protocol_pairs)
+    yield from _value_problems("protocol", attributes.get("protocol"), table.protocol_pairs)
     yield from _header_problems(table, attributes.get("insert_headers") or {})
     yield from _option_problems(table, "listener", LISTENER_DEFAULTS, attributes)
     protocol = attributes.get("protocol", "")
@@ -235,14 +235,14 @@ def listener_problems(table: Capabilities, attributes: Attributes) -> Iterator[s
 
 def pool_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
     """Yield unsupported attributes of a pool, without its members and monitor."""
-    yield from _not_among("protocol", attributes.get("protocol"), table.pool_protocols)
-    yield from _not_among("lb_algorithm", attributes.get("lb_algorithm"), table.lb_algorithms)
+    yield from _value_problems("protocol", attributes.get("protocol"), table.pool_protocols)
+    yield from _value_problems("lb_algorithm", attributes.get("lb_algorithm"), table.lb_algorithms)
     # Changes do not contain the protocol; their use case checks the algorithm with the stored pool's.
     if (protocol := attributes.get("protocol")) is not None:
         yield from algorithm_problems(table, protocol, attributes.get("lb_algorithm"))
     persistence: SessionPersistence | None = attributes.get("session_persistence")
     if persistence is not None:
-        yield from _not_among("session_persistence type", persistence.type, table.session_persistence)
+        yield from _value_problems("session_persistence type", persistence.type, table.session_persistence)
         # Changes do not contain the protocol; their use case checks the persistence with the stored pool's.
         if (protocol := attributes.get("protocol")) is not None:
             yield from persistence_problems(table, protocol, persistence)
@@ -289,7 +289,7 @@ def version_problems(
 
 def monitor_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
     """Yield unsupported attributes of a health monitor."""
-    yield from _not_among("type", attributes.get("type"), table.health_monitor_types)
+    yield from _value_problems("type", attributes.get("type"), table.health_monitor_types)
     for name, (least, greatest) in table.health_monitor_ranges.items():
         value = attributes.get(name)
         if value is not None and not least <= value <= greatest:
@@ -307,15 +307,19 @@ def monitored_problems(table: Capabilities, pool_protocol: str, monitor_type: st
 
 def l7policy_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
     """Yield unsupported attributes of an L7 policy, without its rules."""
-    yield from _not_among("l7policy action", attributes.get("action"), table.l7policy_actions)
+    yield from _value_problems("l7policy action", attributes.get("action"), table.l7policy_actions)
 
 
 def l7rule_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
     """Yield unsupported attributes of an L7 rule."""
-    yield from _not_among("l7rule type", attributes.get("type"), table.l7rule_types)
+    yield from _value_problems("l7rule type", attributes.get("type"), table.l7rule_types)
     key = attributes.get("key")
     if attributes.get("type") == "SSL_DN_FIELD" and table.l7rule_dn_fields and key is not None:
-        yield from () if key.upper() in table.l7rule_dn_fields else (_problem("key", key, table.l7rule_dn_fields),)
+        yield from (
+            ()
+            if key.upper() in table.l7rule_dn_fields
+            else (_unsupported_value_text("key", key, table.l7rule_dn_fields),)
+        )
     if attributes.get("compare_type") == "REGEX" and attributes.get("value"):
         yield from _pattern_problems(table.pattern_limits, attributes["value"])
 
@@ -425,9 +429,9 @@ RANGED = frozenset({"delay", "timeout", "max_retries", "max_retries_down"})
 """Attributes of health monitors whose bounds a device type may narrow."""
 
 
-def _not_among(name: str, value: str | None, allowed: Collection[str]) -> Iterator[str]:
+def _value_problems(name: str, value: str | None, allowed: Collection[str]) -> Iterator[str]:
     if value is not None and value not in allowed:
-        yield _problem(name, value, allowed)
+        yield _unsupported_value_text(name, value, allowed)
 
 
 def _pattern_problems(limits: PatternLimits, value: str) -> Iterator[str]:
@@ -441,7 +445,7 @@ def _pattern_problems(limits: PatternLimits, value: str) -> Iterator[str]:
 def _header_problems(table: Capabilities, headers: Mapping[str, str]) -> Iterator[str]:
     wanted = [name for name, switch in headers.items() if switch == "true"]
     for name in wanted:
-        yield from _not_among("insert_headers", name, table.insert_headers)
+        yield from _value_problems("insert_headers", name, table.insert_headers)
     for group in table.exclusive_headers:
         if len(found := [name for name in wanted if name in group]) > 1:
             yield f"insert_headers {' and '.join(found)}. Allowed: one of {', '.join(group)}."
@@ -449,7 +453,7 @@ def _header_problems(table: Capabilities, headers: Mapping[str, str]) -> Iterato
 
 def _tls_version_problems(table: Capabilities, versions: Collection[str]) -> Iterator[str]:
     for version in versions:
-        yield from _not_among("tls_versions", version, table.tls_versions)
+        yield from _value_problems("tls_versions", version, table.tls_versions)
     if version_gap(versions) and not table.tls_version_gaps:
         yield f"tls_versions {_value_text(tuple(versions))}. Allowed: versions that follow one another."
 
@@ -476,7 +480,7 @@ def _option_problems(
             yield f"{name} {_value_text(value)}. Allowed: any other value; {_value_text(default)} is the default."
 
 
-def _problem(name: str, value: object, allowed: Collection[str]) -> str:
+def _unsupported_value_text(name: str, value: object, allowed: Collection[str]) -> str:
     return f"{name} {_value_text(value)}. Allowed: {', '.join(allowed) or 'none'}."
 
 

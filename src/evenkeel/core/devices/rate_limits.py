@@ -67,9 +67,9 @@ def rate_limit_problems(
         yield f"rate limit policy of a listener of protocol {protocol}. Allowed: {allowed}."
         return
     for limit in limits:
-        yield from _unsupported(support, "action", limit.action, support.actions)
+        yield from _unsupported_value_texts(support, "action", limit.action, support.actions)
         for rule in limit.rules:
-            yield from _unsupported(support, "metric", rule.metric, support.metrics)
+            yield from _unsupported_value_texts(support, "metric", rule.metric, support.metrics)
     counters = counters_of(limits)
     if support.counters_max is not None and len(counters) > support.counters_max:
         yield (
@@ -78,7 +78,9 @@ def rate_limit_problems(
         )
 
 
-def _unsupported(support: RateLimitSupport, field: str, value: str, allowed: Sequence[str]) -> Iterator[str]:
+def _unsupported_value_texts(
+    support: RateLimitSupport, field: str, value: str, allowed: Sequence[str]
+) -> Iterator[str]:
     if value not in allowed:
         reason = f" ({support.refusals[value]})" if value in support.refusals else ""
         yield f"{field} {value}{reason}. Allowed: {', '.join(allowed) or 'none'}."

@@ -226,7 +226,10 @@ def definition_of(
     live_pools = {pool.id for pool in tree.pools if not pool.deleted}
     given = tuple(certificates)
     awaited = {each.reference for each in given if not each.sha256}
-    policies, limits = _policies_of(tree), rate_limits_by_listener(tree.rate_limit_policies, tree.rate_limit_rules)
+    policies, limits = (
+        _policies_by_listener(tree),
+        rate_limits_by_listener(tree.rate_limit_policies, tree.rate_limit_rules),
+    )
     return ServiceDefinition(
         load_balancer_id=root.id,
         project_id=root.project_id,
@@ -236,7 +239,7 @@ def definition_of(
         name=root.name,
         admin_state_up=root.admin_state_up,
         listeners=tuple(
-            _listener_of(
+            _service_listener(
                 row,
                 policies.get(row.id, ()),
                 live_pools,
@@ -246,7 +249,7 @@ def definition_of(
             )
             for row in _served_listeners(tree, awaited)
         ),
-        pools=_pools_of(tree),
+        pools=_service_pools(tree),
         additional_vips=root.additional_vips,
         data_path=root.data_path,
         # sorted, so that equal content gives equal definitions
@@ -274,7 +277,7 @@ def refers_to_certificates(tree: LoadBalancerTree) -> bool:
     return any(references_of(row) for row in rows if not row.deleted)
 
 
-def _converter(spec: type[Spec], cls: Callable[..., T]) -> Callable[..., T]:
+def _converter_to(spec: type[Spec], cls: Callable[..., T]) -> Callable[..., T]:
     """Return a function that makes ``cls`` from a stored object: the attributes of ``spec``, then ``more``, the other
     fields of ``cls`` in their order.
     """
@@ -286,17 +289,17 @@ def _converter(spec: type[Spec], cls: Callable[..., T]) -> Callable[..., T]:
     return make
 
 
-_listener = _converter(ListenerSpec, ServiceListener)
-_pool = _converter(PoolSpec, ServicePool)
-_member = _converter(MemberSpec, ServiceMember)
-_monitor = _converter(HealthMonitorSpec, ServiceMonitor)
-_policy = _converter(L7PolicySpec, ServiceL7Policy)
-_rule = _converter(L7RuleSpec, ServiceL7Rule)
-_rate_limit = _converter(RateLimitPolicySpec, ServiceRateLimit)
-_rate_limit_rule = _converter(RateLimitRuleSpec, ServiceRateLimitRule)
+_listener = _converter_to(ListenerSpec, ServiceListener)
+_pool = _converter_to(PoolSpec, ServicePool)
+_member = _converter_to(MemberSpec, ServiceMember)
+_monitor = _converter_to(HealthMonitorSpec, ServiceMonitor)
+_policy = _converter_to(L7PolicySpec, ServiceL7Policy)
+_rule = _converter_to(L7RuleSpec, ServiceL7Rule)
+_rate_limit = _converter_to(RateLimitPolicySpec, ServiceRateLimit)
+_rate_limit_rule = _converter_to(RateLimitRuleSpec, ServiceRateLimitRule)
 
 
-def _listener_of(
+def _service_listener(
     row: Listener,
     policies: Iterable[ServiceL7Policy],
     live_pools: set[str],
@@ -305,14 +308,14 @@ def _listener_of(
     load_balancer_tags: Iterable[str],
 ) -> ServiceListener:
     parameters = select_parameters(enhanced_services, listener_tags=row.tags, load_balancer_tags=load_balancer_tags)
-    made = _without_idle_references(_listener(row, tuple(policies), enhanced_services, parameters, tuple(rate_limits)))
+    made = _drop_idle_references(_listener(row, tuple(policies), enhanced_services, parameters, tuple(rate_limits)))
     # pools marked deleted are not part of the definition, so the listener must not name one
     if made.default_pool_id is None or made.default_pool_id in live_pools:
         return made
     return replace(made, default_pool_id=None)
 
 
-def _without_idle_references(made: ServiceListener) -> ServiceListener:
+def _drop_idle_references(made: ServiceListener) -> ServiceListener:
     # References of a listener without TLS have no effect: their certificates are not sent, so drivers must not look
     # for them.
     if made.protocol == TLS_PROTOCOL or not (made.default_tls_container_ref or made.sni_container_refs):
@@ -320,14 +323,14 @@ def _without_idle_references(made: ServiceListener) -> ServiceListener:
     return replace(made, default_tls_container_ref=None, sni_container_refs=())
 
 
-def _without_idle_targets(made: ServiceL7Policy) -> ServiceL7Policy:
+def _drop_idle_targets(made: ServiceL7Policy) -> ServiceL7Policy:
     # LBaaS v2 keeps targets that the policy's action does not use.
     needed = L7_TARGETS.get(made.action)
     idle = [name for name in L7_TARGETS.values() if name != needed and getattr(made, name) is not None]
     return replace(made, **dict.fromkeys(idle)) if idle else made
 
 
-def _policies_of(tree: LoadBalancerTree) -> dict[str, list[ServiceL7Policy]]:
+def _policies_by_listener(tree: LoadBalancerTree) -> dict[str, list[ServiceL7Policy]]:
     """Return {listener id: L7 policies in order}, without policies that stand for enhanced services."""
     rules: dict[str, list[ServiceL7Rule]] = {}
     for rule in tree.l7rules:
@@ -337,7 +340,7 @@ def _policies_of(tree: LoadBalancerTree) -> dict[str, list[ServiceL7Policy]]:
     for row in sorted(tree.l7policies, key=lambda policy: policy.position):
         if not row.deleted and not row.enhanced_service:
             policies.setdefault(row.listener_id, []).append(
-                _without_idle_targets(_policy(row, tuple(rules.get(row.id, ()))))
+                _drop_idle_targets(_policy(row, tuple(rules.get(row.id, ()))))
             )
     return policies
 
@@ -381,7 +384,7 @@ def enhanced_services_of(tree: LoadBalancerTree, listener: Listener, *, bare: bo
     )
 
 
-def _pools_of(tree: LoadBalancerTree) -> tuple[ServicePool, ...]:
+def _service_pools(tree: LoadBalancerTree) -> tuple[ServicePool, ...]:
     members: dict[str, list[ServiceMember]] = {}
     for row in tree.members:
         if not row.deleted:

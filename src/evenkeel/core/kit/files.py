@@ -17,10 +17,10 @@ def make_private(path: str) -> tuple[str, ...]:
     with contextlib.suppress(FileExistsError):
         # SQLite creates its journal files with the mode of this file
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, FILE_MODE))
-    return tuple(name for suffix in SQLITE_SUFFIXES if _tighten(name := f"{path}{suffix}"))
+    return tuple(name for suffix in SQLITE_SUFFIXES if _tighten_mode(name := f"{path}{suffix}"))
 
 
-def _tighten(name: str) -> bool:
+def _tighten_mode(name: str) -> bool:
     try:
         mode = Path(name).stat().st_mode & 0o777
         if not mode & ~FILE_MODE:

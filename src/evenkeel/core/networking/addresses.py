@@ -120,10 +120,10 @@ def parsed_range(text: str) -> AddressRange:
 
 def parsed_networks(texts: Iterable[str]) -> tuple[Network, ...]:
     """Parse the networks of an operator's list. Raises :class:`ValueError` naming an entry that is not a network."""
-    return tuple(_network(text.strip()) for text in texts)
+    return tuple(_parse_network(text.strip()) for text in texts)
 
 
-def _network(text: str) -> Network:
+def _parse_network(text: str) -> Network:
     try:
         return ip_network(text)
     except ValueError:
@@ -171,16 +171,16 @@ def _unroutable_kind(address: Address) -> str:
     ):
         if is_it:
             return name
-    return _reserved4(address) if isinstance(address, IPv4Address) else _reserved6(address)
+    return _reserved_ipv4_use(address) if isinstance(address, IPv4Address) else _reserved_ipv6_use(address)
 
 
-def _reserved4(address: IPv4Address) -> str:
+def _reserved_ipv4_use(address: IPv4Address) -> str:
     if address in _THIS_NETWORK4:
         return "of this host's own network"
     return "broadcast or reserved" if address in _RESERVED4 else ""
 
 
-def _reserved6(address: IPv6Address) -> str:
+def _reserved_ipv6_use(address: IPv6Address) -> str:
     # This network holds `::` and `::1`, too; the caller has recognized these two before.
     if address in _COMPATIBLE:
         return "an IPv4-compatible address"

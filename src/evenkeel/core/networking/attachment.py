@@ -200,7 +200,7 @@ def subnets_to_attach(
         each = known[subnet_id]
         if each.subnet.network_id not in layout.common_network_ids:
             found.append(each)
-            _check(each, layout, project_id)
+            _check_subnet(each, layout, project_id)
     _check_crossing(uses, found, layout)
     return tuple(found)
 
@@ -212,8 +212,8 @@ def _check_crossing(uses: SubnetsInUse, found: Sequence[KnownSubnet], layout: Ne
     members both in networks that an operator attached and in others: devices have no source addresses in the former.
     Raises :class:`NotAttachable`.
     """
-    own = [each for each in found if not _in_common(each, layout)]
-    shared = [each for each in found if _in_common(each, layout)]
+    own = [each for each in found if not _is_in_common_partition(each, layout)]
+    shared = [each for each in found if _is_in_common_partition(each, layout)]
     _check_overlaps(own, shared)
     if without_route_domains(layout) or not found:
         return
@@ -238,15 +238,15 @@ def _check_overlaps(own: Sequence[KnownSubnet], shared: Sequence[KnownSubnet]) -
     """
     cidrs = [(one.subnet.cidr, other.subnet.cidr) for one in own for other in shared]
     for one, other in cidrs:
-        if _overlap(one, other):
+        if _cidrs_overlap(one, other):
             raise NotAttachable(f"its subnets overlap: {one}, and {other} of a network that projects share")
 
 
-def _in_common(each: KnownSubnet, layout: NetworkLayout) -> bool:
+def _is_in_common_partition(each: KnownSubnet, layout: NetworkLayout) -> bool:
     return each.network is not None and is_common(each.network, layout)
 
 
-def _check(each: KnownSubnet, layout: NetworkLayout, project_id: ProjectId) -> None:
+def _check_subnet(each: KnownSubnet, layout: NetworkLayout, project_id: ProjectId) -> None:
     network = each.network
     if network is None:
         raise NotAttachable(
@@ -321,7 +321,7 @@ def service_networks(
             found = _common_subnet(each, layout, attached, project_id)
         else:
             found = _service_subnet(each.subnet, layout, attached, project_id)
-            found = replace(found, hosts=_hosts(each.subnet, attached, members))
+            found = replace(found, hosts=_member_hosts(each.subnet, attached, members))
         by_network.setdefault(each.network.id, []).append(found)
         networks[each.network.id] = each.network
     own = {id_: attached.route_domains[id_] for id_, each in networks.items() if not is_common(each, layout)}
@@ -420,7 +420,7 @@ def allocated_subnet(
     )
 
 
-def _hosts(subnet: Subnet, attached: Attached, members: Collection[tuple[str, str]]) -> tuple[MemberHost, ...]:
+def _member_hosts(subnet: Subnet, attached: Attached, members: Collection[tuple[str, str]]) -> tuple[MemberHost, ...]:
     here = ip_network(subnet.cidr)
     known = (attached.hosts.get(each) for each in sorted(members) if each[0] == subnet.network_id)
     return tuple(host for host in known if host is not None and host.mac_address and ip_address(host.address) in here)
@@ -467,11 +467,11 @@ def chosen_route_domain(
     allowed, or the subnets overlap among themselves.
     """
     cidrs = [each.subnet.cidr for each in new]
-    if any(_overlap(one, other) for place, one in enumerate(cidrs) for other in cidrs[:place]):
+    if any(_cidrs_overlap(one, other) for place, one in enumerate(cidrs) for other in cidrs[:place]):
         raise NotAttachable(f"its subnets overlap: {', '.join(sorted(cidrs))}")
     # the oldest one that fits, so that a project's networks share a route domain as far as possible
     for number, others in there.items():
-        if not any(_overlap(one, other) for one in cidrs for other in others):
+        if not any(_cidrs_overlap(one, other) for one in cidrs for other in others):
             return number
     if len(there) < layout.route_domains_max:
         return None
@@ -488,12 +488,12 @@ def check_no_overlap(new: Collection[KnownSubnet], there: Collection[str]) -> No
     cidrs = [each.subnet.cidr for each in new]
     others = [*there, *cidrs]
     for place, one in enumerate(cidrs):
-        found = next((other for other in others[: len(there) + place] if _overlap(one, other)), None)
+        found = next((other for other in others[: len(there) + place] if _cidrs_overlap(one, other)), None)
         if found is not None:
             raise NotAttachable(f"{one} overlaps {found}, which is in the common route domain, too")
 
 
-def _overlap(one: str, other: str) -> bool:
+def _cidrs_overlap(one: str, other: str) -> bool:
     first, second = ip_network(one), ip_network(other)
     return first.version == second.version and first.overlaps(second)
 

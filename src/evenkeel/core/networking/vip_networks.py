@@ -31,7 +31,7 @@ class VipNetworks(Value):
         """
         chosen = [each for each in subnets if self.allows(network_id=each.network_id, subnet_id=each.id)]
         if subnets and not chosen:
-            raise self._refusal(subnets[0].network_id, subnets[0].id, field, value)
+            raise self._refusal_of_network(subnets[0].network_id, subnets[0].id, field, value)
         return chosen
 
     def check(self, *, network_id: str, subnet_id: str, field: str, value: str) -> None:
@@ -39,13 +39,13 @@ class VipNetworks(Value):
         network.
         """
         if not self.allows(network_id=network_id, subnet_id=subnet_id):
-            raise self._refusal(network_id, subnet_id, field, value)
+            raise self._refusal_of_network(network_id, subnet_id, field, value)
 
-    def _refusal(self, network_id: str, subnet_id: str, field: str, value: str) -> Invalid:
+    def _refusal_of_network(self, network_id: str, subnet_id: str, field: str, value: str) -> Invalid:
         # Of the denied ids only the request's own one is named: the others may be networks that the tenant cannot see.
         denied = next((each for each in (subnet_id, network_id) if each in self.denied), None)
         rules = [] if denied is None else [f"{denied} is denied"]
-        rules += [f"allowed are networks or subnets {_shown(self.allowed)}"] if self.allowed else []
+        rules += [f"allowed are networks or subnets {_shortened_ids(self.allowed)}"] if self.allowed else []
         return Invalid(
             f"Invalid input for field/attribute {field}. Value: '{value}'. "
             f"The provider allows no VIPs there: {'; '.join(rules)}.",
@@ -56,6 +56,6 @@ class VipNetworks(Value):
 ANYWHERE = VipNetworks()
 
 
-def _shown(ids: Sequence[str]) -> str:
+def _shortened_ids(ids: Sequence[str]) -> str:
     more = len(ids) - IDS_SHOWN
     return ", ".join(ids[:IDS_SHOWN]) + (f" and {more} more" if more > 0 else "")

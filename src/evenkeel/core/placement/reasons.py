@@ -44,9 +44,9 @@ class PlacementReasons:
         agent = self._rule.agents.get(agent_id)
         if agent is None or agent.eligible:
             return None
-        return min(self._waiting(agent), key=_ORDER.__getitem__, default=None)
+        return min(self._waiting_blockers(agent), key=_ORDER.__getitem__, default=None)
 
-    def _waiting(self, agent: AgentSnapshot) -> Iterator[PlacementBlocker]:
+    def _waiting_blockers(self, agent: AgentSnapshot) -> Iterator[PlacementBlocker]:
         unserved = [shard for shard in self._homed.get(agent.id, ()) if shard.acting is None]
         for shard in (*self._acted.get(agent.id, ()), *unserved):
             # a shard that is being handed over has no blocker: neither decision applies to it

@@ -55,11 +55,11 @@ def parse_policy(text: str) -> dict[str, float]:
             raise ValueError(f"{OPTION}: {name!r} is no metric; allowed are {', '.join(Metric)}")
         if name in policy:
             raise ValueError(f"{OPTION}: {name} is given twice; allowed is one limit for each metric")
-        policy[name] = _limit(name, limit)
+        policy[name] = _parse_limit(name, limit)
     return policy
 
 
-def _limit(name: str, text: str) -> float:
+def _parse_limit(name: str, text: str) -> float:
     try:
         limit = float(text)
     except ValueError:

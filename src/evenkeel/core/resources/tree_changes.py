@@ -129,7 +129,7 @@ def tree_changes(stored: LoadBalancerTree, wanted: LoadBalancerTree) -> TreeChan
     changed = sorted(name for name in CHANGEABLE[LoadBalancer] if getattr(before, name) != getattr(after, name))
     return TreeChanges(
         load_balancer={name: getattr(after, name) for name in changed},
-        steps=tuple(_steps(_compare_children(stored, wanted), wanted)),
+        steps=tuple(_change_steps(_compare_children(stored, wanted), wanted)),
     )
 
 
@@ -206,22 +206,22 @@ def _has_difference(names: Iterable[str], one: Child, other: Child) -> bool:
     return any(getattr(one, name) != getattr(other, name) for name in names)
 
 
-def _steps(compared: Mapping[ChildKind, _Compared], wanted: LoadBalancerTree) -> Iterator[Step]:
+def _change_steps(compared: Mapping[ChildKind, _Compared], wanted: LoadBalancerTree) -> Iterator[Step]:
     # Children before parents. Objects that move are removed first, so that their places are free for each other.
     for kind in reversed(_PLACES):
         if kind is not Pool:
-            yield from _removal(kind, chain((row.id for row in compared[kind].gone), compared[kind].moved))
+            yield from _removal_steps(kind, chain((row.id for row in compared[kind].gone), compared[kind].moved))
     for kind in _PLACES:
         if rows := compared[kind].new:
             yield Insert(kind=kind, rows=rows)
         if rows := compared[kind].changed:
             yield Overwrite(kind=kind, rows=rows)
     # Last, because listeners and policies sent to these pools until they were overwritten.
-    yield from _removal(Pool, (row.id for row in compared[Pool].gone))
+    yield from _removal_steps(Pool, (row.id for row in compared[Pool].gone))
     yield from _touched_parents(compared, wanted)
 
 
-def _removal(kind: ChildKind, ids: Iterable[str]) -> Iterator[Step]:
+def _removal_steps(kind: ChildKind, ids: Iterable[str]) -> Iterator[Step]:
     if found := tuple(sorted(ids)):
         yield Remove(kind=kind, ids=found)
 

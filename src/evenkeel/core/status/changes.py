@@ -40,7 +40,7 @@ def contradicts_database(outcome: Applied, *, revision: int, change_id: str) -> 
 
 def entries_since(earlier_changes: str, revision: int) -> str:
     """Entries to keep when ``revision`` is confirmed: the entry of that revision and later ones."""
-    kept = [entry for entry in earlier_changes.split(" ") if _revision(entry) >= revision]
+    kept = [entry for entry in earlier_changes.split(" ") if _entry_revision(entry) >= revision]
     return "".join(f"{entry} " for entry in kept)
 
 
@@ -48,7 +48,7 @@ def _change_entry(outcome: Applied) -> str:
     return f"{outcome.revision}:{outcome.change_id[:HEAD_CHARACTERS]}"
 
 
-def _revision(entry: str) -> int:
+def _entry_revision(entry: str) -> int:
     """Return the revision of an entry; -1 if the size limit has truncated the entry."""
     number, colon, _ = entry.partition(":")
     # -1 is below every revision, so that since() drops the entry.

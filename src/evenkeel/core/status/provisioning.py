@@ -75,15 +75,15 @@ def apply_report(was: LoadBalancerState, outcome: Applied, *, carries_traffic: b
     if not _is_of_this_history(was, outcome):
         return None
     if outcome.error:
-        return _waiting(was, outcome) if outcome.waiting else _failure_change(was, outcome)
-    return _confirmed(was, outcome.revision, carries_traffic)
+        return _change_of_waiting(was, outcome) if outcome.waiting else _failure_change(was, outcome)
+    return _confirmed_change(was, outcome.revision, carries_traffic)
 
 
 def _is_of_this_history(was: LoadBalancerState, outcome: Applied) -> bool:
     return is_known(outcome, revision=was.revision, change_id=was.change_id, earlier_changes=was.earlier_changes)
 
 
-def _waiting(was: LoadBalancerState, outcome: Applied) -> StatusChange | None:
+def _change_of_waiting(was: LoadBalancerState, outcome: Applied) -> StatusChange | None:
     """Return the change by an outcome without an attempt: a PENDING load balancer gets the reason and stays PENDING
     until its deadline.
     """
@@ -96,11 +96,11 @@ def _waiting(was: LoadBalancerState, outcome: Applied) -> StatusChange | None:
 def _failure_change(was: LoadBalancerState, outcome: Applied) -> StatusChange | None:
     if outcome.revision < was.revision:
         return None  # a newer revision is pending and may succeed
-    now = _in_error(was, outcome.error)
+    now = _state_in_error(was, outcome.error)
     return None if now == was else StatusChange(was=was, now=now, failed=True)
 
 
-def _confirmed(was: LoadBalancerState, revision: int, carries_traffic: bool) -> StatusChange | None:
+def _confirmed_change(was: LoadBalancerState, revision: int, carries_traffic: bool) -> StatusChange | None:
     if revision < was.applied_revision:
         return None  # a late report: the device has a newer revision
     if was.held and not was.deleted:
@@ -157,10 +157,10 @@ def overdue_change(was: LoadBalancerState, reason: str) -> StatusChange:
     so the known cause stays.
     """
     why = f"{reason}: {was.status_reason}" if was.status_reason else reason
-    return StatusChange(was=was, now=_in_error(was, why), failed=True)
+    return StatusChange(was=was, now=_state_in_error(was, why), failed=True)
 
 
-def _in_error(was: LoadBalancerState, reason: str) -> LoadBalancerState:
+def _state_in_error(was: LoadBalancerState, reason: str) -> LoadBalancerState:
     return replace(
         was,
         provisioning_status=ProvisioningStatus.ERROR,

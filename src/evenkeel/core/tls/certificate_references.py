@@ -58,10 +58,10 @@ def references_of(row: ListenerSpec | PoolSpec) -> tuple[NamedCertificate, ...]:
     """
     if isinstance(row, ListenerSpec) and row.protocol != TLS_PROTOCOL:
         return ()
-    return tuple(_references_in(row))
+    return tuple(_iterate_references(row))
 
 
-def _references_in(row: ListenerSpec | PoolSpec) -> Iterator[NamedCertificate]:
+def _iterate_references(row: ListenerSpec | PoolSpec) -> Iterator[NamedCertificate]:
     for field, kind in REFERENCES.items():
         value: str | tuple[str, ...] | None = getattr(row, field, None)
         if value:

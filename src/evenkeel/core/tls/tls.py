@@ -38,7 +38,7 @@ class TlsRules(Value):
     @property
     def default_versions(self) -> tuple[TlsVersion, ...]:
         """Return Octavia's default versions that are allowed, and have an allowed cipher; may be empty."""
-        forbidden = (*self.forbidden_versions(DEFAULT_VERSIONS), *self._without_cipher())
+        forbidden = (*self.forbidden_versions(DEFAULT_VERSIONS), *self._versions_without_cipher())
         return tuple(version for version in DEFAULT_VERSIONS if version not in forbidden)
 
     @property
@@ -53,7 +53,7 @@ class TlsRules(Value):
         least = TLS_VERSIONS.index(self.minimum_version)
         return tuple(version for version in versions if TLS_VERSIONS.index(version) < least)
 
-    def _without_cipher(self) -> tuple[TlsVersion, ...]:
+    def _versions_without_cipher(self) -> tuple[TlsVersion, ...]:
         names = self.default_ciphers.split(":")
         return () if NEWEST_CIPHERS & set(names) else (NEWEST,)
 

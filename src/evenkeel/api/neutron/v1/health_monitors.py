@@ -33,13 +33,13 @@ async def make(services: Services, call: Call, wanted: V1HealthMonitorNew) -> Sh
     """Create a health monitor that no pool has yet."""
     check_tenant(call.caller.scope, wanted)
     project_id = checked_project(project_of(wanted, call.caller.project_id), "tenant_id")
-    row = _row(wanted, project_id, services.new_id())
-    _check(row)
+    row = _monitor_row(wanted, project_id, services.new_id())
+    _check_monitor(row)
     return await services.lbaas_v1.add_shared_monitor(row)
 
 
-def _row(wanted: V1HealthMonitorNew, project_id: ProjectId, monitor_id: str) -> SharedMonitor:
-    defaults = _defaults_of(wanted.type)
+def _monitor_row(wanted: V1HealthMonitorNew, project_id: ProjectId, monitor_id: str) -> SharedMonitor:
+    defaults = _defaults_of_type(wanted.type)
     http = {name: getattr(wanted, name) or defaults[name] for name in HTTP_CHECK_DEFAULTS}
     return SharedMonitor(
         id=monitor_id,
@@ -53,12 +53,12 @@ def _row(wanted: V1HealthMonitorNew, project_id: ProjectId, monitor_id: str) -> 
     )
 
 
-def _defaults_of(monitor_type: str) -> dict[str, Any]:
+def _defaults_of_type(monitor_type: str) -> dict[str, Any]:
     """Return ``{attribute: value}`` of a monitor type: the value that replaces null in a request."""
     return {**http_defaults(monitor_type), "admin_state_up": True}
 
 
-def _check(row: SharedMonitor) -> None:
+def _check_monitor(row: SharedMonitor) -> None:
     """Check a monitor's attributes. Raises :class:`NeutronRefusal` for contradictory times, :class:`Invalid` for other
     contradictions.
     """
@@ -83,8 +83,8 @@ def _check_times(row: SharedMonitor) -> None:
 
 async def modify(services: Services, call: Call, monitor_id: str, wanted: V1HealthMonitorChange) -> SharedMonitor:
     """Change a health monitor in all associated pools."""
-    row = await _monitor(services, call, monitor_id)
-    changes = _changes(wanted, row)
+    row = await _find_monitor(services, call, monitor_id)
+    changes = _monitor_changes(wanted, row)
     if row.in_pool:
         # Octavia allows a timeout above the delay, so a monitor that was made there may have one, and keep it.
         if changes.keys() & {"delay", "timeout"}:
@@ -92,23 +92,23 @@ async def modify(services: Services, call: Call, monitor_id: str, wanted: V1Heal
         await change_health_monitor(services, call, row.id, HealthMonitorChange(**changes))
     elif changes:
         after = replace(row, **changes)
-        _check(after)
+        _check_monitor(after)
         await _check_possible(services, after)
         accepted = await services.lbaas_v1.update_shared_monitor(row.id, changes, project_id=call.caller.scope)
         for each in accepted:
             await services.accepted(each)
-    return await _monitor(services, call, row.id)
+    return await _find_monitor(services, call, row.id)
 
 
-async def _monitor(services: Services, call: Call, monitor_id: str) -> SharedMonitor:
+async def _find_monitor(services: Services, call: Call, monitor_id: str) -> SharedMonitor:
     found: SharedMonitor = await read_object(services, call, HEALTH_MONITORS, monitor_id)
     return found
 
 
-def _changes(wanted: V1HealthMonitorChange, row: SharedMonitor) -> dict[str, Any]:
+def _monitor_changes(wanted: V1HealthMonitorChange, row: SharedMonitor) -> dict[str, Any]:
     """Return the changed attributes, null replaced by the default of the monitor's type."""
     given = {name: getattr(wanted, name) for name in _NAMES if not isinstance(getattr(wanted, name), UnsetType)}
-    defaults = _defaults_of(row.type)
+    defaults = _defaults_of_type(row.type)
     return {name: defaults[name] if value is None else value for name, value in given.items()}
 
 
@@ -121,7 +121,7 @@ async def _check_possible(services: Services, after: SharedMonitor) -> None:
 
 async def remove(services: Services, call: Call, monitor_id: str) -> None:
     """Delete a health monitor. Refused while it has associations."""
-    row = await _monitor(services, call, monitor_id)
+    row = await _find_monitor(services, call, monitor_id)
     if row.in_pool:
         raise NeutronRefusal(
             409, "HealthMonitorInUse", f"Health monitor {row.id} is still in use by pool {row.uses[0].pool_id}."

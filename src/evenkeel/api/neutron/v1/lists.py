@@ -129,7 +129,7 @@ HEALTH_MONITORS = Collection(
 )
 
 
-async def _find(collection: Collection, services: Services, call: Call) -> Any:
+async def _find_rows(collection: Collection, services: Services, call: Call) -> Any:
     return await read_object(services, call, collection, collection.id_in(call))
 
 
@@ -142,7 +142,7 @@ async def read_object(services: Services, call: Call, collection: Collection, gi
     return page.items[0]
 
 
-def _listing(collection: Collection) -> Handler:
+def _listing_handler(collection: Collection) -> Handler:
     """Return the handler that lists objects."""
     return list_of(collection, lambda services, _call, query: collection.read(services, query))
 
@@ -160,10 +160,10 @@ def list_of(collection: Collection, read: Callable[[Services, Call, ListQuery], 
 
 
 LBAAS_V1 = Api(
-    listing=_listing,
+    listing=_listing_handler,
     parameters=LIST_PARAMETERS,
     page=lambda resource, view: list_page_type(resource.plural, view),
-    find=_find,
+    find=_find_rows,
     select=select_fields,
     remove=remove_child,
 )

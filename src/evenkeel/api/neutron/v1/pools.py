@@ -37,17 +37,17 @@ async def make(services: Services, call: Call, wanted: V1PoolNew) -> RootedPool:
     device_driver = await services.providers.device_driver_of(provider)
     table = services.providers.capabilities_of(device_driver)
     await _check_subnet(services, wanted.subnet_id, None if call.caller.scope is None else project_id)
-    tree = _tree(wanted, project_id, provider, services.new_id(), services.new_id())
+    tree = _tree_of_pool(wanted, project_id, provider, services.new_id(), services.new_id())
     if wanted.health_monitors:
         monitor = await shareable_monitor(services, call, wanted.health_monitors[0])
         check_monitored(wanted.protocol, monitor.type)
-        tree = replace(tree, health_monitors=(_in_pool(monitor, tree.pools[0], services.new_id()),))
+        tree = replace(tree, health_monitors=(_monitor_in_pool(monitor, tree.pools[0], services.new_id()),))
     refuse(provider, tree_problems(table, tree))
     await services.accepted(await services.tenants.create_load_balancer(tree, None))
-    return await _pool(services, call, tree.pools[0].id)
+    return await _find_pool(services, call, tree.pools[0].id)
 
 
-async def _pool(services: Services, call: Call, pool_id: str) -> RootedPool:
+async def _find_pool(services: Services, call: Call, pool_id: str) -> RootedPool:
     found: RootedPool = await read_object(services, call, POOLS, pool_id)
     return found
 
@@ -57,7 +57,9 @@ async def _check_subnet(services: Services, subnet_id: str, project_id: ProjectI
         raise NeutronRefusal(404, "SubnetNotFound", f"Subnet {subnet_id} could not be found.")
 
 
-def _tree(wanted: V1PoolNew, project_id: ProjectId, provider: str, root_id: str, pool_id: str) -> LoadBalancerTree:
+def _tree_of_pool(
+    wanted: V1PoolNew, project_id: ProjectId, provider: str, root_id: str, pool_id: str
+) -> LoadBalancerTree:
     root = LoadBalancer(
         id=LoadBalancerId(root_id),
         project_id=project_id,
@@ -77,7 +79,7 @@ def _tree(wanted: V1PoolNew, project_id: ProjectId, provider: str, root_id: str,
     return LoadBalancerTree(load_balancer=root, pools=(pool,))
 
 
-def _in_pool(monitor: SharedMonitor, pool: Pool, new_id: str) -> HealthMonitor:
+def _monitor_in_pool(monitor: SharedMonitor, pool: Pool, new_id: str) -> HealthMonitor:
     """Return a health monitor of the pool with the attributes of the shared monitor; ``new_id``: id of the copy."""
     return HealthMonitor(
         id=new_id,
@@ -91,7 +93,7 @@ def _in_pool(monitor: SharedMonitor, pool: Pool, new_id: str) -> HealthMonitor:
 
 async def modify(services: Services, call: Call, pool_id: str, wanted: V1PoolChange) -> RootedPool:
     """Change a pool, and which health monitor it has."""
-    pool = await _pool(services, call, pool_id)
+    pool = await _find_pool(services, call, pool_id)
     given: dict[str, Any] = {
         "name": wanted.name,
         "description": wanted.description,
@@ -108,7 +110,7 @@ async def modify(services: Services, call: Call, pool_id: str, wanted: V1PoolCha
         await _set_monitor(services, call, pool.pool, monitor_id, attributes)
     elif attributes != PoolChange():
         await change_pool(services, call, pool.pool.id, attributes)
-    return await _pool(services, call, pool_id)
+    return await _find_pool(services, call, pool_id)
 
 
 async def _set_monitor(

@@ -15,7 +15,7 @@ from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 INACTIVE = "INACTIVE"
 
 
-def _persistence(row: SessionPersistence | None) -> views.V1PersistenceView | UnsetType:
+def _persistence_view(row: SessionPersistence | None) -> views.V1PersistenceView | UnsetType:
     if row is None:
         return UNSET
     return views.V1PersistenceView(type=row.type, cookie_name=row.cookie_name or UNSET)
@@ -38,7 +38,7 @@ def vip_view(row: PoolVip) -> views.V1VipView:
         admin_state_up=listener.admin_state_up,
         status=listener.provisioning_status,
         status_description=reason_of(listener.provisioning_status, row.load_balancer),
-        session_persistence=_persistence(row.pool.session_persistence),
+        session_persistence=_persistence_view(row.pool.session_persistence),
     )
 
 
@@ -96,12 +96,12 @@ def health_monitor_view(row: SharedMonitor) -> views.V1HealthMonitorView:
         timeout=row.timeout,
         max_retries=row.max_retries,
         admin_state_up=row.admin_state_up,
-        pools=[_use(use) for use in row.uses],
+        pools=[_monitor_use_view(use) for use in row.uses],
         **http,
     )
 
 
-def _use(use: MonitorUse) -> views.V1PoolStatusView:
+def _monitor_use_view(use: MonitorUse) -> views.V1PoolStatusView:
     return views.V1PoolStatusView(pool_id=use.pool_id, status=use.provisioning_status, status_description=None)
 
 

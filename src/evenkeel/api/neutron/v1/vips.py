@@ -41,16 +41,16 @@ async def make(services: Services, call: Call, wanted: V1VipNew) -> PoolVip:
     """Create a listener with the pool's VIP."""
     pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=call.caller.scope)
     _check_same(wanted, pool)
-    row = _row(wanted, pool, services.new_id())
+    row = _listener_row(wanted, pool, services.new_id())
     persistence = persistence_of(wanted.session_persistence)
     served = await services.providers.provider_of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     served.refuse(listener_problems(served.table, asdict(row)))
     _check_persistence(served, row, pool, persistence)
     await services.accepted(await _store_vip(services, call, wanted, row, persistence, served))
-    return await _vip(services, call, row.id)
+    return await _find_vip(services, call, row.id)
 
 
-async def _vip(services: Services, call: Call, vip_id: str) -> PoolVip:
+async def _find_vip(services: Services, call: Call, vip_id: str) -> PoolVip:
     found: PoolVip = await read_object(services, call, VIPS, vip_id)
     return found
 
@@ -65,7 +65,7 @@ def _check_same(wanted: V1VipNew, pool: Pool) -> None:
         )
 
 
-def _row(wanted: V1VipNew, pool: Pool, vip_id: str) -> Listener:
+def _listener_row(wanted: V1VipNew, pool: Pool, vip_id: str) -> Listener:
     return Listener(
         id=vip_id,
         load_balancer_id=pool.load_balancer_id,
@@ -136,7 +136,7 @@ async def _vip_plan(services: Services, call: Call, wanted: V1VipNew, row: Liste
 async def modify(services: Services, call: Call, vip_id: str, wanted: V1VipChange) -> PoolVip:
     """Change a vip. Removes session persistence if it is absent."""
     scope = call.caller.scope
-    row, pool_id = await _listener(services, call, vip_id)
+    row, pool_id = await _find_listener(services, call, vip_id)
     pool: Pool = await services.tenants.get(Pool, pool_id, project_id=scope)
     if wanted.pool_id not in (UNSET, pool.id):
         pool = await _other_pool(services, call, row, wanted.pool_id)
@@ -148,7 +148,7 @@ async def modify(services: Services, call: Call, vip_id: str, wanted: V1VipChang
     if pool.id != pool_id:
         changes["default_pool_id"] = pool.id
     await services.accepted(await services.lbaas_v1.update_vip(row.id, changes, persistence, project_id=scope))
-    return await _vip(services, call, row.id)
+    return await _find_vip(services, call, row.id)
 
 
 async def _other_pool(services: Services, call: Call, row: Listener, pool_id: str | UnsetType) -> Pool:
@@ -170,11 +170,11 @@ async def _other_pool(services: Services, call: Call, row: Listener, pool_id: st
 
 async def remove(services: Services, call: Call, vip_id: str) -> None:
     """Delete a vip."""
-    row, _ = await _listener(services, call, vip_id)
+    row, _ = await _find_listener(services, call, vip_id)
     await services.accepted(await services.tenants.delete_child(Listener, row.id, project_id=call.caller.scope))
 
 
-async def _listener(services: Services, call: Call, vip_id: str) -> tuple[Listener, str]:
+async def _find_listener(services: Services, call: Call, vip_id: str) -> tuple[Listener, str]:
     """Return a vip's listener and the id of its pool. Raises :class:`NotFound`."""
     row: Listener = await services.tenants.get(Listener, vip_id, project_id=call.caller.scope)
     if row.default_pool_id is None:

@@ -61,14 +61,14 @@ async def create(services: Services, call: Call, body: requests.V2GraphNewBody) 
     wanted = body.graph.loadbalancer
     check_new(wanted, call.caller.scope)
     listeners = wanted.listeners or []
-    pools = [pool for each in listeners for pool in _pools_of(each)]
+    pools = [pool for each in listeners for pool in _pools_of_listener(each)]
     await check_subnets(services, call, [member for pool in pools for member in pool.members or []])
     asked = body_as(octavia.LoadBalancerNew, wanted, listeners=[_listener(each) for each in listeners])
     tree = await make_load_balancer(services, call, asked, lbaas_v2_port, any_subnet=call.caller.scope is None)
     return json_answer({"graph": graph_view(tree)}, 201)
 
 
-def _pools_of(body: requests.V2GraphListener) -> list[requests.V2GraphPool]:
+def _pools_of_listener(body: requests.V2GraphListener) -> list[requests.V2GraphPool]:
     pools = (body.default_pool, *(policy.redirect_pool for policy in body.l7policies or ()))
     return [pool for pool in pools if pool is not None]
 

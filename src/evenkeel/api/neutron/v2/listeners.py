@@ -16,7 +16,7 @@ async def make(services: Services, call: Call, wanted: requests.V2ListenerNew) -
     """Create a listener. Without ``loadbalancer_id`` it belongs to its pool's load balancer."""
     load_balancer_id = wanted.loadbalancer_id
     if wanted.default_pool_id is not None:
-        pool = await _pool_on(services, call, wanted.default_pool_id, load_balancer_id)
+        pool = await _pool_for_listener(services, call, wanted.default_pool_id, load_balancer_id)
         check_pair(wanted.protocol, pool.protocol)
         load_balancer_id = pool.load_balancer_id
     if load_balancer_id is None:
@@ -52,7 +52,7 @@ def check_pair(listener_protocol: str, pool_protocol: str) -> None:
         )
 
 
-async def _pool_on(services: Services, call: Call, pool_id: str, named: str | None) -> Pool:
+async def _pool_for_listener(services: Services, call: Call, pool_id: str, named: str | None) -> Pool:
     """Return the pool. ``named``: load balancer that the request names, which must be the pool's; None: any."""
     pool: Pool = await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
     if named not in (None, pool.load_balancer_id):
@@ -70,7 +70,7 @@ async def modify(
 ) -> Listener:
     if isinstance(changes.default_pool_id, str):
         row: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
-        pool = await _pool_on(services, call, changes.default_pool_id, row.load_balancer_id)
+        pool = await _pool_for_listener(services, call, changes.default_pool_id, row.load_balancer_id)
         check_pair(row.protocol, pool.protocol)
     wanted = body_as(octavia_changes.ListenerChange, changes)
     return await change_listener(services, call, listener_id, wanted, idle=IDLE_REFERENCES)

@@ -27,17 +27,17 @@ from evenkeel.api.responses.answers import Answer, json_answer
 T = TypeVar("T")
 
 
-def _with_view(resource: TenantResource, view: Callable[[Any], Any]) -> TenantResource:
+def _resource_with_view(resource: TenantResource, view: Callable[[Any], Any]) -> TenantResource:
     return replace(resource, view=view, filters=replace(resource.filters, tagged=False))
 
 
-LOAD_BALANCERS = _with_view(octavia.LOAD_BALANCERS, showing.load_balancer_view)
-LISTENERS = _with_view(octavia.LISTENERS, showing.listener_view)
-POOLS = _with_view(octavia.POOLS, showing.pool_view)
-MEMBERS = _with_view(octavia.MEMBERS, showing.member_view)
-HEALTH_MONITORS = _with_view(octavia.HEALTH_MONITORS, showing.health_monitor_view)
-L7POLICIES = _with_view(octavia.L7POLICIES, showing.l7policy_view)
-L7RULES = _with_view(octavia.L7RULES, showing.l7rule_view)
+LOAD_BALANCERS = _resource_with_view(octavia.LOAD_BALANCERS, showing.load_balancer_view)
+LISTENERS = _resource_with_view(octavia.LISTENERS, showing.listener_view)
+POOLS = _resource_with_view(octavia.POOLS, showing.pool_view)
+MEMBERS = _resource_with_view(octavia.MEMBERS, showing.member_view)
+HEALTH_MONITORS = _resource_with_view(octavia.HEALTH_MONITORS, showing.health_monitor_view)
+L7POLICIES = _resource_with_view(octavia.L7POLICIES, showing.l7policy_view)
+L7RULES = _resource_with_view(octavia.L7RULES, showing.l7rule_view)
 
 
 def body_as(kind: Callable[..., T], body: Any, **others: Any) -> T:
@@ -49,12 +49,12 @@ def body_as(kind: Callable[..., T], body: Any, **others: Any) -> T:
     return kind(**{name: value for name, value in values.items() if value is not UNSET} | others)
 
 
-def _listing(resource: TenantResource) -> Handler:
+def _listing_handler(resource: TenantResource) -> Handler:
     """Return the handler that lists objects."""
 
     async def handle(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, resource.filters, services.limits)
-        wanted = replace(wanted, query=replace(wanted.query, filters=_statuses(resource, wanted.query.filters)))
+        wanted = replace(wanted, query=replace(wanted.query, filters=_status_filters(resource, wanted.query.filters)))
         parent = parent_id(resource, call)
         page = await page_of(call, wanted, lambda query: services.tenants.list(resource.kind, query, parent_id=parent))
         return json_answer(
@@ -64,7 +64,7 @@ def _listing(resource: TenantResource) -> Handler:
     return handle
 
 
-def _statuses(resource: TenantResource, filters: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+def _status_filters(resource: TenantResource, filters: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
     """Return the filters with LBaaS v2's operating statuses converted to stored ones, and to a condition on
     ``admin_state_up``.
     """
@@ -81,7 +81,7 @@ def _statuses(resource: TenantResource, filters: Mapping[str, tuple[Any, ...]]) 
     return {**rest, **stored, "admin_state_up": states}
 
 
-async def _remove(resource: TenantResource, services: Services, call: Call, id_: str) -> None:
+async def _remove_object(resource: TenantResource, services: Services, call: Call, id_: str) -> None:
     """Delete a child of a load balancer, if it has no children that must be deleted first."""
     change = await services.tenants.delete_child(
         resource.kind,
@@ -94,10 +94,10 @@ async def _remove(resource: TenantResource, services: Services, call: Call, id_:
 
 
 LBAAS_V2 = Api(
-    listing=_listing,
+    listing=_listing_handler,
     parameters=LIST_PARAMETERS,
     page=lambda resource, view: list_page_type(resource.plural, view),
     find=find,
     select=select_fields,
-    remove=_remove,
+    remove=_remove_object,
 )

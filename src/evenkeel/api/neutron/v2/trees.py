@@ -133,9 +133,9 @@ class _Tree:
     def listener(self, row: Listener, disabled: bool) -> _ObjectView:
         """Show a listener with its policies, without its pool."""
         disabled = disabled or not row.admin_state_up
-        policies = [self._policy(policy) for policy in self.policies.get(row.id, [])]
+        policies = [self._policy_view(policy) for policy in self.policies.get(row.id, [])]
         pools = (self.works(pool, disabled) for pool in self.pools_of(row))
-        statuses, good = _statuses(row, disabled, (*(part.good for part in policies), *pools))
+        statuses, good = _object_statuses(row, disabled, (*(part.good for part in policies), *pools))
         view = V2ListenerStatus(**statuses, l7policies=[part.view for part in policies], pools=[])
         return _ObjectView(view, good)
 
@@ -147,8 +147,8 @@ class _Tree:
         """Show a pool without its members."""
         disabled = disabled or not row.admin_state_up
         members = (_member_statuses(member, disabled)[1] for member in self.members.get(row.id, []))
-        monitor = _monitor(self.monitors.get(row.id))
-        statuses, good = _statuses(row, disabled, itertools.chain(members, (monitor.good,)))
+        monitor = _monitor_status(self.monitors.get(row.id))
+        statuses, good = _object_statuses(row, disabled, itertools.chain(members, (monitor.good,)))
         return _ObjectView(V2PoolStatus(**statuses, healthmonitor=monitor.view, members=[]), good)
 
     def works(self, row: Pool, disabled: bool) -> bool:
@@ -159,8 +159,8 @@ class _Tree:
             known = self._working[row.id, disabled] = self.pool(row, disabled).good
         return known
 
-    def _policy(self, row: L7Policy) -> _ObjectView:
-        rules = [_rule(rule) for rule in self.rules.get(row.id, [])]
+    def _policy_view(self, row: L7Policy) -> _ObjectView:
+        rules = [_rule_view(rule) for rule in self.rules.get(row.id, [])]
         view = V2L7PolicyStatus(
             id=row.id,
             name=row.name,
@@ -179,7 +179,7 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     def pool(row: Pool, disabled: bool) -> Iterator[bytes]:
         yield json_before_children(parts.pool(row, disabled).view)
         down = disabled or not row.admin_state_up
-        yield from join_with_commas(encode(_member(member, down)) for member in parts.members.get(row.id, ()))
+        yield from join_with_commas(encode(_member_status(member, down)) for member in parts.members.get(row.id, ()))
         yield CLOSED
 
     def listener(row: Listener) -> Iterator[bytes]:
@@ -191,7 +191,7 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
         (parts.listener(row, disabled).good for row in tree.listeners),
         (parts.works(row, disabled) for row in tree.pools),
     )
-    statuses, _ = _statuses(root, disabled, good)
+    statuses, _ = _object_statuses(root, disabled, good)
     yield STATUSES
     # Without pools the list of listeners is the last attribute, inside which the output continues.
     yield json_before_children(V2LoadBalancerStatus(**statuses, listeners=[], pools=UNSET))
@@ -206,7 +206,7 @@ def _is_provisioned(row: Any) -> bool:
     return bool(row.provisioning_status != ProvisioningStatus.ERROR)
 
 
-def _statuses(
+def _object_statuses(
     row: LoadBalancer | Listener | Pool | Member, disabled: bool, parts: Iterable[bool]
 ) -> tuple[dict[str, str], bool]:
     """Return ``({attribute: status}, whether the object works)``; ``parts``: whether each of its children works. A
@@ -227,21 +227,21 @@ def _statuses(
 
 
 def _member_statuses(row: Member, disabled: bool) -> tuple[dict[str, str], bool]:
-    return _statuses(row, disabled, ())
+    return _object_statuses(row, disabled, ())
 
 
-def _member(row: Member, disabled: bool) -> V2MemberStatus:
+def _member_status(row: Member, disabled: bool) -> V2MemberStatus:
     statuses, _ = _member_statuses(row, disabled)
     return V2MemberStatus(**statuses, address=shown_address(row), protocol_port=row.protocol_port)
 
 
-def _monitor(row: HealthMonitor | None) -> _ObjectView:
+def _monitor_status(row: HealthMonitor | None) -> _ObjectView:
     if row is None:
         return _ObjectView(V2MonitorStatus(), True)
     view = V2MonitorStatus(id=row.id, name=row.name, type=row.type, provisioning_status=row.provisioning_status)
     return _ObjectView(view, _is_provisioned(row))
 
 
-def _rule(row: L7Rule) -> _ObjectView:
+def _rule_view(row: L7Rule) -> _ObjectView:
     view = V2L7RuleStatus(id=row.id, type=row.type, provisioning_status=row.provisioning_status)
     return _ObjectView(view, _is_provisioned(row))

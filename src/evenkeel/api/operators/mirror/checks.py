@@ -52,7 +52,7 @@ async def flavor_metadata(services: Services, call: Call) -> Answer:
     """Handle GET /mirror/flavor-metadata: list the settings that flavors may contain; empty if anything is allowed."""
     provider = provider_of(options_of(call, ("provider",)))
     table = services.providers.capabilities_of(await services.providers.device_driver_of(provider))
-    return _settings(table.flavor_metadata or {})
+    return _metadata_answer(table.flavor_metadata or {})
 
 
 async def zone_metadata(services: Services, call: Call) -> Answer:
@@ -61,9 +61,9 @@ async def zone_metadata(services: Services, call: Call) -> Answer:
     """
     provider = provider_of(options_of(call, ("provider",)))
     table = services.providers.capabilities_of(await services.providers.device_driver_of(provider))
-    return _settings(zone_settings(table))
+    return _metadata_answer(zone_settings(table))
 
 
-def _settings(known: Mapping[str, str]) -> Answer:
+def _metadata_answer(known: Mapping[str, str]) -> Answer:
     rows: list[Any] = [CapabilityView(name=name, description=meaning) for name, meaning in known.items()]
     return json_answer(MetadataList(metadata=rows))

@@ -39,7 +39,7 @@ class UnusedPorts(Value):
 async def create(services: Services, call: Call, body: VipPortNew) -> Answer:
     """Handle POST /mirror/vip-ports. Idempotent."""
     options_of(call, ())
-    return json_answer({"vip_port": _view(await make_vip_port(services, body))})
+    return json_answer({"vip_port": _vip_port_view(await make_vip_port(services, body))})
 
 
 async def unused(services: Services, call: Call) -> Answer:
@@ -48,7 +48,7 @@ async def unused(services: Services, call: Call) -> Answer:
     return json_answer(UnusedPorts(ids=await services.mirrors.unused_ports(provider_of(options), older_of(options))))
 
 
-def _view(plan: VipPlan) -> VipPortView:
+def _vip_port_view(plan: VipPlan) -> VipPortView:
     more = [AllocatedVip(subnet_id=each.subnet_id, ip_address=each.address or "") for each in plan.additional]
     return VipPortView(
         port_id=plan.port_id,

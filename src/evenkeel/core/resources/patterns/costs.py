@@ -103,7 +103,7 @@ def first_of(node: Node) -> int:
         case Sequence():
             return _first_of_row(node.items)
         case Alternation():
-            return _union(first_of(branch) for branch in node.branches)
+            return _union_of_masks(first_of(branch) for branch in node.branches)
     return ANY | END
 
 
@@ -128,7 +128,7 @@ def last_of(node: Node) -> int:
         case Sequence():
             return _last_of_row(node.items, 0)
         case Alternation():
-            return _union(last_of(branch) for branch in node.branches)
+            return _union_of_masks(last_of(branch) for branch in node.branches)
     return ANY
 
 
@@ -143,7 +143,7 @@ def _last_of_row(items: tuple[Node, ...], before: int) -> int:
     return found | before
 
 
-def _union(masks: Iterable[int]) -> int:
+def _union_of_masks(masks: Iterable[int]) -> int:
     return reduce(or_, masks, 0)
 
 
@@ -157,18 +157,18 @@ class _Ways:
     def of(self, node: Node, before: Before, after: After) -> int:
         match node:
             case Sequence():
-                return self._row(node.items, before, after)
+                return self._ways_of_sequence(node.items, before, after)
             case Alternation():
-                return self._choice(node.branches, before, after)
+                return self._ways_of_choice(node.branches, before, after)
             case Quantifier(body=CharacterClass()):
-                return self._characters(node, before, after)
+                return self._ways_of_repeated_characters(node, before, after)
             case Quantifier():
-                return self._group(node, before, after)
+                return self._ways_of_repeated_group(node, before, after)
             case Lookahead():
                 return self.of(node.body, Before(ANY, chosen=before.chosen), After(0, may_end=True))
         return 1
 
-    def _row(self, items: tuple[Node, ...], before: Before, after: After) -> int:
+    def _ways_of_sequence(self, items: tuple[Node, ...], before: Before, after: After) -> int:
         ways = 1
         for index, item in enumerate(items):
             rest = items[index + 1 :]
@@ -179,7 +179,7 @@ class _Ways:
             ways = min(ways, self._enough)
         return ways
 
-    def _choice(self, branches: tuple[Node, ...], before: Before, after: After) -> int:
+    def _ways_of_choice(self, branches: tuple[Node, ...], before: Before, after: After) -> int:
         each = [self.of(branch, before, after) for branch in branches]
         taken, apart = 0, True
         for branch in branches:
@@ -189,7 +189,7 @@ class _Ways:
             taken |= first
         return max(each) if apart else min(sum(each), self._enough)
 
-    def _characters(self, node: Quantifier, before: Before, after: After) -> int:
+    def _ways_of_repeated_characters(self, node: Quantifier, before: Before, after: After) -> int:
         mask = first_of(node.body)
         lengths = self._subject_bytes if node.maximum is None else node.maximum - node.minimum + 1
         if after.may_end or (after.at_end and node.maximum is None and mask == ANY):
@@ -198,7 +198,7 @@ class _Ways:
         scanned_again = before.chosen and bool(mask & before.last)
         return lengths if chooses or scanned_again else 1
 
-    def _group(self, node: Quantifier, before: Before, after: After) -> int:
+    def _ways_of_repeated_group(self, node: Quantifier, before: Before, after: After) -> int:
         if node.maximum is None:
             raise ValueError("a group that is repeated without a limit: the parser refuses it")
         body_first = first_of(node.body)

@@ -25,7 +25,7 @@ def limit_problems(text: str, limits: PatternLimits) -> Iterator[str]:
     that the API does not accept.
     """
     tree = parse(text)
-    nodes = list(_nodes(tree))
+    nodes = list(_all_nodes(tree))
     if not limits.look_ahead and any(isinstance(node, Lookahead) for node in nodes):
         yield "it has a look-ahead"
     counts = [max(node.minimum, node.maximum or 0) for node in nodes if isinstance(node, Quantifier)]
@@ -35,7 +35,7 @@ def limit_problems(text: str, limits: PatternLimits) -> Iterator[str]:
         yield f"with its repetitions written out it has {size} characters; at most {limits.size_max} are allowed"
 
 
-def _nodes(node: Node) -> Iterator[Node]:
+def _all_nodes(node: Node) -> Iterator[Node]:
     yield node
     inner: tuple[Node, ...] = ()
     match node:
@@ -46,4 +46,4 @@ def _nodes(node: Node) -> Iterator[Node]:
         case Alternation():
             inner = node.branches
     for each in inner:
-        yield from _nodes(each)
+        yield from _all_nodes(each)

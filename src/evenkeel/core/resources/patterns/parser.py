@@ -25,14 +25,14 @@ _SIGNS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _NOT_ASCII = ANY & ~((1 << 128) - 1)
 
 
-def _mask(characters: str) -> int:
+def _character_mask(characters: str) -> int:
     return sum(1 << ord(character) for character in set(characters))
 
 
 _CLASSES = {
-    "d": _mask(string.digits),
-    "w": _mask(string.ascii_letters + string.digits + "_"),
-    "s": _mask(" \t\n\v\f\r"),
+    "d": _character_mask(string.digits),
+    "w": _character_mask(string.ascii_letters + string.digits + "_"),
+    "s": _character_mask(" \t\n\v\f\r"),
 }
 _CLASSES |= {letter.upper(): ANY & ~mask for letter, mask in tuple(_CLASSES.items())}
 
@@ -55,7 +55,7 @@ def both_cases_mask(character: str) -> int:
     """
     if not character.isascii():
         return _NOT_ASCII
-    return _mask(character.lower() + character.upper())
+    return _character_mask(character.lower() + character.upper())
 
 
 class _Parser:
@@ -70,7 +70,7 @@ class _Parser:
         """Whether the text is consumed."""
         return self._at >= len(self._text)
 
-    def _peek(self, ahead: int = 1) -> str:
+    def _peek_character(self, ahead: int = 1) -> str:
         return self._text[self._at : self._at + ahead]
 
     def _skip_if_next(self, what: str) -> bool:
@@ -84,58 +84,58 @@ class _Parser:
         """Parse alternatives, up to a closing parenthesis or the end."""
         if depth > DEPTH_MAX:
             raise PatternRefused(f"groups are nested deeper than {DEPTH_MAX}")
-        branches = [self._sequence(depth)]
+        branches = [self._parse_sequence(depth)]
         while self._skip_if_next("|"):
-            branches.append(self._sequence(depth))
+            branches.append(self._parse_sequence(depth))
         return branches[0] if len(branches) == 1 else Alternation(branches=tuple(branches))
 
-    def _sequence(self, depth: int) -> Node:
+    def _parse_sequence(self, depth: int) -> Node:
         items: list[Node] = []
-        while not self.ended and self._peek() not in "|)":
-            items.append(self._parse_repetitions(self._atom(depth)))
+        while not self.ended and self._peek_character() not in "|)":
+            items.append(self._parse_repetitions(self._parse_atom(depth)))
         return Sequence(items=tuple(items))
 
-    def _atom(self, depth: int) -> Node:
+    def _parse_atom(self, depth: int) -> Node:
         if self._skip_if_next("("):
-            return self._group(depth)
+            return self._parse_group(depth)
         if self._skip_if_next("["):
-            return CharacterClass(mask=self._class())
+            return CharacterClass(mask=self._parse_class())
         if self._skip_if_next("\\"):
-            return self._escape()
+            return self._parse_escape()
         if self._skip_if_next("^"):
             return Assertion()
         if self._skip_if_next("$"):
             return Assertion(mask=END)
         if self._skip_if_next("."):
             return CharacterClass(mask=ANY)
-        if self._peek() in "*+?{":
-            sign = self._peek()
+        if self._peek_character() in "*+?{":
+            sign = self._peek_character()
             raise PatternRefused(f"'{sign}' repeats nothing, or what is repeated already; write \\{sign}")
-        character = self._peek()
+        character = self._peek_character()
         self._at += 1
         return CharacterClass(mask=both_cases_mask(character))
 
-    def _group(self, depth: int) -> Node:
+    def _parse_group(self, depth: int) -> Node:
         ahead = self._skip_if_next("?=") or self._skip_if_next("?!")
         # PCRE takes (* for the beginning of a verb, such as (*ACCEPT).
-        if not ahead and not self._skip_if_next("?:") and self._peek() in ("?", "*"):
-            raise PatternRefused(f"'({self._peek(3)}' is not allowed; (…), (?:…), (?=…) and (?!…) are")
+        if not ahead and not self._skip_if_next("?:") and self._peek_character() in ("?", "*"):
+            raise PatternRefused(f"'({self._peek_character(3)}' is not allowed; (…), (?:…), (?=…) and (?!…) are")
         body = self.parse_alternatives(depth + 1)
         if not self._skip_if_next(")"):
             raise PatternRefused("a '(' has no ')' after it")
         return Lookahead(body=body) if ahead else body
 
-    def _escape(self) -> Node:
-        character = self._peek()
+    def _parse_escape(self) -> Node:
+        character = self._peek_character()
         self._at += 1
         if character in ("b", "B"):
             return Assertion()
         if character in _CLASSES and character:
             return CharacterClass(mask=_CLASSES[character])
-        return CharacterClass(mask=_escaped(character))
+        return CharacterClass(mask=_escaped_character_mask(character))
 
     def _parse_repetitions(self, body: Node) -> Node:
-        counts = self._counts()
+        counts = self._parse_counts()
         if counts is None:
             return body
         self._skip_if_next("?")  # a lazy quantifier changes the order of matches, not their set
@@ -149,8 +149,8 @@ class _Parser:
             raise PatternRefused(f"something is repeated {max(minimum, maximum or 0)} times; at most {most} is allowed")
         return Quantifier(body=body, minimum=minimum, maximum=maximum)
 
-    def _counts(self) -> tuple[int, int | None] | None:
-        sign = self._peek()
+    def _parse_counts(self) -> tuple[int, int | None] | None:
+        sign = self._peek_character()
         if sign in _SIGNS:
             self._at += 1
             return _SIGNS[sign]
@@ -166,24 +166,24 @@ class _Parser:
             raise PatternRefused(f"the count {found[0]} ends before it begins")
         return minimum, maximum
 
-    def _class(self) -> int:
+    def _parse_class(self) -> int:
         negated = self._skip_if_next("^")
         mask = 0
         first = True
         while first or not self._skip_if_next("]"):
             # A ] directly behind the [ is an ordinary character for PCRE, and the end of the class for others.
-            if self.ended or self._peek() in ("[", "]"):
+            if self.ended or self._peek_character() in ("[", "]"):
                 raise PatternRefused("a class is empty, has no ']', or holds '[' or ']' without a backslash")
-            mask |= self._range()
+            mask |= self._parse_range()
             first = False
         return ANY & ~mask if negated else mask
 
-    def _range(self) -> int:
+    def _parse_range(self) -> int:
         """Parse one character, one named class, or one range in a character class."""
         low = self._class_character()
         if isinstance(low, int):
             return low
-        if self._peek() != "-" or self._peek(2) == "-]":
+        if self._peek_character() != "-" or self._peek_character(2) == "-]":
             return both_cases_mask(low)
         self._at += 1
         high = self._class_character()
@@ -196,21 +196,21 @@ class _Parser:
 
     def _class_character(self) -> str | int:
         """Parse one character in a character class, or an escape, which may stand for a set of characters."""
-        character = self._peek()
+        character = self._peek_character()
         self._at += 1
         if character != "\\":
             if character in ("", "[", "]"):
                 raise PatternRefused("a class has no ']', or holds '[' or ']' without a backslash")
             return character
-        escaped = self._peek()
+        escaped = self._peek_character()
         self._at += 1
         if escaped in _CLASSES and escaped:
             return _CLASSES[escaped]
-        _escaped(escaped)
+        _escaped_character_mask(escaped)
         return escaped
 
 
-def _escaped(character: str) -> int:
+def _escaped_character_mask(character: str) -> int:
     if not character or not character.isascii() or character.isalnum() or character == "_":
         raise PatternRefused(f"'\\{character}' is not allowed; \\d, \\w, \\s, \\b, their opposites and \\. are")
     return both_cases_mask(character)

@@ -168,11 +168,11 @@ def advance(now: AcmeProgress, event: Event, *, at: float, uniform: Uniform) -> 
     if now.order_url and at > now.order_until and not isinstance(event, Issued | OrderRefused | OrderLost):
         minutes = round(ORDER_SECONDS / 60)
         event = OrderRefused(
-            problem=f"The order was not finished within {minutes} minutes. {_reason_of(event)}".rstrip()
+            problem=f"The order was not finished within {minutes} minutes. {_failure_reason(event)}".rstrip()
         )
     match event:
         case NamesUnproven(reason=reason):
-            return _later(now, reason, _CHECKS, uniform, at=at, state=AcmeState.WAITING)
+            return _advance_later(now, reason, _CHECKS, uniform, at=at, state=AcmeState.WAITING)
         case OrderMade(url=url):
             made = replace(
                 now,
@@ -186,20 +186,20 @@ def advance(now: AcmeProgress, event: Event, *, at: float, uniform: Uniform) -> 
             renewing = ("certificate_renewal_begun", "is being renewed") if now.not_after is not None else None
             return Advance(made, 0.0, renewing)
         case NotApplied(reason=reason):
-            return _later(now, reason, _PLACEMENTS, uniform, at=at, state=AcmeState.ORDERING)
+            return _advance_later(now, reason, _PLACEMENTS, uniform, at=at, state=AcmeState.ORDERING)
         case ChallengesApplied():
             return Advance(replace(now, step=AcmeStep.ANSWER, problem="", waits=0), 0.0)
         case Answered():
             return Advance(replace(now, step=AcmeStep.COLLECT, problem="", waits=0), _POLLS.initial_seconds)
         case OrderOpen(retry_after_seconds=wanted):
-            polled = _later(now, "", _POLLS, uniform, at=at, state=AcmeState.ORDERING)
+            polled = _advance_later(now, "", _POLLS, uniform, at=at, state=AcmeState.ORDERING)
             # The order is given up at its end, whatever delay the authority wants.
             longest = max(now.order_until - at, 0.0) + 1.0
             return polled._replace(delay_seconds=min(max(polled.delay_seconds, wanted), longest))
         case Issued():
-            return _issued(now, event, at, uniform)
+            return _advance_issued(now, event, at, uniform)
         case RenewalSuggested(window=window):
-            suggested = _suggested(now, window, at, uniform)
+            suggested = _advance_to_suggested_window(now, window, at, uniform)
             if suggested.delay_seconds <= 0:
                 return Advance(replace(suggested.progress, step=AcmeStep.CHECK), 0.0)
             return suggested
@@ -215,19 +215,19 @@ def advance(now: AcmeProgress, event: Event, *, at: float, uniform: Uniform) -> 
             delay = LEAST_RENEWAL_SECONDS if now.certificate_id else max(now.renew_at - at, LEAST_RENEWAL_SECONDS)
             return Advance(kept, delay, ("certificate_revocation_failed", f"was not revoked: {text}"))
         case OrderRefused(problem=problem, retry_after_seconds=wanted):
-            return _refused(now, problem, wanted, at, uniform)
+            return _advance_refused(now, problem, wanted, at, uniform)
         case OrderLost(reason=reason):
             lost = replace(now, step=AcmeStep.CHECK, order_url="", order_until=0.0)
-            return _later(lost, reason, _OUTAGES, uniform, at=at, state=AcmeState.WAITING)
+            return _advance_later(lost, reason, _OUTAGES, uniform, at=at, state=AcmeState.WAITING)
         case StepInterrupted(problem=problem, retry_after_seconds=wanted):
             state = AcmeState.ORDERING if now.order_url else AcmeState.WAITING
-            later = _later(now, problem, _OUTAGES, uniform, at=at, state=state, wanted_seconds=wanted)
+            later = _advance_later(now, problem, _OUTAGES, uniform, at=at, state=state, wanted_seconds=wanted)
             if now.step is AcmeStep.RENEWAL:  # without an answer the time known last counts
                 return later._replace(delay_seconds=min(later.delay_seconds, max(now.renew_at - at, 1.0)))
             return later
 
 
-def _later(
+def _advance_later(
     now: AcmeProgress,
     problem: str,
     backoff: Backoff,
@@ -243,21 +243,21 @@ def _later(
     return Advance(later, delay)
 
 
-def _issued(now: AcmeProgress, event: Issued, at: float, uniform: Uniform) -> Advance:
+def _advance_issued(now: AcmeProgress, event: Issued, at: float, uniform: Uniform) -> Advance:
     lifetime = max(event.not_after - event.not_before, 0.0)
     renew_at = event.not_before + lifetime * (_RENEWAL + uniform(0.0, _SPREAD))
     issued = AcmeProgress(
         state=AcmeState.ISSUED, not_after=event.not_after, certificate_id=event.certificate_id if event.window else ""
     )
     if event.window is not None:
-        suggested = _suggested(replace(issued, step=AcmeStep.RENEWAL), event.window, at, uniform)
+        suggested = _advance_to_suggested_window(replace(issued, step=AcmeStep.RENEWAL), event.window, at, uniform)
         delay = max(suggested.delay_seconds, LEAST_RENEWAL_SECONDS)
         return suggested._replace(delay_seconds=delay, told=("certificate_issued", "was issued"))
     issued = replace(issued, renew_at=renew_at)
     return Advance(issued, max(renew_at - at, LEAST_RENEWAL_SECONDS), ("certificate_issued", "was issued"))
 
 
-def _suggested(now: AcmeProgress, window: RenewalWindow, at: float, uniform: Uniform) -> Advance:
+def _advance_to_suggested_window(now: AcmeProgress, window: RenewalWindow, at: float, uniform: Uniform) -> Advance:
     """A moment of the window, which stays as long as it is in the window (RFC 9773, 4.2)."""
     start, end = window.start, max(window.start, window.end)
     # A certificate is not left to expire, whatever is suggested.
@@ -269,7 +269,7 @@ def _suggested(now: AcmeProgress, window: RenewalWindow, at: float, uniform: Uni
     return Advance(kept, min(again, max(renew_at - at, 0.0)))
 
 
-def _refused(now: AcmeProgress, problem: str, wanted_seconds: float, at: float, uniform: Uniform) -> Advance:
+def _advance_refused(now: AcmeProgress, problem: str, wanted_seconds: float, at: float, uniform: Uniform) -> Advance:
     failures, text = now.failures + 1, problem[:PROBLEM_CHARACTERS_MAX]
     failed = AcmeProgress(
         state=_kept_state(now, AcmeState.FAILED, at),
@@ -287,7 +287,7 @@ def _kept_state(now: AcmeProgress, state: AcmeState, at: float) -> AcmeState:
     return AcmeState.ISSUED if now.not_after is not None and now.not_after > at else state
 
 
-def _reason_of(event: Event) -> str:
+def _failure_reason(event: Event) -> str:
     """Why a step did not succeed; empty if the event does not say it."""
     match event:
         case NamesUnproven(reason=text) | NotApplied(reason=text) | StepInterrupted(problem=text):
