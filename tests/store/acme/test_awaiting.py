@@ -150,6 +150,10 @@ async def test_waiting_ends_in_error_before_a_step_that_comes_too_late(world: Wo
     assert (await statuses(world, root, row))[1] == "ERROR"
     (found,) = await world.operator.references(ReferenceQuery(load_balancer_id=root.id), limit=9)
     assert found.problem == f"Not issued within 3600 s. {UNPROVEN}"
+    await note(world, certificate, AcmeProgress(problem=f"{UNPROVEN} Still.", waits=10), AWAITED_SECONDS + 60.0)
+    told = f"listeners that wait for certificate {REFERENCE} are in ERROR: Not issued within 3600 s. {UNPROVEN}"
+    events = await world.events("certificate_missing")
+    assert [(each.load_balancer_id, each.text) for each in events] == [(root.id, told)]
     # a new listener with the reference begins the time anew
     await world.store.acme.touch(root.project_id, certificate.name)
     await note(world, certificate, AcmeProgress(problem=UNPROVEN, waits=10))

@@ -15,6 +15,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
 from evenkeel.store.writing.certificates import certificate_id
+from evenkeel.store.writing.events import event_row, record_events
 from evenkeel.store.writing.revision_lock import ERROR, PENDING_CREATE, PENDING_UPDATE
 from evenkeel.store.writing.served_references import is_served
 
@@ -79,9 +80,12 @@ def _overdue(*columns: Any, awaited_seconds: float) -> Select[Any]:
 
 
 def _set_problem(connection: Connection, id_: str, problem: str) -> None:
-    """Set why a certificate is not awaited any longer, and the status of its listeners. A query if nothing changes."""
+    """Set why a certificate is not awaited any longer, and the status of its listeners, with an event for each load
+    balancer when they stop waiting. A query if nothing changes.
+    """
     differs = _certificate.c.id == id_, _certificate.c.announced_sha256 == "", _certificate.c.problem != problem
-    if connection.scalar(select(_certificate.c.id).where(*differs)) is None:
+    before = connection.execute(select(_certificate.c.problem, _certificate.c.reference).where(*differs)).first()
+    if before is None:
         return
     users = select(_use.c.load_balancer_id).where(_use.c.certificate_id == id_)
     locking = select(_root.c.id).where(_root.c.id.in_(users), _root.c.deleted == false()).order_by(_root.c.id)
@@ -100,6 +104,10 @@ def _set_problem(connection: Connection, id_: str, problem: str) -> None:
         )
         .values(provisioning_status=status, updated_at=db_now())
     )
+    if problem and not before.problem:
+        text = f"listeners that wait for certificate {before.reference} are in ERROR: {problem}"
+        told = [event_row(kind="certificate_missing", text=text, load_balancer_id=root) for root in roots]
+        record_events(connection, told)
 
 
 def _problem(connection: Connection, certificate: AcmeCertificate, awaited_seconds: float) -> str | None:
