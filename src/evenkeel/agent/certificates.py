@@ -58,7 +58,7 @@ class CertificateDelivery(NamedTuple):
 def services_lacking_certificates(
     services: Iterable[ServiceDefinition], outcome: PartitionOutcome
 ) -> MissingCertificates:
-    """The services that devices refused because they lack certificates."""
+    """Return the services that devices refused because they lack certificates, with these certificates."""
     sha256s = frozenset(outcome.lacking)
     if not sha256s:
         return MissingCertificates((), sha256s)
@@ -178,7 +178,7 @@ class _Answers:
                     self._open.setdefault(one.sha256, {}).setdefault(one.reference, wanted)
 
     def next_request(self) -> tuple[m.WantedCertificate, ...]:
-        """The next request: for every missing content, the first reference that was not refused."""
+        """Return the next request: for every missing content, the first reference that was not refused."""
         waiting = [sha256 for sha256, left in self._open.items() if left and sha256 not in self.contents]
         return tuple(next(iter(self._open[sha256].values())) for sha256 in waiting[: m.CERTIFICATES_PER_CALL])
 

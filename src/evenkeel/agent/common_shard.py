@@ -358,7 +358,7 @@ class CommonShardWorker:
 
 
 def _split_findings(findings: Findings, *, max_bytes: int) -> Iterator[Findings]:
-    """The findings split into reports; none if there are none."""
+    """Split findings so that each part fits into one message of ``max_bytes``; yields nothing for empty findings."""
     fields: tuple[Iterable[Any], ...] = (
         findings.absent,
         findings.present,

@@ -63,7 +63,7 @@ class DeviceWatch:
         return self.current_states(None)
 
     def current_states(self, observed: tuple[DeviceState, ...] | None) -> tuple[DeviceState, ...]:
-        """States of the devices for a report.
+        """Return the states of the devices for a report.
 
         ``observed``: states that this agent, as the observer, read after its last check; None: another agent observes.
         """
@@ -75,7 +75,7 @@ class DeviceWatch:
         )
 
     def _add_certificate_ends(self, states: tuple[DeviceState, ...]) -> Iterator[DeviceState]:
-        """The states with the ends of certificates; drivers give states in the order of their endpoints."""
+        """Add the expiry times of the devices' certificates to states in the order of the driver's endpoints."""
         endpoints = self._device.facts.endpoints
         ends = self._certificate_ends(endpoints) if len(endpoints) == len(states) else {}
         if not ends:
@@ -171,7 +171,7 @@ class DeviceWatch:
             self._on_renewed()
 
     def _known_states(self) -> tuple[DeviceState, ...]:
-        """States from the last check; before the first one all devices are unreachable."""
+        """Return the states from the last check; before the first one all devices are unreachable."""
         endpoints = self._device.facts.endpoints
         return self._checked or tuple(DeviceState(name=each, reachable=False) for each in endpoints)
 
@@ -181,7 +181,7 @@ def _unexpected_error(error: Exception) -> str:
 
 
 def device_identities(endpoints: Sequence[str], devices: Sequence[DeviceState]) -> dict[str, str]:
-    """The known identities of the devices, by endpoint. Drivers check devices in the order of their endpoints."""
+    """Return the known identities of the devices, by endpoint. ``devices``: states in the order of ``endpoints``."""
     # Without one state for each endpoint, identities cannot be assigned by order.
     if len(endpoints) != len(devices):
         return {}

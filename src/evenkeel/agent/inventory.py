@@ -60,8 +60,8 @@ class RepeatSchedule:
         return iter(self._waits)
 
     def due_ids(self, ids: Collection[T], now: float) -> tuple[T, ...]:
-        """The ids to report now. Ids that are not in ``ids`` are forgotten, so that they are due at once if they come
-        back.
+        """Return the ids to report now. Ids that are not in ``ids`` are forgotten, so that they are due at once if they
+        come back.
         """
         self._waits = {id_: wait for id_, wait in self._waits.items() if id_ in ids}
         found = tuple(sorted(id_ for id_ in ids if id_ not in self._waits or now >= self._waits[id_][0]))
@@ -139,14 +139,14 @@ class Inventory:
         self._held, self._lacking, self._reached = seen.configurations, seen.lacking, reached
 
     def _returned_with_unknown_state(self, reached: frozenset[str]) -> set[str]:
-        """Devices that became reachable again, except for devices that report an incarnation."""
+        """Return the devices that became reachable again and report no incarnation, which would show a lost state."""
         if self._reached is None:
             return set()
         # A device with an incarnation shows by it whether it lost its state; any other may have, and is checked.
         return {name for name in reached - self._reached if not self._incarnations.reports_incarnation(name)}
 
     def _changed_load_balancers(self, held: Mapping[str, str] | None) -> tuple[str, ...]:
-        """Load balancers whose configuration differs from the previous observation."""
+        """Return the load balancers whose configuration differs from the previous observation."""
         if held is None or self._held is None:
             return ()
         before = self._held
@@ -158,14 +158,14 @@ class Inventory:
         return held is not None and self._held is not None and bool(self._held.keys() - held.keys())
 
     def _still_lacking(self, lacking: Mapping[LoadBalancerId, str]) -> dict[LoadBalancerId, str]:
-        """Load balancers that devices lacked in the previous observation, too."""
+        """Return the load balancers that devices lack now and lacked in the previous observation."""
         # An observation may fall between two steps of a pass; what is lacking twice in a row is not under way.
         return {id_: names for id_, names in lacking.items() if id_ in self._lacking}
 
     def _due_findings(
         self, changed: Iterable[str], renewed: Collection[str], lasting: Mapping[LoadBalancerId, str], now: float
     ) -> Findings:
-        """Findings to report: new ones, unreported ones of the previous observation, and repetitions that are due."""
+        """Return the findings to report: new ones, unreported ones of the previous observation, and due repetitions."""
         # Only differences that last are repeated; one-time events are repeated once, by RepeatOnce.
         due = self._reported_lacking.due_ids(lasting, now)
         unreported, self._unreported = self._unreported, Findings()
@@ -220,13 +220,13 @@ class Inventory:
         )
 
     def unexpected_load_balancers(self, now: float) -> dict[str, float]:
-        """Load balancers that the devices hold and controllers did not expect, and for how many seconds: orphans, or
-        just being created or deleted.
+        """Return for how many seconds devices have held load balancers that controllers do not expect: orphans, or load
+        balancers that are being created or deleted.
         """
         return {id_: now - since for id_, since in self._unexpected_since.items()}
 
     def findings(self) -> Findings:
-        """The findings of the last observation."""
+        """Return the findings of the last observation."""
         return self._found
 
     def mark_unreported(self) -> None:

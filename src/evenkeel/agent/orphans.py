@@ -37,7 +37,7 @@ async def request_verdict(
 
 
 def failed_removals(outcome: PartitionOutcome, removed: Collection[LoadBalancerId]) -> tuple[LoadBalancerId, ...]:
-    """Load balancers of ``removed`` whose removal failed on a device."""
+    """Return the load balancers of ``removed`` whose removal failed on a device."""
     return tuple(
         sorted(one.load_balancer_id for one in outcome.outcomes if one.error and one.load_balancer_id in removed)
     )
@@ -46,7 +46,8 @@ def failed_removals(outcome: PartitionOutcome, removed: Collection[LoadBalancerI
 def merge_removal_outcome(
     before: PartitionOutcome, outcome: PartitionOutcome, removed: Collection[LoadBalancerId]
 ) -> PartitionOutcome:
-    """Outcome of the batch that removed orphans, without the orphans' own outcomes, which the database cannot record.
+    """Return the outcome of the batch that removed orphans without their own outcomes, which the database cannot
+    record.
 
     ``before`` is the outcome of the batch that found them; its writes and repairs are added.
     """

@@ -331,7 +331,7 @@ class Ownership:
 
 
 def _writing_part(worker: Worker) -> ShardWorker | None:
-    """The part of a worker that writes to devices; None if it only observes."""
+    """Return the part of a worker that writes to devices; None if the worker only observes."""
     return worker.writer if isinstance(worker, CommonShardWorker) else worker
 
 

@@ -179,9 +179,10 @@ class PlanService:
     async def _adopt_partition(
         self, batch: PartitionBatch, shard: m.Assignment, *, apply: bool, keep_irules: bool
     ) -> tuple[DevicePlan, ...]:
-        """The plan of the next complete pass after an adoption. With ``apply`` the partition is adopted then: first at
-        the controllers, so that the devices never have what the shard does not. Raises :class:`CallRefused`,
-        :class:`DeviceRejected` with the reason, before anything is changed."""
+        """Return the plan of the complete pass that would follow an adoption. With ``apply`` the partition is adopted:
+        first at the controllers, so that devices never have networks that the shard lacks. Raises :class:`CallRefused`,
+        :class:`DeviceRejected` with the reason, before anything is changed.
+        """
         found = await self._device.found_networks(batch) if isinstance(self._device, NetworkAdopter) else None
         if found is not None:
             # A preview: nothing is stored yet, and the plan is computed as if the networks were adopted.

@@ -34,7 +34,7 @@ class Retries:
         self._waits.pop(key, None)
 
     def take_due(self, now: float) -> list[str]:
-        """Keys that may be tried now; they are not returned again until they fail again."""
+        """Return the keys that may be tried now; they are not returned again until they fail again."""
         due = [key for key, wait in self._waits.items() if wait.until <= now]
         for key in due:
             # The count is kept until the try succeeds, so that delays go on growing; infinity marks a try under way.
@@ -51,5 +51,5 @@ class Retries:
         return wait is not None and now < wait.until < math.inf
 
     def next_due(self) -> float | None:
-        """The earliest time of a next try."""
+        """Return the earliest time at which a key may be tried again; None if no key has failed."""
         return min((wait.until for wait in self._waits.values()), default=None)

@@ -38,7 +38,7 @@ class WatchedDevice:
 
 
 def _port_ids(service: ServiceDefinition) -> Iterator[str]:
-    """Ids of the ports of the VIP and of the devices' addresses in the service's networks."""
+    """Yield the ids of the ports of the VIP and of the devices' addresses in the service's networks."""
     if service.vip is not None and service.vip.port_id:  # a network that projects share has none
         yield service.vip.port_id
     for network in service.networks:

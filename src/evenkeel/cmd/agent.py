@@ -150,7 +150,9 @@ def open_parts(conf: cfg.ConfigOpts) -> AgentParts:
 
 
 def reload_actions(conf: cfg.ConfigOpts, device: Device) -> dict[tuple[str, ...], Action]:
-    """Actions of a SIGHUP by option: the log level, and options of the driver that can change while it runs."""
+    """Return the agent's actions at SIGHUP, by the options that they apply: the log level, and reloadable options of
+    the device driver.
+    """
     actions: dict[tuple[str, ...], Action] = {LOG_OPTIONS: set_log_level}
     if isinstance(device, Reloadable):
         names = tuple(f"{conf.device_driver}.{name}" for name in device.reloaded_options)

@@ -32,7 +32,7 @@ class ActivityRecorder:
         self._points: deque[ActivityPoint] = deque(maxlen=max(1, settings.points, day))
 
     def activity(self) -> Activity:
-        """Current totals and the points. Thread-safe."""
+        """Return this controller's totals and points. Thread-safe."""
         return Activity(
             since=self._since,
             interval_seconds=self._settings.interval_seconds,

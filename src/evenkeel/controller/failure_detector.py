@@ -53,7 +53,7 @@ class Scheduling(Protocol):
         ...
 
     async def recent_change_indicator(self, *, max_age_seconds: float) -> ChangeIndicator:
-        """The newest change indicator, read again if its read began more than ``max_age_seconds`` ago."""
+        """Return the newest change indicator, read again if its read began more than ``max_age_seconds`` ago."""
         ...
 
 
@@ -182,7 +182,7 @@ class FailureDetector:
         ]
 
     async def _probe_sessions(self, sessions: Sequence[SessionRef]) -> dict[SessionId, bool | None]:
-        """Presence of each session's process; None is unknown, see :meth:`evenkeel.core.ports.Bus.present`."""
+        """Return for each session whether its process is present on the bus; None: unknown."""
         slots = asyncio.Semaphore(PROBES_AT_ONCE)
 
         async def is_present(session: SessionRef) -> bool | None:

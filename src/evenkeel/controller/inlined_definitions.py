@@ -31,7 +31,7 @@ class InlinedDefinition(Value):
 
 
 def inlined_definition(change: Change) -> InlinedDefinition | None:
-    """Definition of a load balancer that was just created; None: its agent has to request it.
+    """Return the definition of a load balancer that was just created; None if its agent has to request it.
 
     Definitions that refer to certificates are not inlined, because they need facts from the database.
     """
@@ -67,7 +67,7 @@ _id = attrgetter("id")
 
 
 def inlined_definitions(definitions: Mapping[LoadBalancerId, InlinedDefinition | None]) -> InlinedDefinitions | None:
-    """Definitions for a hint, as many as fit; None if the shard's owner changed between their creations."""
+    """Return as many definitions as fit into a hint; None if the shard's owner changed between their creations."""
     known = [each for each in definitions.values() if each is not None]
     if not known or any(each.term != known[0].term for each in known):
         return None

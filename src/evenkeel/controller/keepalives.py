@@ -26,7 +26,7 @@ class _Waiting(NamedTuple):
     """Time of arrival by the event loop's clock, in seconds."""
 
     def arrived_keepalive(self) -> ArrivedKeepalive:
-        """The keepalive with its age."""
+        """Return the keepalive with the seconds for which it has waited."""
         return ArrivedKeepalive(call=self.call, waited_seconds=asyncio.get_running_loop().time() - self.came_at)
 
 

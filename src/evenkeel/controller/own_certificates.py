@@ -43,7 +43,7 @@ class OwnCertificates:
 
 
 def device_certificates(agents: Iterable[Agent]) -> Iterator[OwnCertificate]:
-    """The certificates of devices that live agents reported."""
+    """Yield the certificates of devices that live agents reported."""
     for agent in agents:
         for device in agent.devices if agent.alive else ():
             if device.certificate_ends_at is not None:

@@ -293,7 +293,7 @@ def _why_left(owner: AgentSnapshot | None) -> str:
 
 
 def why_unplaced(environment: str, groups: Sequence[GroupView]) -> str:
-    """Why no group of the environment can take a load balancer now (human-readable)."""
+    """Return why no group of the environment can take a load balancer now (human-readable)."""
     if not groups:
         return f"waiting: no agent has registered in environment {environment}"
     in_zone = [group for group in groups if group.in_zone]
@@ -308,7 +308,7 @@ def why_unplaced(environment: str, groups: Sequence[GroupView]) -> str:
 
 
 def _why_not_in_zone(environment: str, groups: Sequence[GroupView]) -> str:
-    """Reason why a load balancer waits whose availability zone names a device group."""
+    """Return why a load balancer waits whose availability zone names a device group (human-readable)."""
     if not groups:
         return f"waiting: no agent has registered in the device group of its availability zone in {environment}"
     if not any(agent.eligible for group in groups for agent in group.agents):

@@ -93,11 +93,11 @@ class _Sum:
         self._sum = [total + each for total, each in zip(self._sum, astuple(traffic), strict=True)]
 
     def busiest(self) -> tuple[BusyLoadBalancer, ...]:
-        """The load balancers with the most new connections, busiest first; those without any are left out."""
+        """Return the load balancers with the most new connections, busiest first; idle ones are left out."""
         return tuple(each for connections, _, each in sorted(self._most, reverse=True) if connections)
 
     def value(self) -> TrafficSum | None:
-        """The sum; None if no sample was added."""
+        """Return the sum of the added samples; None if no sample was added."""
         if not self._count:
             return None
         return TrafficSum(load_balancers=self._count, traffic=TrafficSample(*self._sum))
@@ -137,7 +137,7 @@ class TrafficRecorder:
         return self._settings.interval_seconds
 
     def series(self, load_balancer_id: LoadBalancerId) -> TrafficSeries:
-        """Traffic series of a load balancer, with the reason if it has no points. Thread-safe."""
+        """Return the traffic series of a load balancer, with the reason if it has no points. Thread-safe."""
         interval = self._settings.interval_seconds
         if not self._settings.points:
             return TrafficSeries(
@@ -152,7 +152,7 @@ class TrafficRecorder:
         return TrafficSeries(interval_seconds=interval, points=points, reason=reason, listeners=listeners)
 
     def busiest(self) -> tuple[BusyLoadBalancer, ...]:
-        """The load balancers with the most new connections in the last interval, busiest first. Thread-safe."""
+        """Return the load balancers with the most new connections in the last interval, busiest first. Thread-safe."""
         # Between two polls; later they would be shown as of now while the database does not answer.
         recent = self._clock.monotonic() - self._looked_at <= self._settings.interval_seconds * GAP
         return self._busiest if recent else ()

@@ -228,7 +228,7 @@ class Cluster:
         self.side.close()
 
     def ended_processes(self) -> list[str]:
-        """Names of processes that are not running."""
+        """Return the names of processes that are not running."""
         return [name for name, process in self.processes.items() if not process.running]
 
     def failure_report(self, lines: int = 5) -> str:

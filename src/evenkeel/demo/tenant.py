@@ -25,7 +25,7 @@ class Tenant:
         self._api = self._connection.load_balancer
 
     def discover(self) -> None:
-        """Load the client's modules and read the API's versions: on a busy machine that takes seconds."""
+        """Load openstacksdk's modules and read the API's versions, which takes seconds on a busy machine."""
         list(self._api.load_balancers(name="none"))
 
     def create_website(

@@ -119,7 +119,7 @@ class AmqpAnnouncement:
         )
 
     async def start(self) -> None:
-        """Announce the agent's presence on the bus. Raises :class:`BusUnavailable`."""
+        """Announce the name on the bus, and keep it present. Raises :class:`BusUnavailable`."""
         self._link.start()
         try:
             await self._link.session(timeout_seconds=ANNOUNCE_SECONDS)

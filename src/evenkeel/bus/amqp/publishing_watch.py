@@ -85,7 +85,7 @@ class PublishingWatch:
         self._unconfirmed_since = self._answered_at if self._waiting else None
 
     def problem(self) -> str:
-        """Reason why the broker accepts no messages; empty if it does. Thread-safe."""
+        """Return why the broker accepts no messages; empty if it does. Thread-safe."""
         if self._blocked:
             return BLOCKED
         # Read once, because another thread may set it to None between the comparison and the subtraction.

@@ -66,7 +66,7 @@ CREATE TABLE dead (
 
 
 def monotonic_seconds() -> float:
-    """Current time of the host's monotonic clock, in seconds."""
+    """Return the current time of the host's monotonic clock, in seconds."""
     return time.monotonic()
 
 

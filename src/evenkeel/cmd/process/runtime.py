@@ -22,7 +22,7 @@ class SystemClock:
     """The real monotonic clock."""
 
     def monotonic(self) -> float:
-        """Seconds since an arbitrary fixed time."""
+        """Return the seconds since an arbitrary fixed time."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:

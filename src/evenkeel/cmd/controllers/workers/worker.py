@@ -92,7 +92,7 @@ class Worker:
         return self._served_at is not None
 
     def served_seconds(self) -> float:
-        """Seconds since the worker reported that it serves; 0 if it never did."""
+        """Return the seconds since the worker reported that it serves; 0 if it never did."""
         return 0.0 if self._served_at is None else time.monotonic() - self._served_at
 
     def read_notifications(self) -> None:
