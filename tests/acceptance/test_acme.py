@@ -11,12 +11,15 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from cryptography import x509
 
 from evenkeel.cli.client import API, ApiRefused
+from evenkeel.core.resources.http_challenges import HttpChallenge
 from evenkeel.demo.addresses import VipPlace, choose_place, is_free
 from evenkeel.demo.cluster import Cluster, agent_name, controller_name
+from evenkeel.demo.device_kinds.leftovers import haproxy_pids
 from tests.acceptance.handshakes import Handshakes
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, session, settled
 from tests.acceptance.websites import create
@@ -296,6 +299,7 @@ async def renew_under_handshakes(cluster: Cluster, place: VipPlace, authority: A
         await website(cluster, place, Tenant(http, cluster.controllers, PROJECT))
     context = authority.client_context()
     await eventually(lambda: is_verified(place, context), within_seconds=LIMIT_SECONDS, every_seconds=0.2)
+    before = set(haproxy_pids(str(cluster.directory)))
     with Handshakes(place.address, place.https_port, NAME, context) as clients:
         await eventually(lambda: clients.shown.total() >= handshakes // 4, within_seconds=LIMIT_SECONDS)
         await asyncio.to_thread(make_due, cluster)
@@ -305,6 +309,9 @@ async def renew_under_handshakes(cluster: Cluster, place: VipPlace, authority: A
             return (clients.failures, len(clients.shown)) if done else None
 
         assert await eventually(failures_once_done, within_seconds=LIMIT_SECONDS) == ([], 2)
+    assert challenges_left(cluster) == 0
+    # a reload would have started a worker; an old one may end meanwhile
+    assert before >= set(haproxy_pids(str(cluster.directory))) != set()
 
 
 async def answer_of(place: VipPlace, path: str) -> bytes:
@@ -317,10 +324,10 @@ async def answer_of(place: VipPlace, path: str) -> bytes:
 
 
 def challenges_left(cluster: Cluster) -> int:
-    """Load balancers that have challenges in the database."""
+    """Challenges in the database that load balancers are to answer."""
     with sqlite3.connect(cluster.directory / "evenkeel.db", timeout=60) as database:
-        (count,) = database.execute("SELECT count(*) FROM load_balancer WHERE challenges != '[]'").fetchone()
-        return int(count)
+        texts = [text for (text,) in database.execute("SELECT challenges FROM load_balancer")]
+    return sum(each.open for text in texts for each in msgspec.json.decode(text, type=list[HttpChallenge]))
 
 
 async def test_controller_agent_daemon_and_authority_killed_in_turn_leave_one_order_and_nothing_pending(
