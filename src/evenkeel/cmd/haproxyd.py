@@ -24,7 +24,7 @@ from evenkeel.cmd.process.logs import set_log_level, set_up_logs
 from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint, metrics_tls
 from evenkeel.cmd.process.passwords import new_password
 from evenkeel.cmd.process.reloading import Reloading, ignore_hangup
-from evenkeel.cmd.process.runtime import handle_stop_signals
+from evenkeel.cmd.process.runtime import handle_stop_signals, tune_collector
 from evenkeel.cmd.process.service_manager import ServiceManager
 from evenkeel.cmd.process.start_log import log_start
 from evenkeel.config.problems import Problems
@@ -139,6 +139,7 @@ async def run(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
     watching = asyncio.create_task(systemd.watch())
     try:
         await metrics.start(daemon.set_gauges)
+        tune_collector()
         await daemon.start()
         systemd.notify_ready()
         await stop.wait()

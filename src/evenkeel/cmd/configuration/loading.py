@@ -39,7 +39,7 @@ def load(name: str, arguments: Sequence[str], *, groups: OptionGroups, descripti
         ) from None  # the line itself may contain a password
     except cfg.Error as error:
         raise ValueError(f"--config-file: {error}") from error
-    drivers = _driver_sections(conf, files)
+    drivers = _driver_sections(conf, files, groups)
     for driver, declared in drivers.items():
         # Also for a driver without options, so that its section can be read.
         conf.register_group(cfg.OptGroup(driver))
@@ -72,15 +72,19 @@ def read_files(conf: cfg.ConfigOpts) -> tuple[IniFile, ...]:
     return tuple(read_ini(path) for path in paths)
 
 
-def _driver_sections(conf: cfg.ConfigOpts, files: Sequence[IniFile]) -> dict[str, Sequence[cfg.Opt] | None]:
+def _driver_sections(
+    conf: cfg.ConfigOpts, files: Sequence[IniFile], groups: OptionGroups
+) -> dict[str, Sequence[cfg.Opt] | None]:
     """Return the options by driver, for the configured driver and for drivers with a section in a file.
 
     None: the options cannot be loaded, which does not matter if another driver is configured.
     """
     configured = {conf.device_driver} if "device_driver" in conf else set()
     found: dict[str, Sequence[cfg.Opt] | None] = {driver: declared_options(driver) for driver in configured}
-    in_files = {section_key(section) for file in files for section in file.sections}
-    for driver in sorted(installed_drivers() & in_files - configured):
+    others = {section_key(section) for file in files for section in file.sections}
+    others -= {DEFAULT, *groups, *configured}
+    # Only if there is a section that may be a driver's, because looking through all installed packages takes long.
+    for driver in sorted(installed_drivers() & others if others else ()):
         try:
             found[driver] = declared_options(driver)
         except ValueError:

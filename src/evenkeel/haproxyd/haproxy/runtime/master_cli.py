@@ -168,20 +168,38 @@ class MasterCli:
         return answer
 
     async def _exchange(self, request: bytes) -> str:
-        reader, writer = await asyncio.open_unix_connection(str(self._socket))
+        loop = asyncio.get_running_loop()
+        transport, answer = await loop.create_unix_connection(
+            lambda: _WholeAnswer(loop, self._answer_bytes_max), str(self._socket)
+        )
         try:
-            writer.write(request)
-            writer.write_eof()  # the master closes the connection only after end of file
-            await writer.drain()
-            parts, size = [], 0
-            while part := await reader.read(1 << 18):
-                parts.append(part)
-                size += len(part)
-                if size > self._answer_bytes_max:
-                    raise HaproxyDown(f"HAProxy's answer is over {self._answer_bytes_max} bytes")
-            return b"".join(parts).decode(errors="replace")
+            transport.write(request)
+            transport.write_eof()  # the master closes the connection only after end of file
+            return (await answer.complete).decode(errors="replace")
         finally:
-            writer.transport.abort()
+            transport.abort()
+
+
+class _WholeAnswer(asyncio.Protocol):
+    """Collects all that is received until the other side closes the connection. A stream would cost twice as much."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, bytes_max: int) -> None:
+        self._received = bytearray()
+        self._bytes_max = bytes_max
+        self.complete: asyncio.Future[bytes] = loop.create_future()
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        if len(self._received) > self._bytes_max and not self.complete.done():
+            self.complete.set_exception(HaproxyDown(f"HAProxy's answer is over {self._bytes_max} bytes"))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.complete.done():
+            return
+        if exc is None:
+            self.complete.set_result(bytes(self._received))
+        else:
+            self.complete.set_exception(exc)
 
 
 @functools.lru_cache(maxsize=64)
