@@ -7,7 +7,7 @@ import random
 import sqlite3
 import ssl
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,11 @@ from evenkeel.demo.device_kinds.leftovers import haproxy_pids
 from tests.acceptance.handshakes import Handshakes
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, session, settled
 from tests.acceptance.websites import create
-from tests.services import acme2certifier
+from tests.key_managers.vault.world import WRITING, Vault
+from tests.services import acme2certifier, openbao
 from tests.services.acme2certifier import Acme2Certifier
 from tests.services.installation import NotInstallable
+from tests.services.openbao import OpenBao
 from tests.services.zone_server import ZoneServer, write_key
 from tests.waiting import eventually
 
@@ -77,20 +79,38 @@ async def authority(place: VipPlace, names: ZoneServer) -> AsyncIterator[Acme2Ce
     await asyncio.to_thread(server.close)
 
 
+def _in_directory(folder: Path) -> dict[str, dict[str, Any]]:
+    key_file = folder / "certificates.key"
+    key_file.touch(0o600)
+    key_file.write_bytes(base64.b64encode(os.urandom(32)))
+    directory = folder / "certificates"
+    return {"certificates": {"key_manager": "directory", "directory": directory, "directory_key_file": key_file}}
+
+
+@pytest.fixture
+def in_vault() -> Iterator[dict[str, dict[str, Any]]]:
+    """Options of controllers that store certificates in an OpenBao."""
+    try:
+        server = OpenBao(openbao.program())
+    except NotInstallable as error:
+        pytest.skip(str(error))
+    server.start()
+    vault = Vault(server)
+    vault.root.sys.create_or_update_policy("evenkeel", WRITING)
+    yield {"certificates": {"key_manager": "vault"}, "vault": {**vault.options(), "writable": "true"}}
+    server.close()
+
+
 @pytest.fixture
 async def cluster(
     tmp_path: Path, authority: Acme2Certifier, names: ZoneServer, request: pytest.FixtureRequest
 ) -> AsyncIterator[Cluster]:
-    """HAProxy, or devices of the type that the test names."""
-    key_file = tmp_path / "certificates.key"
-    key_file.touch(0o600)
-    key_file.write_bytes(base64.b64encode(os.urandom(32)))
-    options = {
-        "certificates": {
-            "key_manager": "directory",
-            "directory": tmp_path / "certificates",
-            "directory_key_file": key_file,
-        },
+    """HAProxy, or devices of the type that the test names; certificates are in a directory, or in Vault if it says
+    that.
+    """
+    kind = getattr(request, "param", "haproxy")
+    options: dict[str, dict[str, Any]] = {
+        **(request.getfixturevalue("in_vault") if kind == "vault" else _in_directory(tmp_path)),
         "acme": {
             "directory_url": authority.directory_url,
             "contact": "operators@example.org",
@@ -106,7 +126,7 @@ async def cluster(
         },
     }
     made = Cluster(
-        tmp_path, environment="acme", device=getattr(request, "param", "haproxy"), controller_options=options
+        tmp_path, environment="acme", device="haproxy" if kind == "vault" else kind, controller_options=options
     )
     try:
         await made.start_devices()
@@ -179,13 +199,18 @@ async def is_verified(place: VipPlace, context: ssl.SSLContext) -> bool:
     return answer.startswith(b"HTTP/1.1 200 ")
 
 
-@pytest.mark.parametrize("cluster", ["haproxy", "bigip"], indirect=True)
+@pytest.mark.parametrize(
+    ("cluster", "key_manager"),
+    [("haproxy", "directory"), ("bigip", "directory"), ("vault", "vault")],
+    indirect=["cluster"],
+)
 async def test_a_requested_certificate_is_served_to_strict_clients(
-    cluster: Cluster, place: VipPlace, authority: Acme2Certifier
+    cluster: Cluster, place: VipPlace, authority: Acme2Certifier, key_manager: str
 ) -> None:
     await request_certificate(cluster)
     async with session() as http:
-        await website(cluster, place, Tenant(http, cluster.controllers, PROJECT))
+        reference = f"{key_manager}://{PROJECT}/www"
+        await website(cluster, place, Tenant(http, cluster.controllers, PROJECT), reference=reference)
     context = authority.client_context()
     await eventually(lambda: is_verified(place, context), within_seconds=LIMIT_SECONDS, every_seconds=0.2)
     found = await shown(cluster)

@@ -23,7 +23,7 @@ from evenkeel.core.tls.certificates import CertificateKind, NewCertificate, Secr
 from evenkeel.key_managers.parsing import certificate_bundle
 from evenkeel.key_managers.vault import certificates
 from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT, STRANGER
-from tests.key_managers.vault.world import POLICY, Vault
+from tests.key_managers.vault.world import POLICY, WRITING, Vault
 from tests.services.installation import NotInstallable
 from tests.services.openbao import OpenBao, program
 
@@ -32,10 +32,6 @@ pytestmark = [pytest.mark.services, pytest.mark.timeout(1200)]  # the first one 
 P1, P2 = ProjectId("p1"), ProjectId("p2")
 REFERENCE = "vault://p1/www"
 BUNDLE = certificate_bundle(REFERENCE, LEAF.pem + INTERMEDIATE.pem, Secret(LEAF.key_pem()))
-WRITING = """
-path "secret/data/evenkeel/*" { capabilities = ["create", "read", "update"] }
-path "secret/metadata/evenkeel/*" { capabilities = ["create", "delete", "list", "read", "update"] }
-"""
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,11 @@ POLICY = """
 path "secret/data/evenkeel/*" { capabilities = ["read"] }
 path "secret/data/evenkeel/forbidden/*" { capabilities = ["deny"] }
 """
+WRITING = """
+path "secret/data/evenkeel/*" { capabilities = ["create", "read", "update"] }
+path "secret/metadata/evenkeel/*" { capabilities = ["create", "delete", "list", "read", "update"] }
+"""
+"""Of controllers that store certificates there."""
 
 
 class Vault:

@@ -139,11 +139,17 @@ async def test_a_deleted_request_is_removed_by_the_next_step_and_hidden_before(w
     assert (await world.store.acme.request(new())).progress == AcmeProgress()
 
 
-@pytest.mark.parametrize("parameter", ["", "?self_signed"])
+@pytest.mark.parametrize(
+    ("reference", "parameter"),
+    [
+        ("acme://www.example.org", ""),
+        ("acme://www.example.org", "?self_signed"),
+        ("acme://internal@www.example.org", "?self_signed"),
+    ],
+)
 async def test_a_request_by_a_reference_is_removed_when_no_listener_has_it_any_more(
-    world: World, parameter: str
+    world: World, reference: str, parameter: str
 ) -> None:
-    reference = "acme://www.example.org"
     made = await world.store.acme.request(new(reference=reference))
     await world.store.acme.request(new("by-api"))
     await world.store.acme.request(new("unused-of-another", project_id="p2", reference=reference))

@@ -3,7 +3,13 @@
 import pytest
 
 from evenkeel.core.kit.errors import Invalid
-from evenkeel.core.tls.acme.references import is_acme_reference, parse_reference, spellings
+from evenkeel.core.tls.acme.references import (
+    by_authority,
+    is_acme_reference,
+    parse_reference,
+    shown_reference,
+    spellings,
+)
 
 
 def test_a_reference_has_names_and_identifies_its_request_whatever_its_parameter_and_case() -> None:
@@ -16,6 +22,20 @@ def test_a_reference_has_names_and_identifies_its_request_whatever_its_parameter
     assert parse_reference("acme://example.org").name != plain.name
     assert spellings(plain.bare) == (plain.bare, f"{plain.bare}?self_signed")
     assert spellings("") == ()
+
+
+@pytest.mark.parametrize("parameter", ["", "?self_signed"])
+def test_a_reference_by_a_flavors_authority_is_another_certificate_that_is_shown_as_it_was_written(
+    parameter: str,
+) -> None:
+    written = f"acme://www.example.org,example.org{parameter}"
+    stored = by_authority(written, "internal")
+    found, plain = parse_reference(stored), parse_reference(written)
+    assert (found.names, found.self_signed, found.authority) == (plain.names, plain.self_signed, "internal")
+    assert found.name != plain.name
+    assert stored in spellings(found.bare) and stored not in spellings(plain.bare)
+    assert shown_reference(stored) == written == shown_reference(written) == by_authority(written, "")
+    assert by_authority("vault://p1/www", "internal") == shown_reference("vault://p1/www") == "vault://p1/www"
 
 
 def test_references_of_key_managers_are_others() -> None:
