@@ -10,7 +10,7 @@ import pytest
 
 from tests.api.client_stories import catalogue, l7, listeners, pools, roots, tls, vips
 from tests.api.client_stories.step import COMMANDS, PREFIX, Story, run
-from tests.api.openstack_shell import OpenStackShell
+from tests.api.openstack_shell import class_of, shell_class
 from tests.api.stack import Stack
 
 STORIES: dict[str, Story] = {
@@ -38,8 +38,8 @@ STORIES: dict[str, Story] = {
 
 def options_of(command: str) -> Iterator[frozenset[str]]:
     """Its own options, each with all its spellings; those about how answers are printed are left out."""
-    kind = COMMANDS[command]
-    parser = kind(OpenStackShell(), None, cmd_name=command).get_parser(f"{PREFIX} {command}")
+    kind = class_of(COMMANDS[command])
+    parser = kind(shell_class()(), None, cmd_name=command).get_parser(f"{PREFIX} {command}")
     for group in parser._action_groups:
         if "formatter" in (group.title or "").lower():
             continue

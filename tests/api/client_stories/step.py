@@ -2,13 +2,11 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple
 
-from cliff.display import DisplayCommandBase
-
 from tests.api.client_shell import Ran
-from tests.api.openstack_shell import openstack
+from tests.api.openstack_shell import class_of, openstack
 
 PREFIX = "loadbalancer"
 
@@ -43,19 +41,21 @@ class Step(NamedTuple):
 Story = Sequence[Step]
 
 
-def _commands() -> Mapping[str, type[Any]]:
+def _commands() -> Mapping[str, EntryPoint]:
     found = entry_points(group="openstack.load_balancer.v2")
-    return {entry.name.removeprefix(f"{PREFIX}_").replace("_", " "): entry.load() for entry in found}
+    return {entry.name.removeprefix(f"{PREFIX}_").replace("_", " "): entry for entry in found}
 
 
 COMMANDS = _commands()
-"""The installed client's commands: its own list."""
+"""The installed client's commands: its own list, of which none is imported yet."""
 
 
 def run(url: str, step: Step, kept: dict[str, str]) -> None:
     """Run it, judge it, and keep what it keeps."""
+    from cliff.display import DisplayCommandBase
+
     line = step.line.format_map(kept)
-    format_words = ("-f", "json") if issubclass(COMMANDS[step.command], DisplayCommandBase) else ()
+    format_words = ("-f", "json") if issubclass(class_of(COMMANDS[step.command]), DisplayCommandBase) else ()
     ran = openstack(url, PREFIX, *shlex.split(line), *format_words)
     if step.refused:
         assert ran.code != 0 and step.refused.format_map(kept) in ran.errors, f"{line}: {ran}"
