@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from tests.services.process import Server, ServiceFailed, free_port, run_tool, unprivileged_user
 from tests.services.sharing import shared
@@ -29,6 +30,7 @@ _SETTINGS = {
     "skip-name-resolve": "1",
     "max-connections": "600",
     "innodb-flush-log-at-trx-commit": "2",  # what was committed survives the server's death, not the machine's
+    "debug-no-sync": "1",  # of its logs of table definitions: six syncs for each table
     "innodb-doublewrite": "0",
     "innodb-buffer-pool-size": "64M",
     "innodb-log-file-size": "32M",
@@ -89,6 +91,24 @@ class Databases:
 
     def _url(self, database: str) -> str:
         return f"mysql://{USER}:{PASSWORD}@127.0.0.1:{self.port}/{database}"
+
+
+def dump_tables(url: str, file: Path) -> None:
+    """Write all tables of a database, with their rows, to a file of SQL."""
+    _run_client("mariadb-dump", url, file.parent, "--no-tablespaces", "--single-transaction", f"--result-file={file}")
+
+
+def load_tables(url: str, file: Path) -> None:
+    """Make the tables of :func:`dump_tables` in an empty database."""
+    _run_client("mariadb", url, file.parent, f"--execute=source {file}")
+
+
+def _run_client(program: str, url: str, folder: Path, *options: str) -> None:
+    place = urlsplit(url)
+    login = (f"--host={place.hostname}", f"--port={place.port}", f"--user={place.username}")
+    secret = f"--password={place.password}"
+    command = (program, "--no-defaults", *login, secret, *options, place.path.removeprefix("/"))
+    run_tool(command, env=_environment(folder), cwd=folder)
 
 
 def _environment(home: Path) -> dict[str, str]:
