@@ -76,6 +76,7 @@ ANY_TLS = TlsRules()
 """Rules that forbid nothing."""
 
 
+@lru_cache(maxsize=1024)
 def unknown_ciphers(ciphers: str) -> tuple[str, ...]:
     """Return the words of an OpenSSL cipher string that name neither a cipher nor a group of them, in the order
     given.

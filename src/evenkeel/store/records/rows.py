@@ -243,6 +243,16 @@ _FIELDS: dict[type[Any], tuple[str, ...]] = {
 """Names of attributes that have a column of the same name, by class."""
 
 
+_COLUMNS = {
+    kind: (
+        tuple(name for name in names if name not in JSON_FIELDS),
+        tuple(name for name in names if name in JSON_FIELDS),
+    )
+    for kind, names in _FIELDS.items()
+}
+"""``{class: (attributes stored as they are, attributes stored as JSON)}``."""
+
+
 def columns_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Convert attributes by name to values of the columns."""
     return {name: _encode_value(name, value) for name, value in attributes.items()}
@@ -258,7 +268,9 @@ def _encode_value(name: str, value: Any) -> Any:
 
 def row_of(value: Resource) -> dict[str, Any]:
     """Convert a tenant's object to the values of all columns of its row."""
-    row = {name: _encode_value(name, getattr(value, name)) for name in _FIELDS[type(value)]}
+    plain, encoded = _COLUMNS[type(value)]
+    row = {name: getattr(value, name) for name in plain}
+    row.update((name, _encode_value(name, getattr(value, name))) for name in encoded)
     if isinstance(value, LoadBalancer):
         row.update(vip_columns(value.id, value.vip))
     row["provisioning_status"] = value.provisioning_status.value
