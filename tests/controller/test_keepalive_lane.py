@@ -21,9 +21,8 @@ class Store:
     def __init__(self) -> None:
         self.recorded = 0
         self.go_on = asyncio.Event()
-        self.operators = self.ownership = self.reports = self.renewals = self.scheduling = self.attachments = (
-            self.tenants
-        ) = self
+        self.operators = self.ownership = self.reports = self.renewals = self.scheduling = self.attachments = self
+        self.tenants = self.acme = self
 
     async def environments(self) -> list[Environment]:
         return [Environment(name="e", device_driver="noop")]

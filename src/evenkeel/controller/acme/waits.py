@@ -21,7 +21,7 @@ class WaitEnds:
         self._store = store
 
     async def end_overdue(self) -> None:
-        """End them once. Raises :class:`StoreUnavailable`."""
+        """End all overdue waits for certificates once. Raises :class:`StoreUnavailable`."""
         count = await self._store.end_overdue_waits(awaited_seconds=AWAITED_SECONDS, limit=WAITS_PER_LOOK)
         if count:
             log.warning("listeners do not wait any longer for certificates", certificates=count)
