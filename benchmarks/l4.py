@@ -24,6 +24,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from benchmarks.l4_connections import MEMBER, cpu_seconds, measure_connections
+from benchmarks.l4_deaths import measure_deaths
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.kernel import KernelTable
 from evenkeel.haproxyd.layer4.ruleset import Content, content_of
@@ -52,11 +53,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--load-balancers", type=int, default=5000)
     parser.add_argument("--nginx-module", type=Path, default=Path("/usr/lib/nginx/modules/ngx_stream_module.so"))
+    parser.add_argument("--deaths", type=int, default=12, help="of members; default 12")
     options = parser.parse_args()
     if reason := obstacle():
         raise SystemExit(reason)
     asyncio.run(measure(options))
     asyncio.run(measure_connections(options))
+    asyncio.run(measure_deaths(options.deaths))
 
 
 async def measure(options: argparse.Namespace) -> None:

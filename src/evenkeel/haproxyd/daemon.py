@@ -29,6 +29,7 @@ from evenkeel.haproxyd.health.health_log import HealthLogListener
 from evenkeel.haproxyd.health.metrics_server import MetricsServer
 from evenkeel.haproxyd.health.observation import Observer
 from evenkeel.haproxyd.health.ping import PingChecks
+from evenkeel.haproxyd.health.udp_probe import UdpProbe
 from evenkeel.haproxyd.partition.manager import PartitionManager
 from evenkeel.haproxyd.ports import PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -56,7 +57,7 @@ class HaproxyDaemon:
         self._counters: dict[str, PartitionCounters] = {}
         self._events = EventRing()
         self.partitions = PartitionManager(settings, on_event=self._on_event, make_counters=self._make_counters)
-        self._pings = PingChecks(self.partitions)
+        self._pings = PingChecks(self.partitions, probe=UdpProbe(refuses=self.partitions.datagrams.refuses))
         self._observer = Observer(
             self.partitions,
             self._counters,

@@ -1,13 +1,15 @@
 """A daemon, its HAProxy and the kernel together: health, statuses, totals, restarts."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+import msgspec
 import pytest
 
 from evenkeel.haproxyd import wire
 from tests.haproxyd.layer4.configs import balancer
 from tests.haproxyd.layer4.host import HostClient, HostDaemon, running
-from tests.haproxyd.layer4.lab import PORT, VIP, Lab, Member, Stream, in_namespace
+from tests.haproxyd.layer4.lab import PORT, VIP, Client, Lab, Member, Stream, in_namespace
 from tests.haproxyd.layer4.libnftables import Libnftables
 from tests.waiting import eventually
 
@@ -58,6 +60,34 @@ async def test_a_dead_member_leaves_and_comes_back(
     assert {await lab.ask() for _ in range(20)} == {other.name}  # settled: flows go after the rules
     await dead.start()
     await eventually(lambda: _answers(lab.ask, dead.name))
+
+
+async def test_a_dead_member_leaves_while_clients_use_up_the_errors_that_its_host_sends(
+    lab: Lab, daemon: HostDaemon, agent: HostClient, members: list[Member]
+) -> None:
+    patient = msgspec.structs.replace(PROBE, fall=2)  # which no chance finds among clients' errors
+    await agent.patch(PARTITION, holding(balancer(*members, ping=patient)))
+    await eventually(lambda: _checked(agent))
+    clients = [lab.open_client() for _ in range(8)]
+    assert {await client.ask() for client in clients} == {"m1", "m2"}
+    async with asyncio.TaskGroup() as group:
+        hurrying = [group.create_task(_hurry(client)) for client in clients]
+        members[0].stop()
+        await eventually(lambda: _is_up(agent, "m1", up=False))
+        for task in hurrying:
+            task.cancel()
+    for client in clients:
+        await eventually(lambda client=client: _answers(client.ask, "m2"))
+
+
+async def _hurry(client: Client) -> None:
+    while True:
+        await client.ask(0.02)
+
+
+async def _is_up(agent: HostClient, name: str, *, up: bool) -> bool:
+    status = await agent.server(PARTITION, name)
+    return status.checked and status.up == up
 
 
 async def _answers(ask: Callable[[], Awaitable[str]], name: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.layer4.elements import FlowTarget
 from evenkeel.haproxyd.layer4.kernel import KernelTable
 from evenkeel.haproxyd.layer4.ruleset import ServerKey, content_of
 from tests.haproxyd.layer4.configs import balancer, server
@@ -338,6 +339,27 @@ async def test_ipv6_flows_end_with_their_member(lab: Lab, host: Host) -> None:
     assert {await client.ask() for client in clients} == {"m8"}
     host.serve(balancer(stays, vips=(VIP6,)))
     assert [await client.ask() for client in clients] == ["m9"] * 3
+
+
+@pytest.mark.parametrize("six", [False, True], ids=["IPv4", "IPv6"])
+async def test_a_member_that_refuses_is_known_and_errors_of_clients_say_nothing_about_members(
+    lab: Lab, host: Host, six: bool
+) -> None:
+    vip, inner_host = (VIP6, "2001:db8:1::1") if six else (VIP, "10.91.0.1")
+    member = await lab.member(8, six=six)
+    host.serve(balancer(member, vips=(vip,)))
+    gone = lab.open_client(vip)
+    assert await gone.ask() == "m8"
+    port = gone.address[1]
+    gone.close()
+    member.send(b"late", (inner_host, port))
+    # packets keep their order: after this one, the error that the client's host sent is here
+    assert await lab.ask(vip) == "m8"
+    assert in_namespace(lab.host, host.table.refusing) == frozenset()
+    member.stop()
+    await asyncio.sleep(0)  # the event loop closes the socket in its next turn
+    assert await lab.ask(vip) == "refused"
+    assert in_namespace(lab.host, host.table.refusing) == {FlowTarget(address=member.address, port=member.port)}
 
 
 async def test_tenants_are_apart(lab: Lab, host: Host, members: list[Member]) -> None:

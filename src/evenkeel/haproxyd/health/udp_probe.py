@@ -3,7 +3,8 @@
 An answer, or nothing within the time-out, counts as up, as in Octavia's UDP-CONNECT: most servers do not answer what
 they do not understand. "Port unreachable" and "host unreachable" count as down; only connected sockets receive them.
 Hosts limit how many of these they send: six at once, then one in a second for each host that asks. So an address is
-asked at most once in a second, whatever the number of its ports.
+asked at most once in a second, whatever the number of its ports. Clients' datagrams, which come from this host too, use
+up these errors; so silence counts as down while the kernel sees a server refuse them.
 """
 
 import asyncio
@@ -24,11 +25,20 @@ SendProbe = Callable[[str, int, float], Awaitable[bool]]
 """
 
 
+Refuses = Callable[[str, int], Awaitable[bool]]
+"""Whether address and port have refused a client's datagram in the last seconds."""
+
+
+async def _nobody_refuses(_address: str, _port: int) -> bool:
+    return False
+
+
 class UdpProbe:
     """Probes servers over UDP; probes to one address are sent one after the other."""
 
-    def __init__(self, between_seconds: float = BETWEEN_SECONDS) -> None:
+    def __init__(self, between_seconds: float = BETWEEN_SECONDS, refuses: Refuses = _nobody_refuses) -> None:
         self._between_seconds = between_seconds
+        self._refuses = refuses
         self._next_at_seconds: dict[str, float] = {}
         """``{address: time from which it may be probed again}``."""
 
@@ -45,7 +55,7 @@ class UdpProbe:
                 async with asyncio.timeout(timeout_seconds):
                     await loop.sock_recv(probe, DATAGRAM_BYTES_MAX)
         except TimeoutError:
-            return True
+            return not await self._refuses(address, port)
         except OSError as error:
             # without a route, the fault is this host's
             if error.errno in LOCAL_ERRORS or error.errno == errno.ENETUNREACH:

@@ -5,6 +5,7 @@ from each observation. The kernel goes on forwarding while no daemon runs.
 """
 
 import asyncio
+import ipaddress
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,6 +31,9 @@ from evenkeel.metrics.haproxyd import FLOWS, FLOWS_DROPPED, FLOWS_MAX
 
 log = structlog.get_logger(__name__)
 
+REFUSING_KNOWN_SECONDS = 0.25
+"""Time for which the servers that refuse datagrams are not read again."""
+
 LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
 
 
@@ -53,6 +57,9 @@ class DatagramBalancer:
         self._draining: dict[str, Draining] = {}
         self._drain_file = DrainFile(settings.run_dir / "kernel-draining.json")
         self._totals: dict[str, PartitionTotals] = {}
+        self._refusing: frozenset[FlowTarget] = frozenset()
+        self._refusing_until = 0.0
+        self._refusing_turn = asyncio.Lock()
         self._active: Mapping[Service, int] = {}
         self._active_pace = Pace()
         self._dirty: set[str] = set()
@@ -190,6 +197,22 @@ class DatagramBalancer:
         if found != known:
             self._set_down(partition, found)
             self._apply_soon([partition])
+
+    async def refuses(self, address: str, port: int) -> bool:
+        """Whether a server has refused a client's datagram in the last seconds. The kernel is asked once in a while for
+        all servers; where it does not answer, none has."""
+        if self.problem:
+            return False
+        async with self._refusing_turn:
+            loop = asyncio.get_running_loop()
+            if loop.time() >= self._refusing_until:
+                try:
+                    self._refusing = await asyncio.to_thread(self._kernel.refusing)
+                except KernelRefused as error:
+                    self._refusing = frozenset()
+                    log.debug("servers that refuse are not known", reason=str(error))
+                self._refusing_until = loop.time() + REFUSING_KNOWN_SECONDS
+        return FlowTarget(address=str(ipaddress.ip_address(address)), port=port) in self._refusing
 
     def down_of(self, partition: str) -> frozenset[ServerKey]:
         """Servers of the partition that get datagrams and that checks found down."""

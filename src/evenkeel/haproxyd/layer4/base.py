@@ -17,6 +17,8 @@ from evenkeel.haproxyd.layer4.statements import (
     ORIGINAL_PORT,
     PROTOCOL,
     REJECT,
+    RELATED,
+    REPLY_PORT,
     RESET,
     SOURCE_PORT,
     TRANSLATED,
@@ -29,6 +31,7 @@ from evenkeel.haproxyd.layer4.statements import (
     OfFamily,
     OfProtocol,
     Part,
+    PortUnreachable,
     RandomNumber,
     Remembered,
     Rule,
@@ -37,6 +40,7 @@ from evenkeel.haproxyd.layer4.statements import (
     destination,
     goto,
     original_destination,
+    reply_source,
     source,
 )
 
@@ -113,9 +117,20 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
         *_each(lambda family: (InDirection("original"), CountByMap(service_key(family), f"in{family}"))),
         (UNASSIGNED, goto("unassigned")),
     ),
+    # A server's host sends few errors a second to this one, and most of them for clients' datagrams: without these,
+    # checks of a server that has clients would find silence.
     # The kernel does not drop what it cannot assign to a flow, but lets it pass without translation: this host, or with
     # direct return the client, would answer, and end a connection.
     "unassigned": (
+        *_each(
+            lambda family: (
+                RELATED,
+                InDirection("reply"),
+                PortUnreachable(family),
+                TRANSLATED,
+                Remembered((reply_source(family), REPLY_PORT), f"refused{family}"),
+            )
+        ),
         *_each(lambda family: (INVALID, Among(service_key(family), f"owned{family}"), DROP)),
         *_each(lambda family: (INVALID, Among(_sender(family), f"servers{family}"), DROP)),
         # what a server that left still answers would begin a flow to the client, from the server's address

@@ -33,14 +33,16 @@ SHARED: dict[str, tuple[tuple[str, ...], Kind]] = {
     "bonds": ((*SERVICE, "addr", "inet_service"), "verdict"),
     # servers to which the kernel has translated connections or associations
     "servers": (SERVICE, ""),
+    # servers that have just refused a client's datagram
+    "refused": (("addr", "inet_service"), ""),
     # servers that have left
     "gone": (SERVICE, ""),
 }
 """Fields of the key, and kind of the data, by name."""
-SECONDS: Mapping[str, int] = {"servers": 30 * 86_400, "gone": 180}
+SECONDS: Mapping[str, int] = {"servers": 30 * 86_400, "gone": 180, "refused": 3}
 """Times of sets whose elements the kernel forgets by itself. A connection lives for 5 days without a packet, and each
-new one renews its server's time; late answers come within seconds."""
-FILLED_BY_PACKETS = frozenset({"servers"})
+new one renews its server's time; late answers come within seconds; a host that refuses sends an error each second."""
+FILLED_BY_PACKETS = frozenset({"servers", "refused"})
 """Sets to which rules add elements."""
 SHARED_NAMES = tuple(f"{name}{family}" for name in SHARED for family in FAMILIES)
 HELD_NAMES = tuple(f"{name}{family}" for name in SHARED if name not in SECONDS for family in FAMILIES)
@@ -115,6 +117,12 @@ def packed_address(address: str) -> bytes:
 def packed_target(target: FlowTarget) -> bytes:
     """Address and port in consecutive registers."""
     return packed_address(target.address) + _port(target.port)
+
+
+def unpacked_target(data: bytes) -> FlowTarget:
+    """Address and port from consecutive registers."""
+    address, port = data[:-4], data[-4:-2]
+    return FlowTarget(address=str(ipaddress.ip_address(address)), port=int.from_bytes(port, "big"))
 
 
 def family_of(address: str) -> Family:

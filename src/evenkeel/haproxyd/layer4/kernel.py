@@ -17,7 +17,14 @@ from evenkeel.haproxyd.layer4.elements import FlowTarget, Service
 from evenkeel.haproxyd.layer4.flow_table import FlowTable, read_flow_table
 from evenkeel.haproxyd.layer4.flows import Ended, ended_by, remove
 from evenkeel.haproxyd.layer4.forwarding import TableLock
-from evenkeel.haproxyd.layer4.kernel_table import CounterValue, generation, outline_of, read_counters, read_table
+from evenkeel.haproxyd.layer4.kernel_table import (
+    CounterValue,
+    generation,
+    outline_of,
+    read_counters,
+    read_refusing,
+    read_table,
+)
 from evenkeel.haproxyd.layer4.netlink import Message, Netfilter, TransactionRefused
 from evenkeel.haproxyd.layer4.ruleset import Content
 from evenkeel.haproxyd.layer4.transaction import change, whole
@@ -156,6 +163,13 @@ class KernelTable:
             return {}
         with _netfilter() as netfilter:
             return read_counters(netfilter, self._table)
+
+    def refusing(self) -> frozenset[FlowTarget]:
+        """Servers that refused a client's datagram in the last seconds. Raises :class:`KernelRefused`."""
+        if not self._exists:
+            return frozenset()
+        with _netfilter() as netfilter:
+            return read_refusing(netfilter, self._table)
 
     def active_flows(self) -> Mapping[Service, int]:
         """Number of flows by service, without services that have none. Raises :class:`KernelRefused`."""

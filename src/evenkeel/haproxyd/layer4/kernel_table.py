@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.layer4.base import fixed_rules
 from evenkeel.haproxyd.layer4.commands import digest_of
-from evenkeel.haproxyd.layer4.elements import HELD_NAMES, SHARED_NAMES, packed_data
+from evenkeel.haproxyd.layer4.elements import HELD_NAMES, SHARED_NAMES, FlowTarget, packed_data, unpacked_target
 from evenkeel.haproxyd.layer4.netlink import NFTABLES, Netfilter, all_attributes, attribute, attributes
 from evenkeel.haproxyd.layer4.ruleset import Content
+from evenkeel.haproxyd.layer4.statements import FAMILIES
 
 _INET = 1
 _GET_RULE, _GET_SET, _GET_ELEMENTS, _GET_GENERATION, _GET_OBJECT, _GET_CHAIN = 7, 10, 13, 16, 19, 4
@@ -100,6 +101,15 @@ def read_counters(netfilter: Netfilter, table: str) -> dict[str, CounterValue]:
         return _counters(netfilter, table)
     except FileNotFoundError:
         return {}
+
+
+def read_refusing(netfilter: Netfilter, table: str) -> frozenset[FlowTarget]:
+    """Servers that refused a client's datagram in the last seconds; none without a table. Raises :class:`OSError`."""
+    try:
+        keys = [key for family in FAMILIES for key, _ in _elements(netfilter, table, f"refused{family}")]
+    except FileNotFoundError:
+        return frozenset()
+    return frozenset(unpacked_target(key) for key in keys)
 
 
 def _counters(netfilter: Netfilter, table: str) -> dict[str, CounterValue]:

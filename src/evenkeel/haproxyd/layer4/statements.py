@@ -78,8 +78,8 @@ def _payload(text: str, base: int, offset: int, size: int) -> Field:
     return Field(text, size, "payload", (number32(2, base), number32(3, offset), number32(4, size)))
 
 
-def _original(text: str, key: int, size: int) -> Field:
-    return Field(text, size, "ct", (number32(2, key), attribute(3, b"\0")))
+def _of_flow(text: str, key: int, size: int, direction: int = 0) -> Field:
+    return Field(text, size, "ct", (number32(2, key), attribute(3, bytes([direction]))))
 
 
 def source(family: Family) -> Field:
@@ -94,17 +94,25 @@ def destination(family: Family) -> Field:
 
 def original_source(family: Family) -> Field:
     """The source address of the flow's first packet."""
-    return _original(f"ct original {IP[family]} saddr", {4: 19, 6: 21}[family], ADDRESS_BYTES[family])
+    return _of_flow(f"ct original {IP[family]} saddr", {4: 19, 6: 21}[family], ADDRESS_BYTES[family])
 
 
 def original_destination(family: Family) -> Field:
     """The destination address of the flow's first packet: the VIP."""
-    return _original(f"ct original {IP[family]} daddr", {4: 20, 6: 22}[family], ADDRESS_BYTES[family])
+    return _of_flow(f"ct original {IP[family]} daddr", {4: 20, 6: 22}[family], ADDRESS_BYTES[family])
+
+
+def reply_source(family: Family) -> Field:
+    """The source address of the flow's answers: the server."""
+    return _of_flow(f"ct reply {IP[family]} saddr", {4: 19, 6: 21}[family], ADDRESS_BYTES[family], 1)
 
 
 SOURCE_PORT = _payload("th sport", _TRANSPORT, 0, 2)
 DESTINATION_PORT = _payload("th dport", _TRANSPORT, 2, 2)
-ORIGINAL_PORT = _original("ct original proto-dst", 12, 2)
+ORIGINAL_PORT = _of_flow("ct original proto-dst", 12, 2)
+REPLY_PORT = _of_flow("ct reply proto-src", 11, 2, 1)
+"""The server's port."""
+_ICMP_ERROR = _payload("icmp type, code", _TRANSPORT, 0, 2)
 PROTOCOL = Field("meta l4proto", 1, "meta", (number32(2, 16),))
 
 
@@ -193,6 +201,24 @@ class OfProtocol:
 
 
 @dataclass(frozen=True)
+class PortUnreachable:
+    """The packet is the ICMP error "port unreachable"."""
+
+    family: Family
+
+    @property
+    def text(self) -> str:
+        name = {4: "icmp", 6: "icmpv6"}[self.family]
+        return f"{name} type destination-unreachable {name} code port-unreachable"
+
+    def expressions(self) -> Iterator[bytes]:
+        yield from PROTOCOL.load(_FIRST_REGISTER)
+        yield _compared(bytes([{4: 1, 6: 58}[self.family]]))
+        yield from _ICMP_ERROR.load(_FIRST_REGISTER)
+        yield _compared({4: b"\3\3", 6: b"\1\4"}[self.family])
+
+
+@dataclass(frozen=True)
 class InDirection:
     """The packet goes from the client (original), or to it (reply)."""
 
@@ -223,7 +249,8 @@ class HasBit:
 
 
 INVALID = HasBit("ct state invalid", 0, 1)
-UNASSIGNED = HasBit("ct state invalid,new", 0, 9)
+UNASSIGNED = HasBit("ct state invalid,related,new", 0, 13)
+RELATED = HasBit("ct state related", 0, 4)
 TRANSLATED = HasBit("ct status dnat", 2, 32)
 
 
