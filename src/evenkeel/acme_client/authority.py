@@ -70,10 +70,10 @@ class _Renewal(messages.NewOrder):
 
 
 class AcmeAuthority:
-    """One authority. ``contact``: e-mail address of the account; empty: none. ``ca_file``: CA certificates for its
-    HTTPS server; None: the system's. ``timeout_seconds``: of each request; an operation has three times as long.
-    ``external_account``: for External Account Binding; None: without. ``caa_identities``: names of the authority in CAA
-    records; none: those that its directory states.
+    """Client of one authority. ``contact``: e-mail address of the account; empty: none. ``ca_file``: CA certificates
+    for its HTTPS server; None: the system's. ``timeout_seconds``: of each request; an operation has three times as
+    long. ``external_account``: for External Account Binding; None: without. ``caa_identities``: names of the authority
+    in CAA records; none: those that its directory states.
     """
 
     def __init__(
@@ -103,15 +103,15 @@ class AcmeAuthority:
         self._of_thread = threading.local()
 
     async def issuer(self, account: PrivateKey) -> Issuer:
-        """Read the directory and the account."""
+        """Read the authority's CAA identities and the URL of the account."""
         return await self._run_with_client(account, self._read_issuer)
 
     async def order(self, account: PrivateKey, names: Sequence[str], *, replaces: str = "") -> AuthorityOrder:
-        """Make an order for these names."""
+        """Make an order for these names. ``replaces``: identifier of the certificate that is renewed; empty: none."""
         return await self._run_with_client(account, lambda client: self._make_order(client, names, replaces))
 
     async def renewal_window(self, account: PrivateKey, certificate_id: str) -> RenewalWindow | None:
-        """Read the authority's suggestion (RFC 9773, 4.2)."""
+        """Read the authority's suggestion when to renew the certificate (RFC 9773, 4.2); None: it has none."""
         return await self._run_with_client(account, lambda client: self._renewal_window(client, certificate_id))
 
     async def revoke(self, account: PrivateKey, certificate: str, reason: int) -> None:
@@ -143,7 +143,7 @@ class AcmeAuthority:
         await self._run_with_client(account, lambda client: _post_signed(client, url, response))
 
     async def finalize(self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]) -> None:
-        """Send the certificate request."""
+        """Send a certificate request, by ``key`` and for ``names``, for an order whose names are proven."""
         url = self._checked_url(order.finalize_url)
 
         def post_request(client: ClientV2) -> None:
@@ -154,7 +154,7 @@ class AcmeAuthority:
     async def download(
         self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]
     ) -> IssuedChain:
-        """Read the certificate and check it."""
+        """Read the issued certificate with its chain, and check it by :func:`checked_chain`."""
         url = self._checked_url(order.certificate_url)
 
         def read_chain(client: ClientV2) -> IssuedChain:
@@ -167,7 +167,9 @@ class AcmeAuthority:
         self._calls.close()
 
     async def _run_with_client(self, account: PrivateKey, work: Callable[[ClientV2], T], *, unknown: bool = False) -> T:
-        """Run ``work`` with the account's client. ``unknown``: an object that does not exist is the order."""
+        """Run ``work`` in a thread with the account's client. ``unknown``: True if a response "not found" means that
+        the order is unknown.
+        """
 
         def call_library() -> T:
             network: BoundedNetwork | None = None
@@ -186,7 +188,7 @@ class AcmeAuthority:
         return await self._calls.run(call_library)
 
     def _registered_client(self, account: PrivateKey) -> ClientV2:
-        """The client of this thread, with a registered account."""
+        """Return this thread's client with a registered account, which is made if there is none of the account."""
         known = getattr(self._of_thread, "client", None)
         if known is not None and self._of_thread.account == account:
             return known  # type: ignore[no-any-return]
@@ -308,8 +310,8 @@ class AcmeAuthority:
         )
 
     def _checked_url(self, url: str) -> str:
-        """The URL. Raises :class:`AuthorityUnavailable` if it leads to another server than the directory's: it could
-        be any that controllers reach.
+        """Return the URL unchanged. Raises :class:`AuthorityUnavailable` if it leads to another server than the
+        directory's: it could be any server that controllers reach.
         """
         try:
             elsewhere = len(url) > URL_CHARACTERS_MAX or _url_origin(url) != self._origin
@@ -351,13 +353,13 @@ def _bounded_network(client: ClientV2) -> BoundedNetwork:
 
 
 def _url_origin(url: str) -> tuple[str, str, int]:
-    """Scheme, host and port. Raises :class:`ValueError` for a malformed URL."""
+    """Return scheme, host and port of a URL. Raises :class:`ValueError` for a malformed URL."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
 
 
 def _problem_text(error: messages.Error | None) -> str:
-    """A problem document (RFC 7807) in words; empty for None."""
+    """Return the text of a problem document (RFC 7807), with its subproblems; empty for None."""
     if error is None:
         return ""
     parts = [error.title, error.detail, *(_problem_text(each) for each in list(error.subproblems or ())[:10])]

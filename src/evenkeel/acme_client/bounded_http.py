@@ -22,7 +22,7 @@ _CHUNK_BYTES = 8 * 1024
 
 
 class BodyTooLarge(RequestException):
-    """The authority's answer is larger than any that is needed."""
+    """The body of the authority's answer has more than :data:`BODY_BYTES_MAX` bytes."""
 
 
 class _Deadline:
@@ -48,7 +48,7 @@ class _Deadline:
             self._timer.cancel()
 
     def watch(self, used: socket.socket | None) -> None:
-        """End this connection if the time is over, now or later."""
+        """End the connection of this socket when the time is over, at once if it is over already."""
         self._socket = used
         if self.passed:
             self._shut_connection_down()
@@ -65,7 +65,7 @@ class _Deadline:
 
 
 def _watched_pools(deadline: _Deadline) -> dict[str, type[HTTPConnectionPool]]:
-    """Classes of connection pools by scheme, whose connections have the deadline."""
+    """Return classes of connection pools by scheme, whose connections the deadline ends."""
 
     class Watched(HTTPConnection):
         def getresponse(self) -> BaseHTTPResponse:  # type: ignore[override]
@@ -85,7 +85,7 @@ def _watched_pools(deadline: _Deadline) -> dict[str, type[HTTPConnectionPool]]:
 
 
 class _BoundedAdapter(HTTPAdapter):
-    """Reads whole bodies up to the limit, and keeps the last response's status and headers. For one thread."""
+    """HTTP adapter that reads bodies up to :data:`BODY_BYTES_MAX` and keeps the last response. For one thread."""
 
     def __init__(self, timeout_seconds: float) -> None:
         super().__init__()

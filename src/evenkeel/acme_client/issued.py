@@ -18,8 +18,8 @@ _CLOCK_SKEW = timedelta(minutes=5)
 
 
 def checked_chain(pem: bytes, key: PrivateKey, names: Sequence[str], now: datetime) -> IssuedChain:
-    """The issued certificate with its intermediates. Raises :class:`AuthorityRefused` if it is not of this key, has
-    other names, is not valid now, or if one of the chain has not signed the one before it.
+    """Return the issued certificate with its intermediates. Raises :class:`AuthorityRefused` if it has another key or
+    other names, is not valid now, or if a certificate of the chain has not signed the one before it.
     """
     if len(pem) > CERTIFICATE_BYTES_MAX:
         raise _refusal_error(f"it has more than {CERTIFICATE_BYTES_MAX} bytes")
@@ -46,8 +46,8 @@ def checked_chain(pem: bytes, key: PrivateKey, names: Sequence[str], now: dateti
 
 
 def certificate_id(leaf: x509.Certificate) -> str:
-    """The identifier for renewal information (RFC 9773, 4.1); empty if the certificate does not name its issuer's
-    key.
+    """Return the certificate's identifier for renewal information (RFC 9773, 4.1); empty if the certificate does not
+    name its issuer's key.
     """
     try:
         issuer = leaf.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier

@@ -25,7 +25,7 @@ class KeyPairs:
     """Implements :class:`evenkeel.core.ports.KeyPairMaker`: ECDSA on P-256."""
 
     async def self_signed(self, names: Sequence[str], *, days: int) -> Secret:
-        """Make a key and its certificate."""
+        """Make a key and its self-signed certificate for ``names``, valid for ``days``; both in PEM."""
         return await asyncio.to_thread(_self_signed, names, days)
 
 
@@ -50,7 +50,7 @@ def _self_signed(names: Sequence[str], days: int) -> Secret:
 
 
 def certificate_request(names: Sequence[str], key: PrivateKey) -> x509.CertificateSigningRequest:
-    """A certificate request for the names, with the first one also as its subject if it is short enough."""
+    """Build a certificate request for the names, with the first one also as its subject if it is short enough."""
     common = [x509.NameAttribute(NameOID.COMMON_NAME, names[0])] if len(names[0]) <= COMMON_NAME_CHARACTERS_MAX else []
     return (
         x509.CertificateSigningRequestBuilder()
@@ -61,7 +61,7 @@ def certificate_request(names: Sequence[str], key: PrivateKey) -> x509.Certifica
 
 
 def signing_key(key: PrivateKey) -> SigningKey:
-    """The key as the library takes it. Raises :class:`ValueError` for another kind than ECDSA and RSA."""
+    """Load the key for the library ``cryptography``. Raises :class:`ValueError` for keys other than ECDSA and RSA."""
     found = load_pem_private_key(key.reveal(), password=None)
     if not isinstance(found, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
         raise ValueError("the key is neither an ECDSA nor an RSA key")
@@ -69,7 +69,9 @@ def signing_key(key: PrivateKey) -> SigningKey:
 
 
 def account_key(key: PrivateKey) -> tuple[JWK, JWASignature]:
-    """The account's key and algorithm (RFC 7518). Raises :class:`ValueError` for a curve other than P-256."""
+    """Return the account's key and signature algorithm (RFC 7518). Raises :class:`ValueError` for a curve other than
+    P-256.
+    """
     found = signing_key(key)
     if isinstance(found, rsa.RSAPrivateKey):
         return JWKRSA(key=ComparableRSAKey(found)), RS256

@@ -16,8 +16,8 @@ RECORDS_MAX = 100
 
 
 class DnsResolver:
-    """Resolves names by these name servers, addresses with an optional port (``192.0.2.1``, ``[2001:db8::1]:5353``);
-    without any by those of the host. Nothing is cached.
+    """Resolves names, without a cache. ``name_servers``: addresses with an optional port (``192.0.2.1``,
+    ``[2001:db8::1]:5353``); none: those of the host.
     """
 
     def __init__(self, name_servers: Sequence[str] = (), *, timeout_seconds: float) -> None:
@@ -69,7 +69,7 @@ def _ascii_text(content: bytes) -> str:
 
 
 def address_and_port(text: str) -> tuple[str, int]:
-    """Address and port of a name server (``192.0.2.1``, ``[2001:db8::1]:5353``). Raises :class:`ValueError`."""
+    """Parse address and port of a name server (``192.0.2.1``, ``[2001:db8::1]:5353``). Raises :class:`ValueError`."""
     bare = text.removeprefix("[").partition("]")[0] if text.startswith("[") else text
     rest = text.partition("]")[2] if text.startswith("[") else ""
     if not text.startswith("[") and text.count(":") == 1:

@@ -42,9 +42,9 @@ class TsigKey(NamedTuple):
 
 
 class Rfc2136Zone:
-    """One zone. ``server``: its primary server, an address with an optional port. ``name_servers``: those that have to
-    answer with a record before it counts as set; none: those that the zone's NS records name, by ``resolver``.
-    ``timeout_seconds``: of each message.
+    """Changes one DNS zone. ``server``: its primary server, an address with an optional port. ``name_servers``: servers
+    that have to answer with a record before it counts as set; none: those that the zone's NS records name, by
+    ``resolver``. ``timeout_seconds``: time-out of each message.
     """
 
     def __init__(
@@ -68,8 +68,8 @@ class Rfc2136Zone:
         self._timeout_seconds = timeout_seconds
 
     async def check(self, names: Sequence[str]) -> None:
-        """Remove a record that none of the names has: BIND accepts an update without any change from every key, and
-        looks at its policy for each name of others.
+        """Check that the server accepts updates of the names, by removing a record that none of them has: BIND accepts
+        an update without any change from every key, and applies its policy to each name of other updates.
         """
         await self.remove([TxtRecord(zone=self._zone, name=name, value=_NO_VALUE) for name in names])
 
@@ -90,7 +90,7 @@ class Rfc2136Zone:
             await self._send_update(update)
 
     async def missing(self, records: Sequence[TxtRecord]) -> str:
-        """Ask all authoritative servers at the same time."""
+        """Query all authoritative servers concurrently; returns what is missing at one of them, or an empty text."""
         servers = self._name_servers
         if not servers:
             servers = [(each, 53) for each in await self._resolver.name_servers(self._zone)]
@@ -121,7 +121,7 @@ class Rfc2136Zone:
         )
 
     async def _send_update(self, update: dns.update.UpdateMessage) -> None:
-        """Raises :class:`ZoneUnavailable` unless the server has accepted the update and signed its answer."""
+        """Send an update. Raises :class:`ZoneUnavailable` unless the server accepts it and signs its answer."""
         # Without the address and the key's name, which are the operators' and not for tenants.
         about, (address, port) = f"The primary name server of zone {self._zone}", self._place
         try:
@@ -153,7 +153,7 @@ def _tsig_refusal(error: dns.tsig.PeerError) -> str:
 
 
 def _reason_without_addresses(error: Exception) -> str:
-    """The reason without addresses, which the texts of operating system errors have."""
+    """Return the error's reason without the addresses that texts of operating system errors contain."""
     if isinstance(error, TimeoutError | dns.exception.Timeout):
         return "no answer in time"
     if isinstance(error, OSError):
