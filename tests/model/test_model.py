@@ -45,18 +45,18 @@ def test_takeover_is_always_possible(tmp_path: Path) -> None:
 @pytest.mark.parametrize("planted", PLANTED)
 def test_a_broken_rule_is_found(tmp_path: Path, planted: str) -> None:
     bounds = RESTARTS if planted == "SHARDS_OUTLIVE_SESSION" else EPOCHS
-    found = spin.search(tmp_path, (*bounds, planted), liveness=False)
+    found = spin.search(tmp_path, (*bounds, planted), liveness=False, ends_early=True)
     assert found.errors
     assert "assertion violated" in found.text
 
 
 def test_a_takeover_that_can_get_stuck_is_found(tmp_path: Path) -> None:
-    found = spin.search(tmp_path, (*CALM, "STUCK_TAKEOVER"), liveness=True)
+    found = spin.search(tmp_path, (*CALM, "STUCK_TAKEOVER"), liveness=True, ends_early=True)
     assert found.errors
     assert "acceptance cycle" in found.text
 
 
 @pytest.mark.parametrize("sought", SOUGHT)
 def test_situations_that_the_locks_are_for_are_reached(tmp_path: Path, sought: str) -> None:
-    found = spin.search(tmp_path, (*EPOCHS, sought), liveness=False)
+    found = spin.search(tmp_path, (*EPOCHS, sought), liveness=False, ends_early=True)
     assert "assertion violated 0" in found.text or "assertion violated (0)" in found.text
