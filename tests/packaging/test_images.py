@@ -5,10 +5,11 @@ without a registry or a container runtime: buildah's isolation ``chroot`` runs c
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -138,10 +139,37 @@ def started(role: str, image: dict[str, Any], text: str, shared: Path, folder: P
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        opened.callback(process.wait, RUN_SECONDS)
-        opened.callback(process.kill)
-        opened.callback(lambda: os.killpg(process.pid, 15))
+        opened.callback(end, process)
         yield in_container(name, *image["Healthcheck"]["Test"][1:], volumes=volumes)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a container's processes by a signal to each. One to buildah, or to all of its process group, would not reach
+    what the image's init runs in a group of its own, and ends buildah before the init passes it on."""
+    for pid in _session_of(process.pid):
+        with suppress(OSError):  # it has ended
+            if Path(f"/proc/{pid}/root").readlink() != Path("/"):
+                os.kill(pid, signal.SIGTERM)
+    try:
+        until(lambda: process.poll() is not None and not _session_of(process.pid))
+    finally:
+        for pid in _session_of(process.pid):
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        process.wait(RUN_SECONDS)
+
+
+def _session_of(leader: int) -> list[int]:
+    """Living processes of the leader's session."""
+    pids = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+    return [pid for pid in pids if _session_id(pid) == leader]
+
+
+def _session_id(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except OSError:  # it has ended
+        return 0
 
 
 def is_healthy(question: list[str]) -> bool:
