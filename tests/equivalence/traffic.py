@@ -28,7 +28,7 @@ CHECK_WINDOW_SECONDS = 0.5
 REPEATS = 8
 SHARE_REPEATS = 4
 RANDOM_HASH = "SOURCE_IP_PORT"
-UNKNOWN_SHARES = "none"
+BOUND_AT_RANDOM = "bound at random"
 HASHES = ("SOURCE_IP", RANDOM_HASH)
 SHARE_TOLERANCE = 0.1
 """Of requests: how far shares of members may differ, for both devices begin their turns elsewhere."""
@@ -57,15 +57,21 @@ async def traffic_differences(
     ``hashes_members``: the device chooses a client's member by a hash over members' real addresses, which are not the
     same at both sites; how such clients are shared is not compared."""
     trees = list(trees)
-    # what the kernel does with datagrams follows from its rules, which are compared
-    listeners = [(tree, one) for tree in trees for one in tree.listeners if one.protocol not in DATAGRAM_PROTOCOLS]
+    # What the kernel does with datagrams follows from its rules, which are compared. A client that it binds at random
+    # may be bound to a dead member at one site, and it tries no other one.
+    listeners = [
+        (tree, one)
+        for tree in trees
+        for one in tree.listeners
+        if one.protocol not in DATAGRAM_PROTOCOLS and _algorithm(tree, one) != BOUND_AT_RANDOM
+    ]
     requests: list[Request] = []
     for tree, one in listeners:
         requests += requests_to(tree, one, spread=max(SPREAD_MIN, REQUESTS // len(listeners)))
     requests += [one for tree in trees for one in requests_for_challenges(tree)]
     clients = [Clients(site, folder / name) for site, name in ((old, "old"), (new, "new"))]
     answers = await asyncio.gather(*(each.ask_all(requests) for each in clients))
-    shared = {one.id: how for tree, one in listeners if (how := _algorithm(tree, one)) != UNKNOWN_SHARES}
+    shared = {one.id: _algorithm(tree, one) for tree, one in listeners}
     if hashes_members:
         shared = {name: algorithm for name, algorithm in shared.items() if algorithm not in HASHES}
     return [
@@ -75,12 +81,11 @@ async def traffic_differences(
 
 
 def _algorithm(tree: ServiceDefinition, listener: ServiceListener) -> str:
-    """By which the listener's default pool chooses members; empty without one. The kernel's turns are random; where it
-    binds clients besides, a few clients have no shares to compare."""
+    """By which the listener's default pool chooses members; empty without one. The kernel's turns are random."""
     pool = next((one for one in tree.pools if one.id == listener.default_pool_id), None)
     if pool is None or tree.data_path != "kernel" or pool.lb_algorithm == "SOURCE_IP":
         return pool.lb_algorithm if pool else ""
-    return UNKNOWN_SHARES if pool.session_persistence else RANDOM_HASH
+    return BOUND_AT_RANDOM if pool.session_persistence else RANDOM_HASH
 
 
 async def _answer_differences(
