@@ -10,7 +10,7 @@ from evenkeel.core.networking.networks import DeclaredNetwork, NetworkLayout, Ne
 from evenkeel.core.resources.model import Subnet
 from evenkeel.store.networks.common_services import read_network_services
 from evenkeel.store.networks.places import ShardPlace, place_columns, shard_place
-from evenkeel.store.ownership.services import _page
+from evenkeel.store.ownership.services import _definitions_page
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import network_row, subnet_row
 
@@ -82,7 +82,7 @@ def places(world: Any) -> list[ShardPlace]:
 def definitions(world: Any, place: ShardPlace, load_balancer_ids: list[str]) -> dict[str, ServiceDefinition]:
     """What the owner of a tenant's shard is told."""
     connection = world.server.connection
-    page = _page(connection, place, sorted(load_balancer_ids), 1000, (), {}, False).page  # type: ignore[arg-type]
+    page = _definitions_page(connection, place, sorted(load_balancer_ids), 1000, (), {}, False).page  # type: ignore[arg-type]
     connection.rollback()
     return {service.load_balancer_id: service for service in page.services}
 

@@ -112,14 +112,14 @@ class AddCertificate(ShowCommand):
             "project_id": parsed_args.project,
             "kind": parsed_args.kind,
             "replace": parsed_args.replace,
-            **_content(parsed_args.file),
+            **_read_content(parsed_args.file),
         }
         for field in ("private_key", "intermediates"):
             if path := getattr(parsed_args, field):
-                body[field] = _text(path)
+                body[field] = _read_text(path)
         if parsed_args.passphrase_file:
             # A file from Windows has a carriage return at the end of the line.
-            body["passphrase"] = _text(parsed_args.passphrase_file).partition("\n")[0].rstrip("\r")
+            body["passphrase"] = _read_text(parsed_args.passphrase_file).partition("\n")[0].rstrip("\r")
         added = self.client.post(f"{API}/certificates", {"certificate": body})["certificate"]
         for warning in map(escape_controls, added.pop("warnings", None) or ()):
             self.app.stderr.write(f"warning: {warning}\n")
@@ -168,7 +168,7 @@ class ShowCertificate(ShowCommand):
         _add_reference(parser)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        return object_table(self.client.get(_path(parsed_args.reference))["certificate"])
+        return object_table(self.client.get(_certificate_path(parsed_args.reference))["certificate"])
 
 
 class RevokeCertificate(ShowCommand):
@@ -182,7 +182,7 @@ class RevokeCertificate(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         body = {"revocation": {"reason": parsed_args.reason}}
-        return object_table(self.client.put(f"{_path(parsed_args.reference)}/revoke", body)["certificate"])
+        return object_table(self.client.put(f"{_certificate_path(parsed_args.reference)}/revoke", body)["certificate"])
 
 
 class DeleteCertificate(ApiCommand):
@@ -194,14 +194,14 @@ class DeleteCertificate(ApiCommand):
         _add_reference(parser)
 
     def take_action(self, parsed_args: Namespace) -> None:
-        self.client.delete(_path(parsed_args.reference))
+        self.client.delete(_certificate_path(parsed_args.reference))
 
 
 def _add_reference(parser: ArgumentParser) -> None:
     parser.add_argument("reference", metavar="REFERENCE", help="Reference: directory://PROJECT/NAME.")
 
 
-def _path(reference: str) -> str:
+def _certificate_path(reference: str) -> str:
     """Path of a certificate in the operators' API. Raises :class:`UsageError` if the reference is malformed."""
     project, slash, name = reference.removeprefix(SCHEME).partition("/")
     if not (reference.startswith(SCHEME) and project and slash and name):
@@ -209,25 +209,25 @@ def _path(reference: str) -> str:
     return f"{API}/certificates/{segment(project)}/{segment(name)}"
 
 
-def _content(path: str) -> dict[str, str]:
-    content = _bytes(path)
+def _read_content(path: str) -> dict[str, str]:
+    content = _read_bytes(path)
     if b"-----BEGIN " in content:
-        return {"pem": _decoded(path, content)}
+        return {"pem": _decode_text(path, content)}
     return {"pkcs12": base64.b64encode(content).decode("ascii")}
 
 
-def _text(path: str) -> str:
-    return _decoded(path, _bytes(path))
+def _read_text(path: str) -> str:
+    return _decode_text(path, _read_bytes(path))
 
 
-def _decoded(path: str, content: bytes) -> str:
+def _decode_text(path: str, content: bytes) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
         raise UsageError(f"{path}: is not text") from None
 
 
-def _bytes(path: str) -> bytes:
+def _read_bytes(path: str) -> bytes:
     try:
         with Path(path).open("rb") as file:
             # One byte more than allowed shows that the file is too large, whatever its size is.

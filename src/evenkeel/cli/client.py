@@ -129,11 +129,11 @@ class Client:
                 if error.executed and method not in REPEATABLE:
                     raise Unreachable(f"{endpoint}: {error}; the request may have been carried out") from error
                 continue
-            self._prefer(endpoint)
+            self._prefer_endpoint(endpoint)
             return answer
         raise Unreachable("no endpoint answers: " + "; ".join(problems))
 
-    def _prefer(self, endpoint: str) -> None:
+    def _prefer_endpoint(self, endpoint: str) -> None:
         """Try this endpoint first from now on."""
         # A new list, because requests of other threads go through the present one.
         self._endpoints = sorted(self._endpoints, key=lambda other: other != endpoint)
@@ -150,17 +150,17 @@ class Client:
             request.data = json.dumps(body).encode()
             request.add_header("Content-Type", "application/json")
         try:
-            with _opener(endpoint, self._tls_context).open(request, timeout=timeout_seconds) as answer:
+            with _make_opener(endpoint, self._tls_context).open(request, timeout=timeout_seconds) as answer:
                 # One byte more than allowed shows that the answer is too large.
                 content = answer.read(MAX_ANSWER_BYTES + 1)
         except urllib.error.HTTPError as error:
             # Before URLError, of which it is a subclass.
-            raise _refusal(error, self._login_help) from error
+            raise _error_of_response(error, self._login_help) from error
         except urllib.error.URLError as error:  # raised before waiting for an answer
-            raise _EndpointDown(_words(error.reason, endpoint), executed=False) from error
+            raise _EndpointDown(_error_words(error.reason, endpoint), executed=False) from error
         except (OSError, http.client.HTTPException) as error:
-            raise _EndpointDown(_words(error, endpoint), executed=True) from error
-        return _decoded(content)
+            raise _EndpointDown(_error_words(error, endpoint), executed=True) from error
+        return _decode_json(content)
 
 
 def checked_endpoint(text: str) -> str:
@@ -187,7 +187,7 @@ def _tls_context(ca_file: str) -> ssl.SSLContext:
         raise UsageError(f"--cacert {ca_file}: {error.strerror}") from error
 
 
-def _opener(endpoint: str, tls: ssl.SSLContext | None) -> urllib.request.OpenerDirector:
+def _make_opener(endpoint: str, tls: ssl.SSLContext | None) -> urllib.request.OpenerDirector:
     # proxy settings in the environment are not for loopback addresses
     local = urlsplit(endpoint).hostname in ("localhost", "::1") or endpoint.startswith("http://127.")
     handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})] if local else []
@@ -196,7 +196,7 @@ def _opener(endpoint: str, tls: ssl.SSLContext | None) -> urllib.request.OpenerD
     return urllib.request.build_opener(*handlers)
 
 
-def _decoded(content: bytes) -> Any:
+def _decode_json(content: bytes) -> Any:
     if len(content) > MAX_ANSWER_BYTES:
         raise ApiRefused(200, f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
     if not content:
@@ -207,7 +207,7 @@ def _decoded(content: bytes) -> Any:
         raise ApiRefused(200, "the endpoint answers something that is not JSON; is it Even Keel's?") from error
 
 
-def _refusal(error: urllib.error.HTTPError, login_help: str) -> Exception:
+def _error_of_response(error: urllib.error.HTTPError, login_help: str) -> Exception:
     """Return the exception for a response with a status from 300 on: for 503 that the endpoint is down (the request may
     have been executed), else a refusal.
     """
@@ -235,7 +235,7 @@ def _error_text(content: bytes) -> str:
     return str(text)[:MAX_REASON_CHARACTERS]
 
 
-def _words(error: object, endpoint: str) -> str:
+def _error_words(error: object, endpoint: str) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not accepted: {error.verify_message}; --cacert FILE names other CA certificates"
     if isinstance(error, ssl.SSLError) and error.reason in NO_TLS:

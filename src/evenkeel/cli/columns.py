@@ -68,7 +68,7 @@ def item_lines(value: Any) -> Iterator[str]:
     fields without a value are left out.
     """
     if isinstance(value, dict):
-        yield from (f"{name}: {_inline(field)}" for name, field in _non_empty_fields(value))
+        yield from (f"{name}: {_inline_text(field)}" for name, field in _non_empty_fields(value))
     elif all(isinstance(item, str) for item in value):
         yield ", ".join(value)
     else:
@@ -79,8 +79,10 @@ def item_lines(value: Any) -> Iterator[str]:
 
 
 def _lines_of_item(item: Any) -> Iterator[str]:
-    fields = [f"{name}: {_inline(field)}" for name, field in _non_empty_fields(item)] if isinstance(item, dict) else []
-    short = ", ".join(fields) if fields else _inline(item)
+    fields = (
+        [f"{name}: {_inline_text(field)}" for name, field in _non_empty_fields(item)] if isinstance(item, dict) else []
+    )
+    short = ", ".join(fields) if fields else _inline_text(item)
     if len(short) <= LINE_CHARACTERS or not fields:
         yield short
         return
@@ -91,7 +93,7 @@ def _non_empty_fields(value: dict[str, Any]) -> list[tuple[str, Any]]:
     return [(name, field) for name, field in value.items() if field not in ("", None, [], {})]
 
 
-def _inline(value: Any) -> str:
+def _inline_text(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
     if isinstance(value, str):

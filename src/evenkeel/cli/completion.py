@@ -42,12 +42,12 @@ class CompletionNames(ApiCommand):
         parser.add_argument("prefix", nargs="?", default="")
 
     def take_action(self, parsed_args: Namespace) -> None:
-        found = _names(self.client, parsed_args.kind, parsed_args.prefix)
+        found = _fetch_names(self.client, parsed_args.kind, parsed_args.prefix)
         fit = sorted({name for name in found if name.startswith(parsed_args.prefix) and PLAIN_NAME.fullmatch(name)})
         self.app.stdout.writelines(f"{name}\n" for name in fit[:NAMES_MAX])
 
 
-def _names(client: Client, kind: str, prefix: str) -> list[str]:
+def _fetch_names(client: Client, kind: str, prefix: str) -> list[str]:
     if kind == "agent":
         return [row["host"] for row in client.get(f"{API}/agents")["agents"]]
     if kind == "environment":
@@ -77,14 +77,14 @@ class Completion(Command):
 
 def command_words(app: Any) -> Iterator[Words]:
     """Yield the completions after each prefix of each command's words, including the empty prefix."""
-    commands = {each.path: each for each in _commands(app)}
+    commands = {each.path: each for each in _command_words(app)}
     paths = {path[:length] for path in commands for length in range(len(path) + 1)}
     for path in sorted(paths):
         following = {each[len(path)] for each in commands if len(each) > len(path) and each[: len(path)] == path}
         yield commands.get(path, Words(path, ()))._replace(next=tuple(sorted(following)))
 
 
-def _commands(app: Any) -> Iterator[Words]:
+def _command_words(app: Any) -> Iterator[Words]:
     for name, entry in app.command_manager:
         command = entry.load()
         if command in (CompleteCommand, CompletionNames):  # cliff's, for bash only; ours, for the scripts only
@@ -94,17 +94,17 @@ def _commands(app: Any) -> Iterator[Words]:
         actions = parser._actions
         named = {option: action for action in actions for option in action.option_strings if option.startswith("--")}
         arguments = [KIND_OF_METAVAR.get(str(action.metavar), "") for action in actions if not action.option_strings]
-        choices = [word for action in actions if not action.option_strings for word in _choices(action)]
+        choices = [word for action in actions if not action.option_strings for word in _action_choices(action)]
         yield Words(
             tuple(name.split()),
             (),
             (*sorted(named), *choices),
-            {option: found for option, action in named.items() if (found := _choices(action))},
+            {option: found for option, action in named.items() if (found := _action_choices(action))},
             next(iter(arguments), ""),
         )
 
 
-def _choices(action: Action) -> tuple[str, ...]:
+def _action_choices(action: Action) -> tuple[str, ...]:
     return tuple(map(str, action.choices or ()))
 
 
@@ -157,7 +157,7 @@ def fish_script(name: str, words: tuple[Words, ...]) -> str:
         "    for depth in 3 2 1",
         "        test (count $words) -ge $depth; or continue",
         "        set -l path (string join ' ' $words[1..$depth])",
-        f"        contains -- $path {' '.join(_quoted(each) for each in words)}; and echo $path; and return",
+        f"        contains -- $path {' '.join(_quoted_words(each) for each in words)}; and echo $path; and return",
         "    end",
         "end",
         f"complete -c {name} -f",
@@ -190,5 +190,5 @@ def _fish_names(name: str, kind: str) -> str:
     return f"{name} --timeout {ASK_SECONDS} completion names {kind} (commandline -ct) 2>/dev/null"
 
 
-def _quoted(words: Words) -> str:
+def _quoted_words(words: Words) -> str:
     return f"'{' '.join(words.path)}'"

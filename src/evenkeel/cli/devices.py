@@ -59,10 +59,10 @@ def devices_of(agents: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         for device in agent.get("devices") or () if agent.get("alive") else ():
             place = (str(agent["environment"]), int(agent["group_number"]), str(device["name"]))
             reports.setdefault(place, []).append(device)
-    return [_row(*place, told) for place, told in sorted(reports.items(), key=lambda item: item[0])]
+    return [_device_row(*place, told) for place, told in sorted(reports.items(), key=lambda item: item[0])]
 
 
-def _row(environment: str, group_number: int, address: str, told: list[Mapping[str, Any]]) -> dict[str, Any]:
+def _device_row(environment: str, group_number: int, address: str, told: list[Mapping[str, Any]]) -> dict[str, Any]:
     reached = [device for device in told if device["reachable"]]
     problems, limitations = (
         dict.fromkeys(str(device[field]) for device in told if device.get(field)) for field in ("problem", "limitation")

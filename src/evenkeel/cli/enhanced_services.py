@@ -27,7 +27,7 @@ class ListEnhancedServices(ListCommand):
         add_environment_filter(parser, "services")
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        return list_table(LIST_COLUMNS, map(_row, _services(self, parsed_args.environment)))
+        return list_table(LIST_COLUMNS, map(_service_row, _fetch_services(self, parsed_args.environment)))
 
 
 class ShowEnhancedService(ShowCommand):
@@ -73,16 +73,16 @@ class CheckEnhancedServices(ApiCommand):
 
     def take_action(self, parsed_args: Namespace) -> None:
         if parsed_args.directory is None:
-            services = _services(self, parsed_args.environment)
-            problems, warnings = list(_problems(services)), list(_warnings(services))
+            services = _fetch_services(self, parsed_args.environment)
+            problems, warnings = list(_service_problems(services)), list(_discarded_tag_texts(services))
         else:
-            parsed = _parsed(parsed_args.directory, strict=parsed_args.strict)
+            parsed = _parse_directory(parsed_args.directory, strict=parsed_args.strict)
             problems = [*_file_problems(parsed), *_target_problems(parsed, parsed_args.access_log_networks)]
             warnings = [warning for one in parsed.definitions.values() for warning in one.warnings]
             if parsed_args.environment:
-                services = _services(self, parsed_args.environment)
-                problems += _differences(parsed, services)
-                warnings += _warnings(services)
+                services = _fetch_services(self, parsed_args.environment)
+                problems += _difference_texts(parsed, services)
+                warnings += _discarded_tag_texts(services)
         if parsed_args.strict:
             problems, warnings = [*problems, *warnings], []
         for warning in map(escape_controls, warnings):
@@ -92,20 +92,20 @@ class CheckEnhancedServices(ApiCommand):
             self.app.stdout.write("no problems\n")
 
 
-def _services(command: ApiCommand, environment: str | None) -> list[dict[str, Any]]:
+def _fetch_services(command: ApiCommand, environment: str | None) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = command.client.get(PATH, {"environment": environment} if environment else {})[
         "enhanced_services"
     ]
     return found
 
 
-def _row(one: Mapping[str, Any]) -> dict[str, Any]:
+def _service_row(one: Mapping[str, Any]) -> dict[str, Any]:
     agents = one["agents"]
     sound = sum(not agent["problem"] for agent in agents)
-    return {**one, "agents": f"{sound}/{len(agents)}", "problem": next(iter(_problems([one])), "")}
+    return {**one, "agents": f"{sound}/{len(agents)}", "problem": next(iter(_service_problems([one])), "")}
 
 
-def _problems(services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _service_problems(services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the problems that agents have with enhanced services, and differences between agents."""
     for one in services:
         for agent in one["agents"]:
@@ -117,7 +117,7 @@ def _problems(services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             yield f"enhanced service {one['name']}: the agents of {one['environment']} have different definitions of it"
 
 
-def _warnings(services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _discarded_tag_texts(services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a text for each tag that an agent discarded; agents of earlier versions report none."""
     for one in services:
         for agent in one["agents"]:
@@ -125,7 +125,7 @@ def _warnings(services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
                 yield f"agent {agent['host']} of {one['environment']}: {warning}"
 
 
-def _parsed(directory: str, *, strict: bool) -> Parsed:
+def _parse_directory(directory: str, *, strict: bool) -> Parsed:
     snapshot = read_directory(Path(directory), None)
     if snapshot is None or snapshot.problem:
         raise UsageError(snapshot.problem if snapshot else directory)
@@ -152,7 +152,7 @@ def _target_problems(parsed: Parsed, networks: str | None) -> Iterator[str]:
             yield problem
 
 
-def _differences(parsed: Parsed, services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _difference_texts(parsed: Parsed, services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield differences between the files in the directory and the services that agents have loaded, and the problems
     that agents report.
     """

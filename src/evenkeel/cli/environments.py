@@ -45,19 +45,19 @@ def _add_changeable(parser: ArgumentParser) -> None:
     parser.add_argument("--breaker-agents", type=int, metavar="N", help="… and at least this many.")
     parser.add_argument(
         "--vip-networks-allowed",
-        type=_ids,
+        type=_parse_ids,
         metavar="IDS",
         help="Networks and subnets that new VIPs may be on, separated by commas; empty: every one.",
     )
     parser.add_argument(
         "--vip-networks-denied",
-        type=_ids,
+        type=_parse_ids,
         metavar="IDS",
         help="Networks and subnets that no new VIP may be on, also if allowed, separated by commas; empty: none.",
     )
 
 
-def _ids(text: str) -> list[str]:
+def _parse_ids(text: str) -> list[str]:
     return [each.strip() for each in text.split(",") if each.strip()]
 
 
@@ -65,7 +65,7 @@ def _given_changes(parsed_args: Namespace) -> dict[str, Any]:
     return {name: getattr(parsed_args, name) for name in CHANGEABLE if getattr(parsed_args, name) is not None}
 
 
-def _path(parsed_args: Namespace) -> str:
+def _environment_path(parsed_args: Namespace) -> str:
     return f"{API}/environments/{segment(parsed_args.name)}"
 
 
@@ -117,7 +117,7 @@ class ShowEnvironment(ShowsEnvironment):
 
     def answer(self, parsed_args: Namespace) -> dict[str, Any]:
         """Return the environment exactly as the API reports it."""
-        row: dict[str, Any] = self.client.get(_path(parsed_args))["environment"]
+        row: dict[str, Any] = self.client.get(_environment_path(parsed_args))["environment"]
         return row
 
 
@@ -136,7 +136,7 @@ class SetEnvironment(ShowsEnvironment):
         if not changes:
             options = ", ".join("--" + name.replace("_", "-") for name in CHANGEABLE)
             raise UsageError(f"nothing to change: pass at least one of {options}")
-        row: dict[str, Any] = self.client.put(_path(parsed_args), {"environment": changes})["environment"]
+        row: dict[str, Any] = self.client.put(_environment_path(parsed_args), {"environment": changes})["environment"]
         return row
 
 
@@ -147,7 +147,7 @@ class ResumeEnvironment(ShowsEnvironment):
 
     def answer(self, parsed_args: Namespace) -> dict[str, Any]:
         """Resume the environment and return it as the API reports it afterwards."""
-        row: dict[str, Any] = self.client.put(f"{_path(parsed_args)}/resume")["environment"]
+        row: dict[str, Any] = self.client.put(f"{_environment_path(parsed_args)}/resume")["environment"]
         return row
 
 
@@ -160,4 +160,4 @@ class DeleteEnvironment(ApiCommand):
         _add_name(parser)
 
     def take_action(self, parsed_args: Namespace) -> None:
-        self.client.delete(_path(parsed_args))
+        self.client.delete(_environment_path(parsed_args))

@@ -49,15 +49,15 @@ class ListEvents(ListCommand):
         if not parsed_args.follow:
             return super().run(parsed_args)
         as_json = parsed_args.formatter == "json"
-        for event in follow(self.client, self._query(parsed_args), parsed_args.limit, self.app.LOG.warning):
+        for event in follow(self.client, self._event_query(parsed_args), parsed_args.limit, self.app.LOG.warning):
             self.app.stdout.write((json.dumps(event) if as_json else line_of(event)) + "\n")
             self.app.stdout.flush()
         return 0
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        return list_table(LIST_COLUMNS, newest_events(self.client, self._query(parsed_args), parsed_args.limit))
+        return list_table(LIST_COLUMNS, newest_events(self.client, self._event_query(parsed_args), parsed_args.limit))
 
-    def _query(self, parsed_args: Namespace) -> dict[str, str]:
+    def _event_query(self, parsed_args: Namespace) -> dict[str, str]:
         query = {} if parsed_args.by is None else {"by": parsed_args.by}
         return query | ({"object_id": object_id(self.client, parsed_args.object)} if parsed_args.object else {})
 

@@ -43,9 +43,9 @@ class Explain(ShowCommand):
                 "reason": hosting["status_reason"] or hosting["operating_reason"],
                 "environment": hosting["environment"],
                 "group_number": shard.get("group_number", ""),
-                "owner": _agent(acting),
+                "owner": _agent_text(acting),
                 "epoch": shard.get("epoch", ""),
-                "home": _agent(home),
+                "home": _agent_text(home),
                 "waiting_in_agent": acting.get("queue_depth", ""),
                 "ahead": hosting["ahead"],
                 "next_try": _next_try(hosting),
@@ -54,7 +54,7 @@ class Explain(ShowCommand):
         )
 
 
-def _agent(agent: Mapping[str, Any]) -> str:
+def _agent_text(agent: Mapping[str, Any]) -> str:
     if not agent:
         return ""
     return f"{agent['host']} ({'alive' if agent['alive'] else 'not alive'})"

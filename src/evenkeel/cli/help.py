@@ -100,12 +100,14 @@ class Help(HelpCommand):
 
 def print_help(app: App) -> None:
     """Print the commands in groups and the global options, page by page in a terminal."""
-    descriptions = {name: _description(app, name, entry) for name, entry in app.command_manager if name not in HIDDEN}
+    descriptions = {
+        name: _command_description(app, name, entry) for name, entry in app.command_manager if name not in HIDDEN
+    }
     with autopage.argparse.help_pager(app.stdout) as out:
-        _write(out, app, descriptions)
+        _write_help(out, app, descriptions)
 
 
-def _write(out: TextIO, app: App, descriptions: Mapping[str, str]) -> None:
+def _write_help(out: TextIO, app: App, descriptions: Mapping[str, str]) -> None:
     width = max(MIN_WIDTH, min(MAX_WIDTH, shutil.get_terminal_size().columns))
     out.write(f"usage: {app.NAME} [OPTION …] COMMAND …\n\n{app.parser.description}\n")
     for title, names in grouped(descriptions).items():
@@ -130,7 +132,7 @@ def _help_entry(name: str, text: str, width: int) -> str:
     return textwrap.fill(text, width, initial_indent=f"  {name:<{NAME_CHARACTERS}}", subsequent_indent=indent)
 
 
-def _description(app: App, name: str, entry: object) -> str:
+def _command_description(app: App, name: str, entry: object) -> str:
     command: Command = entry.load()(app, None, cmd_name=name)  # type: ignore[attr-defined]
     text: str = command.get_description()
     return text

@@ -17,7 +17,7 @@ class ShowIrules(ShowCommand):
         parser.add_argument("listener", metavar="LISTENER", help="Id of the listener.")
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        return _shown(self.client.get(_path(parsed_args.listener)))
+        return _irules_table(self.client.get(_irules_path(parsed_args.listener)))
 
 
 class SetIrules(ShowCommand):
@@ -31,13 +31,13 @@ class SetIrules(ShowCommand):
         parser.add_argument("irules", metavar="PATH", nargs="*", help="Such as /Common/name.")
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        return _shown(self.client.put(_path(parsed_args.listener), {"irules": parsed_args.irules}))
+        return _irules_table(self.client.put(_irules_path(parsed_args.listener), {"irules": parsed_args.irules}))
 
 
-def _path(listener_id: str) -> str:
+def _irules_path(listener_id: str) -> str:
     return f"{API}/listeners/{segment(listener_id)}/irules"
 
 
-def _shown(answer: dict[str, Any]) -> Any:
+def _irules_table(answer: dict[str, Any]) -> Any:
     row = answer["listener"]
     return object_table({name: row[name] for name in COLUMNS} | {"irules": ", ".join(row["irules"])})

@@ -145,7 +145,7 @@ def load_balancer_id(client: Client, name: str) -> str:
         hint = near(name, _some_names(client)) or too_short
         raise ApiRefused(404, f"no load balancer has the id or name {name!r}{hint}")
     candidates = client.get(OCTAVIA, {"name": name, "limit": CANDIDATES_MAX})["loadbalancers"]
-    rows = "".join(f"\n  {_candidate(row)}" for row in candidates)
+    rows = "".join(f"\n  {_candidate_text(row)}" for row in candidates)
     raise ApiRefused(409, f"{len(found)} load balancers have the name {name!r}; name one by id:{rows}")
 
 
@@ -155,5 +155,5 @@ def _some_names(client: Client) -> list[str]:
     return [str(row["name"]) for row in rows]
 
 
-def _candidate(row: Mapping[str, Any]) -> str:
+def _candidate_text(row: Mapping[str, Any]) -> str:
     return f"{row['id']}  {row['vip_address']}  project {row['project_id']}  {row['provisioning_status']}"

@@ -15,13 +15,13 @@ def login_headers(environment: Mapping[str, str]) -> dict[str, str]:
     credentials.
     """
     if token := environment.get("EVENKEEL_TOKEN"):
-        return _token(token)
+        return _token_header(token)
     if name := environment.get("EVENKEEL_USERNAME"):
-        return _basic(name, environment.get("EVENKEEL_PASSWORD"), "EVENKEEL_PASSWORD")
+        return _basic_header(name, environment.get("EVENKEEL_PASSWORD"), "EVENKEEL_PASSWORD")
     if environment.get("OS_AUTH_TYPE") == "http_basic" and (name := environment.get("OS_USERNAME")):
-        return _basic(name, environment.get("OS_PASSWORD"), "OS_PASSWORD")
+        return _basic_header(name, environment.get("OS_PASSWORD"), "OS_PASSWORD")
     if token := environment.get("OS_TOKEN"):
-        return _token(token)
+        return _token_header(token)
     return {}
 
 
@@ -34,13 +34,13 @@ def login_help(environment: Mapping[str, str]) -> str:
     )
 
 
-def _token(token: str) -> dict[str, str]:
+def _token_header(token: str) -> dict[str, str]:
     if not (token.isascii() and token.isprintable()):
         raise UsageError("the token of EVENKEEL_TOKEN or OS_TOKEN contains characters that are not allowed in tokens")
     return {"X-Auth-Token": token}
 
 
-def _basic(name: str, password: str | None, variable: str) -> dict[str, str]:
+def _basic_header(name: str, password: str | None, variable: str) -> dict[str, str]:
     if not password:
         raise UsageError(f"{variable} is not set for user {name!r}")
     return {"Authorization": "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()}

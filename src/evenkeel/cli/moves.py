@@ -58,7 +58,7 @@ class MoveLoadBalancers(ApiCommand):
         if parsed_args.finish or parsed_args.back:
             self._end_move(parsed_args)
             return
-        found = self.client.post(f"{API}/moves", {"move": self._wanted(parsed_args)})["move"]
+        found = self.client.post(f"{API}/moves", {"move": self._wanted_move(parsed_args)})["move"]
         if parsed_args.json:
             self.app.stdout.write(f"{json.dumps(found, indent=2)}\n")
         else:
@@ -69,7 +69,7 @@ class MoveLoadBalancers(ApiCommand):
         elif not parsed_args.no_wait:
             self._follow_moves([row["load_balancer_id"] for row in found["loadbalancers"]])
 
-    def _wanted(self, parsed_args: Namespace) -> dict[str, Any]:
+    def _wanted_move(self, parsed_args: Namespace) -> dict[str, Any]:
         given: dict[str, Any] = {
             "environment": parsed_args.environment,
             "to_environment": parsed_args.to_environment,
@@ -125,7 +125,7 @@ class ListMoves(ListCommand):
 def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines that show the plan of a move."""
     for row in found["loadbalancers"]:
-        yield f"{_title(row)}: {row['source'] or '(none)'} -> {found['target']}"
+        yield f"{_move_title(row)}: {row['source'] or '(none)'} -> {found['target']}"
         yield from (f"  {step}" for step in row["steps"])
 
 
@@ -133,7 +133,7 @@ def problems_of(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield the reasons why load balancers of a plan cannot be moved."""
     yield from found["problems"]
     for row in found["loadbalancers"]:
-        yield from (f"{_title(row)}: {problem}" for problem in row["problems"])
+        yield from (f"{_move_title(row)}: {problem}" for problem in row["problems"])
 
 
 def progress_line(row: Mapping[str, Any]) -> str:
@@ -144,11 +144,11 @@ def progress_line(row: Mapping[str, Any]) -> str:
         served = (
             "" if gap is None else f"; no devices were confirmed to answer for {row['vip_address']} for {gap:.2f} s"
         )
-        return f"{_title(row)}: {end}{_reason_in_brackets(row)}{served}"
+        return f"{_move_title(row)}: {end}{_reason_in_brackets(row)}{served}"
     if _waits_for_operator(row):
         there = f"route {row['vip_address']} to device group {row['target']}"
-        return f"{_title(row)}: {there}, then: evenkeel move {row['load_balancer_id']} --finish --yes"
-    return f"{_title(row)}: {row['step']}{_reason_in_brackets(row)}"
+        return f"{_move_title(row)}: {there}, then: evenkeel move {row['load_balancer_id']} --finish --yes"
+    return f"{_move_title(row)}: {row['step']}{_reason_in_brackets(row)}"
 
 
 def _waits_for_operator(row: Mapping[str, Any]) -> bool:
@@ -159,5 +159,5 @@ def _reason_in_brackets(row: Mapping[str, Any]) -> str:
     return f" ({row['reason']})" if row["reason"] else ""
 
 
-def _title(row: Mapping[str, Any]) -> str:
+def _move_title(row: Mapping[str, Any]) -> str:
     return f"{row['name']} ({row['load_balancer_id']})" if row["name"] else str(row["load_balancer_id"])

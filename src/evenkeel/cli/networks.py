@@ -43,7 +43,7 @@ class CreateNetwork(ShowCommand):
         parser.add_argument("--type", dest="network_type", required=True, choices=("vlan", "vxlan", "gre", "flat"))
         parser.add_argument("--id", help="Its id; default: a new one.")
         parser.add_argument("--project", dest="project_id", help="The only project that uses it.")
-        _attributes(parser)
+        _add_attribute_options(parser)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         body = {"network_type": parsed_args.network_type, **_given_values(parsed_args, "id", "project_id", *CHANGEABLE)}
@@ -58,7 +58,7 @@ class SetNetwork(ShowCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         _add_network(parser)
         parser.add_argument("--name", help="Name, unique.")
-        _attributes(parser)
+        _add_attribute_options(parser)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         path = f"{API}/networks/{network_id(self.client, parsed_args.network)}"
@@ -81,7 +81,7 @@ def _add_network(parser: ArgumentParser) -> None:
     parser.add_argument("network", metavar="NETWORK", help="Id or name.")
 
 
-def _attributes(parser: ArgumentParser) -> None:
+def _add_attribute_options(parser: ArgumentParser) -> None:
     parser.add_argument("--segment", dest="segmentation_id", type=int, help="VLAN id, VNI or GRE key.")
     parser.add_argument("--physical-network", help="Of flat and vlan networks, as in the agents' mappings.")
     parser.add_argument("--mtu", type=int, help="Bytes; default: the device's.")

@@ -61,7 +61,7 @@ class Adopt(ApiCommand):
         parser.add_argument("--json", action="store_true", help="As JSON.")
 
     def take_action(self, parsed_args: Namespace) -> None:
-        shard = self._shard(parsed_args.project, parsed_args.environment)
+        shard = self._find_shard(parsed_args.project, parsed_args.environment)
         path, adoption = f"{API}/shards/{segment(shard)}/adoption", {"apply": parsed_args.yes}
         # Only if they are wanted: a controller of an earlier version refuses them.
         wanted = {"give_back": parsed_args.back, "keep_irules": parsed_args.keep_irules}
@@ -76,7 +76,7 @@ class Adopt(ApiCommand):
             self.app.stdout.write(done if parsed_args.yes else planned)
         print_problems(self, problems_of(found))
 
-    def _shard(self, project: str, environment: str | None) -> str:
+    def _find_shard(self, project: str, environment: str | None) -> str:
         """Return the id of the shard of a project's load balancers. Raises :class:`ApiRefused` unless there is exactly
         one.
         """
@@ -96,7 +96,7 @@ def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
     if not found["devices"]:
         yield "nothing: the load balancer is gone"
     for plan in found["devices"]:
-        yield f"{plan['device']}: {_summary(plan)}"
+        yield f"{plan['device']}: {_plan_summary(plan)}"
         for step in plan["operations"]:
             note = f" ({step['note']})" if step["note"] else ""
             yield f"  {step['verb']} {step['type']} {step['name']}{note}"
@@ -114,7 +114,7 @@ def problems_of(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"{plan['device']}: {plan['problem']}"
 
 
-def _summary(plan: Mapping[str, Any]) -> str:
+def _plan_summary(plan: Mapping[str, Any]) -> str:
     count = len(plan["operations"]) + plan["more"]
     if plan["problem"] and not count:
         return "no plan"

@@ -28,13 +28,13 @@ def add_wait_arguments(parser: ArgumentParser) -> None:
         WAIT_OPTION,
         dest="wait_seconds",
         metavar="SECONDS",
-        type=_seconds,
+        type=_parse_seconds,
         default=DEFAULT_WAIT_SECONDS,
         help="Maximum time for --wait (default: %(default)g).",
     )
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:

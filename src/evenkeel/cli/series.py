@@ -73,7 +73,7 @@ def figure_lines(
     """Yield the lines of the table, one per figure; none without points."""
     if not points:
         return
-    places = _places(points, interval_seconds)
+    places = _character_indexes(points, interval_seconds)
     for title, of in figures:
         values = [of(point) for point in points]
         yield {
@@ -85,7 +85,7 @@ def figure_lines(
         }
 
 
-def _places(points: Sequence[Point], interval_seconds: float) -> list[int]:
+def _character_indexes(points: Sequence[Point], interval_seconds: float) -> list[int]:
     """Return, for each point, the index of its character in the trend; characters without points are gaps."""
     times = [datetime.fromisoformat(point["at"]).timestamp() for point in points]
     step = max(interval_seconds, (times[-1] - times[0]) / (TREND_CHARACTERS - 1)) or 1.0

@@ -63,11 +63,11 @@ class MoveShard(ShowCommand):
         parser.add_argument("--to", metavar="AGENT", required=True, help="The new home: id, or host of its group.")
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        shard = self._shard(parsed_args.shard)
+        shard = self._find_shard(parsed_args.shard)
         home = find_neighbour(self.client, shard, parsed_args.to)
         return object_table(self.client.put(f"{API}/shards/{segment(shard['id'])}/rebind", {"to": home})["shard"])
 
-    def _shard(self, name: str) -> Mapping[str, Any]:
+    def _find_shard(self, name: str) -> Mapping[str, Any]:
         wanted = complete_id(self.client, "shards", name) or name
         for row in self.client.get(f"{API}/shards")["shards"]:
             if row["id"] == wanted:

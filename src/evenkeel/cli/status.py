@@ -38,12 +38,12 @@ class ShowStatus(ShowCommand):
 def short_status(status: Mapping[str, Any]) -> dict[str, str]:
     """Return ``{part of the status: line}``; counts of zero are left out where another count is not zero."""
     return {
-        group: _counts(value) if isinstance(value, Mapping) else _formatted_number(value)
+        group: _counts_text(value) if isinstance(value, Mapping) else _formatted_number(value)
         for group, value in status.items()
     }
 
 
-def _counts(counts: Mapping[str, Any]) -> str:
+def _counts_text(counts: Mapping[str, Any]) -> str:
     return ", ".join(f"{number} {WORDS.get(name, name)}" for name, number in counts.items() if number) or "none"
 
 

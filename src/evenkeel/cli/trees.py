@@ -42,26 +42,26 @@ class ShowTree(ListCommand):
 
 def rows(tree: Node) -> Iterator[dict[str, str]]:
     """Yield a row for each object, indented below its parent."""
-    yield _row(0, "load balancer", tree)
+    yield _node_row(0, "load balancer", tree)
     for listener in tree["listeners"]:
-        yield _row(1, "listener", listener)
+        yield _node_row(1, "listener", listener)
         for policy in listener["l7policies"]:
-            yield _row(2, "L7 policy", policy)
+            yield _node_row(2, "L7 policy", policy)
             for rule in policy["rules"]:
-                yield _row(3, "L7 rule", rule)
+                yield _node_row(3, "L7 rule", rule)
         # controllers of earlier versions show neither
         for name in listener.get("enhanced_services", ()):
             yield {**dict.fromkeys(COLUMNS, ""), "object": f"{2 * INDENT}enhanced service", "name": name}
         for policy in listener.get("rate_limit_policies", ()):
-            yield _row(2, "rate limit policy", policy)
+            yield _node_row(2, "rate limit policy", policy)
             for rule in policy["rate_limit_rules"]:
-                yield _row(3, "rate limit rule", rule)
+                yield _node_row(3, "rate limit rule", rule)
     for pool in tree["pools"]:
-        yield _row(1, "pool", pool)
+        yield _node_row(1, "pool", pool)
         for member in pool["members"]:
-            yield _row(2, "member", member)
+            yield _node_row(2, "member", member)
         if pool["health_monitor"]:
-            yield _row(2, "health monitor", pool["health_monitor"])
+            yield _node_row(2, "health monitor", pool["health_monitor"])
 
 
 def _rate_limit_text(node: Node) -> str:
@@ -69,7 +69,7 @@ def _rate_limit_text(node: Node) -> str:
     return f"{node['threshold']} {node['metric']} in {node['interval']} s" if "metric" in node else ""
 
 
-def _row(depth: int, kind: str, node: Node) -> dict[str, str]:
+def _node_row(depth: int, kind: str, node: Node) -> dict[str, str]:
     address = f"{node['address']}:{node['protocol_port']}" if "address" in node else ""
     return {
         "object": INDENT * depth + kind,

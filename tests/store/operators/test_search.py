@@ -111,7 +111,9 @@ async def test_filters_by_device_group_and_by_what_is_held(store: SqlStore) -> N
 
 async def test_a_search_that_takes_too_long_is_refused(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "SEARCH_SECONDS", 0.01)
-    monkeypatch.setattr(search, "_with_text", lambda connection, *_: connection.execute(_endless(connection)).all())
+    monkeypatch.setattr(
+        search, "_read_page_with_text", lambda connection, *_: connection.execute(_endless(connection)).all()
+    )
     with pytest.raises(Invalid, match="Give more characters") as refused:
         await find(store, "web")
     assert refused.value.code == "search_too_long"

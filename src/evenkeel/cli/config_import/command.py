@@ -42,8 +42,8 @@ class ImportConfig(ListCommand):
 
     def take_action(self, parsed_args: Namespace) -> Any:
         folder = Path(parsed_args.output).absolute()
-        agent = _sections(parsed_args.agent_ini)
-        neutron = merge_ini_files(_sections(path) for path in parsed_args.neutron_conf)
+        agent = _read_sections(parsed_args.agent_ini)
+        neutron = merge_ini_files(_read_sections(path) for path in parsed_args.neutron_conf)
         result = Importer(agent, neutron, str(folder)).run()
         heading = HEADING.format(" and ".join((AGENT_INI, *([NEUTRON_CONF] if neutron else []))))
         files = {
@@ -51,7 +51,7 @@ class ImportConfig(ListCommand):
             "agent.ini": render_ini_file(result.agent, heading),
             PASSWORD_FILE: f"{result.password}\n",
         }
-        _write(folder, files, replace=parsed_args.force)
+        _write_files(folder, files, replace=parsed_args.force)
         print_problems(self, (*result.problems, *self.refusals(folder, result.problems)))
         return list_table(COLUMNS, [finding._asdict() for finding in result.findings])
 
@@ -63,7 +63,7 @@ class ImportConfig(ListCommand):
         return ()
 
 
-def _sections(path: str) -> Sections:
+def _read_sections(path: str) -> Sections:
     """Read an ini file. Raises :class:`UsageError`."""
     try:
         with Path(path).open("rb") as file:
@@ -77,7 +77,7 @@ def _sections(path: str) -> Sections:
         raise UsageError(f"{path}: {error}") from None
 
 
-def _write(folder: Path, files: dict[str, str], *, replace: bool) -> None:
+def _write_files(folder: Path, files: dict[str, str], *, replace: bool) -> None:
     """Write all files under temporary names first, then rename each: all or none, unless a rename fails.
 
     Raises :class:`UsageError`; after a failed rename it names the files that are in place.

@@ -56,7 +56,7 @@ def _decoded_line(number: int, line: bytes) -> str:
 def read_ini(text: str) -> Sections:
     """Parse an ini file. Raises :class:`BadIni`."""
     found: dict[str, dict[str, list[str]]] = {}
-    for section, option, lines in _options(text):
+    for section, option, lines in _iterate_options(text):
         value = "\n".join(lines).strip()
         # oslo.config removes one pair of quotes around a value.
         if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
@@ -74,7 +74,7 @@ def merge_ini_files(files: Iterable[Sections]) -> Sections:
     return found
 
 
-def _options(text: str) -> Iterator[tuple[str, str, list[str]]]:
+def _iterate_options(text: str) -> Iterator[tuple[str, str, list[str]]]:
     section, option = DEFAULT, ""
     lines: list[str] = []
     for number, line in enumerate(_LINE_END.split(text), 1):

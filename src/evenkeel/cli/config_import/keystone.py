@@ -76,7 +76,7 @@ def login_of(settings: Settings) -> Login:
     found = {name: value for name in (*LOGIN, *SESSION) if (value := _value_of_aliases(settings, place, name))}
     legacy = {name: value for name in LEGACY if (value := settings.value(SECTION, name))}
     if not kind and "auth_url" not in found:
-        found = {**_from_legacy(legacy), **found}
+        found = {**_login_of_legacy_options(legacy), **found}
     kind = kind or "password"
     if problem := _login_problem(kind, found, legacy):
         return Login({}, {}, (problem,))
@@ -103,7 +103,7 @@ def _value_of_aliases(settings: Settings, place: str, name: str) -> str:
     return next((value for value in found if value), "")
 
 
-def _from_legacy(legacy: Mapping[str, str]) -> dict[str, str]:
+def _login_of_legacy_options(legacy: Mapping[str, str]) -> dict[str, str]:
     """Return a login from options of old releases under their present names."""
     names = {"admin_user": "username", "admin_password": "password", "admin_tenant_name": "project_name"}
     found = {ours: legacy[theirs] for theirs, ours in names.items() if theirs in legacy}

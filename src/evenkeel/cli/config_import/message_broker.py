@@ -43,12 +43,12 @@ def broker_of(settings: Settings) -> Broker:
     is_tls = any(value.lower() in ("true", "1", "yes", "on") for value in tls.values())
     files = {ours: found for ours, theirs in TLS_FILES.items() if (found := _first_set(settings, *theirs))}
     if url := settings.value(DEFAULT, "transport_url"):
-        return _of_url(url, is_tls, files)
+        return _broker_of_url(url, is_tls, files)
     given = {name: _first_set(settings, name) for name in _NAMES}
     if any(given.values()):
         scheme, query = ("amqps", f"?{urlencode(files)}" if files else "") if is_tls else ("amqp", "")
         vhost = given["rabbit_virtual_host"].removeprefix("/")
-        nodes = ",".join(_nodes(given))
+        nodes = ",".join(_broker_nodes(given))
         url = f"{scheme}://{nodes}/{quote(vhost, safe='')}{query}"
         return Broker(url, f"Neutron's message broker, from its rabbit_* options; {OWN_PLACE}")
     if backend and not any(word in backend for word in ("rabbit", "kombu")):
@@ -56,7 +56,7 @@ def broker_of(settings: Settings) -> Broker:
     return Broker("", "")
 
 
-def _of_url(url: str, is_tls: bool, files: dict[str, str]) -> Broker:
+def _broker_of_url(url: str, is_tls: bool, files: dict[str, str]) -> Broker:
     scheme, _, rest = url.partition("://")
     scheme = scheme.removeprefix("kombu+")
     if scheme not in (*_SCHEMES, *_TLS_SCHEMES) or not rest:
@@ -75,7 +75,7 @@ def _of_url(url: str, is_tls: bool, files: dict[str, str]) -> Broker:
     return Broker(url, f"Neutron's message broker; {OWN_PLACE}", problems)
 
 
-def _nodes(given: dict[str, str]) -> Iterator[str]:
+def _broker_nodes(given: dict[str, str]) -> Iterator[str]:
     login = ":".join(quote(given[name] or "guest", safe="") for name in ("rabbit_userid", "rabbit_password"))
     port = given["rabbit_port"] or "5672"
     hosts = [host for one in given["rabbit_hosts"].split(",") if (host := one.strip())]

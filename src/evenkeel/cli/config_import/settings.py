@@ -35,7 +35,11 @@ class Settings:
     def values(self, section: str, option: str) -> list[str]:
         """Return all values of an option that may be given several times, without unset ones."""
         raw = self._values.get(section.lower(), {}).get(option, [])
-        found = [value for one in raw if one.lower() not in UNSET and (value := self._resolved(section, option, one))]
+        found = [
+            value
+            for one in raw
+            if one.lower() not in UNSET and (value := self._resolve_references(section, option, one))
+        ]
         if raw:
             self.used.add((section.lower(), option))
         return found
@@ -54,7 +58,7 @@ class Settings:
             for name in options:
                 yield section, name
 
-    def _resolved(self, section: str, option: str, text: str, depth: int = 0) -> str:
+    def _resolve_references(self, section: str, option: str, text: str, depth: int = 0) -> str:
         """Return the text with ``$option`` and ``${section.option}`` replaced by values; empty, with a problem
         recorded, if a referenced option has no value.
         """
@@ -66,11 +70,11 @@ class Settings:
                 return "$"
             # A full stop at the end belongs to the text.
             name, stop = (match[2], "") if match[2] else (match[3].rstrip("."), "." * match[3].endswith("."))
-            raw = self._referenced(section, name)
+            raw = self._referenced_value(section, name)
             if raw is None or depth >= REFERENCES_MAX:
                 failed = True
                 return ""
-            return self._resolved(section, option, raw, depth + 1) + stop
+            return self._resolve_references(section, option, raw, depth + 1) + stop
 
         found = _REFERENCE.sub(replacement, text.replace("\\$", "$$"))
         if failed:
@@ -79,7 +83,7 @@ class Settings:
             return ""
         return found
 
-    def _referenced(self, section: str, name: str) -> str | None:
+    def _referenced_value(self, section: str, name: str) -> str | None:
         group, _, option = name.rpartition(".")
         for place in (group,) if group else (section, DEFAULT):
             if found := self._values.get(place.lower(), {}).get(option):

@@ -88,7 +88,7 @@ class Importer:
 
     def run(self) -> Imported:
         controller, agent = tuple(self._controller_lines()), tuple(self._agent_lines())
-        password = self._secret("icontrol_password")
+        password = self._decoded_password("icontrol_password")
         self._problems += self._further_problems()
         resolved = {**self._settings.problems, **self._agent.problems}
         return Imported(
@@ -101,23 +101,23 @@ class Importer:
 
     # -- reading
 
-    def _f5(self, name: str) -> str:
+    def _f5_option(self, name: str) -> str:
         return self._agent.value(DEFAULT, name) or self._defaults.get(name, "")
 
-    def _flag(self, name: str, *, default: bool) -> bool:
-        value = self._f5(name).lower()
+    def _flag_option(self, name: str, *, default: bool) -> bool:
+        value = self._f5_option(name).lower()
         if value not in (*TRUE, *FALSE, ""):
             self._problems.append(f"{name}: True or False is allowed; {default} is taken")
         return value in TRUE if value in (*TRUE, *FALSE) else default
 
-    def _neutron(self, section: str, option: str) -> str:
+    def _neutron_option(self, section: str, option: str) -> str:
         return self._settings.value(section, option)
 
-    def _secret(self, name: str) -> str:
+    def _decoded_password(self, name: str) -> str:
         """Return a password, decoded if the agent's file has it in base64; empty, with a problem recorded, if it is
         encrypted.
         """
-        value = self._f5(name)
+        value = self._f5_option(name)
         if "\n" in value:
             self._problems.append(f"{name}: has several lines: write the password")
             return ""
@@ -132,7 +132,7 @@ class Importer:
             return ""
         return decoded
 
-    def _number(self, name: str, value: str, least: float, *, whole: bool = False) -> str | None:
+    def _checked_number(self, name: str, value: str, least: float, *, whole: bool = False) -> str | None:
         """Return the value if it is a number of at least ``least``; else None, with a problem recorded."""
         try:
             found = int(value) if whole else float(value)
@@ -144,12 +144,12 @@ class Importer:
         return None
 
     @property
-    def _environment(self) -> str:
-        return self._f5("environment_prefix")
+    def _environment_prefix(self) -> str:
+        return self._f5_option("environment_prefix")
 
     @property
     def _is_environment(self) -> bool:
-        return _ENVIRONMENT.fullmatch(self._environment) is not None
+        return _ENVIRONMENT.fullmatch(self._environment_prefix) is not None
 
     def _f5_providers(self) -> list[str]:
         """Return the names of the providers in ``service_provider`` whose driver is F5's."""
@@ -157,9 +157,9 @@ class Importer:
         fields = [value.split(":") for value in values]
         return [one[1] for one in fields if len(one) > 2 and "f5" in f"{one[1]}{one[2]}".lower()]
 
-    def _list(self, name: str) -> list[str]:
+    def _list_option(self, name: str) -> list[str]:
         """Return the elements of the list in an option, without duplicates."""
-        elements = (one.strip() for one in self._f5(name).replace("\n", ",").split(","))
+        elements = (one.strip() for one in self._f5_option(name).replace("\n", ",").split(","))
         return list(dict.fromkeys(one for one in elements if one.lower() not in UNSET))
 
     # -- our files
@@ -169,29 +169,29 @@ class Importer:
         self._problems += broker.problems
         remark = broker.remark or f"the message broker: amqp://user:password@host/vhost; {OWN_PLACE}"
         yield Line(DEFAULT, "transport_url", broker.url or None, remark)
-        yield Line(DEFAULT, "debug", str(self._flag("debug", default=False)).lower(), "")
+        yield Line(DEFAULT, "debug", str(self._flag_option("debug", default=False)).lower(), "")
 
     def _controller_lines(self) -> Iterator[Line]:
         yield from self._common_lines()
-        environment = self._environment if self._is_environment else None
+        environment = self._environment_prefix if self._is_environment else None
         driven = environment and f"{environment}:bigip"
         yield Line(DEFAULT, "environments", driven, "name:device_driver of each environment")
         yield Line(DEFAULT, "default_provider", environment, "of load balancers that name no provider")
-        if self._f5("f5_pending_services_timeout"):
+        if self._f5_option("f5_pending_services_timeout"):
             yield Line(DEFAULT, "pending_deadline", None, "seconds until PENDING is ERROR; then it is still retried")
         yield Line("database", "connection", None, "a database of its own: postgresql://user:password@host/evenkeel")
         yield Line("api", "bind_host", None, "127.0.0.1 by default: a TLS proxy in front; or ssl_cert_file here")
         yield from self._identity_lines()
         yield from self._barbican_lines()
         for theirs, ours in QUOTAS.items():
-            if (value := self._neutron("quotas", theirs)) and (quota := self._quota(theirs, value)):
+            if (value := self._neutron_option("quotas", theirs)) and (quota := self._quota_option(theirs, value)):
                 yield Line("quotas", ours, quota, f"{theirs} of Neutron")
 
-    def _quota(self, name: str, value: str) -> str | None:
+    def _quota_option(self, name: str, value: str) -> str | None:
         # Every negative number is Neutron's "no limit".
         if value.startswith("-") and value.removeprefix("-").isdecimal():
             return "-1"
-        return self._number(name, value, 0, whole=True)
+        return self._checked_number(name, value, 0, whole=True)
 
     def _identity_lines(self) -> Iterator[Line]:
         login = keystone.login_of(self._settings)
@@ -208,11 +208,11 @@ class Importer:
             yield Line("neutron", name, value, "")
 
     def _barbican_lines(self) -> Iterator[Line]:
-        if "barbican" not in self._f5("cert_manager").lower():
+        if "barbican" not in self._f5_option("cert_manager").lower():
             yield Line("certificates", "key_manager", None, "none by default: see how-to/keep-certificates.md")
             return
-        password = self._secret("os_password")
-        found = {"os_auth_url": self._f5("os_auth_url"), "os_username": self._f5("os_username")}
+        password = self._decoded_password("os_password")
+        found = {"os_auth_url": self._f5_option("os_auth_url"), "os_username": self._f5_option("os_username")}
         missing = [name for name, value in {**found, "os_password": password}.items() if not value]
         if missing:
             self._problems.append(f"{', '.join(missing)}: not set: write the login in [barbican], with key_manager")
@@ -223,52 +223,54 @@ class Importer:
         yield Line("barbican", "auth_url", keystone.without_version_2(found["os_auth_url"]), "")
         yield Line("barbican", "username", found["os_username"], "")
         yield Line("barbican", "password", password, "")
-        if domain := self._f5("os_user_domain_name"):
+        if domain := self._f5_option("os_user_domain_name"):
             yield Line("barbican", "user_domain_name", domain, "")
         else:
             yield Line("barbican", "user_domain_id", "default", "the domain of users of Keystone v2")
 
     def _agent_lines(self) -> Iterator[Line]:
         yield from self._common_lines()
-        host = self._neutron(DEFAULT, "host")
+        host = self._neutron_option(DEFAULT, "host")
         if not host:
             self._problems.append("host: not set: name the agent's host in agent.ini")
         yield Line(DEFAULT, "host", host or None, "another one on each host of the group")
-        environment = self._environment if self._is_environment else None
+        environment = self._environment_prefix if self._is_environment else None
         yield Line(DEFAULT, "environment_prefix", environment, "begins the names on the devices: never change it")
-        group = self._number("environment_group_number", self._f5("environment_group_number"), 1, whole=True)
+        group = self._checked_number(
+            "environment_group_number", self._f5_option("environment_group_number"), 1, whole=True
+        )
         yield Line(DEFAULT, "environment_group_number", group, "")
         yield Line(DEFAULT, "device_driver", "bigip", "")
-        if value := self._f5("service_resync_interval"):
-            resync = self._number("service_resync_interval", value, RESYNC_SECONDS_MIN)
+        if value := self._f5_option("service_resync_interval"):
+            resync = self._checked_number("service_resync_interval", value, RESYNC_SECONDS_MIN)
             yield Line(DEFAULT, "service_resync_interval", resync, "")
-        if policy := _SIGNS.sub("", self._f5("capacity_policy")).strip():
+        if policy := _SIGNS.sub("", self._f5_option("capacity_policy")).strip():
             yield Line(DEFAULT, "capacity_policy", policy, "")
-        if (interval := self._neutron("agent", "report_interval")) and interval != "0":
-            seconds = self._number("report_interval", interval, REPORT_SECONDS_MIN)
+        if (interval := self._neutron_option("agent", "report_interval")) and interval != "0":
+            seconds = self._checked_number("report_interval", interval, REPORT_SECONDS_MIN)
             yield Line(DEFAULT, "report_interval", seconds, "report_interval of Neutron's agents")
         yield from self._device_lines()
         yield from self._attachment_lines()
         yield Line("bigip", "ca_file", None, "verifies the devices' certificates, which F5's agent did not: set it")
 
     def _device_lines(self) -> Iterator[Line]:
-        hosts = self._list("icontrol_hostname")
+        hosts = self._list_option("icontrol_hostname")
         yield Line("bigip", "icontrol_hostname", ",".join(hosts) or None, "")
-        yield Line("bigip", "icontrol_username", self._f5("icontrol_username") or None, "")
-        if guests_hosts := self._list("icontrol_vcmp_hostname"):
+        yield Line("bigip", "icontrol_username", self._f5_option("icontrol_username") or None, "")
+        if guests_hosts := self._list_option("icontrol_vcmp_hostname"):
             yield Line("bigip", "icontrol_vcmp_hostname", ",".join(guests_hosts), "")
         yield Line("bigip", "icontrol_password_file", f"{self._folder}/{PASSWORD_FILE}", "")
-        kind = self._f5("f5_ha_type").lower()
+        kind = self._f5_option("f5_ha_type").lower()
         if problem := _ha_problem(kind, len(hosts)):
             self._problems.append(problem)
         yield Line("bigip", "f5_ha_type", kind if kind in _HA_TYPES else None, "standalone, pair or scalen")
-        if self._f5("f5_sync_mode") == "autosync" or self._f5("sync_mode") == "autosync":
+        if self._f5_option("f5_sync_mode") == "autosync" or self._f5_option("sync_mode") == "autosync":
             yield from self._synchronised_lines()
-        if profile := self._f5("f5_parent_ssl_profile"):
+        if profile := self._f5_option("f5_parent_ssl_profile"):
             yield Line("bigip", "f5_parent_ssl_profile", _full_path(profile), "")
 
     def _synchronised_lines(self) -> Iterator[Line]:
-        if self._routed:
+        if self._is_routed:
             yield Line("bigip", "sync_mode", "sync", "f5_sync_mode = autosync")
         else:
             self._problems.append(
@@ -276,11 +278,11 @@ class Importer:
             )
 
     @property
-    def _routed(self) -> bool:
-        return self._flag("f5_global_routed_mode", default=True)
+    def _is_routed(self) -> bool:
+        return self._flag_option("f5_global_routed_mode", default=True)
 
     def _attachment_lines(self) -> Iterator[Line]:
-        if self._routed:
+        if self._is_routed:
             return
         yield Line("bigip", "f5_global_routed_mode", "False", "see how-to/attach-bigips-to-networks.md")
         for name in ATTACHMENT:
@@ -288,33 +290,37 @@ class Importer:
                 yield Line("bigip", name, value, "")
 
     def _attachment_value(self, name: str) -> str:
-        value = _SIGNS.sub("", self._f5(name)).strip()
+        value = _SIGNS.sub("", self._f5_option(name)).strip()
         if name in FLAGS:
             return self._attachment_flag(name) if value else ""
         if name == "advertised_tunnel_types":
-            return ",".join(self._tunnels())
+            return ",".join(self._tunnel_types())
         if name == "f5_vtep_folder":
             return value.strip("/")
         return value
 
     def _attachment_flag(self, name: str) -> str:
-        value = self._f5(name).lower()
+        value = self._f5_option(name).lower()
         if value not in (*TRUE, *FALSE):
             self._problems.append(f"{name}: True or False is allowed; the default is taken")
             return ""
-        if name == "external_gateway_mode" and value in TRUE and not self._flag("f5_common_networks", default=False):
+        if (
+            name == "external_gateway_mode"
+            and value in TRUE
+            and not self._flag_option("f5_common_networks", default=False)
+        ):
             self._problems.append(
                 f"{name}: is possible only with f5_common_networks = True: an operator makes the route"
             )
             return ""
         return str(value in TRUE)
 
-    def _tunnels(self) -> list[str]:
+    def _tunnel_types(self) -> list[str]:
         """Return the tunnel types to write: the option's, or F5's default if there is a self IP for tunnels."""
-        has_end = bool(self._f5("f5_vtep_selfip_name"))
+        has_end = bool(self._f5_option("f5_vtep_selfip_name"))
         if "advertised_tunnel_types" not in self._agent_names:
             return [*reversed(_TUNNELS)] if has_end and self._v1 else ["vxlan"] if has_end else []
-        given = [one.lower() for one in self._list("advertised_tunnel_types")]
+        given = [one.lower() for one in self._list_option("advertised_tunnel_types")]
         if other := [one for one in given if one not in _TUNNELS]:
             self._problems.append(
                 f"advertised_tunnel_types: {', '.join(_TUNNELS)} are possible, {len(other)} more named"
@@ -376,13 +382,13 @@ class Importer:
             yield "environment_prefix: letters, digits, - and _ are allowed, at most 64, a letter or digit first"
         elif self._v1 and not self._agent.value(DEFAULT, "environment_prefix"):
             yield "environment_prefix: not set: names on the devices begin with uuid_, so uuid is the environment"
-        if not self._list("icontrol_hostname"):
+        if not self._list_option("icontrol_hostname"):
             yield "icontrol_hostname: not set: name the devices (F5's agent 9.10 had them from the driver's inventory)"
-        if not self._f5("icontrol_password"):
+        if not self._f5_option("icontrol_password"):
             yield "icontrol_password: not set"
         for provider in self._f5_providers():
-            if provider != self._environment:
-                yield f"service_provider {provider}: the provider that tenants name is {self._environment} here"
+            if provider != self._environment_prefix:
+                yield f"service_provider {provider}: the provider that tenants name is {self._environment_prefix} here"
 
 
 _HA_TYPES = {"standalone": (1, 1), "pair": (2, 2), "scalen": (2, 4)}

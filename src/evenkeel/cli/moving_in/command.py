@@ -48,13 +48,13 @@ class ImportLbaas(ApiCommand):
     def take_action(self, parsed_args: Namespace) -> None:
         found = [
             one
-            for one in _read(parsed_args.files, parsed_args.persistence_timeout)
+            for one in _read_files(parsed_args.files, parsed_args.persistence_timeout)
             if parsed_args.provider in (None, one.provider) and parsed_args.project in (None, one.project_id)
         ]
         environment, apply = parsed_args.environment, parsed_args.yes
-        self._show(run_import(self.client, found, environment=environment, apply=apply), parsed_args)
+        self._show_results(run_import(self.client, found, environment=environment, apply=apply), parsed_args)
 
-    def _show(self, results: Iterable[ImportRow], parsed_args: Namespace) -> None:
+    def _show_results(self, results: Iterable[ImportRow], parsed_args: Namespace) -> None:
         counts: Counter[str] = Counter()
         rows = []
         for one in results:
@@ -73,18 +73,18 @@ class ImportLbaas(ApiCommand):
             self.app.exit_code = SOMETHING_WRONG
 
 
-def _read(paths: Iterable[str], persistence_seconds: int | None) -> list[ForeignLoadBalancer]:
+def _read_files(paths: Iterable[str], persistence_seconds: int | None) -> list[ForeignLoadBalancer]:
     """Read the files. Raises :class:`UsageError`."""
     documents = lbaas_v2.Documents()
     try:
         for path in paths:
-            documents.add(_document(path), path)
+            documents.add(_read_document(path), path)
         return lbaas_v2.load_balancers(documents, persistence_seconds=persistence_seconds)
     except BadSource as error:
         raise UsageError(str(error)) from None
 
 
-def _document(path: str) -> Any:
+def _read_document(path: str) -> Any:
     """Read a JSON file. Raises :class:`UsageError`."""
     try:
         with Path(path).open("rb") as file:

@@ -116,9 +116,9 @@ class Documents:
             rows = document[key] if key in _KINDS else [document[key]]
             if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
                 raise BadSource(f"{name}: {key}: a list of objects is needed")
-            self._add(_KINDS.get(key) or _SINGLE[key], rows, f"{name}: {key}")
+            self._add_rows(_KINDS.get(key) or _SINGLE[key], rows, f"{name}: {key}")
 
-    def _add(self, kind: str, rows: Iterable[Row], place: str) -> None:
+    def _add_rows(self, kind: str, rows: Iterable[Row], place: str) -> None:
         if kind == _SNI:
             self._lists.setdefault(kind, []).extend(rows)
             return
@@ -171,9 +171,10 @@ class _TreeMaker:
     def load_balancer(self, row: Row) -> ForeignLoadBalancer:
         id_ = str(row["id"])
         listeners = [
-            self._listener(each) for each in self._children(row, LISTENERS, "loadbalancer_id", "loadbalancers")
+            self._make_listener(each)
+            for each in self._listed_children(row, LISTENERS, "loadbalancer_id", "loadbalancers")
         ]
-        pools = [self._pool(each) for each in self._pools(row)]
+        pools = [self._make_pool(each) for each in self._pools_of_root(row)]
         project_id = str(row.get("project_id") or row.get("tenant_id") or "")
         if not project_id:
             raise BadSource(f"load balancer {id_}: has no project_id")
@@ -185,44 +186,46 @@ class _TreeMaker:
         }
         lost = [*_lost_attributes(LOAD_BALANCERS, row), *(lost for each in (*listeners, *pools) for lost in each.lost)]
         del body["id"]
-        return ForeignLoadBalancer(id_, str(row.get("name") or ""), project_id, self._provider(row), body, tuple(lost))
+        return ForeignLoadBalancer(
+            id_, str(row.get("name") or ""), project_id, self._provider_name(row), body, tuple(lost)
+        )
 
-    def _provider(self, row: Row) -> str:
+    def _provider_name(self, row: Row) -> str:
         association = self._documents.get(_PROVIDERS, row["id"]) or {}
         return str(row.get("provider") or association.get("provider_name") or "")
 
-    def _children(self, parent: Row, kind: str, *names: str) -> list[Row]:
+    def _listed_children(self, parent: Row, kind: str, *names: str) -> list[Row]:
         """Return the objects of ``kind`` that the parent lists, or that name the parent in one of the attributes
         ``names``. Raises :class:`BadSource`.
         """
-        listed = [_id_of(each) for each in parent.get(_LISTED.get(kind, kind)) or ()]
-        found = {row["id"]: row for row in self._documents.all(kind) if _names(row, names, parent["id"])}
-        found |= {id_: self._required(kind, id_, parent["id"]) for id_ in listed}
+        listed = [_id_of_reference(each) for each in parent.get(_LISTED.get(kind, kind)) or ()]
+        found = {row["id"]: row for row in self._documents.all(kind) if _refers_to_id(row, names, parent["id"])}
+        found |= {id_: self._required_row(kind, id_, parent["id"]) for id_ in listed}
         return [found[id_] for id_ in sorted(found)]
 
-    def _pools(self, root: Row) -> list[Row]:
+    def _pools_of_root(self, root: Row) -> list[Row]:
         """Return the pools of the load balancer: those in its own list, and those that its listeners and their policies
         name.
         """
-        found = {row["id"]: row for row in self._children(root, POOLS, "loadbalancer_id", "loadbalancers")}
-        for listener in self._children(root, LISTENERS, "loadbalancer_id", "loadbalancers"):
+        found = {row["id"]: row for row in self._listed_children(root, POOLS, "loadbalancer_id", "loadbalancers")}
+        for listener in self._listed_children(root, LISTENERS, "loadbalancer_id", "loadbalancers"):
             wanted = [listener.get("default_pool_id")]
-            wanted += [row.get("redirect_pool_id") for row in self._policies(listener)]
-            found |= {id_: self._required(POOLS, id_, listener["id"]) for id_ in wanted if id_}
+            wanted += [row.get("redirect_pool_id") for row in self._policies_of_listener(listener)]
+            found |= {id_: self._required_row(POOLS, id_, listener["id"]) for id_ in wanted if id_}
         return [found[id_] for id_ in sorted(found)]
 
-    def _required(self, kind: str, id_: str, by: str) -> Row:
+    def _required_row(self, kind: str, id_: str, by: str) -> Row:
         row = self._documents.get(kind, id_)
         if row is None:
             raise BadSource(f"{_TITLES[kind]} {id_}, to which {by} refers, is in no document")
         return row
 
-    def _policies(self, listener: Row) -> list[Row]:
-        found = self._children(listener, POLICIES, "listener_id", "listeners")
+    def _policies_of_listener(self, listener: Row) -> list[Row]:
+        found = self._listed_children(listener, POLICIES, "listener_id", "listeners")
         return sorted(found, key=lambda row: (row.get("position") or 0, row["id"]))
 
-    def _listener(self, row: Row) -> _Child:
-        policies = [self._policy(each) for each in self._policies(row)]
+    def _make_listener(self, row: Row) -> _Child:
+        policies = [self._make_policy(each) for each in self._policies_of_listener(row)]
         body = {
             **_copied_attributes(LISTENERS, row),
             **_tls_attributes(row, self._documents),
@@ -231,32 +234,32 @@ class _TreeMaker:
         lost = [*_lost_attributes(LISTENERS, row), *(lost for each in policies for lost in each.lost)]
         return _Child(body, lost)
 
-    def _policy(self, row: Row) -> _Child:
+    def _make_policy(self, row: Row) -> _Child:
         rules = [
             _Child(_copied_attributes(RULES, each), list(_lost_attributes(RULES, each)))
-            for each in self._children(row, RULES, "l7policy_id", "policy_id", "policies")
+            for each in self._listed_children(row, RULES, "l7policy_id", "policy_id", "policies")
         ]
         body = {**_copied_attributes(POLICIES, row), "rules": [each.body for each in rules]}
         return _Child(body, [*_lost_attributes(POLICIES, row), *(lost for each in rules for lost in each.lost)])
 
-    def _pool(self, row: Row) -> _Child:
-        members = self._children(row, MEMBERS, "pool_id")
+    def _make_pool(self, row: Row) -> _Child:
+        members = self._listed_children(row, MEMBERS, "pool_id")
         body = {**_copied_attributes(POOLS, row), "members": [_copied_attributes(MEMBERS, each) for each in members]}
         lost = [*_lost_attributes(POOLS, row), *(lost for each in members for lost in _lost_attributes(MEMBERS, each))]
         persistence = row.get("session_persistence") or self._documents.get(_PERSISTENCES, row["id"])
         if persistence:
-            body["session_persistence"] = self._persistence(persistence)
-        if monitor_id := row.get("healthmonitor_id") or _id_of(row.get("healthmonitor") or ""):
-            monitor = self._required(MONITORS, monitor_id, row["id"])
-            body["healthmonitor"] = _monitor(monitor)
+            body["session_persistence"] = self._make_persistence(persistence)
+        if monitor_id := row.get("healthmonitor_id") or _id_of_reference(row.get("healthmonitor") or ""):
+            monitor = self._required_row(MONITORS, monitor_id, row["id"])
+            body["healthmonitor"] = _make_monitor(monitor)
             lost += _lost_attributes(MONITORS, monitor)
         return _Child(body, lost)
 
-    def _persistence(self, row: Row) -> dict[str, Any]:
+    def _make_persistence(self, row: Row) -> dict[str, Any]:
         body: dict[str, Any] = {"type": row.get("type")}
         if row.get("cookie_name") and row.get("type") == "APP_COOKIE":
             body["cookie_name"] = row["cookie_name"]
-        seconds = _number(row.get("persistence_timeout")) or self._persistence_seconds
+        seconds = _number_or_none(row.get("persistence_timeout")) or self._persistence_seconds
         if row.get("type") == "SOURCE_IP" and seconds:
             body["persistence_timeout"] = seconds
         return body
@@ -266,14 +269,14 @@ _LISTED = {RULES: "rules"}
 """Name of a parent's attribute with the ids of its children, by kind, where it is not the kind's name."""
 
 
-def _id_of(reference: Any) -> str:
+def _id_of_reference(reference: Any) -> str:
     return str(reference.get("id", "")) if isinstance(reference, Mapping) else str(reference)
 
 
-def _names(row: Row, names: Iterable[str], id_: str) -> bool:
+def _refers_to_id(row: Row, names: Iterable[str], id_: str) -> bool:
     for name in names:
         value = row.get(name)
-        if value == id_ or (isinstance(value, list) and any(_id_of(each) == id_ for each in value)):
+        if value == id_ or (isinstance(value, list) and any(_id_of_reference(each) == id_ for each in value)):
             return True
     return False
 
@@ -290,7 +293,7 @@ def _copied_attributes(kind: str, row: Row) -> dict[str, Any]:
     return body
 
 
-def _monitor(row: Row) -> dict[str, Any]:
+def _make_monitor(row: Row) -> dict[str, Any]:
     body = _copied_attributes(MONITORS, row)
     if row.get("type") in _HTTP:
         body |= {name: row[name] for name in _OF_HTTP if row.get(name)}
@@ -310,18 +313,18 @@ def _tls_attributes(row: Row, documents: Documents) -> dict[str, Any]:
     if row.get("mutual_authentication_up") and row.get("ca_container_id"):
         body["client_authentication"] = "MANDATORY"
         body["client_ca_tls_container_ref"] = row["ca_container_id"]
-    if versions := [_TLS_VERSIONS[name] for name in _words(row.get("tls_protocols")) if name in _TLS_VERSIONS]:
+    if versions := [_TLS_VERSIONS[name] for name in _split_words(row.get("tls_protocols")) if name in _TLS_VERSIONS]:
         body["tls_versions"] = versions
     if row.get("http2") and row.get("protocol") == "TERMINATED_HTTPS":
         body["alpn_protocols"] = ["h2", "http/1.1"]
     return body
 
 
-def _words(value: Any) -> list[str]:
+def _split_words(value: Any) -> list[str]:
     return [word.strip() for word in str(value or "").split(",") if word.strip()]
 
 
-def _number(value: Any) -> int | None:
+def _number_or_none(value: Any) -> int | None:
     try:
         return int(value) if value else None
     except (TypeError, ValueError):

@@ -56,7 +56,7 @@ class Tally:
             self.count(kind, carried=carried)
             if carried:
                 self._attributes[kind].update(name for name, value in body.items() if _is_carried(kind, name, value))
-            for reference in _references(body):
+            for reference in _certificate_references(body):
                 self._certificates[reference] = self._certificates.get(reference, False) or carried
         if carried:
             for lost in row.load_balancer.lost:
@@ -102,10 +102,10 @@ class Tally:
 
     def lines(self, *, attributes: bool = False) -> Iterator[str]:
         """Yield a table with the numbers by kind; with ``attributes`` also a table by attribute for each kind."""
-        yield from _table("", self.kinds)
+        yield from _table_lines("", self.kinds)
         for kind, counts in self.attributes.items() if attributes else ():
             yield ""
-            yield from _table(kind, counts)
+            yield from _table_lines(kind, counts)
 
 
 def plural(kind: str) -> str:
@@ -113,7 +113,7 @@ def plural(kind: str) -> str:
     return _PLURALS.get(kind, f"{kind}s")
 
 
-def _table(title: str, counts: Mapping[str, Count]) -> Iterator[str]:
+def _table_lines(title: str, counts: Mapping[str, Count]) -> Iterator[str]:
     width = max((len(name) for name in (title, *counts)), default=0)
     yield f"{title:<{width}}  {'found':>8}  {'carried over':>12}  {'not':>6}"
     for name, count in counts.items():
@@ -133,7 +133,7 @@ def _is_carried(kind: str, name: str, value: Any) -> bool:
     return name not in _BELOW.get(kind, {}) and value not in (None, [], {}, "")
 
 
-def _references(body: Mapping[str, Any]) -> Iterable[str]:
+def _certificate_references(body: Mapping[str, Any]) -> Iterable[str]:
     for name, value in body.items():
         if name.endswith(_REFERENCES) and value:
             yield from [value] if isinstance(value, str) else value

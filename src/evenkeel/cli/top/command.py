@@ -42,7 +42,7 @@ class ShowTop(ApiCommand):
         first = looker.read_snapshot()
         console = Console(file=self.app.stdout, highlight=False, markup=False, emoji=False)
         if parsed_args.once:
-            _print(console, first)
+            _print_snapshot(console, first)
             self.app.exit_code = SOMETHING_WRONG if first.status["problems"] else None
             return
         in_place = console.is_terminal and not console.is_dumb_terminal and self.app.stdin.isatty()
@@ -100,16 +100,16 @@ def _look_repeatedly(looker: Looker, looks: "queue.Queue[Looked]", interval_seco
 
 
 def _print_repeatedly(console: Console, looker: Looker, shown: TopSnapshot, interval_seconds: float) -> None:
-    _print(console, shown)
+    _print_snapshot(console, shown)
     while True:
         time.sleep(interval_seconds)
         found = look_again(looker)
         shown = found.snapshot or shown
         console.print()
-        _print(console, shown, found.problem)
+        _print_snapshot(console, shown, found.problem)
 
 
-def _print(console: Console, shown: TopSnapshot, lost: str = "") -> None:
+def _print_snapshot(console: Console, shown: TopSnapshot, lost: str = "") -> None:
     for line in view_lines(shown, lost=lost):
         line.end = "\n"
         console.print(line, soft_wrap=True)

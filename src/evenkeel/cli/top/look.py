@@ -46,11 +46,11 @@ class Looker:
             status=status,
             agents=client.get(f"{API}/agents")["agents"],
             pending=client.get(f"{API}/loadbalancers", PENDING_QUERY)["loadbalancers"] if waiting else (),
-            busiest=self._with_names(client.get(f"{API}/activity", {"points": 1})["activity"]["busiest"]),
+            busiest=self._rows_with_names(client.get(f"{API}/activity", {"points": 1})["activity"]["busiest"]),
             events=client.get(f"{API}/events", {"newest": "true", "limit": EVENTS_MAX})["events"],
         )
 
-    def _with_names(self, busiest: Sequence[Row]) -> Sequence[Row]:
+    def _rows_with_names(self, busiest: Sequence[Row]) -> Sequence[Row]:
         ids = [row["load_balancer_id"] for row in busiest]
         if not self._names.keys() >= set(ids):
             query = {"id": ids, "fields": ["id", "name"]}

@@ -16,7 +16,7 @@ def single_keys() -> Iterator[None]:
     is restored.
     """
     before = termios.tcgetattr(sys.stdin)
-    former = signal.signal(signal.SIGTERM, _interrupt)
+    former = signal.signal(signal.SIGTERM, _raise_interrupt)
     try:
         tty.setcbreak(sys.stdin)
         yield
@@ -25,7 +25,7 @@ def single_keys() -> Iterator[None]:
         signal.signal(signal.SIGTERM, former)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
+def _raise_interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 

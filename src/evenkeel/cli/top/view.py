@@ -38,8 +38,8 @@ def view_lines(
     """Return the lines of a view. ``lost``: why no controller answers now, empty if one does; ``width``, ``height``:
     limits; None: no line is cut, and each section has at most 10 rows.
     """
-    lines = list(_head(snapshot, lost))
-    sections = [section for section in _sections(snapshot) if section.rows]
+    lines = list(_head_lines(snapshot, lost))
+    sections = [section for section in _screen_sections(snapshot) if section.rows]
     counts = _row_counts(sections, None if height is None else height - len(lines))
     for section, count in zip(sections, counts, strict=True):
         if count:
@@ -81,7 +81,7 @@ def _row_counts(sections: Sequence[Section], height: int | None) -> list[int]:
             return shares
 
 
-def _head(snapshot: TopSnapshot, lost: str) -> Iterator[Text]:
+def _head_lines(snapshot: TopSnapshot, lost: str) -> Iterator[Text]:
     status = snapshot.status
     if lost:
         yield _safe_line(f"LOST: {lost}; trying again. As of {snapshot.at}:", BAD)
@@ -89,15 +89,15 @@ def _head(snapshot: TopSnapshot, lost: str) -> Iterator[Text]:
         yield _safe_line(f"Even Keel at {snapshot.at}", "bold")
     oldest = status["oldest_pending_seconds"]
     pending = f", oldest change waits {oldest:.0f} s" if oldest else ""
-    yield _safe_line(f"load balancers: {_counts(status['load_balancers'])}{pending}")
+    yield _safe_line(f"load balancers: {_counts_text(status['load_balancers'])}{pending}")
     shards, agents = status["shards"], status["agents"]
     yield _safe_line(
-        f"operating: {_counts(status['load_balancers_operating'])}; shards: {shards['total']},"
+        f"operating: {_counts_text(status['load_balancers_operating'])}; shards: {shards['total']},"
         f" {shards['unserved']} unserved; agents: {agents['up']} up, {agents['down']} silent or stopped"
     )
 
 
-def _sections(snapshot: TopSnapshot) -> Iterator[Section]:
+def _screen_sections(snapshot: TopSnapshot) -> Iterator[Section]:
     problems = snapshot.status["problems"]
     # On a line of its own, for one line would often be cut before the remedy.
     found = [
@@ -110,13 +110,15 @@ def _sections(snapshot: TopSnapshot) -> Iterator[Section]:
     yield Section(
         "Agents",
         _aligned_rows(
-            [_agent(row) for row in agents],
+            [_agent_cells(row) for row in agents],
             ["" if row["state"] == "up" else BAD if not row["alive"] else NOTABLE for row in agents],
         ),
     )
-    yield Section("Waiting for their devices (PENDING)", _aligned_rows([_waiting(row) for row in snapshot.pending]))
-    yield Section("Busiest load balancers", _aligned_rows([_busy(row) for row in snapshot.busiest]))
-    yield Section("Events", [_event(row) for row in snapshot.events], last=True)
+    yield Section(
+        "Waiting for their devices (PENDING)", _aligned_rows([_waiting_cells(row) for row in snapshot.pending])
+    )
+    yield Section("Busiest load balancers", _aligned_rows([_busy_cells(row) for row in snapshot.busiest]))
+    yield Section("Events", [_event_line(row) for row in snapshot.events], last=True)
 
 
 def _agent_sort_key(agent: Mapping[str, Any]) -> tuple[bool, bool, int, str]:
@@ -126,7 +128,7 @@ def _agent_sort_key(agent: Mapping[str, Any]) -> tuple[bool, bool, int, str]:
     return agent["alive"], agent["state"] == "up", -agent["load_balancers"], agent["host"]
 
 
-def _agent(row: Mapping[str, Any]) -> Cells:
+def _agent_cells(row: Mapping[str, Any]) -> Cells:
     return (
         row["host"],
         f"{row['environment']}/{row['group_number']}",
@@ -138,12 +140,12 @@ def _agent(row: Mapping[str, Any]) -> Cells:
     )
 
 
-def _waiting(row: Mapping[str, Any]) -> Cells:
+def _waiting_cells(row: Mapping[str, Any]) -> Cells:
     since = f"since {row['updated_at'] or row['created_at']}Z"
     return row["name"] or row["id"], row["provisioning_status"], since, row["status_reason"]
 
 
-def _busy(row: Mapping[str, Any]) -> Cells:
+def _busy_cells(row: Mapping[str, Any]) -> Cells:
     return (
         row["name"] or row["load_balancer_id"],
         f"{short_number(row['connections'])} conn/s",
@@ -154,7 +156,7 @@ def _busy(row: Mapping[str, Any]) -> Cells:
     )
 
 
-def _event(row: Mapping[str, Any]) -> Text:
+def _event_line(row: Mapping[str, Any]) -> Text:
     notable = any(part in row["kind"] for part in NOTABLE_EVENTS)
     # Commands accept the beginnings of ids, and whole ones would leave no space for what happened.
     text = ID.sub(lambda found: found[0][:SHORT_ID_CHARACTERS], row["text"])
@@ -170,7 +172,7 @@ def _aligned_rows(rows: Sequence[Cells], styles: Sequence[str] = ()) -> list[Tex
     ]
 
 
-def _counts(counts: Mapping[str, int]) -> str:
+def _counts_text(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "none"
 
 

@@ -32,7 +32,7 @@ _DELETED = "The request for the certificate was deleted."
 
 def note_awaiting(connection: Connection, certificate: AcmeCertificate, awaited_seconds: float) -> None:
     """Set the status of the listeners that wait for the certificate. Two queries if none does."""
-    problem = _problem(connection, certificate, awaited_seconds)
+    problem = _awaiting_problem(connection, certificate, awaited_seconds)
     if problem is not None:
         id_ = certificate_id(certificate.project_id, certificate.reference, CertificateKind.CERTIFICATE)
         _set_problem(connection, id_, problem)
@@ -40,7 +40,7 @@ def note_awaiting(connection: Connection, certificate: AcmeCertificate, awaited_
 
 def read_overdue(connection: Connection, awaited_seconds: float, limit: int) -> list[str]:
     """Ids of certificates that listeners wait for although the request was deleted, or the time is over."""
-    statement = _overdue(_certificate.c.id, awaited_seconds=awaited_seconds)
+    statement = _overdue_query(_certificate.c.id, awaited_seconds=awaited_seconds)
     return list(connection.scalars(statement.order_by(_certificate.c.id).limit(limit)))
 
 
@@ -50,7 +50,7 @@ def end_wait(connection: Connection, id_: str, awaited_seconds: float) -> None:
     """
     untaken = _row.c.next_attempt_at < db_now() - UNTAKEN_SECONDS
     columns = _row.c.id.label("request_id"), _row.c.step, _row.c.problem, untaken.label("untaken")
-    statement = _overdue(*columns, awaited_seconds=awaited_seconds)
+    statement = _overdue_query(*columns, awaited_seconds=awaited_seconds)
     row = connection.execute(statement.where(_certificate.c.id == id_)).first()
     if row is None:
         return
@@ -63,7 +63,7 @@ def end_wait(connection: Connection, id_: str, awaited_seconds: float) -> None:
         connection.execute(update(_row).where(_row.c.id == row.request_id, untaken).values(problem=problem))
 
 
-def _overdue(*columns: Any, awaited_seconds: float) -> Select[Any]:
+def _overdue_query(*columns: Any, awaited_seconds: float) -> Select[Any]:
     same = _row.c.project_id == _certificate.c.project_id, _row.c.reference == _certificate.c.reference
     is_gone = or_(_row.c.id.is_(None), _row.c.step == AcmeStep.REMOVE.value)
     return (
@@ -110,7 +110,7 @@ def _set_problem(connection: Connection, id_: str, problem: str) -> None:
         record_events(connection, told)
 
 
-def _problem(connection: Connection, certificate: AcmeCertificate, awaited_seconds: float) -> str | None:
+def _awaiting_problem(connection: Connection, certificate: AcmeCertificate, awaited_seconds: float) -> str | None:
     """Why the certificate is not awaited any longer; empty while it is, None if the request is gone."""
     # The next step would come too late to end the waiting in time.
     overdue = _row.c.next_attempt_at > _row.c.referenced_at + awaited_seconds

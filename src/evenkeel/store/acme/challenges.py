@@ -86,7 +86,7 @@ def place(
     options: StoreOptions,
 ) -> tuple[tuple[PlacedChallenges, ...], tuple[Change, ...]]:
     """Make the certificate's challenges these ones. Raises :class:`Conflict` for more than a load balancer can have."""
-    rows = _lock(connection, certificate, list(wanted))
+    rows = _lock_load_balancers(connection, certificate, list(wanted))
     if not holds_turn(connection, certificate):
         return (), ()
     stored = {row.id: _decoder.decode(row.challenges) for row in rows}
@@ -102,12 +102,14 @@ def place(
         if new != stored[row.id]:
             stored[row.id] = new
             changed.append(row.id)
-            _change(connection, row.id, new, options)
-    placed = tuple(_placed(row, stored[row.id], certificate.id) for row in rows if row.id in wanted)
+            _change_challenges(connection, row.id, new, options)
+    placed = tuple(_placed_challenges(row, stored[row.id], certificate.id) for row in rows if row.id in wanted)
     return placed, changes_of(connection, in_list(_root.c.id, changed)) if changed else ()
 
 
-def _lock(connection: Connection, certificate: AcmeCertificate, ids: Sequence[LoadBalancerId]) -> Sequence[Any]:
+def _lock_load_balancers(
+    connection: Connection, certificate: AcmeCertificate, ids: Sequence[LoadBalancerId]
+) -> Sequence[Any]:
     """Lock the project's load balancers with these ids or challenges of the certificate, in the order of their ids."""
     columns = (_root.c.id, _root.c.challenges, _root.c.revision, _root.c.applied_revision)
     concerned = or_(in_list(_root.c.id, list(ids)), _root.c.challenges.contains(f'"{certificate.id}"', autoescape=True))
@@ -146,7 +148,9 @@ def _closed_challenges(
     return (*(each for each in stored if each.certificate_id != certificate_id), closed)
 
 
-def _change(connection: Connection, id_: str, challenges: tuple[HttpChallenge, ...], options: StoreOptions) -> None:
+def _change_challenges(
+    connection: Connection, id_: str, challenges: tuple[HttpChallenge, ...], options: StoreOptions
+) -> None:
     values = {**revision_assignments(), **columns_of({"challenges": challenges})}
     connection.execute(
         update(_root).where(_root.c.id == id_).ordered_values(*values.items()),
@@ -155,7 +159,7 @@ def _change(connection: Connection, id_: str, challenges: tuple[HttpChallenge, .
     note_revisions(connection, _root.c.id == id_)
 
 
-def _placed(row: Any, challenges: Sequence[HttpChallenge], certificate_id: str) -> PlacedChallenges:
+def _placed_challenges(row: Any, challenges: Sequence[HttpChallenge], certificate_id: str) -> PlacedChallenges:
     needed = max((each.revision for each in challenges if each.certificate_id == certificate_id), default=0)
     is_active = row.provisioning_status == ProvisioningStatus.ACTIVE.value
     return PlacedChallenges(

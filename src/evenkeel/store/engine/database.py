@@ -189,7 +189,7 @@ class _Line:
             connect_args={"timeout": BUSY_TIMEOUT_SECONDS, "check_same_thread": False},
             hide_parameters=True,  # they are what tenants sent: not for logs
         )
-        event.listen(self.engine, "connect", _configure)
+        event.listen(self.engine, "connect", _configure_connection)
         self._begin = begin
         self._connection: Connection | None = None
 
@@ -229,7 +229,7 @@ def _refusal_to_write(cause: BaseException | None) -> str:
     return str(original) if code in NO_WRITES else ""
 
 
-def _configure(connection: Any, _record: Any) -> None:
+def _configure_connection(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # this module issues BEGIN itself
     _use_wal(connection)
     connection.execute("PRAGMA synchronous=FULL")  # NORMAL loses the last commits when the power fails

@@ -54,10 +54,10 @@ class ForRows:
     def joined_statement(self, at: int) -> Update | Delete:
         """Return the statement for all rows, which are in the JSON parameter with the number ``at``."""
         columns = [column(name, type_) for name, type_ in self._types.items()]
-        rows = func.json_to_recordset(cast(bindparam(_parameter(at), type_=Text()), JSON()))
+        rows = func.json_to_recordset(cast(bindparam(_parameter_name(at), type_=Text()), JSON()))
         given = rows.table_valued(*columns).render_derived(name=f"given_{at}", with_types=True)
         # redundant, but without it the server, which cannot estimate the number of rows, would scan the table
-        return self._build(lambda name: given.c[name]).where(in_bound_list(self._by, _ids(at)))
+        return self._build(lambda name: given.c[name]).where(in_bound_list(self._by, _ids_name(at)))
 
 
 class Run(NamedTuple):
@@ -83,8 +83,8 @@ def run_all(connection: Connection, runs: Sequence[Run]) -> None:
     given: dict[str, Any] = {}
     # Statements without rows take part with empty parameters, so that the text stays the same.
     for at, each in enumerate(runs):
-        given[_parameter(at)] = json_text(each.rows)
-        given[_ids(at)] = [row["id"] for row in each.rows]
+        given[_parameter_name(at)] = json_text(each.rows)
+        given[_ids_name(at)] = [row["id"] for row in each.rows]
     connection.execute(_one_statement(tuple(each.statement for each in runs)), given)
 
 
@@ -92,11 +92,11 @@ def _bound_name(name: str) -> str:
     return f"b_{name}"
 
 
-def _parameter(at: int) -> str:
+def _parameter_name(at: int) -> str:
     return f"rows_{at}"
 
 
-def _ids(at: int) -> str:
+def _ids_name(at: int) -> str:
     return f"ids_{at}"
 
 

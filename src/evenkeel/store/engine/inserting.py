@@ -28,7 +28,7 @@ class Rows(NamedTuple):
 def insert_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert any number of rows into one table with one statement."""
     if rows:
-        connection.execute(_insert(table), rows if len(rows) > 1 else rows[0])
+        connection.execute(_insert_statement(table), rows if len(rows) > 1 else rows[0])
 
 
 def insert_together(connection: Connection, parts: Iterable[Rows]) -> None:
@@ -41,14 +41,14 @@ def insert_together(connection: Connection, parts: Iterable[Rows]) -> None:
             insert_all(connection, part.table, part.rows)
         return
     # A textual INSERT gets no defaults from SQLAlchemy.
-    whole = [Rows(part.table, [{**_defaults(part.table), **row} for row in part.rows]) for part in wanted]
+    whole = [Rows(part.table, [{**_column_defaults(part.table), **row} for row in part.rows]) for part in wanted]
     shape = tuple((part.table, tuple(part.rows[0])) for part in whole)
-    given = {_parameter(at): json_text(part.rows) for at, part in enumerate(whole)}
+    given = {_parameter_name(at): json_text(part.rows) for at, part in enumerate(whole)}
     connection.execute(_insert_shape(shape), given)
 
 
 @cache
-def _defaults(table: Table) -> dict[str, Any]:
+def _column_defaults(table: Table) -> dict[str, Any]:
     """Return {column: default} from the definition of the table; SQLAlchemy adds these defaults to its own INSERTs
     only.
     """
@@ -60,11 +60,11 @@ def _defaults(table: Table) -> dict[str, Any]:
 
 
 @cache
-def _insert(table: Table) -> Insert:
+def _insert_statement(table: Table) -> Insert:
     return insert(table)
 
 
-def _parameter(at: int) -> str:
+def _parameter_name(at: int) -> str:
     return f"rows_{at}"
 
 
@@ -74,13 +74,13 @@ def _insert_shape(shape: tuple[tuple[Table, tuple[str, ...]], ...]) -> TextClaus
 
     PostgreSQL executes every writing part of a WITH, whether or not the SELECT reads that part, the last part first.
     """
-    parts = [f"part_{at} AS ({_from_json(table, names, at)})" for at, (table, names) in enumerate(shape)]
-    parameters = [bindparam(_parameter(at), type_=Text()) for at in range(len(shape))]
+    parts = [f"part_{at} AS ({_select_from_json(table, names, at)})" for at, (table, names) in enumerate(shape)]
+    parameters = [bindparam(_parameter_name(at), type_=Text()) for at in range(len(shape))]
     return text(f"WITH {', '.join(reversed(parts))} SELECT 1").bindparams(*parameters)
 
 
-def _from_json(table: Table, names: Sequence[str], at: int) -> str:
+def _select_from_json(table: Table, names: Sequence[str], at: int) -> str:
     into, columns = _NAMES.format_table(table), ", ".join(map(_NAMES.quote, names))
     # The table's own row type converts each value, so no column types are repeated here.
-    source = f"json_populate_recordset(CAST(NULL AS {into}), CAST(:{_parameter(at)} AS json))"
+    source = f"json_populate_recordset(CAST(NULL AS {into}), CAST(:{_parameter_name(at)} AS json))"
     return f"INSERT INTO {into} ({columns}) SELECT {columns} FROM {source}"  # noqa: S608  # values are bound

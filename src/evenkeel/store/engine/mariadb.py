@@ -83,11 +83,11 @@ class MariadbDatabase(ServerDatabase):
     def __init__(self, url: URL, pool_size: int, urgent: int = 1) -> None:
         super().__init__(url, pool_size, urgent)
         self._packet_bytes = 0
-        self._write_engine = self._engine(_checked_url(url), pool_size, _WRITER, autocommit=False)
+        self._write_engine = self._make_engine(_checked_url(url), pool_size, _WRITER, autocommit=False)
         # autocommit: a single SELECT is a snapshot by itself
-        self._read_engine = self._engine(_checked_url(url), pool_size, _READER, autocommit=True)
+        self._read_engine = self._make_engine(_checked_url(url), pool_size, _READER, autocommit=True)
 
-    def _engine(self, url: URL, pool_size: int, session: tuple[str, ...], *, autocommit: bool) -> AsyncEngine:
+    def _make_engine(self, url: URL, pool_size: int, session: tuple[str, ...], *, autocommit: bool) -> AsyncEngine:
         engine = create_async_engine(
             url,
             pool_size=pool_size,
@@ -138,7 +138,7 @@ class MariadbDatabase(ServerDatabase):
             return await self._transact(self._write_engine, op, urgent=urgent)
 
     async def read(self, op: Op[T]) -> T:
-        return await self._run(self._read_engine, lambda connection: _in_snapshot(connection, op), bare=True)
+        return await self._run(self._read_engine, lambda connection: _run_in_snapshot(connection, op), bare=True)
 
     async def query(self, op: Op[T]) -> T:
         return await self._run(self._read_engine, op, bare=True)
@@ -203,7 +203,7 @@ def _allow_more_time(*_event: Any) -> None:
         limit.reschedule(asyncio.get_running_loop().time() + ANSWER_SECONDS)
 
 
-def _in_snapshot(connection: Connection, op: Op[T]) -> T:
+def _run_in_snapshot(connection: Connection, op: Op[T]) -> T:
     """Run ``op`` in a read-only transaction, on a connection that is in autocommit mode."""
     connection.exec_driver_sql("BEGIN")
     try:

@@ -48,16 +48,16 @@ class OrderedThread:
         # in the caller's context, as asyncio.to_thread does
         within = partial(contextvars.copy_context().run, do)
         self._jobs.put(_Job(time.monotonic() + wait_seconds, next(self._numbers), within, done))
-        self._start()
+        self._start_thread()
         return await asyncio.wrap_future(done)
 
-    def _start(self) -> None:
+    def _start_thread(self) -> None:
         with self._starting:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+                self._thread = threading.Thread(target=self._run_calls, name=self._name, daemon=True)
                 self._thread.start()
 
-    def _work(self) -> None:
+    def _run_calls(self) -> None:
         while True:
             job = self._jobs.get()
             if job.do is None:

@@ -99,12 +99,12 @@ class ServerDatabase(Database):
         give_up_at = time.monotonic() + GIVE_UP_SECONDS
         replaced = 0
         # Counted before, because the task may already be in the course of being cancelled.
-        asked_to_stop = _cancellations()
+        asked_to_stop = _count_cancellations()
         failures = 0
         while True:
             try:
                 result = await (self._once_bare(engine, op) if bare else self._run_once(engine, op))
-                if _cancellations() > asked_to_stop:
+                if _count_cancellations() > asked_to_stop:
                     raise asyncio.CancelledError  # a driver's asyncio.wait_for may lose it before Python 3.12
                 return result
             except IntegrityError:
@@ -172,7 +172,7 @@ class ServerDatabase(Database):
         return await greenlet_spawn(run)
 
 
-def _cancellations() -> int:
+def _count_cancellations() -> int:
     task = asyncio.current_task()
     return 0 if task is None else task.cancelling()
 

@@ -23,7 +23,7 @@ DUPLICATE_KEY = 1062
 """MariaDB's error number of a violated unique constraint."""
 
 
-def _insert_of(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
+def _insert_for_dialect(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
     """Return an INSERT that can have ``ON CONFLICT``, whose syntax is the same on SQLite and PostgreSQL."""
     return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
 
@@ -31,16 +31,16 @@ def _insert_of(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
 def upsert(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows; if a row's primary key exists, set the columns ``names`` of the existing row instead."""
     # Callers sort the rows by key: upserts of several transactions would otherwise deadlock.
-    connection.execute(_upsert_of(connection.dialect.name, table, tuple(names)), [dict(row) for row in rows])
+    connection.execute(_cached_upsert(connection.dialect.name, table, tuple(names)), [dict(row) for row in rows])
 
 
 @cache
-def _upsert_of(dialect: str, table: Table, names: tuple[str, ...]) -> Insert:
+def _cached_upsert(dialect: str, table: Table, names: tuple[str, ...]) -> Insert:
     """Return the cached statement of :func:`upsert`: building it costs more than running it."""
     if dialect in MARIADB:
         insert = mysql.insert(table)
         return insert.on_duplicate_key_update({name: insert.inserted[name] for name in names})
-    other = _insert_of(dialect, table)
+    other = _insert_for_dialect(dialect, table)
     return other.on_conflict_do_update(
         index_elements=list(table.primary_key.columns), set_={name: other.excluded[name] for name in names}
     )
@@ -54,7 +54,7 @@ def insert_if_absent(connection: Connection, table: Table, values: Mapping[str, 
     """
     if connection.dialect.name in MARIADB:
         return _insert_unless_duplicate(connection, table, values)
-    statement = _insert_of(connection.dialect.name, table).values(**values).on_conflict_do_nothing()
+    statement = _insert_for_dialect(connection.dialect.name, table).values(**values).on_conflict_do_nothing()
     return connection.execute(statement).rowcount == 1
 
 
@@ -64,7 +64,7 @@ def insert_all_if_absent(connection: Connection, table: Table, rows: Sequence[Ma
         for row in rows:
             _insert_unless_duplicate(connection, table, row)
     elif rows:
-        statement = _insert_of(connection.dialect.name, table).on_conflict_do_nothing()
+        statement = _insert_for_dialect(connection.dialect.name, table).on_conflict_do_nothing()
         connection.execute(statement, [dict(row) for row in rows])
 
 

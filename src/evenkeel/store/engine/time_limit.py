@@ -22,7 +22,7 @@ def time_limit(connection: Connection, seconds: float, refusal: str) -> Iterator
     """End statements of the block that take longer than ``seconds``. Raises :class:`Invalid` with the text ``refusal``
     then.
     """
-    limit = _BY_DIALECT.get(connection.dialect.name, _on_sqlite)
+    limit = _BY_DIALECT.get(connection.dialect.name, _limit_on_sqlite)
     try:
         with limit(connection, seconds):
             yield
@@ -33,7 +33,7 @@ def time_limit(connection: Connection, seconds: float, refusal: str) -> Iterator
 
 
 @contextmanager
-def _on_postgresql(connection: Connection, seconds: float) -> Iterator[None]:
+def _limit_on_postgresql(connection: Connection, seconds: float) -> Iterator[None]:
     # A plan for any text would not use the index for parts of texts, and compiling one takes longer than it saves; the
     # settings end with the transaction.
     settings = (
@@ -45,7 +45,7 @@ def _on_postgresql(connection: Connection, seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def _on_mariadb(connection: Connection, seconds: float) -> Iterator[None]:
+def _limit_on_mariadb(connection: Connection, seconds: float) -> Iterator[None]:
     usual = connection.scalar(text("SELECT @@SESSION.max_statement_time"))
     connection.execute(text(f"SET SESSION max_statement_time = {seconds:g}"))
     try:
@@ -56,7 +56,7 @@ def _on_mariadb(connection: Connection, seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def _on_sqlite(connection: Connection, seconds: float) -> Iterator[None]:
+def _limit_on_sqlite(connection: Connection, seconds: float) -> Iterator[None]:
     raw: Any = connection.connection.driver_connection
     end = time.monotonic() + seconds
     raw.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
@@ -66,7 +66,7 @@ def _on_sqlite(connection: Connection, seconds: float) -> Iterator[None]:
         raw.set_progress_handler(None, 0)
 
 
-_BY_DIALECT = {"postgresql": _on_postgresql, **dict.fromkeys(MARIADB, _on_mariadb)}
+_BY_DIALECT = {"postgresql": _limit_on_postgresql, **dict.fromkeys(MARIADB, _limit_on_mariadb)}
 
 
 def _is_ended(error: DBAPIError) -> bool:

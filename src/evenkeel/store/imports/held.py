@@ -72,7 +72,7 @@ def set_held(options: StoreOptions, load_balancer_id: LoadBalancerId, held: bool
     def op(connection: Connection) -> Change | None:
         if _lock_root(connection, load_balancer_id).held == held:
             return None
-        locked = _raise(connection, options, load_balancer_id, values)
+        locked = _lock_and_raise_revision(connection, options, load_balancer_id, values)
         for kind in CHILD_KINDS:
             live = (kind.table.c.load_balancer_id == load_balancer_id, kind.table.c.deleted == false())
             marks = {"provisioning_status": status, "revision": locked.revision, "updated_at": locked.now}
@@ -99,7 +99,7 @@ def discard(options: StoreOptions, load_balancer_id: LoadBalancerId) -> Op[Chang
         pending = schema.vip_port_change
         if connection.scalar(select(exists().where(pending.c.load_balancer_id == load_balancer_id))):
             raise Conflict(f"The port of the VIP of load balancer {load_balancer_id} is not unbound yet: try again.")
-        locked = _raise(connection, options, load_balancer_id, marks)
+        locked = _lock_and_raise_revision(connection, options, load_balancer_id, marks)
         # Without a claim nothing deletes the port with the load balancer.
         connection.execute(delete(_claim).where(_claim.c.held_by == load_balancer_id))
         return delete_locked(connection, locked, notifies=options.notifications)
@@ -126,7 +126,7 @@ def _check_held(row: Any) -> None:
         raise Conflict(f"Load balancer {row.id} is not held: it is its tenant's, who changes and deletes it.")
 
 
-def _raise(
+def _lock_and_raise_revision(
     connection: Connection, options: StoreOptions, load_balancer_id: LoadBalancerId, values: dict[str, Any]
 ) -> Locked:
     target = Target(LOAD_BALANCER, load_balancer_id, None)

@@ -42,7 +42,7 @@ class SqlImports:
         self._random = random
 
     async def find(self, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
-        return await self._db.read(lambda connection: _find(connection, load_balancer_id))
+        return await self._db.read(lambda connection: _find_stored(connection, load_balancer_id))
 
     async def check(self, tree: LoadBalancerTree, plan: VipPlan) -> None:
         check_tree(tree)
@@ -59,14 +59,14 @@ class SqlImports:
         unchained: ChainQuery | None = None,
     ) -> Change:
         normal = normal_plan(plan)
-        op = refusing(unchained, _create(self._options, tree, normal, self._random, certificates))
-        return await write_with_vip(self._db, op, normal, _refusal)
+        op = refusing(unchained, _create_imported(self._options, tree, normal, self._random, certificates))
+        return await write_with_vip(self._db, op, normal, _error_of_concurrent_write)
 
     async def update(self, tree: LoadBalancerTree, certificates: Sequence[CheckedCertificate] = ()) -> Change | None:
         try:
             return await self._db.write(update(self._options, tree, certificates))
         except IntegrityError as error:
-            raise _refusal(error) from error
+            raise _error_of_concurrent_write(error) from error
 
     async def set_held(self, load_balancer_id: LoadBalancerId, held: bool) -> Change | None:
         return await self._db.write(set_held(self._options, load_balancer_id, held))
@@ -75,7 +75,7 @@ class SqlImports:
         return await self._db.write(discard(self._options, load_balancer_id))
 
 
-def _find(connection: Connection, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
+def _find_stored(connection: Connection, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
     tree = load_trees(connection, [load_balancer_id]).get(load_balancer_id)
     if tree is None:
         return None
@@ -84,14 +84,14 @@ def _find(connection: Connection, load_balancer_id: LoadBalancerId) -> StoredLoa
 
 
 def _check_free(connection: Connection, tree: LoadBalancerTree, plan: VipPlan) -> None:
-    check_ids_free(connection, _ids(tree))
+    check_ids_free(connection, _object_ids(tree))
     addresses = [each.address for each in (plan, *plan.additional) if each.address is not None]
     asked = {"network_id": plan.network_id, "some": addresses}
     for address in connection.scalars(HELD_OF_SOME, asked):
         raise Conflict(f"VIP address {address} is in use on network {plan.network_id}.", code=ADDRESS_TAKEN)
 
 
-def _create(
+def _create_imported(
     options: StoreOptions,
     tree: LoadBalancerTree,
     plan: VipPlan,
@@ -101,16 +101,16 @@ def _create(
     create = create_load_balancer(options, tree, plan, random, certificates, checks_quota=False)
 
     def op(connection: Connection) -> Change:
-        check_ids_free(connection, _ids(tree))
+        check_ids_free(connection, _object_ids(tree))
         return create(connection)
 
     return op
 
 
-def _ids(tree: LoadBalancerTree) -> list[str]:
+def _object_ids(tree: LoadBalancerTree) -> list[str]:
     return [tree.load_balancer.id, *(row.id for row in all_children(tree))]
 
 
-def _refusal(_error: IntegrityError) -> RequestError:
+def _error_of_concurrent_write(_error: IntegrityError) -> RequestError:
     """Return the error for a write that failed because a concurrent one stored one of the imported ids elsewhere."""
     return id_taken("An object with one of these ids exists")

@@ -37,8 +37,8 @@ def list_vips(query: ListQuery) -> Op[Page]:
 
     def op(connection: Connection) -> Page:
         page = list_page(connection, LISTENER, own, conditions)
-        roots = _by_id(connection, LOAD_BALANCER, [row.load_balancer_id for row in page.items])
-        pools = _by_id(connection, POOL, [row.default_pool_id for row in page.items])
+        roots = _rows_by_id(connection, LOAD_BALANCER, [row.load_balancer_id for row in page.items])
+        pools = _rows_by_id(connection, POOL, [row.default_pool_id for row in page.items])
         items = tuple(
             PoolVip(listener=row, load_balancer=roots[row.load_balancer_id], pool=pools[row.default_pool_id])
             for row in page.items
@@ -68,8 +68,8 @@ def list_rooted_pools(query: ListQuery, agent_id: AgentId | None) -> Op[Page]:
 
     def op(connection: Connection) -> Page:
         page = list_page(connection, POOL, own, conditions)
-        roots = _by_id(connection, LOAD_BALANCER, [row.load_balancer_id for row in page.items])
-        monitors = _monitors_of(connection, page.items)
+        roots = _rows_by_id(connection, LOAD_BALANCER, [row.load_balancer_id for row in page.items])
+        monitors = _monitors_by_pool(connection, page.items)
         items = tuple(
             RootedPool(pool=row, load_balancer=roots[row.load_balancer_id], monitor=monitors.get(row.id))
             for row in page.items
@@ -118,7 +118,7 @@ def _split_query(query: ListQuery, names: Sequence[str]) -> tuple[ListQuery, Lis
     return replace(query, filters=own), ListQuery(filters=others)
 
 
-def _by_id(connection: Connection, kind: Kind, ids: Sequence[str]) -> Mapping[str, Any]:
+def _rows_by_id(connection: Connection, kind: Kind, ids: Sequence[str]) -> Mapping[str, Any]:
     """Return {id: row} for the existing objects of a kind; one query, none without ids."""
     if not ids:
         return {}
@@ -128,7 +128,7 @@ def _by_id(connection: Connection, kind: Kind, ids: Sequence[str]) -> Mapping[st
     return {value.id: value for value in made}
 
 
-def _monitors_of(connection: Connection, pools: Sequence[Pool]) -> dict[str, HealthMonitor]:
+def _monitors_by_pool(connection: Connection, pools: Sequence[Pool]) -> dict[str, HealthMonitor]:
     """Return {pool id: health monitor} for pools with a monitor that is not marked deleted."""
     ids = [row.id for row in pools if row.health_monitor_id is not None]
     if not ids:
@@ -171,7 +171,7 @@ _BOTH = union_all(
 ).subquery("monitors")
 
 
-def _monitor_of(row: Sequence[Any]) -> SharedMonitor:
+def _shared_monitor(row: Sequence[Any]) -> SharedMonitor:
     *own, pool_id, status = row
     values = dict(zip(_NAMES, own, strict=True))
     if pool_id is None:
@@ -184,5 +184,5 @@ _MONITORS = Kind(
     HEALTH_MONITOR.title,
     _BOTH,  # type: ignore[arg-type]
     tuple(_BOTH.c),  # type: ignore[arg-type]
-    _monitor_of,
+    _shared_monitor,
 )

@@ -78,7 +78,7 @@ def update_shared_monitor(
 
     def op(connection: Connection) -> tuple[Change, ...]:
         lock_shared_monitor(connection, monitor_id, project_id, dict(changes))
-        return _change_all(connection, monitor_id, dict(changes), deadline)
+        return _change_all_copies(connection, monitor_id, dict(changes), deadline)
 
     return op
 
@@ -189,7 +189,7 @@ def _copy_into_pool(connection: Connection, held: Row[Any], new_id: str, pool_id
 # -- changing all of them at once: a constant number of statements
 
 
-def _change_all(
+def _change_all_copies(
     connection: Connection, monitor_id: str, changes: dict[str, Any], deadline_seconds: float
 ) -> tuple[Change, ...]:
     roots = select(_monitor.c.load_balancer_id).where(*is_association_of(monitor_id))

@@ -118,14 +118,14 @@ def delete_rooted_pool(writes: TenantWrites, pool_id: str, *, project_id: Projec
         check_unused(connection, pool_id)
         mark_deleted(connection, POOL, locked, schema.pool.c.id == pool_id)
         empty_pool(connection, pool_id, locked)
-        return _with_its_root(connection, pool_id, locked, notifies=writes.options.notifications)
+        return _delete_root_if_empty(connection, pool_id, locked, notifies=writes.options.notifications)
 
     return op
 
 
 def _give_vip(connection: Connection, plan: VipPlan, locked: Locked, random: Random) -> bool:
     """Allocate the VIP; returns whether the port must be bound now, and not by the placement."""
-    vip = _vip(connection, plan, random)
+    vip = _allocate_vip(connection, plan, random)
     insert_together(connection, [address_rows(locked.id, (vip,))])
     connection.execute(_GIVE_VIP, vip_columns(locked.id, vip) | {"b_id": locked.id, "b_revision": locked.revision})
     if plan.claim is not None:
@@ -136,7 +136,7 @@ def _give_vip(connection: Connection, plan: VipPlan, locked: Locked, random: Ran
     return False
 
 
-def _vip(connection: Connection, plan: VipPlan, random: Random) -> Vip:
+def _allocate_vip(connection: Connection, plan: VipPlan, random: Random) -> Vip:
     some = candidates(plan, random) if plan.address is None else []
     asked = {"network_id": plan.network_id, "some": some}
     held = frozenset(connection.scalars(HELD_OF_SOME, asked)) if some else frozenset()
@@ -165,7 +165,7 @@ def _check_without_vip(connection: Connection, pool_id: str) -> None:
         raise Conflict(f"Pool {pool_id} is still in use by vip {vip_id}.", code="pool_has_vip")
 
 
-def _with_its_root(connection: Connection, pool_id: str, locked: Locked, *, notifies: bool) -> Change:
+def _delete_root_if_empty(connection: Connection, pool_id: str, locked: Locked, *, notifies: bool) -> Change:
     """Return the change of a pool that was marked deleted; if a load balancer created for it has nothing left, mark
     that deleted, too. ``notifies``: write the event to the outbox of notifications.
     """

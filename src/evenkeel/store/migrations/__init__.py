@@ -61,7 +61,7 @@ def upgrade(connection: Connection) -> str:
     refuse_development(MigrationContext.configure(connection).get_current_heads())
     if connection.dialect.name == "mariadb":
         return _upgrade_mariadb(connection)
-    return _upgrade(connection)
+    return _upgrade_schema(connection)
 
 
 def _upgrade_mariadb(connection: Connection) -> str:
@@ -77,7 +77,7 @@ def _upgrade_mariadb(connection: Connection) -> str:
         for _ in range(UPGRADE_ATTEMPTS):
             try:
                 _keep_newest_version(connection)
-                return _upgrade(connection)
+                return _upgrade_schema(connection)
             except (CommandError, DBAPIError) as error:
                 if not _came_second(error):
                     raise
@@ -110,7 +110,7 @@ def _keep_newest_version(connection: Connection) -> None:
         connection.execute(statement, {"newest": newest})
 
 
-def _upgrade(connection: Connection) -> str:
+def _upgrade_schema(connection: Connection) -> str:
     present = MigrationContext.configure(connection).get_current_revision()
     known = revisions()
     if present == known[-1]:
@@ -128,11 +128,11 @@ def _upgrade(connection: Connection) -> str:
 def revisions() -> tuple[str, ...]:
     """The revisions of this version, the oldest first."""
     config = configuration()
-    return _revisions_in(config.get_main_option("script_location", ""), config.get_main_option("version_locations"))
+    return _script_revisions(config.get_main_option("script_location", ""), config.get_main_option("version_locations"))
 
 
 @functools.cache
-def _revisions_in(directory: str, versions: str | None) -> tuple[str, ...]:
+def _script_revisions(directory: str, versions: str | None) -> tuple[str, ...]:
     """Revisions of the scripts in these folders (of Alembic's options), which Alembic imports to read them."""
     folders = versions.split(os.pathsep) if versions else None
     scripts = ScriptDirectory(directory, version_locations=folders).walk_revisions()

@@ -33,7 +33,7 @@ def read_changes(connection: Connection, provider: str, since: str) -> MirrorCha
     if not now - OLDEST_SECONDS <= begin <= now:
         return MirrorChanges(cursor=cursor, all=True)
     parameters = {"since": begin, "provider": provider}
-    ids = tuple(connection.scalars(_changed(), parameters))
+    ids = tuple(connection.scalars(_changed_query(), parameters))
     # A cut list would lose the rest, because the cursor has passed it.
     if len(ids) > IDS_MAX:
         return MirrorChanges(cursor=cursor, all=True)
@@ -41,7 +41,7 @@ def read_changes(connection: Connection, provider: str, since: str) -> MirrorCha
 
 
 @cache
-def _changed() -> Select[Any]:
+def _changed_query() -> Select[Any]:
     since = bindparam("since", type_=_root.c.updated_at.type)
     below = (schema.listener, schema.pool, schema.member)
     found = union(

@@ -40,7 +40,7 @@ def lock_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: Mi
     """
     row = connection.execute(_LOCK, {"wanted_id": load_balancer_id}).first()
     if row is None:
-        if insert_if_absent(connection, _mark, {"load_balancer_id": load_balancer_id, **_values(mark)}):
+        if insert_if_absent(connection, _mark, {"load_balancer_id": load_balancer_id, **_mark_values(mark)}):
             return None
         # another transaction has stored it meanwhile
         row = connection.execute(_LOCK, {"wanted_id": load_balancer_id}).one()
@@ -84,7 +84,7 @@ def mark_of(row: Any) -> MirrorMark:
     return MirrorMark(provider=row.provider, snapshot=row.snapshot, digest=row.digest, change=row.change_key)
 
 
-def _values(mark: MirrorMark) -> dict[str, Any]:
+def _mark_values(mark: MirrorMark) -> dict[str, Any]:
     return {
         "provider": mark.provider,
         "snapshot": mark.snapshot,

@@ -86,7 +86,7 @@ def remove(
         lock_mark(connection, load_balancer_id, mark)
         row = _read_root(connection, load_balancer_id)
         if row is not None and not row.mirrored:
-            raise _not_mirrored(load_balancer_id)
+            raise _not_mirrored_error(load_balancer_id)
         mark_removed(connection, load_balancer_id, snapshot)
         # Never put, or gone for good: nothing but the VIP's port can be left of it.
         if row is None:
@@ -125,12 +125,12 @@ def change_tree(
     if not (changes or anew):
         return None
     check_ids_free(connection, _new_ids(stored, tree))
-    locked = _write(connection, options, changes, stored, certificates)
+    locked = _write_changes(connection, options, changes, stored, certificates)
     change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
     return replace(change, tell_network=sets_port and _change_port(connection, changes, locked))
 
 
-def _write(
+def _write_changes(
     connection: Connection,
     options: StoreOptions,
     changes: TreeChanges,
@@ -173,7 +173,7 @@ def _lock_root(connection: Connection, load_balancer_id: LoadBalancerId) -> bool
     if row is None:
         return False
     if not row.mirrored:
-        raise _not_mirrored(load_balancer_id)
+        raise _not_mirrored_error(load_balancer_id)
     if row.deleted:
         raise MirrorConflict(
             f"Load balancer {load_balancer_id} is being deleted: its devices have not confirmed that yet.",
@@ -187,7 +187,7 @@ def _read_root(connection: Connection, load_balancer_id: LoadBalancerId) -> Any:
     return connection.execute(statement).first()
 
 
-def _not_mirrored(load_balancer_id: LoadBalancerId) -> MirrorConflict:
+def _not_mirrored_error(load_balancer_id: LoadBalancerId) -> MirrorConflict:
     return MirrorConflict(
         f"Load balancer {load_balancer_id} exists and mirrors no other system's load balancer.", code=ID_TAKEN
     )

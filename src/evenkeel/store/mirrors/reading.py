@@ -61,21 +61,21 @@ def read_statuses(connection: Connection, load_balancer_ids: Collection[LoadBala
     wanted = {"wanted": [root["id"] for root in roots]}
     below: dict[str, dict[str, list[ObjectStatus]]] = {root["id"]: {} for root in roots}
     for name, kind in _BELOW.items() if roots else ():
-        for row in connection.execute(_children(kind), wanted):
-            below[row.load_balancer_id].setdefault(name, []).append(_status(row))
+        for row in connection.execute(_children_query(kind), wanted):
+            below[row.load_balancer_id].setdefault(name, []).append(_object_status(row))
     return tuple(
         MirrorStatus(**root | {name: tuple(rows) for name, rows in below[root["id"]].items()}) for root in roots
     )
 
 
 @cache
-def _children(kind: Kind) -> Select[Any]:
+def _children_query(kind: Kind) -> Select[Any]:
     table = kind.table
     columns = (table.c.load_balancer_id, table.c.id, table.c.provisioning_status, table.c.operating_status)
     return select(*columns).where(in_bound_list(table.c.load_balancer_id, "wanted")).order_by(table.c.id)
 
 
-def _status(row: Any) -> ObjectStatus:
+def _object_status(row: Any) -> ObjectStatus:
     return ObjectStatus(id=row.id, provisioning_status=row.provisioning_status, operating_status=row.operating_status)
 
 

@@ -35,11 +35,11 @@ def apply_steps(
     """Write the steps to a locked load balancer, then update which listeners and pools use which certificates."""
     before = {kind: {row.id: row for row in rows} for kind, rows in children_of(stored).items()}
     for step in steps:
-        _apply(connection, step, before[step.kind], locked)
+        _apply_step(connection, step, before[step.kind], locked)
     _update_uses(connection, options, steps, before, locked, certificates)
 
 
-def _apply(connection: Connection, step: Step, before: Mapping[str, Child], locked: Locked) -> None:
+def _apply_step(connection: Connection, step: Step, before: Mapping[str, Child], locked: Locked) -> None:
     kind = KINDS[step.kind]
     match step:
         case Remove():
@@ -49,7 +49,7 @@ def _apply(connection: Connection, step: Step, before: Mapping[str, Child], lock
             insert_all(connection, kind.table, rows)
         case Overwrite():
             rows = [_overwriting_values(row, before[row.id], locked) for row in step.rows]
-            connection.execute(_overwrite(kind), rows)
+            connection.execute(_overwrite_statement(kind), rows)
         case Touch():
             touched = update(kind.table).where(in_list(kind.table.c.id, step.ids), kind.table.c.deleted == false())
             values = {
@@ -65,7 +65,7 @@ _KEPT = ("id", "load_balancer_id", "project_id", "operating_status", "created_at
 
 
 @cache
-def _overwrite(kind: Kind) -> Update:
+def _overwrite_statement(kind: Kind) -> Update:
     table = kind.table
     names = [column.name for column in table.columns if column.name not in _KEPT]
     given = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in names}
@@ -101,19 +101,19 @@ def _update_uses(
 ) -> None:
     """Update which listeners and pools use which certificates; no statement if none of them has references."""
     using = [step for step in steps if step.kind in (Listener, Pool)]
-    add_uses(connection, options, locked, _rows(using, Insert), certificates)
-    for row in _rows(using, Overwrite):
+    add_uses(connection, options, locked, _rows_of_steps(using, Insert), certificates)
+    for row in _rows_of_steps(using, Overwrite):
         was = before[type(row)][row.id]
         if was.deleted or references_of(row) != references_of(was):  # type: ignore[arg-type]
             # add_uses has stored what was read for them
             change_uses(connection, options, locked, row, ())
     gone = [id_ for step in using if isinstance(step, Remove) for id_ in step.ids]
-    gone = [id_ for id_ in gone if id_ not in {row.id for row in _rows(using, Overwrite)}]
+    gone = [id_ for id_ in gone if id_ not in {row.id for row in _rows_of_steps(using, Overwrite)}]
     if any(references_of(before[kind][id_]) for kind in (Listener, Pool) for id_ in gone if id_ in before[kind]):  # type: ignore[arg-type]
         connection.execute(delete(_use).where(in_list(_use.c.owner_id, gone)))
 
 
-def _rows(steps: Iterable[Step], kind: type[Insert | Overwrite]) -> Iterator[User]:
+def _rows_of_steps(steps: Iterable[Step], kind: type[Insert | Overwrite]) -> Iterator[User]:
     for step in steps:
         if isinstance(step, kind):
             yield from step.rows  # type: ignore[misc]

@@ -55,7 +55,7 @@ class SqlMirrors:
         normal = normal_plan(plan)
         op = refusing(unchained, putting.put(self._options, tree, normal, mark, self._random, certificates))
         try:
-            return await write_with_vip(self._db, op, normal, _refusal)
+            return await write_with_vip(self._db, op, normal, _error_of_concurrent_write)
         except Conflict as error:
             wanted = [each.address for each in (normal, *normal.additional) if each.address is not None]
             if error.code == ADDRESS_TAKEN and await self._is_address_leaving(normal.network_id, wanted):
@@ -73,6 +73,6 @@ class SqlMirrors:
         return await self._db.write(putting.remove(self._options, load_balancer_id, provider, snapshot))
 
 
-def _refusal(_error: IntegrityError) -> RequestError:
+def _error_of_concurrent_write(_error: IntegrityError) -> RequestError:
     """Return the error for a write that failed because a concurrent one stored one of the ids elsewhere."""
     return id_taken("An object with one of these ids exists")

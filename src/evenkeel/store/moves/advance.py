@@ -75,14 +75,14 @@ def follow_report(
         if pair is None or pair[0].standby_shard_id != shard_id:
             continue
         copies.add(outcome.load_balancer_id)
-        reported = _with_report(pair[0], pair[1], outcome)
+        reported = _move_with_report(pair[0], pair[1], outcome)
         if reported != pair[0]:
-            _store(connection, reported)
+            _store_move(connection, reported)
             moves[outcome.load_balancer_id] = (reported, pair[1])
             if reported.step is MoveStep.PREPARING and reported.standby_revision:
                 confirm(connection, [reported.load_balancer_id])
     cleaned = any(moves[id_][0].standby_revision == CLEANED for id_ in copies)
-    return Advanced(_advance(connection, moves, deadline_seconds), frozenset(copies), cleaned)
+    return Advanced(_advance_moves(connection, moves, deadline_seconds), frozenset(copies), cleaned)
 
 
 def advance(
@@ -92,7 +92,7 @@ def advance(
     newest.
     """
     moves = _lock_moves(connection, load_balancer_ids)
-    changes = _advance(connection, moves, deadline_seconds)
+    changes = _advance_moves(connection, moves, deadline_seconds)
     # Read again: the steps above have changed revisions and standbys, which decide whose copy is behind.
     again = _lock_moves(connection, load_balancer_ids)
     behind = [move for move, row in again.values() if _is_behind(move, row)]
@@ -141,7 +141,7 @@ def _lock_moves(connection: Connection, load_balancer_ids: Sequence[LoadBalancer
     return {row.id: (moves[row.id], row) for row in rows if row.id in moves}
 
 
-def _with_report(move: Move, row: Any, outcome: Applied) -> Move:
+def _move_with_report(move: Move, row: Any, outcome: Applied) -> Move:
     """Return the move with the result of a report about its copy on the standby's devices."""
     if outcome.error:
         # A refusal of older content says nothing about the newest, which may be without what was refused.
@@ -160,7 +160,7 @@ def _is_newest(row: Any, outcome: Applied) -> bool:
     return bool(outcome.revision == row.revision and outcome.change_id == row.change_id)
 
 
-def _advance(
+def _advance_moves(
     connection: Connection, moves: Mapping[LoadBalancerId, Any], deadline_seconds: float
 ) -> tuple[Change, ...]:
     if not moves:
@@ -169,7 +169,7 @@ def _advance(
     now = float(connection.scalar(select(db_now())) or 0.0)
     changes: list[Change] = []
     for move, row in moves.values():
-        transition = next_transition(move, _state_of(row), now)
+        transition = next_transition(move, _moving_load_balancer(row), now)
         if transition is not None:
             changes.extend(_write_step(connection, transition, row, deadline_seconds))
             if move.step is MoveStep.STARTING and transition.owner is None:
@@ -187,7 +187,7 @@ def _observe_again(connection: Connection, shard_id: ShardId) -> None:
     connection.execute(update(_group).where(here).values(reached_count=_group.c.reached_count + 1))
 
 
-def _state_of(row: Any) -> MovingLoadBalancer:
+def _moving_load_balancer(row: Any) -> MovingLoadBalancer:
     return MovingLoadBalancer(
         revision=row.revision,
         applied_revision=row.applied_revision,
@@ -201,7 +201,7 @@ def _state_of(row: Any) -> MovingLoadBalancer:
 def _write_step(connection: Connection, transition: Transition, row: Any, deadline_seconds: float) -> Iterable[Change]:
     """Write one step of a move; yield the changes for hints to agents."""
     move = transition.move
-    _store(connection, move)
+    _store_move(connection, move)
     shard_id = transition.owner or ShardId(row.shard_id)
     if transition.owner is not None:
         # A device group of another environment makes that the provider, by which tenants see and filter it.
@@ -217,7 +217,7 @@ def _write_step(connection: Connection, transition: Transition, row: Any, deadli
     record_event(
         connection,
         kind=f"move_{move.step.value}" if move.step is not MoveStep.DONE else _kind_of_end(move),
-        text=f"load balancer {name_and_id(row.name, row.id)}: {_text(connection, move)}",
+        text=f"load balancer {name_and_id(row.name, row.id)}: {_event_text(connection, move)}",
         environment=row.provider,
         shard_id=shard_id,
         load_balancer_id=row.id,
@@ -229,7 +229,7 @@ def _write_step(connection: Connection, transition: Transition, row: Any, deadli
     return tuple(_change_for_hint(connection, row, each) for each in sorted(touched))
 
 
-def _store(connection: Connection, move: Move) -> None:
+def _store_move(connection: Connection, move: Move) -> None:
     is_it = _move.c.load_balancer_id == move.load_balancer_id
     connection.execute(update(_move).where(is_it).values(**columns_of(move), step_at=db_now()))
 
@@ -253,7 +253,7 @@ def _kind_of_end(move: Move) -> str:
     return "move_returned" if move.back else "move_done"
 
 
-def _text(connection: Connection, move: Move) -> str:
+def _event_text(connection: Connection, move: Move) -> str:
     places = {
         row.id: f"{row.environment}/{row.group_number}"
         for row in connection.execute(

@@ -96,7 +96,7 @@ def allocate(connection: Connection, place: ShardPlace, wanted: Mapping[LoadBala
     """Allocate the route domains and addresses that load balancers need in the subnets ``wanted``, as far as the
     database decides about them. Ports to be created elsewhere are returned.
     """
-    _lock(connection, place)
+    _lock_place(connection, place)
     # First, so that numbers and addresses without users are available to this allocation.
     release_unused(connection, place.shard_id)
     known = read_known(connection, frozenset().union(*(each.all for each in wanted.values())))
@@ -106,7 +106,7 @@ def allocate(connection: Connection, place: ShardPlace, wanted: Mapping[LoadBala
             subnets = subnets_to_attach(uses, known, place.layout, place.project_id)
             # A savepoint: a load balancer that cannot be attached leaves nothing allocated, and the others keep theirs.
             with connection.begin_nested():
-                ports = tuple(_attach(connection, place, subnets))
+                ports = tuple(_attach_devices(connection, place, subnets))
         except NotAttachable as error:
             lacks.problems[load_balancer_id] = str(error)
             continue
@@ -115,7 +115,7 @@ def allocate(connection: Connection, place: ShardPlace, wanted: Mapping[LoadBala
     return lacks
 
 
-def _lock(connection: Connection, place: ShardPlace) -> None:
+def _lock_place(connection: Connection, place: ShardPlace) -> None:
     connection.execute(
         update(_group)
         .where(_group.c.environment == place.environment, _group.c.number == place.group_number)
@@ -132,7 +132,7 @@ def lock_group_of(connection: Connection, shard_id: ShardId) -> None:
     connection.execute(update(_group).where(here.exists()).values(allocations=_group.c.allocations + 1))
 
 
-def _attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> Iterator[DevicePort]:
+def _attach_devices(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> Iterator[DevicePort]:
     """Attach the shard's devices to subnets; yield the ports to create, where devices' addresses belong to ports.
 
     Raises :class:`NotAttachable`.

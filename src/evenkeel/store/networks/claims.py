@@ -61,7 +61,7 @@ class SqlClaims:
 
     async def abandon_vip(self, claim: PortClaim) -> None:
         with suppress(IntegrityError):  # another process stored it again
-            await self._db.write(lambda connection: _abandon(connection, self._table, claim))
+            await self._db.write(lambda connection: _abandon_claim(connection, self._table, claim))
 
     async def forget_vip(self, claim_id: str) -> None:
         statement = delete(self._table).where(key_of(self._table) == claim_id, _is_unheld(self._table))
@@ -90,7 +90,7 @@ def _write_down(connection: Connection, table: Table, claim: PortClaim, grace_se
     connection.execute(statement)
 
 
-def _abandon(connection: Connection, table: Table, claim: PortClaim) -> None:
+def _abandon_claim(connection: Connection, table: Table, claim: PortClaim) -> None:
     is_it = key_of(table) == claim.claim_id
     if connection.execute(update(table).where(is_it, _is_unheld(table)).values(due_at=AT_ONCE)).rowcount:
         return

@@ -204,7 +204,7 @@ def record_need(connection: Connection, shard_id: ShardId, user: ShardId, networ
     """
     is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
     if changed:
-        _raise(connection, *is_it)
+        _raise_revisions(connection, *is_it)
     revision = select(_common.c.revision).where(*is_it).scalar_subquery()
     connection.execute(
         update(_attached)
@@ -213,7 +213,7 @@ def record_need(connection: Connection, shard_id: ShardId, user: ShardId, networ
     )
 
 
-def _raise(connection: Connection, *which: ColumnElement[bool]) -> None:
+def _raise_revisions(connection: Connection, *which: ColumnElement[bool]) -> None:
     changes = {"revision": _common.c.revision + 1, "reason": ""}
     connection.execute(update(_common).where(*which).values(**changes))
 
@@ -224,7 +224,7 @@ def facts_changed(connection: Connection, network_id: str, *, needed: bool) -> N
 
     ``needed``: load balancers on the network are applied again after that.
     """
-    _raise(connection, _common.c.network_id == network_id)
+    _raise_revisions(connection, _common.c.network_id == network_id)
     if not needed:
         return
     user = _shard.alias()
@@ -269,10 +269,10 @@ def give_up_unused(connection: Connection, networks: Collection[SharedNetwork]) 
         is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
         if not subnets:  # perhaps its ports were never made
             # A network without addresses and users gets a last revision, whose confirmation removes its row.
-            unmade = ~exists().where(*here), ~_attached_for(shard_id, network_id)
-            _raise(connection, *is_it, *unmade, _common.c.revision == _common.c.applied_revision)
+            unmade = ~exists().where(*here), ~_is_attached_for(shard_id, network_id)
+            _raise_revisions(connection, *is_it, *unmade, _common.c.revision == _common.c.applied_revision)
             continue
-        _raise(connection, *is_it)
+        _raise_revisions(connection, *is_it)
         revision = select(_common.c.revision).where(*is_it).scalar_subquery()
         connection.execute(
             update(_address).where(*staying, in_list(_address.c.subnet_id, subnets)).values(leaving_revision=revision)
@@ -289,7 +289,7 @@ def _is_subnet_used(addresses: FromClause) -> ColumnElement[bool]:
         select(literal(1))
         .select_from(user)
         .join(mine, _same_group(mine, user))
-        .join(_root, _held_on(user))
+        .join(_root, _is_held_on_devices(user))
         .where(mine.c.id == addresses.c.shard_id)
     )
     uses = (
@@ -299,7 +299,7 @@ def _is_subnet_used(addresses: FromClause) -> ColumnElement[bool]:
     return or_(*(each.correlate(addresses).exists() for each in uses))
 
 
-def _held_on(user: FromClause) -> ColumnElement[bool]:
+def _is_held_on_devices(user: FromClause) -> ColumnElement[bool]:
     """Return the SQL condition that the devices of the shard ``user`` hold the load balancer, which the shard owns, or
     as the copy of one that moves.
     """
@@ -308,7 +308,7 @@ def _held_on(user: FromClause) -> ColumnElement[bool]:
     return or_(_root.c.shard_id == user.c.id, copy)
 
 
-def _attached_for(shard_id: ShardId, network_id: str) -> ColumnElement[bool]:
+def _is_attached_for(shard_id: ShardId, network_id: str) -> ColumnElement[bool]:
     user, mine = _shard.alias(), _shard.alias()
     return (
         select(literal(1))
@@ -356,7 +356,7 @@ def note_confirmed_revisions(connection: Connection, shard_id: ShardId, applied:
         # Only a confirmed revision without the subnet proves that no device has the addresses any more.
         connection.execute(delete(_address).where(*here, _address.c.leaving_revision <= revision))
         done = _common.c.applied_revision == _common.c.revision
-        unused = ~exists().where(*here), ~_attached_for(shard_id, network_id)
+        unused = ~exists().where(*here), ~_is_attached_for(shard_id, network_id)
         if connection.execute(delete(_common).where(*is_it, done, *unused)).rowcount:
             log.info("shared network removed", shard=shard_id, network=network_id)
     return news

@@ -54,29 +54,31 @@ def read_network_services(
             _common.c.shard_id == place.shard_id, in_list(_common.c.network_id, network_ids)
         )
         missing = tuple(sorted(set(network_ids) - set(connection.scalars(there))))
-    services = tuple(_definitions(connection, place, revisions)) if revisions else ()
+    services = tuple(_network_definitions(connection, place, revisions)) if revisions else ()
     return ServiceDefinitions(services=services, missing=missing, more=len(found) > size)
 
 
-def _definitions(connection: Connection, place: ShardPlace, revisions: Mapping[str, int]) -> list[ServiceDefinition]:
+def _network_definitions(
+    connection: Connection, place: ShardPlace, revisions: Mapping[str, int]
+) -> list[ServiceDefinition]:
     networks = {
         row.id: network_of(row)
         for row in connection.execute(select(*NETWORK_COLUMNS).where(in_list(_network.c.id, revisions)))
     }
-    subnets = _subnets(connection, place, revisions)
+    subnets = _subnets_by_network(connection, place, revisions)
     # Only tunnels need the hosts of members; elsewhere devices resolve addresses by ARP or NDP.
-    hosts = _hosts(connection, [id_ for id_, each in networks.items() if each.network_type in TUNNELS])
+    hosts = _read_member_hosts(connection, [id_ for id_, each in networks.items() if each.network_type in TUNNELS])
     unused = revisions.keys() - subnets.keys()
     problem = STAYS if unused and halts_removal(connection) else ""
     return [
         network_definition(id_, revision, None, problem)
         if id_ in unused
-        else _definition(id_, revision, networks.get(id_), subnets[id_], hosts.get(id_, []))
+        else _network_definition(id_, revision, networks.get(id_), subnets[id_], hosts.get(id_, []))
         for id_, revision in revisions.items()
     ]
 
 
-def _definition(
+def _network_definition(
     network_id: str,
     revision: int,
     network: DeclaredNetwork | None,
@@ -90,12 +92,12 @@ def _definition(
         COMMON_PROJECT,
         common=True,
         route_domain=COMMON_ROUTE_DOMAIN,
-        subnets=[_with_hosts(each, hosts) for each in subnets],
+        subnets=[_subnet_with_hosts(each, hosts) for each in subnets],
     )
     return network_definition(network_id, revision, made)
 
 
-def _with_hosts(subnet: ServiceSubnet, hosts: Sequence[MemberHost]) -> ServiceSubnet:
+def _subnet_with_hosts(subnet: ServiceSubnet, hosts: Sequence[MemberHost]) -> ServiceSubnet:
     here = ip_network(subnet.cidr)
     return ServiceSubnet(
         id=subnet.id,
@@ -106,7 +108,7 @@ def _with_hosts(subnet: ServiceSubnet, hosts: Sequence[MemberHost]) -> ServiceSu
     )
 
 
-def _subnets(
+def _subnets_by_network(
     connection: Connection, place: ShardPlace, network_ids: Mapping[str, int]
 ) -> dict[str, list[ServiceSubnet]]:
     """Return {network id: subnets with addresses on the devices, in order of ids}; unused subnets are left out."""
@@ -121,7 +123,7 @@ def _subnets(
     return found
 
 
-def _hosts(connection: Connection, network_ids: Sequence[str]) -> Hosts:
+def _read_member_hosts(connection: Connection, network_ids: Sequence[str]) -> Hosts:
     """Return the hosts of all members on these networks whose port is known, by network id; no query without
     networks.
     """

@@ -82,8 +82,8 @@ def take_due(connection: Connection, older_seconds: float, limit: int) -> tuple[
             ids.append(row.id)
     columns = _attached.c.network_id, schema.common_network.c.network_id
     used = {id_ for each in columns for id_ in connection.scalars(select(each).where(in_list(each, ids)).distinct())}
-    _forget(connection, [id_ for id_ in ids if id_ not in used])
-    return _facts_of(connection, sorted(used))
+    _forget_networks(connection, [id_ for id_ in ids if id_ not in used])
+    return _due_facts(connection, sorted(used))
 
 
 def make_due(connection: Connection, agent_id: AgentId, network_ids: Collection[str]) -> None:
@@ -125,12 +125,12 @@ def note_unanswered_hosts(connection: Connection, members: Mapping[str, Collecti
     make_facts_due(connection, members)
 
 
-def _forget(connection: Connection, network_ids: Collection[str]) -> None:
+def _forget_networks(connection: Connection, network_ids: Collection[str]) -> None:
     for column in (_host.c.network_id, _subnet.c.network_id, _network.c.id):
         connection.execute(delete(column.table).where(in_list(column, network_ids)))
 
 
-def _facts_of(connection: Connection, network_ids: Collection[str]) -> tuple[DueFacts, ...]:
+def _due_facts(connection: Connection, network_ids: Collection[str]) -> tuple[DueFacts, ...]:
     """Return networks to be read again, with the members whose hosts devices need. Hosts of deleted members are removed
     first.
     """
@@ -145,14 +145,14 @@ def _facts_of(connection: Connection, network_ids: Collection[str]) -> tuple[Due
         select(_subnet.c.network_id, _subnet.c.id).where(in_list(_subnet.c.network_id, network_ids))
     ):
         subnets.setdefault(row.network_id, []).append(row.id)
-    members = _members_of(connection, network_ids)
+    members = _member_addresses(connection, network_ids)
     return tuple(
         DueFacts(network_id=id_, subnets=frozenset(subnets.get(id_, ())), members=frozenset(members.get(id_, ())))
         for id_ in network_ids
     )
 
 
-def _members_of(connection: Connection, network_ids: Collection[str]) -> dict[str, list[str]]:
+def _member_addresses(connection: Connection, network_ids: Collection[str]) -> dict[str, list[str]]:
     """Return {network id: addresses of its members that devices reach by tunnel}, also of members whose hosts are not
     known yet.
     """

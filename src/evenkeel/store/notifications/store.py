@@ -33,7 +33,7 @@ def take_turn(connection: Connection, holder: str, seconds: float) -> bool:
 
 def oldest(connection: Connection, limit: int) -> tuple[PendingNotification, ...]:
     """Return the oldest notifications of the outbox, in order of their ids."""
-    return tuple(_pending(row) for row in connection.execute(_OLDEST.limit(limit)))
+    return tuple(_pending_notification(row) for row in connection.execute(_OLDEST.limit(limit)))
 
 
 def remove(connection: Connection, ids: Collection[int]) -> None:
@@ -41,7 +41,7 @@ def remove(connection: Connection, ids: Collection[int]) -> None:
     other.
     """
     if ids:
-        ranges = [_notification.c.id.between(first, last) for first, last in _spans(sorted(ids))]
+        ranges = [_notification.c.id.between(first, last) for first, last in _runs_of_ids(sorted(ids))]
         connection.execute(delete(_notification).where(or_(*ranges)))
 
 
@@ -73,7 +73,7 @@ class SqlNotifications:
     drop_oldest = write_operation(drop_oldest)
 
 
-def _pending(row: Any) -> PendingNotification:
+def _pending_notification(row: Any) -> PendingNotification:
     values = dict(row._mapping)
     return PendingNotification(
         **values
@@ -82,17 +82,17 @@ def _pending(row: Any) -> PendingNotification:
             "event": LifecycleEvent(row.event),
             "admin_state_up": bool(row.admin_state_up),
             "flavor": None if row.flavor is None else msgspec.json.decode(row.flavor),
-            "listener_ids": _ids(row.listener_ids),
-            "pool_ids": _ids(row.pool_ids),
+            "listener_ids": _parse_ids(row.listener_ids),
+            "pool_ids": _parse_ids(row.pool_ids),
         }
     )
 
 
-def _ids(text: str) -> tuple[str, ...]:
+def _parse_ids(text: str) -> tuple[str, ...]:
     return tuple(sorted(text.split(","))) if text else ()
 
 
-def _spans(ids: list[int]) -> list[tuple[int, int]]:
+def _runs_of_ids(ids: list[int]) -> list[tuple[int, int]]:
     """Return the first and last id of each run of consecutive ids. ``ids``: ascending."""
     spans: list[tuple[int, int]] = []
     for id_ in ids:

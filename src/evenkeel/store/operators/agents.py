@@ -117,7 +117,7 @@ def read_agents(
     reasons = _reasons_of_groups(rows, shards)
     loads = _shard_counts_by_agent(shards)
     return tuple(
-        _agent_of(row, reasons[row.environment, row.group_number], loads.get(row.id, {}), bound.get(row.id, 0))
+        _agent_from_row(row, reasons[row.environment, row.group_number], loads.get(row.id, {}), bound.get(row.id, 0))
         for row in rows
     )
 
@@ -192,8 +192,8 @@ def _reasons_of_groups(rows: Sequence[Any], shards: Iterable[Any]) -> dict[Place
             GroupSnapshot(
                 shards=tuple(alike.get(place, ())),
                 agents=tuple(view_of(row) for row in group),
-                reschedule=_reschedule(group[0]),
-                failback=_failback(group[0]),
+                reschedule=_reschedule_mode(group[0]),
+                failback=_failback_mode(group[0]),
                 halted=group[0].halted_at is not None,
             )
         )
@@ -207,15 +207,15 @@ def _shard_view(shard: Any) -> ShardSnapshot:
     )
 
 
-def _reschedule(row: Any) -> RescheduleMode:
+def _reschedule_mode(row: Any) -> RescheduleMode:
     return RescheduleMode(row.reschedule or RescheduleMode.CONTROL)
 
 
-def _failback(row: Any) -> FailbackMode:
+def _failback_mode(row: Any) -> FailbackMode:
     return FailbackMode(row.failback or FailbackMode.AUTO)
 
 
-def _agent_of(row: Any, reasons: PlacementReasons, load: Mapping[str, int], load_balancers: int) -> Agent:
+def _agent_from_row(row: Any, reasons: PlacementReasons, load: Mapping[str, int], load_balancers: int) -> Agent:
     return agent_of(
         row[: len(AGENT_COLUMNS)],
         alive=view_of(row).live,
@@ -223,8 +223,8 @@ def _agent_of(row: Any, reasons: PlacementReasons, load: Mapping[str, int], load
         successors=reasons.successor_count(row.id),
         waiting_blocker=reasons.waiting_blocker(row.id),
         away_blocker=reasons.away_blocker(row.id),
-        reschedule=_reschedule(row),
-        failback=_failback(row),
+        reschedule=_reschedule_mode(row),
+        failback=_failback_mode(row),
         halted_reason="" if row.halted_at is None else row.halted_reason or "it was opened",
         load_balancers=load_balancers,
         **load,

@@ -77,7 +77,7 @@ _REFERENCE_TO: dict[Any, Column[Any]] = {
 }
 
 
-def _read(connection: Connection, kind: Any, key: str) -> Any:
+def _read_entry(connection: Connection, kind: Any, key: str) -> Any:
     """Read the row of a catalogue entry of ``kind``. Raises :class:`NotFound`."""
     stored = KINDS[kind]
     statement = select(*stored.columns).where(stored.table.c[stored.key] == storable_text(key))
@@ -102,28 +102,28 @@ def _hold_profile(connection: Connection, profiled: _Profiled, profile_id: str) 
         )
 
 
-def _update(connection: Connection, kind: Any, key: str, changes: Mapping[str, Any]) -> Any:
+def _update_entry(connection: Connection, kind: Any, key: str, changes: Mapping[str, Any]) -> Any:
     stored, reference = KINDS[kind], _REFERENCE_TO.get(kind)
     if changes:
         table = stored.table
         changed = update(table).where(table.c[stored.key] == storable_text(key)).values(dict(changes))
         if connection.execute(changed).rowcount:
-            _record(connection, stored, key, "changed", details=f": {', '.join(sorted(changes))}")
+            _record_event(connection, stored, key, "changed", details=f": {', '.join(sorted(changes))}")
     # checked after the row was written, so that no other transaction begins to use it meanwhile
     if reference is not None and changes.keys() - {"name"} and _is_used(connection, reference, key):
-        raise _in_use(stored, key)
-    return _read(connection, kind, key)
+        raise _in_use_conflict(stored, key)
+    return _read_entry(connection, kind, key)
 
 
-def _delete(connection: Connection, stored: Kind, key: str) -> None:
+def _delete_entry(connection: Connection, stored: Kind, key: str) -> None:
     """Delete a catalogue entry. Raises :class:`NotFound`, ``IntegrityError`` while another row refers to it."""
     statement = delete(stored.table).where(stored.table.c[stored.key] == storable_text(key))
     if not connection.execute(statement).rowcount:
         raise NotFound(stored.title, key)
-    _record(connection, stored, key, "deleted")
+    _record_event(connection, stored, key, "deleted")
 
 
-def _record(connection: Connection, stored: Kind, key: str, verb: str, name: str = "", details: str = "") -> None:
+def _record_event(connection: Connection, stored: Kind, key: str, verb: str, name: str = "", details: str = "") -> None:
     record_act(
         connection,
         kind=f"{stored.title.lower().replace(' ', '_')}_{verb}",
@@ -146,7 +146,7 @@ def _offer_query(kind: Any) -> Select[Any]:
     )
 
 
-def _in_use(kind: Kind, key: str) -> Conflict:
+def _in_use_conflict(kind: Kind, key: str) -> Conflict:
     return Conflict(f"{kind.title.capitalize()} {key} is in use and cannot be modified.")
 
 
@@ -163,7 +163,7 @@ class SqlCatalogue:
     async def list_catalogue(self, kind: CatalogueKind, query: ListQuery) -> Page:
         return await self._db.read(lambda connection: list_page(connection, KINDS[kind], query))
 
-    catalogue_entry = querying(_read)
+    catalogue_entry = querying(_read_entry)
 
     async def add_catalogue_entry(self, entry: CatalogueEntry) -> Any:
         kind = type(entry)
@@ -173,8 +173,8 @@ class SqlCatalogue:
             if kind in _PROFILES:
                 _hold_profile(connection, _PROFILES[kind], getattr(entry, _PROFILES[kind].reference.name))
             connection.execute(insert(KINDS[kind].table).values(asdict(entry) | {"created_at": db_now()}))
-            _record(connection, KINDS[kind], key, "added", entry.name)
-            return _read(connection, kind, key)
+            _record_event(connection, KINDS[kind], key, "added", entry.name)
+            return _read_entry(connection, kind, key)
 
         try:
             return await self._db.write(op)
@@ -183,16 +183,16 @@ class SqlCatalogue:
 
     async def update_catalogue_entry(self, kind: CatalogueKind, key: str, changes: Mapping[str, Any]) -> Any:
         try:
-            return await self._db.write(lambda connection: _update(connection, kind, key, changes))
+            return await self._db.write(lambda connection: _update_entry(connection, kind, key, changes))
         except IntegrityError as error:
             raise _name_taken(KINDS[kind], str(changes.get("name"))) from error
 
     async def delete_catalogue_entry(self, kind: CatalogueKind, key: str) -> None:
         stored = KINDS[kind]
         try:
-            await self._db.write(lambda connection: _delete(connection, stored, key))
+            await self._db.write(lambda connection: _delete_entry(connection, stored, key))
         except IntegrityError as error:
-            raise _in_use(stored, key) from error
+            raise _in_use_conflict(stored, key) from error
 
     async def offer(self, kind: type[Flavor] | type[AvailabilityZone], key: str) -> Offer | None:
         parameters = {"key": storable_text(key)}

@@ -64,7 +64,7 @@ def read_counts(connection: Connection) -> LoadBalancerCounts:
         by_status=by_status,
         by_operating_status={status: int(count) for status, count in connection.execute(_BY_OPERATING_STATUS)},
         by_home=by_home,
-        oldest_pending_seconds=max((_age(row.oldest_seconds) for row in pending), default=0.0),
+        oldest_pending_seconds=max((_age_seconds(row.oldest_seconds) for row in pending), default=0.0),
         stuck=tuple(_stuck_load_balancers(failed, pending)),
     )
 
@@ -80,11 +80,11 @@ def _stuck_load_balancers(failed: Mapping[Place, int], pending: Sequence[Any]) -
             failed=failed.get(place, 0),
             waiting=0 if row is None else int(row.waiting or 0),
             example=("" if row is None else row.example) or "",
-            pending_seconds=0.0 if row is None else _age(row.unexplained_seconds),
+            pending_seconds=0.0 if row is None else _age_seconds(row.unexplained_seconds),
         )
 
 
-def _age(seconds: Any) -> float:
+def _age_seconds(seconds: Any) -> float:
     return max(0.0, float(seconds or 0.0))
 
 

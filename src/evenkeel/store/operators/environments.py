@@ -36,7 +36,7 @@ def read_environments(connection: Connection) -> tuple[Environment, ...]:
     return tuple(environment_of(row) for row in rows)
 
 
-def _find(connection: Connection, name: str, *, lock: bool = False) -> Environment | None:
+def _find_environment(connection: Connection, name: str, *, lock: bool = False) -> Environment | None:
     statement = select(*ENVIRONMENT_COLUMNS).where(_environment.c.name == name)
     row = connection.execute(statement.with_for_update() if lock else statement).first()
     return None if row is None else environment_of(row)
@@ -44,7 +44,7 @@ def _find(connection: Connection, name: str, *, lock: bool = False) -> Environme
 
 def _locked_environment(connection: Connection, name: str) -> Environment:
     """Read an environment and lock it, so that two changes do not mix. Raises :class:`NotFound`."""
-    found = _find(connection, name, lock=True)
+    found = _find_environment(connection, name, lock=True)
     if found is None:
         raise NotFound("Environment", name)
     return found
@@ -55,7 +55,7 @@ def add_environment(connection: Connection, wanted: Environment) -> Environment:
     differs.
     """
     # Every controller adds its configured environments at each start, so an equal one is the usual case.
-    stored = _find(connection, wanted.name)
+    stored = _find_environment(connection, wanted.name)
     if stored is not None:
         return _check_same(stored, wanted)
     values = {field: environment_column(getattr(wanted, field)) for field in _STATED}
@@ -74,7 +74,7 @@ def _check_same(stored: Environment, wanted: Environment) -> Environment:
     """Return the stored environment if it equals the wanted one. Raises :class:`Conflict` naming the difference."""
     differing = [field for field in _STATED if getattr(stored, field) != getattr(wanted, field)]
     if differing:
-        values = {field: [_shown(getattr(row, field)) for row in (stored, wanted)] for field in differing}
+        values = {field: [_value_text(getattr(row, field)) for row in (stored, wanted)] for field in differing}
         told = ", ".join(f"{field} {there} and not {asked}" for field, (there, asked) in values.items())
         raise Conflict(f"Environment {stored.name} exists with {told}.")
     return stored
@@ -88,7 +88,7 @@ def update_environment(connection: Connection, name: str, changes: Mapping[str, 
         if field not in CHANGEABLE:
             raise Invalid(f"{field} of an environment cannot be changed. Allowed: {', '.join(CHANGEABLE)}.")
     before = _locked_environment(connection, name)
-    wanted = _with_checked_changes(before, changes)
+    wanted = _environment_with_changes(before, changes)
     differing = {
         field: environment_column(getattr(wanted, field))
         for field in changes
@@ -98,7 +98,8 @@ def update_environment(connection: Connection, name: str, changes: Mapping[str, 
         return before
     connection.execute(update(_environment).where(_environment.c.name == name).values(**differing))
     told = ", ".join(
-        f"{field} from {_shown(getattr(before, field))} to {_shown(getattr(wanted, field))}" for field in differing
+        f"{field} from {_value_text(getattr(before, field))} to {_value_text(getattr(wanted, field))}"
+        for field in differing
     )
     record_act(
         connection,
@@ -110,7 +111,7 @@ def update_environment(connection: Connection, name: str, changes: Mapping[str, 
     return wanted
 
 
-def _with_checked_changes(before: Environment, changes: Mapping[str, Any]) -> Environment:
+def _environment_with_changes(before: Environment, changes: Mapping[str, Any]) -> Environment:
     """Return the environment with the changes applied. Raises :class:`Invalid` for a value that is not allowed."""
     try:
         wanted = msgspec.convert(msgspec.structs.asdict(before) | dict(changes), Environment)
@@ -170,7 +171,7 @@ def _count_text(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(value[:IDS_SHOWN])}{', …' if len(value) > IDS_SHOWN else ''}] ({len(value)})"
     return repr(getattr(value, "value", value))

@@ -128,13 +128,13 @@ def begin_moves(connection: Connection, request: MoveRequest) -> tuple[Change, .
     # Shards before load balancers, as all transactions lock them.
     if request.whole_project:
         _lead_there(connection, request, shard)
-    sources = _lock(connection, request)
+    sources = _lock_load_balancers(connection, request)
     changes = []
     for id_ in request.load_balancer_ids:
         _begin_move(connection, request, id_, ShardId(sources[id_].shard_id), ShardId(shard.id))
     mark_assignments_changed(connection, [shard.acting_agent_id])
     for id_ in request.load_balancer_ids:
-        _reserve(connection, id_, shard, place)
+        _reserve_place(connection, id_, shard, place)
         record_act(
             connection,
             kind="move_preparing",
@@ -156,7 +156,7 @@ def begin_moves(connection: Connection, request: MoveRequest) -> tuple[Change, .
     return tuple(changes)
 
 
-def _lock(connection: Connection, request: MoveRequest) -> dict[LoadBalancerId, Any]:
+def _lock_load_balancers(connection: Connection, request: MoveRequest) -> dict[LoadBalancerId, Any]:
     rows = connection.execute(
         select(_root.c.id, _root.c.shard_id, _root.c.deleted, _root.c.provider, _root.c.revision)
         .where(in_list(_root.c.id, sorted(request.load_balancer_ids)))
@@ -213,7 +213,7 @@ def _lead_there(connection: Connection, request: MoveRequest, shard: Any) -> Non
     connection.execute(update(_shard).where(_shard.c.id == shard.id).values(moved_away=False))
 
 
-def _reserve(connection: Connection, id_: LoadBalancerId, shard: Any, place: str) -> None:
+def _reserve_place(connection: Connection, id_: LoadBalancerId, shard: Any, place: str) -> None:
     reservation = schema.capacity_reservation
     connection.execute(delete(reservation).where(reservation.c.load_balancer_id == id_))
     try:
@@ -250,10 +250,10 @@ def read_moves(
         .order_by(_move.c.step == MoveStep.DONE.value, _move.c.step_at.desc(), _move.c.load_balancer_id)
         .limit(MOVES_SHOWN)
     )
-    return tuple(_progress(row) for row in rows)
+    return tuple(_move_progress(row) for row in rows)
 
 
-def _progress(row: Any) -> MoveProgress:
+def _move_progress(row: Any) -> MoveProgress:
     return MoveProgress(
         load_balancer_id=row.load_balancer_id,
         name=row.name,

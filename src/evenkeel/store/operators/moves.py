@@ -27,14 +27,14 @@ UNCOUNTED: Mapping[str, int] = {}
 """Argument ``bound`` of :func:`read_agents` where the numbers of load balancers do not matter."""
 
 
-def _lock(connection: Connection, agent_id: AgentId) -> Agent:
+def _lock_agent(connection: Connection, agent_id: AgentId) -> Agent:
     """Read the agent and lock its environment. Raises :class:`NotFound`."""
     environment = select(_agent.c.environment).where(_agent.c.id == agent_id).scalar_subquery()
     connection.execute(select(_environment.c.name).where(_environment.c.name == environment).with_for_update())
     return read_agent(connection, agent_id)
 
 
-def _successor(connection: Connection, agent: Agent, successor_id: str, field: str) -> Agent:
+def _find_successor(connection: Connection, agent: Agent, successor_id: str, field: str) -> Agent:
     """Return the agent of the same device group that takes over the shards.
 
     ``field``: request field with its id, for the text of :class:`Conflict`, which is raised if there is no other agent
@@ -67,14 +67,14 @@ def rebind(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
 
     Raises :class:`NotFound`, :class:`Conflict` naming the field ``to``.
     """
-    agent = _lock(connection, agent_id)
-    successor = _successor(connection, agent, to_agent_id, "to")
+    agent = _lock_agent(connection, agent_id)
+    successor = _find_successor(connection, agent, to_agent_id, "to")
     moved = _move_home(connection, agent, successor.id)
     if moved:
         record_act(
             connection,
             kind="agent_rebound",
-            done=f"{_shards(moved)} of {agent.title} {_was_or_were(moved)} rebound to {successor.title}",
+            done=f"{_shards_text(moved)} of {agent.title} {_was_or_were(moved)} rebound to {successor.title}",
             environment=agent.environment,
             agent_id=agent_id,
         )
@@ -116,7 +116,7 @@ def _move_home(connection: Connection, agent: Agent, successor_id: str) -> int:
     return changed.rowcount
 
 
-def _shards(count: int) -> str:
+def _shards_text(count: int) -> str:
     return f"{count} shard{'' if count == 1 else 's'}"
 
 
@@ -133,13 +133,13 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
     Raises :class:`NotFound`; :class:`Conflict` while the agent is alive, or home to load balancers and ``rebind_to`` is
     None.
     """
-    agent = _lock(connection, agent_id)
+    agent = _lock_agent(connection, agent_id)
     if agent.alive:
-        raise _alive(agent_id)
+        raise _still_alive_conflict(agent_id)
     # Also without a request: a shard whose home no longer exists would have to be searched by scanning all shards.
     successor = _any_successor(connection, agent)
     if rebind_to is not None:
-        successor = _successor(connection, agent, rebind_to, "rebind_to")
+        successor = _find_successor(connection, agent, rebind_to, "rebind_to")
     elif agent.load_balancers:
         raise _home_conflict(agent)
     # its empty shards stay even without a successor: their epochs must keep growing, because the devices' guards hold
@@ -153,8 +153,10 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
         delete(_agent).where(_agent.c.id == agent_id, or_(_agent.c.session_id.is_(None), ~is_live()))
     )
     if not deleted.rowcount:
-        raise _alive(agent_id)
-    rebound = f"; {_shards(moved)} {_was_or_were(moved)} rebound to {successor.title}" if moved and successor else ""
+        raise _still_alive_conflict(agent_id)
+    rebound = (
+        f"; {_shards_text(moved)} {_was_or_were(moved)} rebound to {successor.title}" if moved and successor else ""
+    )
     record_act(
         connection,
         kind="agent_deleted",
@@ -165,7 +167,7 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
     )
 
 
-def _alive(agent_id: AgentId) -> Conflict:
+def _still_alive_conflict(agent_id: AgentId) -> Conflict:
     return Conflict(f"Agent {agent_id} is alive: stop it first.")
 
 

@@ -34,11 +34,16 @@ class SqlQuotas:
     async def quotas_of(self, project_id: ProjectId) -> ProjectQuotas:
         statement = select(_quota.c.project_id, *_LIMITS).where(_quota.c.project_id == storable_text(project_id))
         row = await self._db.query(lambda connection: connection.execute(statement).first())
-        return self._build((project_id, *(row[1:] if row is not None else ())))
+        return self._project_quotas((project_id, *(row[1:] if row is not None else ())))
 
     async def list_quotas(self, query: ListQuery) -> Page:
         kind = Kind(
-            "Quota", _quota, (_quota.c.project_id, *_LIMITS), self._build, key="project_id", order=("project_id",)
+            "Quota",
+            _quota,
+            (_quota.c.project_id, *_LIMITS),
+            self._project_quotas,
+            key="project_id",
+            order=("project_id",),
         )
         # A row may exist only for its lock, made by a check of default quotas.
         own: ColumnElement[bool] = or_(*(column.is_not(None) for column in _LIMITS))
@@ -49,7 +54,7 @@ class SqlQuotas:
             await self._db.write(lambda connection: _set_limits(connection, project_id, limits))
         return await self.quotas_of(project_id)
 
-    def _build(self, row: Sequence[Any]) -> ProjectQuotas:
+    def _project_quotas(self, row: Sequence[Any]) -> ProjectQuotas:
         """Return the quotas of a project from a row that begins with the project id, or from a row with only the
         project id.
         """

@@ -158,10 +158,10 @@ def read_events(
     )
     if object_id is not None:
         others = () if its_user is None else (its_user,)
-        about = _events_with(_OBJECTS, object_id, others, after, max(0, limit), newest=newest)
+        about = _event_ids_query(_OBJECTS, object_id, others, after, max(0, limit), newest=newest)
         statement = statement.join(about, about.c.id == _event.c.id)
     elif by is not None:
-        about = _events_with(_USERS, by, (), after, max(0, limit), newest=newest)
+        about = _event_ids_query(_USERS, by, (), after, max(0, limit), newest=newest)
         statement = statement.join(about, about.c.id == _event.c.id)
     rows = connection.execute(statement).fetchall()
     return tuple(event_of(row) for row in (reversed(rows) if newest else rows))
@@ -171,7 +171,7 @@ _OBJECTS = (_event.c.agent_id, _event.c.shard_id, _event.c.load_balancer_id)
 _USERS = (_event.c.user_name, _event.c.user_id)
 
 
-def _events_with(
+def _event_ids_query(
     columns: Sequence[ColumnElement[str]],
     value: str,
     others: Sequence[ColumnElement[bool]],

@@ -78,9 +78,9 @@ def find_load_balancers(
 ) -> FoundPage:
     """Find load balancers: see :meth:`evenkeel.core.ports.OperatorStore.find_load_balancers`. Four queries at most."""
     with time_limit(connection, SEARCH_SECONDS, _TOO_LONG):
-        filters = [*filter_conditions(LOAD_BALANCER, query), *_in_group(query, group_number)]
+        filters = [*filter_conditions(LOAD_BALANCER, query), *_group_conditions(query, group_number)]
         if text:
-            page, total = _with_text(connection, query, filters, text)
+            page, total = _read_page_with_text(connection, query, filters, text)
         else:
             page, total = _page_and_total(connection, query, filters)
     items = tuple(FoundLoadBalancer(LoadBalancerId(row[0]), *row[1:]) for row in page.rows)
@@ -91,7 +91,7 @@ def find_load_balancers(
     )
 
 
-def _in_group(query: ListQuery, group_number: int | None) -> Iterator[ColumnElement[bool]]:
+def _group_conditions(query: ListQuery, group_number: int | None) -> Iterator[ColumnElement[bool]]:
     if group_number is not None:
         (environment,) = query.filters["provider"]
         place = (_shard.c.environment == environment, _shard.c.group_number == group_number)
@@ -102,19 +102,19 @@ def _page_and_total(
     connection: Connection, query: ListQuery, wanted: Sequence[ColumnElement[bool]]
 ) -> tuple[PageRows, int]:
     """Return a page of the load balancers for which the conditions ``wanted`` hold, and their total number."""
-    page = _page(connection, query, wanted)
+    page = _read_page(connection, query, wanted)
     if query.marker is None and not page.after:
         return page, len(page.rows)
-    return page, _count(connection, wanted)
+    return page, _count_matches(connection, wanted)
 
 
-def _page(connection: Connection, query: ListQuery, wanted: Sequence[ColumnElement[bool]]) -> PageRows:
+def _read_page(connection: Connection, query: ListQuery, wanted: Sequence[ColumnElement[bool]]) -> PageRows:
     place = ListQuery(sort=query.sort, limit=query.limit, marker=query.marker, page_reverse=query.page_reverse)
     selected = select(*_SHOWN).select_from(_root.outerjoin(_shard, _shard.c.id == _root.c.shard_id))
     return page_rows(connection, LOAD_BALANCER, place, selected, wanted)
 
 
-def _count(connection: Connection, wanted: Sequence[ColumnElement[bool]]) -> int:
+def _count_matches(connection: Connection, wanted: Sequence[ColumnElement[bool]]) -> int:
     """Return the number of load balancers for which the conditions hold, counted up to one more than
     ``COUNTED_MAX``.
     """
@@ -125,7 +125,7 @@ def _count(connection: Connection, wanted: Sequence[ColumnElement[bool]]) -> int
 # -- texts
 
 
-def _with_text(
+def _read_page_with_text(
     connection: Connection, query: ListQuery, filters: Sequence[ColumnElement[bool]], text: str
 ) -> tuple[PageRows, int]:
     """Return a page of the load balancers that have the text and pass the filters, and their total number."""
@@ -135,10 +135,10 @@ def _with_text(
         if len(found) <= MATCHES_MAX:
             return _page_and_total(connection, query, [*filters, in_list(_root.c.id, sorted(set(found)))])
         wanted = [*filters, _has_text(text, dialect)]
-        total = _count(connection, wanted)
+        total = _count_matches(connection, wanted)
         if total <= COUNTED_MAX:
-            return _page(connection, query, wanted), total
-    return _page(connection, query, wanted), total
+            return _read_page(connection, query, wanted), total
+    return _read_page(connection, query, wanted), total
 
 
 @contextmanager
@@ -180,9 +180,9 @@ def _root_conditions(text: str, dialect: str) -> list[ColumnElement[bool]]:
     """Return SQL conditions on a load balancer's own row; the text is found if one of them holds. Each can use one
     index.
     """
-    conditions = [_contains(column, storable_text(text), dialect) for column in (_root.c.name, _root.c.project_id)]
+    conditions = [_contains_text(column, storable_text(text), dialect) for column in (_root.c.name, _root.c.project_id)]
     if _ADDRESS_PART.fullmatch(text.lower()):
-        conditions.append(_contains(_root.c.vip_address, text.lower(), dialect))
+        conditions.append(_contains_text(_root.c.vip_address, text.lower(), dialect))
     if dialect in MARIADB:  # one index has all of them
         conditions = [or_(*conditions)]
     if _ID_PREFIX.fullmatch(text.lower()):
@@ -190,17 +190,17 @@ def _root_conditions(text: str, dialect: str) -> list[ColumnElement[bool]]:
     return conditions
 
 
-def _contains(column: Column[str], text: str, dialect: str) -> ColumnElement[bool]:
+def _contains_text(column: Column[str], text: str, dialect: str) -> ColumnElement[bool]:
     """Return the SQL condition that the text is a part of the column; for names without regard to case."""
     if column is not _root.c.name or dialect == "sqlite":
         # SQLite's LIKE ignores the case, and lower() would make it three times as slow
-        return _as_bytes(column, dialect).contains(text, autoescape=True)
+        return _value_as_bytes(column, dialect).contains(text, autoescape=True)
     if dialect in MARIADB:
-        return _as_bytes(func.lower(column), dialect).contains(text.lower(), autoescape=True)
+        return _value_as_bytes(func.lower(column), dialect).contains(text.lower(), autoescape=True)
     return column.icontains(text, autoescape=True)
 
 
-def _as_bytes(value: ColumnElement[str], dialect: str) -> ColumnElement[str]:
+def _value_as_bytes(value: ColumnElement[str], dialect: str) -> ColumnElement[str]:
     """Return the value as bytes on MariaDB, because LIKE compares bytes in half of the time that characters take; else
     unchanged.
     """

@@ -60,7 +60,7 @@ class NumbersToAdopt(Value):
     @property
     def text(self) -> str:
         """Return the wanted route domain numbers as messages name them."""
-        return _shown(self.wanted.values())
+        return _numbers_text(self.wanted.values())
 
     def store(self, connection: Connection) -> None:
         """Give the wanted numbers to the shard, and to the shards that had them the numbers that it had, or free ones.
@@ -73,10 +73,10 @@ class NumbersToAdopt(Value):
         left = iter(sorted(before - mine))
         for each in sorted(mine | before):
             connection.execute(delete(_domain).where(*_is_domain(self.place, each)))
-        self._insert(connection, dict.fromkeys(mine, self.place.shard_id))
+        self._insert_numbers(connection, dict.fromkeys(mine, self.place.shard_id))
         for number, holder in sorted(self.holders.items()):
             other = next(left, None) or _free_number(connection, self.place)
-            self._insert(connection, {other: holder})
+            self._insert_numbers(connection, {other: holder})
             is_holders = _attached.c.shard_id == holder, _attached.c.route_domain == number
             connection.execute(update(_attached).where(*is_holders).values(route_domain=other))
         for number in sorted(mine):
@@ -84,12 +84,12 @@ class NumbersToAdopt(Value):
             is_mine = _attached.c.shard_id == self.place.shard_id, in_list(_attached.c.network_id, ids)
             connection.execute(update(_attached).where(*is_mine).values(route_domain=number))
 
-    def _insert(self, connection: Connection, owners: Mapping[int, ShardId]) -> None:
+    def _insert_numbers(self, connection: Connection, owners: Mapping[int, ShardId]) -> None:
         group = {"environment": self.place.environment, "group_number": self.place.group_number}
         insert_all(connection, _domain, [{**group, "number": each, "shard_id": id_} for each, id_ in owners.items()])
 
 
-def _shown(numbers: Collection[int]) -> str:
+def _numbers_text(numbers: Collection[int]) -> str:
     return ", ".join(map(str, sorted(set(numbers))))
 
 
@@ -112,7 +112,8 @@ def _numbers_now(connection: Connection, place: ShardPlace, wanted: int) -> dict
         )
     if len(set(numbers.values())) > 1 and wanted != SEVERAL_ROUTE_DOMAINS:
         raise Conflict(
-            f"project {place.project_id} has route domains {_shown(numbers.values())} here; only one can be adopted"
+            f"project {place.project_id} has route domains {_numbers_text(numbers.values())} here;"
+            " only one can be adopted"
         )
     return numbers
 
@@ -125,7 +126,7 @@ def _wanted_numbers(
     Networks that are in one route domain ``now`` stay in one. Raises :class:`Conflict`.
     """
     wanted = {id_: found[id_] for id_ in now if id_ in found}
-    subnets = _subnets_of(connection, now)
+    subnets = _known_subnets(connection, now)
     taken = set(wanted.values())
     together: dict[int, list[str]] = {}
     for id_, number in now.items():
@@ -150,7 +151,7 @@ def _wanted_numbers(
     return wanted
 
 
-def _subnets_of(connection: Connection, network_ids: Collection[str]) -> dict[str, Sequence[KnownSubnet]]:
+def _known_subnets(connection: Connection, network_ids: Collection[str]) -> dict[str, Sequence[KnownSubnet]]:
     found: dict[str, list[KnownSubnet]] = {}
     statement = select(*SUBNET_COLUMNS).where(in_list(schema.subnet.c.network_id, network_ids))
     for row in connection.execute(statement):
@@ -178,8 +179,8 @@ def _checked_holders(
     if _is_served(connection, place.shard_id):
         raise Conflict(
             f"load balancers of project {place.project_id} are served in route domain"
-            f" {_shown([now[id_] for id_ in moved])} already; that of the partition is"
-            f" {_shown([wanted[id_] for id_ in moved])}"
+            f" {_numbers_text([now[id_] for id_ in moved])} already; that of the partition is"
+            f" {_numbers_text([wanted[id_] for id_ in moved])}"
         )
     here = _domain.c.environment == place.environment, _domain.c.group_number == place.group_number
     rows = connection.execute(

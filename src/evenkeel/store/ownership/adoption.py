@@ -71,7 +71,7 @@ def adopt_networks(
     lock_group_of(connection, place.shard_id)
     numbers = NumbersToAdopt.checked(connection, place, call)
     known = read_known(connection, {each.subnet_id for each in call.addresses})
-    addresses = tuple(_adoptable(connection, place, known, call.addresses, ports))
+    addresses = tuple(_adoptable_addresses(connection, place, known, call.addresses, ports))
     # A preview makes the same checks under the same lock, and writes nothing.
     if not call.apply:
         return TakenNetworks(route_domain=call.route_domain, addresses=addresses, route_domains=numbers.reported)
@@ -84,7 +84,7 @@ def adopt_networks(
     return TakenNetworks(
         route_domain=call.route_domain,
         addresses=addresses,
-        ports=_ports_of(connection, place, known, addresses),
+        ports=_taken_addresses(connection, place, known, addresses),
         route_domains=numbers.reported,
     )
 
@@ -109,7 +109,7 @@ def _check_call(call: AdoptNetworks) -> None:
 # -- addresses
 
 
-def _adoptable(
+def _adoptable_addresses(
     connection: Connection,
     place: ShardPlace,
     known: Mapping[str, KnownSubnet],
@@ -221,7 +221,7 @@ def _stored_addresses(
     return found
 
 
-def _ports_of(
+def _taken_addresses(
     connection: Connection,
     place: ShardPlace,
     known: Mapping[str, KnownSubnet],

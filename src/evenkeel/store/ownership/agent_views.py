@@ -64,7 +64,7 @@ def read_agents(
     ``settle_seconds``: time up before an agent gets its shards back. ``loads``: also count each agent's shards, at a
     cost that grows with their number.
     """
-    statement = _statement(loads)
+    statement = _agents_query(loads)
     if environment is not None:
         statement = statement.where(_agent.c.environment == environment)
     if group_number is not None:
@@ -86,15 +86,15 @@ def time_of(connection: Connection, agents: Sequence[SeenAgent]) -> float:
 
 
 @cache  # building a statement costs more than running it
-def _statement(loads: bool) -> Select[Any]:
+def _agents_query(loads: bool) -> Select[Any]:
     # Two scalar subqueries and no join: each reads one index, and agents without shards still have a row.
-    acting = _count_of(_shard.c.acting_agent_id) if loads else literal(0)
-    homed = _count_of(_shard.c.home_agent_id) if loads else literal(0)
+    acting = _shards_referring(_shard.c.acting_agent_id) if loads else literal(0)
+    homed = _shards_referring(_shard.c.home_agent_id) if loads else literal(0)
     counts = (acting.label("acting_shards"), homed.label("home_shards"))
     return select(*_COLUMNS, *counts, db_now().label("now")).order_by(_agent.c.id)
 
 
-def _count_of(column: ColumnElement[Any]) -> ScalarSelect[int]:
+def _shards_referring(column: ColumnElement[Any]) -> ScalarSelect[int]:
     """Return a subquery that counts the shards that refer to the agent in ``column``; it reads only an index."""
     return select(func.count()).select_from(_shard).where(column == _agent.c.id).scalar_subquery()
 

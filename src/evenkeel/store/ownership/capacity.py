@@ -138,7 +138,7 @@ def reserve(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any
         raise ConcurrentUpdate
     # Metrics that cannot be computed from a load balancer change only with the next measurement.
     counted = capacity.COUNTABLE & known.figures.keys()
-    wanted = _needs(connection, load_balancer_id, shard.id) if counted else {}
+    wanted = _needed_amounts(connection, load_balancer_id, shard.id) if counted else {}
     amounts = {name: amount for name, amount in wanted.items() if name in counted}
     if not amounts:
         return
@@ -150,10 +150,10 @@ def reserve(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any
             amounts=json_text(amounts),
         )
     )
-    _write(connection, shard.environment, shard.group_number, known.with_reservations(amounts))
+    _write_capacity(connection, shard.environment, shard.group_number, known.with_reservations(amounts))
 
 
-def _needs(connection: Connection, load_balancer_id: LoadBalancerId, shard_id: ShardId) -> dict[str, float]:
+def _needed_amounts(connection: Connection, load_balancer_id: LoadBalancerId, shard_id: ShardId) -> dict[str, float]:
     # one marked deleted does not count: it may leave the device before this one is applied
     others = exists().where(_root.c.shard_id == shard_id, _root.c.id != load_balancer_id, _root.c.deleted == false())
     addresses = (
@@ -213,15 +213,15 @@ def _store_capacity(connection: Connection, environment: str, number: int, repor
     # Reservations are summed anew from their rows below, so that an error of rounding or a lost row cannot last.
     now = GroupCapacity(figures=report.capacity, clocks=known.clocks)
     if known.reserved:
-        now = _without_included(connection, now, report, here, float(group.now))
+        now = _drop_included_reservations(connection, now, report, here, float(group.now))
     for text in connection.scalars(select(_reservation.c.amounts).where(*here)):
         now = now.with_reservations(_amounts.decode(text))
     # An unchanged group is not written: every agent of the group reports the same devices.
     if known != now:
-        _write(connection, environment, number, now)
+        _write_capacity(connection, environment, number, now)
 
 
-def _without_included(
+def _drop_included_reservations(
     connection: Connection,
     known: GroupCapacity,
     report: ReportState,
@@ -273,7 +273,7 @@ def _note_none(connection: Connection, environment: str, number: int) -> None:
         )
 
 
-def _write(connection: Connection, environment: str, number: int, known: GroupCapacity) -> None:
+def _write_capacity(connection: Connection, environment: str, number: int, known: GroupCapacity) -> None:
     connection.execute(
         update(_group)
         .where(*_is_group(environment, number))

@@ -44,10 +44,10 @@ def check_devices(connection: Connection, call: Register) -> None:
         )
     )
     for row in others.all():
-        common = _in_common(call, _endpoints.decode(row.endpoints), _identities.decode(row.identities))
+        common = _shared_device(call, _endpoints.decode(row.endpoints), _identities.decode(row.identities))
         if not common:
             continue
-        if _in_use(connection, call.environment, row.number):
+        if _is_group_in_use(connection, call.environment, row.number):
             raise CallRefused(
                 CONTRADICTION,
                 f"{common}: agent {call.agent_id} of device group {call.environment}/{call.group_number} names a device"
@@ -70,7 +70,7 @@ def _check_twice(call: Register) -> None:
         seen[identity] = endpoint
 
 
-def _in_common(call: Register, endpoints: Iterable[str], identities: Mapping[str, str]) -> str:
+def _shared_device(call: Register, endpoints: Iterable[str], identities: Mapping[str, str]) -> str:
     """Return the endpoint or identity that the registering agent's devices share with the given ones (human-readable);
     empty if there is none.
 
@@ -101,7 +101,7 @@ def normalise_endpoint(endpoint: str) -> str:
     return f"{host}:{port}"
 
 
-def _in_use(connection: Connection, environment: str, number: int) -> bool:
+def _is_group_in_use(connection: Connection, environment: str, number: int) -> bool:
     """Whether the device group has a live agent, or load balancers."""
     alive = exists().where(_agent.c.environment == environment, _agent.c.group_number == number, is_live())
     here = and_(_shard.c.environment == environment, _shard.c.group_number == number)

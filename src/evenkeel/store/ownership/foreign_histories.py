@@ -91,14 +91,14 @@ def note_unknown(connection: Connection, answered: Sequence[AnsweredKeepalive]) 
             record_event(
                 connection,
                 kind="history_unknown",
-                text=f"agent {name_and_id(_host(connection, agent_id), agent_id)} saw history {id_}, which this"
-                " database never had: it is another database, or an older copy; nothing is removed from devices until"
-                f" evenkeel database accept-history {id_}",
+                text=f"agent {name_and_id(_host_of_agent(connection, agent_id), agent_id)} saw history {id_},"
+                " which this database never had: it is another database, or an older copy; nothing is removed from"
+                f" devices until evenkeel database accept-history {id_}",
                 agent_id=agent_id,
             )
 
 
-def _host(connection: Connection, agent_id: AgentId) -> str:
+def _host_of_agent(connection: Connection, agent_id: AgentId) -> str:
     return connection.scalar(select(schema.agent.c.host).where(schema.agent.c.id == agent_id)) or ""
 
 

@@ -175,11 +175,13 @@ def check_all_seen(connection: Connection, asked: Sequence[KeepaliveToCheck]) ->
     # Also for states of another history, which are not compared below.
     note_unknown(connection, asked)
     told = [each.seen for each in asked if each.seen is not None and _is_comparable(each)]
-    roots = _roots(connection, [seen.confirmed.load_balancer_id for seen in told if seen.confirmed is not None])
+    roots = _load_balancer_rows(
+        connection, [seen.confirmed.load_balancer_id for seen in told if seen.confirmed is not None]
+    )
     gone = [seen for seen in told if seen.confirmed is not None and seen.confirmed.load_balancer_id not in roots]
     named = [seen.left for seen in told if seen.left is not None]
     named += [seen.confirmed_in.shard_id for seen in gone if seen.confirmed_in is not None]
-    shards = _shards(connection, named)
+    shards = _shard_rows(connection, named)
     return [_check_confirmed_state(each, roots, shards) for each in asked]
 
 
@@ -188,7 +190,7 @@ def _is_comparable(asked: KeepaliveToCheck) -> bool:
     return asked.seen is not None and bool(asked.history) and asked.seen.history == asked.history
 
 
-def _roots(connection: Connection, ids: Sequence[LoadBalancerId]) -> dict[str, Any]:
+def _load_balancer_rows(connection: Connection, ids: Sequence[LoadBalancerId]) -> dict[str, Any]:
     if not ids:
         return {}
     rows = connection.execute(
@@ -197,7 +199,7 @@ def _roots(connection: Connection, ids: Sequence[LoadBalancerId]) -> dict[str, A
     return {row.id: row for row in rows}
 
 
-def _shards(connection: Connection, ids: Sequence[ShardId]) -> dict[str, Any]:
+def _shard_rows(connection: Connection, ids: Sequence[ShardId]) -> dict[str, Any]:
     if not ids:
         return {}
     rows = connection.execute(

@@ -61,14 +61,14 @@ def restore_shards(
     # Sorted, because rows of one table are inserted in one order by all: two agents may name the same projects.
     for lost in sorted(served[:RESTORED_MAX], key=lambda each: each.project_id):
         if len(made) < may_make and lost.project_id != COMMON_PROJECT and is_plausible(lost.epoch):
-            made |= _restore(connection, agent_id, agent, lost)
+            made |= _restore_shard(connection, agent_id, agent, lost)
     if not made:
         return True
     mark_assignments_changed(connection, [agent_id])  # from here on, its other calls wait for this one
     # Counted again under the lock of the agent's row: concurrent calls have each counted without the others' shards.
     if _came_since(connection, agent_id) > RESTORED_TOTAL_MAX:
         raise ConcurrentUpdate
-    _record(connection, agent_id, agent, made)
+    _record_restored(connection, agent_id, agent, made)
     return True
 
 
@@ -79,7 +79,9 @@ def _came_since(connection: Connection, agent_id: AgentId) -> int:
     return connection.scalar(statement) or 0
 
 
-def _restore(connection: Connection, agent_id: AgentId, agent: Any, lost: FormerShard) -> dict[ShardId, ProjectId]:
+def _restore_shard(
+    connection: Connection, agent_id: AgentId, agent: Any, lost: FormerShard
+) -> dict[ShardId, ProjectId]:
     """Recreate a shard that the database lost. Returns ``{shard_id: project_id}``, or an empty dict if it exists."""
     shard_id = ShardId(str(uuid.uuid4()))
     row = {
@@ -95,7 +97,7 @@ def _restore(connection: Connection, agent_id: AgentId, agent: Any, lost: Former
     return {shard_id: lost.project_id} if insert_if_absent(connection, _shard, row) else {}
 
 
-def _record(connection: Connection, agent_id: AgentId, agent: Any, made: dict[ShardId, ProjectId]) -> None:
+def _record_restored(connection: Connection, agent_id: AgentId, agent: Any, made: dict[ShardId, ProjectId]) -> None:
     named = ", ".join(shard_title(project_id) for project_id in list(made.values())[:NAMED_MAX])
     more = f" and {len(made) - NAMED_MAX} more" if len(made) > NAMED_MAX else ""
     record_event(

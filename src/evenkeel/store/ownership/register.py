@@ -61,7 +61,7 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Open
     _check_duplicates(call, claims)
     mine = next((row for row in claims if row.id == call.agent_id), None)
     if mine is not None and mine.live:  # a repeated registration, whose answer was lost
-        return _renew(connection, call, ttl_seconds)
+        return _renew_session(connection, call, ttl_seconds)
     _check_moved(connection, call, mine)
     _replace_predecessor(connection, call, claims)
     # Shards are locked before agents: see the order of locks in sql.py.
@@ -101,7 +101,9 @@ def _check_environment(connection: Connection, call: Register) -> None:
     if driver is None:
         raise CallRefused(UNKNOWN_ENVIRONMENT, f"environment {call.environment} does not exist")
     if driver != call.device_driver:
-        raise _contradiction(call, "device_driver", call.device_driver, driver, f"environment {call.environment}")
+        raise _contradicting_setting(
+            call, "device_driver", call.device_driver, driver, f"environment {call.environment}"
+        )
 
 
 def _check_group(connection: Connection, call: Register) -> Any:
@@ -116,7 +118,7 @@ def _check_group(connection: Connection, call: Register) -> Any:
         return None
     where = f"device group {call.environment}/{call.group_number}"
     if group.device_driver != call.device_driver:
-        raise _contradiction(call, "device_driver", call.device_driver, group.device_driver, where)
+        raise _contradicting_setting(call, "device_driver", call.device_driver, group.device_driver, where)
     expected = set(msgspec.json.decode(group.endpoints, type=tuple[str, ...]))
     same_endpoints = expected == set(call.endpoints)
     same_layout = layout_of(group.network_layout) == call.network_layout
@@ -127,11 +129,13 @@ def _check_group(connection: Connection, call: Register) -> Any:
     if not _has_other_live_agent(connection, call):
         return group
     if group.ha_type != call.ha_type.value:
-        raise _contradiction(call, "ha_type", call.ha_type.value, group.ha_type, where)
+        raise _contradicting_setting(call, "ha_type", call.ha_type.value, group.ha_type, where)
     if not same_endpoints:
-        raise _contradiction(call, "endpoints", ", ".join(sorted(call.endpoints)), ", ".join(sorted(expected)), where)
+        raise _contradicting_setting(
+            call, "endpoints", ", ".join(sorted(call.endpoints)), ", ".join(sorted(expected)), where
+        )
     mine, stored = json_text(call.network_layout), group.network_layout
-    raise _contradiction(call, "network_layout", mine, stored, where)
+    raise _contradicting_setting(call, "network_layout", mine, stored, where)
 
 
 def _end_silent_sessions(connection: Connection, call: Register) -> None:
@@ -200,8 +204,8 @@ def _check_moved(connection: Connection, call: Register, mine: Any) -> None:
     """
     if mine is None or (mine.environment, mine.group_number) == (call.environment, call.group_number):
         return
-    if _shards_of(connection, mine.id):
-        raise _contradiction(
+    if _count_shards(connection, mine.id):
+        raise _contradicting_setting(
             call,
             "environment_group_number",
             f"{call.environment}/{call.group_number}",
@@ -217,7 +221,7 @@ def _replace_predecessor(connection: Connection, call: Register, claims: list[An
     for row in claims:
         if row.id == call.agent_id:
             continue
-        shards = _shards_of(connection, row.id)
+        shards = _count_shards(connection, row.id)
         if shards:
             raise CallRefused(
                 CONTRADICTION,
@@ -230,32 +234,32 @@ def _replace_predecessor(connection: Connection, call: Register, claims: list[An
         # Checked again in the statement: its keepalive may have arrived since the row was read.
         removed = connection.execute(_agent.delete().where(_agent.c.id == row.id, not_(is_live())))
         if removed.rowcount == 0:
-            raise _duplicate_of(call)
+            raise _duplicate_session(call)
 
 
-def _shards_of(connection: Connection, agent_id: AgentId) -> int:
+def _count_shards(connection: Connection, agent_id: AgentId) -> int:
     statement = select(func.count()).where(
         or_(_shard.c.home_agent_id == agent_id, _shard.c.acting_agent_id == agent_id)
     )
     return connection.scalar(statement) or 0
 
 
-def _contradiction(call: Register, field: str, value: str, expected: str, where: str) -> CallRefused:
+def _contradicting_setting(call: Register, field: str, value: str, expected: str, where: str) -> CallRefused:
     return CallRefused(CONTRADICTION, f"{field}: agent {call.agent_id} says {value!r}, {where} says {expected!r}")
 
 
-def _duplicate_of(call: Register) -> CallRefused:
+def _duplicate_session(call: Register) -> CallRefused:
     return CallRefused(DUPLICATE, f"another session of agent {call.agent_id} on {call.host} was opened meanwhile")
 
 
 # -- effects
 
 
-def _renew(connection: Connection, call: Register, ttl_seconds: float) -> Opened:
+def _renew_session(connection: Connection, call: Register, ttl_seconds: float) -> Opened:
     keepalive = Keepalive(agent_id=call.agent_id, session_id=call.session_id, seen=call.seen)
     renewed = renew(connection, [ArrivedKeepalive(call=keepalive)], ttl_seconds)[0]
     if renewed is None:
-        raise _duplicate_of(call)
+        raise _duplicate_session(call)
     return renewed
 
 
@@ -288,7 +292,7 @@ def _start_session(connection: Connection, call: Register, ttl_seconds: float, *
         made = {"assignments_revision": 1, "keepalives": counted, "created_at": db_now()}
         row = {"id": call.agent_id, **made, **values}
         if not insert_if_absent(connection, _agent, row):
-            raise _duplicate_of(call)
+            raise _duplicate_session(call)
         return connection.execute(select(*CONFIRMED).where(_agent.c.id == call.agent_id)).one()
     statement = (
         update(_agent)
@@ -298,7 +302,7 @@ def _start_session(connection: Connection, call: Register, ttl_seconds: float, *
     )
     started = update_returning(statement, *CONFIRMED, by=_agent.c.id == call.agent_id).first_row(connection)
     if started is None:
-        raise _duplicate_of(call)
+        raise _duplicate_session(call)
     return started
 
 

@@ -147,7 +147,7 @@ def seen_keepalives(seen: ConfirmedState | None) -> int:
     return seen.keepalives if seen is not None and 0 <= seen.keepalives < MAX_KEEPALIVES else 0
 
 
-def _renewing(statement: Update, seen: Any, reported: Any) -> Update:
+def _renewing_update(statement: Update, seen: Any, reported: Any) -> Update:
     """Return the UPDATE with the assignments that renew a session.
 
     ``seen``: number of keepalives that the agent remembers; ``reported``: condition that its last state report still
@@ -165,7 +165,7 @@ def _renewing(statement: Update, seen: Any, reported: Any) -> Update:
     )
 
 
-def _not_ended_since(waited: Any) -> Any:
+def _is_not_ended_since(waited: Any) -> Any:
     """Return the SQL condition that the session was not ended (by
     :func:`evenkeel.store.scheduling.silence.end_sessions`) after the keepalive arrived.
 
@@ -178,11 +178,11 @@ def _not_ended_since(waited: Any) -> Any:
 
 # built once: building them costs more than running them, and every agent sends a keepalive every second
 _RENEW = update_returning(
-    _renewing(
+    _renewing_update(
         update(_agent).where(
             _agent.c.id == bindparam("b_id"),
             _agent.c.session_id == bindparam("b_session"),
-            _not_ended_since(bindparam("b_waited", type_=Double())),
+            _is_not_ended_since(bindparam("b_waited", type_=Double())),
         ),
         bindparam("b_seen", type_=BigInteger()),
         bindparam("b_reported", type_=Integer()),
@@ -216,11 +216,11 @@ _renewable = (
     .with_for_update(of=_free, skip_locked=True)
     .subquery("renewable")
 )
-_RENEW_ALL = _renewing(
+_RENEW_ALL = _renewing_update(
     update(_agent).where(
         _agent.c.id == _renewable.c.id,
         _agent.c.session_id == _renewable.c.session_id,
-        _not_ended_since(_renewable.c.waited),
+        _is_not_ended_since(_renewable.c.waited),
     ),
     _renewable.c.seen,
     _renewable.c.reported,

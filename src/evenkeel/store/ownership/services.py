@@ -138,7 +138,7 @@ def read_services(
         # In order of ids, as the whole shard's: the agent continues after the last one of a page.
         ids = sorted(id_ for id_ in found if id_ > after_id)
     silence = Silence(silent, is_known=knows_standby)
-    return _page(connection, place, ids, size, missing, unattachable, bare_tags, silence)
+    return _definitions_page(connection, place, ids, size, missing, unattachable, bare_tags, silence)
 
 
 def check_owner(
@@ -193,7 +193,7 @@ def _ids_on_shard(connection: Connection, shard_id: ShardId, ids: Sequence[LoadB
 _IDS_ON_SHARD = select(_root.c.id).where(in_bound_list(_root.c.id, "b_ids"), _root.c.shard_id == bindparam("b_shard"))
 
 
-def _page(
+def _definitions_page(
     connection: Connection,
     place: ShardPlace,
     ids: Sequence[LoadBalancerId],
@@ -212,7 +212,9 @@ def _page(
     while len(shown) > 1 and _exceeds_page(connection, shown):
         shown = shown[: len(shown) // 2]
     trees = load_trees(connection, shown)
-    certificates = _certificates_of(connection, [id_ for id_, tree in trees.items() if refers_to_certificates(tree)])
+    certificates = _certificates_by_load_balancer(
+        connection, [id_ for id_, tree in trees.items() if refers_to_certificates(tree)]
+    )
     services = {
         LoadBalancerId(id_): silence.applied_to(
             definition_of(tree, certificates.get(id_, ()), bare_tags=bare_tags), place.shard_id
@@ -293,7 +295,9 @@ def _add_networks(
     return _MissingParts(unallocated, needs, frozenset(awaited))
 
 
-def _certificates_of(connection: Connection, load_balancer_ids: Sequence[str]) -> dict[str, list[ServiceCertificate]]:
+def _certificates_by_load_balancer(
+    connection: Connection, load_balancer_ids: Sequence[str]
+) -> dict[str, list[ServiceCertificate]]:
     """Return {load balancer id: its certificates}; one query at most, because usually no load balancer has
     references.
     """
@@ -301,12 +305,12 @@ def _certificates_of(connection: Connection, load_balancer_ids: Sequence[str]) -
     if load_balancer_ids:
         for row in connection.execute(_REFERRED, {"wanted": list(load_balancer_ids)}):
             found.setdefault(row.load_balancer_id, []).append(
-                _certificate_of(row.reference, row.kind, row.sha256, row.facts)
+                _service_certificate(row.reference, row.kind, row.sha256, row.facts)
             )
     return found
 
 
-def _certificate_of(reference: str, kind: str, sha256: str, facts: str | None) -> ServiceCertificate:
+def _service_certificate(reference: str, kind: str, sha256: str, facts: str | None) -> ServiceCertificate:
     known = ServiceCertificate(reference=reference, kind=CertificateKind(kind), sha256=sha256)
     if known.kind is not CertificateKind.CERTIFICATE or facts is None:
         return known

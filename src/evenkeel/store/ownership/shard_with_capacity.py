@@ -59,10 +59,10 @@ def shard_in(row: Any) -> ShardWithCapacity | None:
     # No agent acts for the shard now; the load balancer joins it all the same, and waits there.
     if row.host is None:
         return ShardWithCapacity(shard_id=row.id)
-    return ShardWithCapacity(shard_id=row.id, owner=owner_of(row, row.host), term=_term_of(row))
+    return ShardWithCapacity(shard_id=row.id, owner=owner_of(row, row.host), term=_ownership_term(row))
 
 
-def _term_of(row: Any) -> OwnershipTerm | None:
+def _ownership_term(row: Any) -> OwnershipTerm | None:
     # A definition on adjacent devices needs networks, which only a fetch adds.
     if not row.session_id or not row.history or layout_of(row.network_layout).adjacent:
         return None

@@ -85,7 +85,7 @@ def read_assignments(
     if shards and (page.after_id or more):
         # The work of this page's shards only: otherwise shards of other pages would use up the limit.
         mine = and_(mine, _shard.c.id > page.after_id, _shard.c.id <= shards[-1].id)
-    work = _work(connection, mine, work_limit) if shards else {}
+    work = _unconfirmed_load_balancers(connection, mine, work_limit) if shards else {}
     for row in shards:
         if row.project_id == COMMON_PROJECT:
             work[row.id] = due_of(connection, row.id, work_limit)
@@ -110,7 +110,9 @@ def read_assignments(
     )
 
 
-def _work(connection: Connection, mine: ColumnElement[bool], work_limit: int) -> dict[ShardId, list[LoadBalancerId]]:
+def _unconfirmed_load_balancers(
+    connection: Connection, mine: ColumnElement[bool], work_limit: int
+) -> dict[ShardId, list[LoadBalancerId]]:
     """Return {shard id: unconfirmed load balancers}: those waiting longest first, then ERROR ones in random order.
 
     In a fixed order ``work_limit`` permanently failing load balancers would hide all others.
@@ -187,11 +189,11 @@ def release(
     mark_assignments_changed(connection, [agent_id, shard.handover_to])
     title, giver = shard_title(shard.project_id), hosts.get(agent_id, agent_id)
     if not handed_over:
-        _event(connection, "shard_released", f"{title} released by {giver}", shard, agent_id)
+        _record_shard_event(connection, "shard_released", f"{title} released by {giver}", shard, agent_id)
         return None
     receiver = hosts[shard.handover_to]
     text = f"{title} handed over from {giver} to {receiver}, epoch {epoch + 1}"
-    _event(connection, "shard_handed_over", text, shard, shard.handover_to)
+    _record_shard_event(connection, "shard_handed_over", text, shard, shard.handover_to)
     return owner_of(shard, receiver)
 
 
@@ -227,9 +229,9 @@ def raise_epoch(
     connection.execute(update(_shard).where(_shard.c.id == shard_id, _shard.c.epoch == epoch).values(epoch=new_epoch))
     mark_assignments_changed(connection, [agent_id])
     told = f"the device is guarded by epoch {seen_epoch}; the epoch was raised to {new_epoch}"
-    _event(connection, "epoch_raised", f"{shard_title(shard.project_id)}: {told}", shard, agent_id)
+    _record_shard_event(connection, "epoch_raised", f"{shard_title(shard.project_id)}: {told}", shard, agent_id)
     return True
 
 
-def _event(connection: Connection, kind: str, text: str, shard: Any, agent_id: AgentId) -> None:
+def _record_shard_event(connection: Connection, kind: str, text: str, shard: Any, agent_id: AgentId) -> None:
     record_event(connection, kind=kind, text=text, environment=shard.environment, agent_id=agent_id, shard_id=shard.id)

@@ -52,12 +52,12 @@ class SqlOwnership:
 
     async def register(self, call: Register, *, ttl_seconds: float) -> SessionState:
         opened = await self._db.write(lambda connection: register(connection, call, ttl_seconds))
-        return (await self._in_history([call.agent_id], [opened]))[0]
+        return (await self._states_in_history([call.agent_id], [opened]))[0]
 
     async def keepalive(self, arrived: ArrivedKeepalive, *, ttl_seconds: float) -> SessionState:
         # in a transaction, whose connections are many: it may wait for the lock of the agent's row
         renewed = await self._db.write(lambda connection: renew(connection, [arrived], ttl_seconds), urgent=True)
-        (state,) = await self._answers([arrived], renewed)
+        (state,) = await self._keepalive_answers([arrived], renewed)
         if state is None:
             agent_id, session_id = arrived.call.agent_id, arrived.call.session_id
             known = await self._db.query(lambda connection: sessions.session_of(connection, agent_id))
@@ -72,20 +72,20 @@ class SqlOwnership:
         renewed = await self._db.autocommit(
             lambda connection: renew(connection, arrived, ttl_seconds, skips_locked=True)
         )
-        return await self._answers(arrived, renewed)
+        return await self._keepalive_answers(arrived, renewed)
 
-    async def _answers(
+    async def _keepalive_answers(
         self, arrived: Sequence[ArrivedKeepalive], renewed: Sequence[Opened | None]
     ) -> list[SessionState | None]:
         lives = [at for at, opened in enumerate(renewed) if opened is not None]
         agents = [arrived[at].call.agent_id for at in lives]
-        states = await self._in_history(agents, [opened for opened in renewed if opened is not None])
+        states = await self._states_in_history(agents, [opened for opened in renewed if opened is not None])
         answers: list[SessionState | None] = [None] * len(arrived)
         for at, state in zip(lives, states, strict=True):
             answers[at] = state
         return answers
 
-    async def _in_history(self, agents: Sequence[AgentId], opened: Sequence[Opened]) -> list[SessionState]:
+    async def _states_in_history(self, agents: Sequence[AgentId], opened: Sequence[Opened]) -> list[SessionState]:
         """Return the states for the answers to keepalives; begin a new history if an agent proves that commits were
         lost.
 

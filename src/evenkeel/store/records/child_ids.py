@@ -39,24 +39,27 @@ class _Link(NamedTuple):
     condition: ColumnElement[bool] | None = None
 
 
-def _children(parent: Column[Any]) -> _Link:
+def _link_to_children(parent: Column[Any]) -> _Link:
     return _Link(parent, parent.table.c.id)
 
 
 _LINKS: dict[Kind, tuple[_Link, ...]] = {
-    LOAD_BALANCER: (_children(schema.listener.c.load_balancer_id), _children(schema.pool.c.load_balancer_id)),
-    LISTENER: (_children(_POLICY.listener_id), _children(schema.rate_limit_policy.c.listener_id)),
-    L7POLICY: (_children(schema.l7rule.c.l7policy_id),),
-    RATE_LIMIT_POLICY: (_children(schema.rate_limit_rule.c.rate_limit_policy_id),),
+    LOAD_BALANCER: (
+        _link_to_children(schema.listener.c.load_balancer_id),
+        _link_to_children(schema.pool.c.load_balancer_id),
+    ),
+    LISTENER: (_link_to_children(_POLICY.listener_id), _link_to_children(schema.rate_limit_policy.c.listener_id)),
+    L7POLICY: (_link_to_children(schema.l7rule.c.l7policy_id),),
+    RATE_LIMIT_POLICY: (_link_to_children(schema.rate_limit_rule.c.rate_limit_policy_id),),
     POOL: (
-        _children(schema.listener.c.default_pool_id),
+        _link_to_children(schema.listener.c.default_pool_id),
         _Link(
             _POLICY.redirect_pool_id,
             _POLICY.listener_id,
             and_(_POLICY.admin_state_up == true(), exists().where(schema.l7rule.c.l7policy_id == _POLICY.id)),
         ),
-        _children(schema.member.c.pool_id),
-        _children(schema.health_monitor.c.pool_id),
+        _link_to_children(schema.member.c.pool_id),
+        _link_to_children(schema.health_monitor.c.pool_id),
     ),
 }
 
@@ -72,7 +75,7 @@ def build(kind: Kind, row: Any) -> Any:
     if kind is LOAD_BALANCER:
         return _load_balancer(row)
     if kind is POOL:
-        return _pool(row)
+        return _pool_from_row(row)
     own = len(kind.columns)
     return kind.build(row[:own], *map(_split, row[own:]))
 
@@ -103,7 +106,7 @@ def _load_balancer(row: Any) -> LoadBalancer:
     return load_balancer_of(own, _split(listener_ids), _split(pool_ids))
 
 
-def _pool(row: Any) -> Pool:
+def _pool_from_row(row: Any) -> Pool:
     *own, listener_ids, l7_listener_ids, member_ids, monitor_ids = row
     # a listener may have several policies that send to the pool
     by_policies = tuple(dict.fromkeys(_split(l7_listener_ids)))

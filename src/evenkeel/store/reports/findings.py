@@ -100,7 +100,7 @@ def note_findings(connection: Connection, report: ReportStatus) -> tuple[Recheck
         events += _renewed_events(group, [titles.get(name, name) for name in report.renewed])
     if report.renewed or report.renewed_before:
         # Every agent caches what its shards have on the devices, so a renewed device concerns them all.
-        looks += _all_agents(connection, group)
+        looks += _recheck_requests(connection, group)
     record_events(connection, events)
     return tuple(looks)
 
@@ -167,7 +167,7 @@ def _show_absent(connection: Connection, group: Any, rows: Sequence[Any]) -> lis
         return []
     set_operating(connection, ids, OperatingStatus.ERROR, ABSENT_REASON)
     shown = [row for row in rows if row.id in set(ids)]
-    return _events(group, shown, "load_balancer_absent", "missing on every reachable device")
+    return _finding_events(group, shown, "load_balancer_absent", "missing on every reachable device")
 
 
 def _show_present(connection: Connection, group: Any, ids: Sequence[str]) -> list[EventRow]:
@@ -184,10 +184,10 @@ def _show_present(connection: Connection, group: Any, ids: Sequence[str]) -> lis
             (_root.c.operating_reason, ""),
         )
     )
-    return _events(group, rows, "load_balancer_present", "present on a device again")
+    return _finding_events(group, rows, "load_balancer_present", "present on a device again")
 
 
-def _events(group: Any, rows: Sequence[Any], kind: str, told: str) -> list[EventRow]:
+def _finding_events(group: Any, rows: Sequence[Any], kind: str, told: str) -> list[EventRow]:
     """Return an event of ``kind`` for each shard, which names the shard's load balancers in ``rows`` with the words
     ``told``.
     """
@@ -225,7 +225,7 @@ def _renewed_events(group: Any, names: Sequence[str]) -> list[EventRow]:
     ]
 
 
-def _all_agents(connection: Connection, group: Any) -> list[Recheck]:
+def _recheck_requests(connection: Connection, group: Any) -> list[Recheck]:
     """Return requests for a complete check to every agent of the group, also to agents whose session may revive."""
     hosts = connection.scalars(
         select(_agent.c.host).where(

@@ -84,7 +84,7 @@ def observed_group(connection: Connection, report: ReportStatus) -> Any:
     """Return environment, number and ``reached_count`` of the group that the sender observes; None if it no longer
     does.
     """
-    return connection.execute(_observed_by(report)).first()
+    return connection.execute(_observed_query(report)).first()
 
 
 def lock_observed_group(connection: Connection, report: ReportStatus) -> Any:
@@ -93,7 +93,7 @@ def lock_observed_group(connection: Connection, report: ReportStatus) -> Any:
     Raises :class:`CallRefused` for a report that arrives after a newer one.
     """
     if not 0 < report.number <= NUMBER_MAX:
-        return connection.execute(_observed_by(report).with_for_update(read=True)).first()
+        return connection.execute(_observed_query(report).with_for_update(read=True)).first()
     group = _newest_of_group(connection, report)
     # The observer is still the owner, so only the number can have been the obstacle.
     if group is None and observed_group(connection, report) is not None:
@@ -120,7 +120,7 @@ def _newest_of_group(connection: Connection, report: ReportStatus) -> Any:
 _GROUP = (_shard.c.environment, _shard.c.group_number, _REACHED_COUNT)
 
 
-def _observed_by(report: ReportStatus) -> Select[Any]:
+def _observed_query(report: ReportStatus) -> Select[Any]:
     return select(*_GROUP).where(_is_observer(report))
 
 

@@ -59,10 +59,10 @@ def note_tenants(connection: Connection, report: ReportStatus) -> None:
             connection.execute(
                 update(_orphan).where(*here, in_list(_orphan.c.project_id, unknown)).values(seen_at=db_now())
             )
-            count += _add(connection, group, unknown, room=ORPHANS_MAX - count)
+            count += _add_orphans(connection, group, unknown, room=ORPHANS_MAX - count)
 
 
-def _add(connection: Connection, group: Any, tenants: Iterable[ProjectId], *, room: int) -> int:
+def _add_orphans(connection: Connection, group: Any, tenants: Iterable[ProjectId], *, room: int) -> int:
     added = 0
     present = {row.project_id for row in read_orphans(connection, group.environment, group.group_number)}
     for tenant in tenants:

@@ -53,25 +53,27 @@ def read_traffic(connection: Connection, limit: int) -> TrafficReading:
 
     Load balancers beyond the limit are not counted.
     """
-    found = _by_load_balancer(connection.execute(_statistics_of_chosen(), {"limit": limit}))
+    found = _rows_by_load_balancer(connection.execute(_statistics_of_chosen(), {"limit": limit}))
     newest = max(((rows[0].created_at, rows[0].id) for rows in found), default=(0.0, ""))
-    rows = connection.execute(_members(), {"created_at": newest[0], "id": newest[1]}) if found else ()
+    rows = connection.execute(_members_query(), {"created_at": newest[0], "id": newest[1]}) if found else ()
     members = {row[0]: (int(row[1]), int(row[2])) for row in rows}
-    groups = tuple(map(_observation, connection.execute(_groups())))
+    groups = tuple(map(_group_observation, connection.execute(_groups_query())))
     watched = frozenset(each.group for each in groups if each.watched)
     return TrafficReading(
         groups=groups,
-        load_balancers=tuple(_totals(rows, members.get(rows[0].id, (0, 0)), watched) for rows in found),
+        load_balancers=tuple(_traffic_totals(rows, members.get(rows[0].id, (0, 0)), watched) for rows in found),
         counted=len(found),
     )
 
 
 def count_with_totals(database: Database) -> SharedCount[int]:
     """Return the counter of load balancers with traffic totals. One controller counts, and all read its result."""
-    return SharedCount(database, "with_totals", int, _count, lambda count: KEPT_SECONDS if kept_seconds(count) else 0.0)
+    return SharedCount(
+        database, "with_totals", int, _count_load_balancers, lambda count: KEPT_SECONDS if kept_seconds(count) else 0.0
+    )
 
 
-def _count(connection: Connection) -> int:
+def _count_load_balancers(connection: Connection) -> int:
     # one by one from an index: count(distinct) would sort them
     each = select(_statistics.c.load_balancer_id).group_by(_statistics.c.load_balancer_id).subquery()
     return connection.scalar(select(func.count()).select_from(each)) or 0
@@ -105,7 +107,7 @@ def _statistics_of_chosen() -> Select[Any]:
     )
 
 
-def _by_load_balancer(rows: Iterable[Any]) -> list[list[Any]]:
+def _rows_by_load_balancer(rows: Iterable[Any]) -> list[list[Any]]:
     """Return the rows of each load balancer as a list of their own; load balancers without rows are missing."""
     found: dict[str, list[Any]] = {}
     for row in rows:
@@ -114,7 +116,7 @@ def _by_load_balancer(rows: Iterable[Any]) -> list[list[Any]]:
 
 
 @cache
-def _members() -> Select[Any]:
+def _members_query() -> Select[Any]:
     """Return a query for members of load balancers up to the newest chosen one; few of these load balancers have no
     totals.
     """
@@ -129,7 +131,7 @@ def _members() -> Select[Any]:
 
 
 @cache
-def _groups() -> Select[Any]:
+def _groups_query() -> Select[Any]:
     watched = and_(is_live(), _group.c.reach == ReachKind.REACHED.value)
     return (
         select(
@@ -147,7 +149,7 @@ def _groups() -> Select[Any]:
     )
 
 
-def _observation(row: Any) -> GroupObservation:
+def _group_observation(row: Any) -> GroupObservation:
     environment, number, session_id, report, watched, reached_count = row
     return GroupObservation(
         group=(environment, number),
@@ -157,7 +159,7 @@ def _observation(row: Any) -> GroupObservation:
     )
 
 
-def _totals(rows: Sequence[Any], members: tuple[int, int], watched: frozenset[GroupKey]) -> TrafficTotals:
+def _traffic_totals(rows: Sequence[Any], members: tuple[int, int], watched: frozenset[GroupKey]) -> TrafficTotals:
     id_, _, environment, number, *_ = rows[0]
     each = tuple(
         ListenerTraffic(

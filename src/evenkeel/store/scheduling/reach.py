@@ -62,7 +62,7 @@ def note_reach(connection: Connection, environment: str, number: int) -> ShardOw
     if changed.rowcount == 0:
         raise ConcurrentUpdate
     titles = read_device_titles(connection, environment, number)
-    record_events(connection, list(_events(environment, place, known, found, titles)))
+    record_events(connection, list(_reach_events(environment, place, known, found, titles)))
     return _observing_owner(connection, environment, number) if found.kind is ReachKind.REACHED else None
 
 
@@ -78,7 +78,7 @@ def _update_load_balancers(connection: Connection, environment: str, number: int
         if said:
             _take_back(connection, some, said)
         if found.kind is ReachKind.NONE:
-            _all_offline(connection, some, reason)
+            _set_all_offline(connection, some, reason)
         elif found.kind is ReachKind.UNWATCHED:
             _become_unwatched(connection, some, reason)
 
@@ -113,7 +113,7 @@ def _case_conditions(table: Mapping[OperatingStatus, OperatingStatus]) -> list[t
     return [(_root.c.operating_status == was.value, now.value) for was, now in table.items()]
 
 
-def _all_offline(connection: Connection, shard_ids: Sequence[ShardId], reason: str) -> None:
+def _set_all_offline(connection: Connection, shard_ids: Sequence[ShardId], reason: str) -> None:
     differs = or_(_root.c.operating_status != OFFLINE.value, _root.c.operating_reason != reason)
     ids = connection.scalars(
         select(_root.c.id)
@@ -126,7 +126,9 @@ def _all_offline(connection: Connection, shard_ids: Sequence[ShardId], reason: s
         set_operating(connection, some, OFFLINE, reason)
 
 
-def _events(environment: str, place: str, known: Reach, found: Reach, titles: Mapping[str, str]) -> Iterable[EventRow]:
+def _reach_events(
+    environment: str, place: str, known: Reach, found: Reach, titles: Mapping[str, str]
+) -> Iterable[EventRow]:
     for names, kind, told in (
         (set(found.away) - set(known.away), "device_unreachable", "is unreachable from every agent"),
         (set(known.away) - set(found.away), "device_reachable", "is reachable again"),

@@ -70,14 +70,14 @@ def _breaker_changes(
     for name, breaker in breakers.items():
         members = [agent for agent in agents if agent.environment == name and agent.view.registered]
         said = breaker_change(
-            breaker, _heartbeats(members, now, window_seconds), now=now, window_seconds=window_seconds
+            breaker, _agent_heartbeats(members, now, window_seconds), now=now, window_seconds=window_seconds
         )
         if said is not None:
             changes[name] = said
     return changes
 
 
-def _heartbeats(agents: Sequence[SeenAgent], now: float, window_seconds: float) -> list[AgentHeartbeat]:
+def _agent_heartbeats(agents: Sequence[SeenAgent], now: float, window_seconds: float) -> list[AgentHeartbeat]:
     # An agent that an operator has declared dead is expected to be silent.
     counted = [agent for agent in agents if not agent.view.forced_down]
     somebody_silent = any(_fell_silent_lately(agent, now, window_seconds) for agent in counted)

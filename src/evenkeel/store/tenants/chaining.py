@@ -25,8 +25,8 @@ _root, _vip, _member, _shard = schema.load_balancer, schema.vip_address, schema.
 def read_chained(connection: Connection, query: ChainQuery) -> Chained:
     """Return the query's addresses that would chain load balancers; one query for members, one for VIPs."""
     return Chained(
-        members=_found(connection, _vips_at(query), query.members),
-        vips=_found(connection, _members_at(query), query.vips),
+        members=_chained_addresses(connection, _vips_query(query), query.members),
+        vips=_chained_addresses(connection, _members_query(query), query.vips),
     )
 
 
@@ -60,41 +60,43 @@ def _take_turns(connection: Connection, query: ChainQuery) -> None:
     upsert(connection, schema.address_turn, ("turn",), [{"number": number, "turn": turn} for number in numbers])
 
 
-def _found(connection: Connection, statement: Select[Any], wanted: tuple[PlacedAddress, ...]) -> tuple[str, ...]:
+def _chained_addresses(
+    connection: Connection, statement: Select[Any], wanted: tuple[PlacedAddress, ...]
+) -> tuple[str, ...]:
     there = connection.execute(statement).all() if wanted else ()
     pairs = ((each, row) for row in there for each in wanted if each.address == row.address)
-    return tuple(sorted({each.address for each, row in pairs if _in_one_network(each.subnet_id, row)}))
+    return tuple(sorted({each.address for each, row in pairs if _may_share_network(each.subnet_id, row)}))
 
 
-def _in_one_network(subnet_id: str, row: Any) -> bool:
+def _may_share_network(subnet_id: str, row: Any) -> bool:
     """Whether both addresses are in one subnet, or may be in one network of the project: networks of two known subnets
     may have the same addresses.
     """
     return row.subnet_id == subnet_id if subnet_id and row.subnet_id else bool(row.own_project)
 
 
-def _vips_at(query: ChainQuery) -> Select[Any]:
+def _vips_query(query: ChainQuery) -> Select[Any]:
     return (
         select(_vip.c.address, _vip.c.subnet_id, _own_project(query))
         .distinct()
         .join(_root, _root.c.id == _vip.c.load_balancer_id)
         .where(
-            _at(_vip.c.address, query.members),
+            _has_address(_vip.c.address, query.members),
             _root.c.vip_leaving_revision.is_(None),
-            _reached(query, _vip.c.subnet_id, query.members),
+            _is_reached(query, _vip.c.subnet_id, query.members),
         )
     )
 
 
-def _members_at(query: ChainQuery) -> Select[Any]:
+def _members_query(query: ChainQuery) -> Select[Any]:
     return (
         select(_member.c.address, _member.c.subnet_id, _own_project(query))
         .distinct()
         .join(_root, _root.c.id == _member.c.load_balancer_id)
         .where(
-            _at(_member.c.address, query.vips),
+            _has_address(_member.c.address, query.vips),
             _member.c.deleted == false(),
-            _reached(query, _member.c.subnet_id, query.vips),
+            _is_reached(query, _member.c.subnet_id, query.vips),
         )
     )
 
@@ -103,11 +105,11 @@ def _own_project(query: ChainQuery) -> ColumnElement[bool]:
     return (_root.c.project_id == query.project_id).label("own_project")
 
 
-def _at(column: Column[Any], wanted: Iterable[PlacedAddress]) -> ColumnElement[bool]:
+def _has_address(column: Column[Any], wanted: Iterable[PlacedAddress]) -> ColumnElement[bool]:
     return in_list(column, dict.fromkeys(each.address for each in wanted))
 
 
-def _reached(query: ChainQuery, subnet: Column[Any], wanted: Iterable[PlacedAddress]) -> ColumnElement[bool]:
+def _is_reached(query: ChainQuery, subnet: Column[Any], wanted: Iterable[PlacedAddress]) -> ColumnElement[bool]:
     """Return the SQL condition that devices of the query's load balancer may serve the other one in the same
     network.
     """

@@ -216,10 +216,10 @@ def _set_default_pool(connection: Connection, listener_id: str, pool_id: str, lo
     )
     row = update_returning(statement, table.c.protocol, by=table.c.id == listener_id).first_row(connection)
     if row is None:
-        raise _no_pool_for(connection, listener_id)
+        raise _no_pool_conflict(connection, listener_id)
     return str(row.protocol)
 
 
-def _no_pool_for(connection: Connection, listener_id: str) -> Conflict:
+def _no_pool_conflict(connection: Connection, listener_id: str) -> Conflict:
     row = read_any(connection, Target(LISTENER, listener_id, None))
     return immutable(LISTENER, listener_id) if row.deleted else second_default_pool()

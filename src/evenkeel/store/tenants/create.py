@@ -65,12 +65,12 @@ def create_load_balancer(
         raise Invalid("project_id: a load balancer needs a project")
     check_tree(tree)
     quota = checks_quota and not mirrored
-    return lambda connection: _create(
+    return lambda connection: _create_tree(
         connection, tree, plan, random, options, certificates, mirrored=mirrored, checks_quota=quota
     )
 
 
-def _create(
+def _create_tree(
     connection: Connection,
     tree: LoadBalancerTree,
     plan: VipPlan | None,
@@ -98,7 +98,7 @@ def _create(
     if checks_quota:
         check_quota(connection, root.project_id, wanted, defaults=options.default_quotas, has_quota=around.has_quota)
     vips = [_allocate_vip(connection, each, plans[0], some, around.held, random) for each in plans]
-    stored = _as_new(tree, vips, shard_id, now)
+    stored = _new_tree(tree, vips, shard_id, now)
     row = row_of(stored.load_balancer) | {
         "pending_deadline": None if shard_id is None else now + options.pending_deadline_seconds,
         "mirrored": mirrored,
@@ -204,7 +204,7 @@ def _allocate_vip(
     return Vip(address=address, subnet_id=each.subnet_id, network_id=each.network_id, port_id=plan.port_id)
 
 
-def _as_new(tree: LoadBalancerTree, vips: Sequence[Vip], shard_id: ShardId | None, now: float) -> LoadBalancerTree:
+def _new_tree(tree: LoadBalancerTree, vips: Sequence[Vip], shard_id: ShardId | None, now: float) -> LoadBalancerTree:
     root = replace(
         tree.load_balancer,
         vip=vips[0] if vips else None,
@@ -225,30 +225,30 @@ def _as_new(tree: LoadBalancerTree, vips: Sequence[Vip], shard_id: ShardId | Non
     made = Locked(root.id, root.project_id, 1, shard_id is not None, now)
     return LoadBalancerTree(
         load_balancer=root,
-        listeners=tuple(_with_policies([as_new(row, made) for row in tree.listeners], tree)),
-        pools=tuple(_with_child_ids([as_new(row, made) for row in tree.pools], tree)),
+        listeners=tuple(_listeners_with_policies([as_new(row, made) for row in tree.listeners], tree)),
+        pools=tuple(_pools_with_child_ids([as_new(row, made) for row in tree.pools], tree)),
         members=tuple(as_new(row, made) for row in tree.members),
         health_monitors=tuple(as_new(row, made) for row in tree.health_monitors),
-        l7policies=tuple(_with_rules([as_new(row, made) for row in tree.l7policies], tree)),
+        l7policies=tuple(_policies_with_rules([as_new(row, made) for row in tree.l7policies], tree)),
         l7rules=tuple(as_new(row, made) for row in tree.l7rules),
     )
 
 
-def _with_policies(listeners: list[Listener], tree: LoadBalancerTree) -> list[Listener]:
+def _listeners_with_policies(listeners: list[Listener], tree: LoadBalancerTree) -> list[Listener]:
     ids: dict[str, list[str]] = {}
     for policy in tree.l7policies:
         ids.setdefault(policy.listener_id, []).append(policy.id)
     return [replace(row, l7policy_ids=tuple(ids[row.id])) if row.id in ids else row for row in listeners]
 
 
-def _with_rules(policies: list[L7Policy], tree: LoadBalancerTree) -> list[L7Policy]:
+def _policies_with_rules(policies: list[L7Policy], tree: LoadBalancerTree) -> list[L7Policy]:
     ids: dict[str, list[str]] = {}
     for rule in tree.l7rules:
         ids.setdefault(rule.l7policy_id, []).append(rule.id)
     return [replace(row, rule_ids=tuple(sorted(ids.get(row.id, ())))) for row in policies]
 
 
-def _with_child_ids(pools: list[Pool], tree: LoadBalancerTree) -> list[Pool]:
+def _pools_with_child_ids(pools: list[Pool], tree: LoadBalancerTree) -> list[Pool]:
     """Return the pools with the ids of their listeners, members and monitors from the tree."""
     listeners: dict[str | None, list[str]] = {}
     for listener in tree.listeners:

@@ -22,32 +22,32 @@ def make_room(connection: Connection, listener_id: str, wanted: int) -> int:
     """Move L7 policies up to make room for a new one; return its position: ``wanted``, or the end of the list if that
     is less.
     """
-    count = _count(connection, listener_id)
+    count = _count_policies(connection, listener_id)
     if wanted <= count:
-        _shift(connection, listener_id, wanted, count, by=1)
+        _shift_positions(connection, listener_id, wanted, count, by=1)
     return min(wanted, count + 1)
 
 
 def move(connection: Connection, listener_id: str, place: int, wanted: int) -> int:
     """Move the L7 policy at ``place`` to ``wanted``; return its new position. Policies between the two move by one."""
-    new = min(wanted, _count(connection, listener_id))
+    new = min(wanted, _count_policies(connection, listener_id))
     if new < place:
-        _shift(connection, listener_id, new, place - 1, by=1)
+        _shift_positions(connection, listener_id, new, place - 1, by=1)
     elif new > place:
-        _shift(connection, listener_id, place + 1, new, by=-1)
+        _shift_positions(connection, listener_id, place + 1, new, by=-1)
     return new
 
 
 def close_gap(connection: Connection, listener_id: str, place: int) -> None:
     """Move L7 policies down to close the gap of the removed policy at ``place``."""
     # The removed policy is not counted any more, so the last position is one above the count.
-    _shift(connection, listener_id, place + 1, _count(connection, listener_id) + 1, by=-1)
+    _shift_positions(connection, listener_id, place + 1, _count_policies(connection, listener_id) + 1, by=-1)
 
 
-def _count(connection: Connection, listener_id: str) -> int:
+def _count_policies(connection: Connection, listener_id: str) -> int:
     return int(connection.scalar(_COUNT, {"its_listener_id": listener_id}) or 0)
 
 
-def _shift(connection: Connection, listener_id: str, first: int, last: int, *, by: int) -> None:
+def _shift_positions(connection: Connection, listener_id: str, first: int, last: int, *, by: int) -> None:
     if first <= last:
         connection.execute(_SHIFT, {"its_listener_id": listener_id, "first": first, "last": last, "by": by})

@@ -58,7 +58,7 @@ def replace_members(
         plan = plan_members(_live_members(connection, pool_id), members, locked, additive_only=additive_only)
         # the batch counts as a whole: removed members make room
         writes.check_growth(connection, locked, {"member": len(plan.added) - len(plan.removed)})
-        _apply(connection, plan, locked)
+        _apply_plan(connection, plan, locked)
         return change_of(connection, locked.row, tuple(plan.result))
 
     return op
@@ -75,7 +75,7 @@ def plan_members(
     plan = MemberPlan([], [], [], [])
     for member in wanted:
         before = left.pop((member.address, member.protocol_port), None)
-        after = as_new(member, locked) if before is None else _with_pending_status(before, member, locked)
+        after = as_new(member, locked) if before is None else _pending_member(before, member, locked)
         plan.result.append(after)
         if before is None:
             plan.added.append(after)
@@ -86,7 +86,7 @@ def plan_members(
     return plan
 
 
-def _with_pending_status(before: Member, wanted: Member, locked: Locked) -> Member:
+def _pending_member(before: Member, wanted: Member, locked: Locked) -> Member:
     names = STORABLE[Member]
     if all(getattr(before, name) == getattr(wanted, name) for name in names):
         return before
@@ -108,7 +108,7 @@ def _live_members(connection: Connection, pool_id: str) -> list[Member]:
     return [member_of(row) for row in rows]
 
 
-def _apply(connection: Connection, plan: MemberPlan, locked: Locked) -> None:
+def _apply_plan(connection: Connection, plan: MemberPlan, locked: Locked) -> None:
     # removed members first, because that frees their (address, port)
     if plan.removed:
         ids = [member.id for member in plan.removed]
@@ -117,10 +117,10 @@ def _apply(connection: Connection, plan: MemberPlan, locked: Locked) -> None:
         else:
             connection.execute(_table.delete().where(in_list(_table.c.id, ids)))
     if plan.changed:
-        connection.execute(_UPDATE, [_parameters(member) for member in plan.changed])
+        connection.execute(_UPDATE, [_member_parameters(member) for member in plan.changed])
     insert_all(connection, _table, [row_of(member) for member in plan.added])
 
 
-def _parameters(member: Member) -> dict[str, Any]:
+def _member_parameters(member: Member) -> dict[str, Any]:
     row = row_of(member)
     return {"member_id": member.id} | {f"new_{name}": row[name] for name in _REPLACED}

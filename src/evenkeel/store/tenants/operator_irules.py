@@ -25,12 +25,12 @@ def keep_irules(writes: TenantWrites, call: KeepIrules) -> Op[tuple[Change, ...]
 
     def op(connection: Connection) -> tuple[Change, ...]:
         check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
-        return tuple(_keep(connection, writes, call, one.listener_id, one.irules) for one in call.listeners)
+        return tuple(_keep_irules(connection, writes, call, one.listener_id, one.irules) for one in call.listeners)
 
     return op
 
 
-def _keep(
+def _keep_irules(
     connection: Connection, writes: TenantWrites, call: KeepIrules, listener_id: str, irules: tuple[str, ...]
 ) -> Change:
     if problem := irules_problem(irules):

@@ -17,9 +17,9 @@ def check_restricted(connection: Connection, kind: Kind, child_id: str, locked: 
     Raises :class:`Conflict` for a listener with L7 policies and for a pool with a health monitor.
     """
     if kind is LISTENER:
-        _check_without(connection, kind, child_id, L7POLICY, "listener_id")
+        _check_has_none(connection, kind, child_id, L7POLICY, "listener_id")
     elif kind is POOL:
-        _check_without(connection, kind, child_id, HEALTH_MONITOR, "pool_id")
+        _check_has_none(connection, kind, child_id, HEALTH_MONITOR, "pool_id")
         touch_listeners(connection, child_id, locked)
         connection.execute(
             update(_policy)
@@ -34,7 +34,7 @@ def check_restricted(connection: Connection, kind: Kind, child_id: str, locked: 
         )
 
 
-def _check_without(connection: Connection, kind: Kind, child_id: str, below: Kind, parent: str) -> None:
+def _check_has_none(connection: Connection, kind: Kind, child_id: str, below: Kind, parent: str) -> None:
     table = below.table
     statement = select(table.c.id).where(table.c[parent] == child_id, table.c.deleted == false()).limit(1)
     if (found := connection.scalar(statement)) is not None:

@@ -152,7 +152,9 @@ class SqlTenants:
             certificates=certificates,
             project_id=project_id,
         )
-        return await self._add(chaining.refusing(unchained, op), duplicate_listener(row.protocol, row.protocol_port))
+        return await self._add_child(
+            chaining.refusing(unchained, op), duplicate_listener(row.protocol, row.protocol_port)
+        )
 
     async def add_l7policy(
         self,
@@ -167,16 +169,16 @@ class SqlTenants:
         op = l7.add_l7policy(
             self._writes, row, rules, new_pool=new_pool, certificates=certificates, project_id=project_id
         )
-        return await self._add(chaining.refusing(unchained, op))
+        return await self._add_child(chaining.refusing(unchained, op))
 
     async def add_l7rule(self, row: L7Rule, *, project_id: ProjectId | None) -> Change:
-        return await self._add(l7.add_l7rule(self._writes, row, project_id=project_id))
+        return await self._add_child(l7.add_l7rule(self._writes, row, project_id=project_id))
 
     async def add_rate_limit_policy(self, row: RateLimitPolicy, *, project_id: ProjectId | None) -> Change:
-        return await self._add(rate_limits.add_rate_limit_policy(self._writes, row, project_id=project_id))
+        return await self._add_child(rate_limits.add_rate_limit_policy(self._writes, row, project_id=project_id))
 
     async def add_rate_limit_rule(self, row: RateLimitRule, *, project_id: ProjectId | None) -> Change:
-        return await self._add(rate_limits.add_rate_limit_rule(self._writes, row, project_id=project_id))
+        return await self._add_child(rate_limits.add_rate_limit_rule(self._writes, row, project_id=project_id))
 
     async def add_pool(
         self,
@@ -198,20 +200,20 @@ class SqlTenants:
             certificates=certificates,
             project_id=project_id,
         )
-        return await self._add(chaining.refusing(unchained, op))
+        return await self._add_child(chaining.refusing(unchained, op))
 
     async def add_members(
         self, rows: Sequence[Member], *, project_id: ProjectId | None, unchained: ChainQuery | None = None
     ) -> Change:
         op = children.add_members(self._writes, rows, project_id=project_id)
-        return await self._add(chaining.refusing(unchained, op), members_taken(rows))
+        return await self._add_child(chaining.refusing(unchained, op), members_taken(rows))
 
     async def add_health_monitor(self, row: HealthMonitor, *, project_id: ProjectId | None) -> Change:
-        return await self._add(
+        return await self._add_child(
             children.add_health_monitor(self._writes, row, project_id=project_id), duplicate_monitor()
         )
 
-    async def _add(self, op: Op[Change], duplicate: RequestError | None = None) -> Change:
+    async def _add_child(self, op: Op[Change], duplicate: RequestError | None = None) -> Change:
         """Run a write that adds a child. ``duplicate``: error to raise if a child with the same unique values
         exists.
         """
@@ -232,7 +234,7 @@ class SqlTenants:
         op = member_sets.replace_members(
             self._writes, pool_id, members, additive_only=additive_only, project_id=project_id
         )
-        return await self._add(chaining.refusing(unchained, op))
+        return await self._add_child(chaining.refusing(unchained, op))
 
     update_child = tenant_write(updates.update_child)
 

@@ -142,10 +142,10 @@ def _begin_recreation(connection: Connection, load_balancer_id: LoadBalancerId) 
 def _record_found_port(connection: Connection, port: DuePort) -> None:
     held = update(_claim).where(_claim.c.held_by == port.load_balancer_id, _claim.c.port_id.is_(None))
     if connection.execute(held.values(port_id=port.port_id)).rowcount:
-        _settle(connection, port.load_balancer_id)
+        _record_port_found(connection, port.load_balancer_id)
 
 
-def _settle(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
+def _record_port_found(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
     """Record that the VIP's port exists again, and has to be bound."""
     _set_reason(connection, load_balancer_id, read_problem(connection, load_balancer_id), "")
     connection.execute(
@@ -165,7 +165,7 @@ def _record_new_port(connection: Connection, port: DuePort, port_id: str) -> boo
         .where(_claim.c.held_by == port.load_balancer_id, _claim.c.port_id.is_(None))
         .values(port_id=port_id)
     )
-    _settle(connection, port.load_balancer_id)
+    _record_port_found(connection, port.load_balancer_id)
     root = connection.execute(select(_root.c.provider, _root.c.name).where(_root.c.id == port.load_balancer_id)).one()
     record_events(
         connection,

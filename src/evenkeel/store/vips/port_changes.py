@@ -216,16 +216,16 @@ def bind_shard(connection: Connection, shard_id: ShardId) -> None:
 
     Four statements.
     """
-    _bind_all(connection, select(_shard.c.id).where(_shard.c.id == shard_id))
+    _bind_ports_of_shards(connection, select(_shard.c.id).where(_shard.c.id == shard_id))
 
 
 def bind_group(connection: Connection, environment: str, group_number: int) -> None:
     """Make the ports of a device group due to be bound to another host. Four statements."""
     here = _shard.c.environment == environment, _shard.c.group_number == group_number
-    _bind_all(connection, select(_shard.c.id).where(*here))
+    _bind_ports_of_shards(connection, select(_shard.c.id).where(*here))
 
 
-def _bind_all(connection: Connection, shards: Select[tuple[str]]) -> None:
+def _bind_ports_of_shards(connection: Connection, shards: Select[tuple[str]]) -> None:
     mine = (_root.c.shard_id.in_(shards), _root.c.deleted == false(), _root.c.held == false())
     of_shards = select(_root.c.id).where(*mine)
     too = update(_change).where(_change.c.load_balancer_id.in_(of_shards))

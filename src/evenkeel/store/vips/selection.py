@@ -54,7 +54,7 @@ def normal_plan(plan: VipPlan) -> VipPlan:
 
 def candidates(plan: VipPlan, random: Random) -> list[str]:
     """Return some random addresses of the plan's range, or all if the range is small; without reserved addresses."""
-    found = _range(plan)
+    found = _address_range(plan)
     if found.size > CANDIDATES:
         # not random.sample: it refuses ranges longer than a C integer
         # At random: controllers that count from the same end would all collide on the same address.
@@ -72,7 +72,7 @@ def any_free(plan: VipPlan, taken: Iterable[str], random: Random) -> str | None:
 
     The time depends on the number of taken addresses, not on the size of the range.
     """
-    found = _range(plan)
+    found = _address_range(plan)
     addresses = (ip_address(text) for text in taken)
     held = {int(address) - found.first for address in addresses if address.version == found.version}
     closed = _merge_spans(
@@ -115,7 +115,7 @@ def _merge_spans(spans: Iterable[_Span]) -> list[_Span]:
     return joined
 
 
-def _range(plan: VipPlan) -> _Range:
+def _address_range(plan: VipPlan) -> _Range:
     """Return the plan's range of addresses. Raises :class:`Invalid` if it is empty."""
     try:
         found = _range_between(plan.allocation_start, plan.allocation_end)

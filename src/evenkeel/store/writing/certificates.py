@@ -56,7 +56,7 @@ def add_uses(
     ids = _store_checked(connection, options, locked, found)
     ids |= _store_awaited(connection, locked, [each for each in checked if each.awaited])
     uses = {(row.id, id_) for row in rows for id_ in _certificate_ids(row, locked.project_id) if id_ in ids}
-    _insert(connection, options, locked, uses)
+    _insert_uses(connection, options, locked, uses)
 
 
 def change_uses(
@@ -80,7 +80,7 @@ def change_uses(
         # locked, so that none is removed before its use is written
         known = select(_certificate.c.id).where(in_list(_certificate.c.id, wanted - there)).order_by(_certificate.c.id)
         ids = connection.scalars(known.with_for_update(read=True, key_share=True))
-        _insert(connection, options, locked, {(row.id, id_) for id_ in ids})
+        _insert_uses(connection, options, locked, {(row.id, id_) for id_ in ids})
 
 
 def names_certificates(changes: Iterable[str]) -> bool:
@@ -117,7 +117,7 @@ def _store_checked(
     if not checked:
         return set()
     next_check_at = locked.now + options.certificate_refresh_seconds
-    rows = {row["id"]: row for row in (_row(locked, each, next_check_at) for each in checked)}
+    rows = {row["id"]: row for row in (_certificate_row(locked, each, next_check_at) for each in checked)}
     ids = sorted(rows)
     upsert(connection, _certificate, _READ, [rows[id_] for id_ in ids])
     differs = _certificate.c.sha256 != _certificate.c.announced_sha256
@@ -135,7 +135,7 @@ def _store_awaited(connection: Connection, locked: Locked, awaited: Sequence[Che
     for each in awaited:
         _check_requested(connection, locked.project_id, each.reference)
     # Due at once: it may have been issued since the request looked for it.
-    rows = {row["id"]: row for row in (_row(locked, each, locked.now) for each in awaited)}
+    rows = {row["id"]: row for row in (_certificate_row(locked, each, locked.now) for each in awaited)}
     for id_ in sorted(rows):
         if insert_if_absent(connection, _certificate, rows[id_]):
             continue
@@ -172,7 +172,7 @@ def content_columns(found: CheckedCertificate) -> dict[str, Any]:
     }
 
 
-def _row(locked: Locked, each: CheckedCertificate, next_check_at: float) -> dict[str, Any]:
+def _certificate_row(locked: Locked, each: CheckedCertificate, next_check_at: float) -> dict[str, Any]:
     return {
         "id": certificate_id(locked.project_id, each.reference, each.kind),
         "project_id": locked.project_id,
@@ -188,7 +188,7 @@ def _row(locked: Locked, each: CheckedCertificate, next_check_at: float) -> dict
 _COUNT = select(func.count()).where(_use.c.load_balancer_id == bindparam("load_balancer_id"))
 
 
-def _insert(connection: Connection, options: StoreOptions, locked: Locked, uses: set[tuple[str, str]]) -> None:
+def _insert_uses(connection: Connection, options: StoreOptions, locked: Locked, uses: set[tuple[str, str]]) -> None:
     """Store which listeners and pools use which references. Raises :class:`LimitMet`."""
     if not uses:
         return

@@ -26,32 +26,32 @@ def record_notifications(connection: Connection, ids: Mapping[LifecycleEvent, Se
     """Add an entry for each of the locked load balancers, by event. One statement for each event that occurred."""
     for event, load_balancer_ids in ids.items():
         if load_balancer_ids:
-            connection.execute(_insert(event), {"b_ids": list(load_balancer_ids)})
+            connection.execute(_insert_event(event), {"b_ids": list(load_balancer_ids)})
 
 
 @cache
-def _insert(event: LifecycleEvent) -> Insert:
+def _insert_event(event: LifecycleEvent) -> Insert:
     values: dict[str, Any] = {
         "event": literal(event.value, _notification.c.event.type),
         "at": db_now(),
         "load_balancer_id": _root.c.id,
         **{name: _root.c[name] for name in _COPIED},
-        "flavor": _flavor(),
-        "listener_ids": _ids_of(schema.listener),
-        "pool_ids": _ids_of(schema.pool),
+        "flavor": _flavor_data_query(),
+        "listener_ids": _joined_ids_query(schema.listener),
+        "pool_ids": _joined_ids_query(schema.pool),
     }
     there = select(*values.values()).where(in_bound_list(_root.c.id, "b_ids")).order_by(_root.c.id)
     return insert(_notification).from_select(list(values), there)
 
 
-def _flavor() -> Any:
+def _flavor_data_query() -> Any:
     """Return a subquery for the data of the load balancer's flavor, as JSON."""
     profile, flavor = schema.flavor_profile, schema.flavor
     of_flavor = select(profile.c.flavor_data).join(flavor, flavor.c.flavor_profile_id == profile.c.id)
     return of_flavor.where(flavor.c.id == _root.c.flavor_id).scalar_subquery()
 
 
-def _ids_of(table: Table) -> Any:
+def _joined_ids_query(table: Table) -> Any:
     """Return a subquery for the ids of the load balancer's objects in the table, separated by commas; empty without
     any.
     """

@@ -118,7 +118,7 @@ def check_quota(
     if not names and not below:
         return
     parameters = {"quota_project_id": project_id, "holder_id": holder.load_balancer_id if holder else ""}
-    used = connection.execute(_counts(names, below), parameters).one()
+    used = connection.execute(_counts_query(names, below), parameters).one()
     if met := exceeded_quotas(quotas, dict(zip(names, used[: len(names)], strict=True)), wanted):
         raise QuotaMet(met)
     if holder is not None:
@@ -140,11 +140,11 @@ def lock_project(connection: Connection, project_id: ProjectId) -> dict[str, int
 
 
 @cache
-def _counts(names: tuple[str, ...], below: tuple[str, ...]) -> Select[Any]:
+def _counts_query(names: tuple[str, ...], below: tuple[str, ...]) -> Select[Any]:
     """Return a query that counts the project's objects of the kinds ``names``, and the load balancer's of the kinds
     ``below``.
     """
-    own = (_count(COUNTED[name]).label(name) for name in names)
+    own = (_count_of_table(COUNTED[name]).label(name) for name in names)
     return select(*own, *(_count_below(COUNTED[name]).label(f"{name}_below") for name in below))
 
 
@@ -152,7 +152,7 @@ def _count_below(table: Table) -> Any:
     return _live_count(table, table.c.load_balancer_id == bindparam("holder_id"))
 
 
-def _count(table: Table) -> Any:
+def _count_of_table(table: Table) -> Any:
     own = table.c.project_id == bindparam("quota_project_id")
     if table is schema.health_monitor:
         # a shared one counts once, associated or not

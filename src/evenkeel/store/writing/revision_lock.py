@@ -133,7 +133,7 @@ def try_lock(
     statement = _raise_revision(target.kind, scoped, parented, tuple(sorted(values)), strict, own)
     parameters = {f"new_{name}": value for name, value in values.items()}
     raising = {"deadline_seconds": deadline_seconds, "new_change": new_change()}
-    row = statement.first_row(connection, parameters | _parameters(target) | raising)
+    row = statement.first_row(connection, parameters | _target_parameters(target) | raising)
     if row is None:
         if strict is not None:
             _check_status(connection, target, strict)
@@ -151,7 +151,7 @@ def _raise_revision(
     kind: Kind, scoped: bool, parented: bool, names: tuple[str, ...], strict: AcceptedStatuses | None, own: bool
 ) -> UpdateReturning:
     given = {name: bindparam(f"new_{name}", type_=_root.c[name].type) for name in names}
-    is_root = _is_root_of(kind, parented)
+    is_root = _is_root_of_object(kind, parented)
     statement = update(_root).where(is_root, _root.c.deleted == false())
     # first, because in MariaDB a later assignment sees the raised revision
     noted = {"own_revision": _root.c.revision + 1} if own else {}
@@ -181,7 +181,7 @@ def revision_assignments() -> dict[str, Any]:
     }
 
 
-def _is_root_of(kind: Kind, parented: bool) -> ColumnElement[bool]:
+def _is_root_of_object(kind: Kind, parented: bool) -> ColumnElement[bool]:
     if kind is LOAD_BALANCER:
         return _root.c.id == bindparam("target_id")
     table = kind.table
@@ -196,7 +196,7 @@ def _is_target(kind: Kind, parented: bool) -> list[ColumnElement[bool]]:
     return conditions
 
 
-def _parameters(target: Target) -> dict[str, Any]:
+def _target_parameters(target: Target) -> dict[str, Any]:
     # Ids come from URLs, and PostgreSQL refuses a parameter with a NUL.
     parameters = {"target_id": storable_text(target.id)}
     if target.project_id is not None:
@@ -214,7 +214,7 @@ def _check_status(connection: Connection, target: Target, strict: AcceptedStatus
     """
     row = read_any(connection, target)
     root_id, status = (
-        (target.id, row.provisioning_status) if target.kind is LOAD_BALANCER else _root_of(connection, row)
+        (target.id, row.provisioning_status) if target.kind is LOAD_BALANCER else _root_from_row(connection, row)
     )
     # Not the status was the obstacle but the deletion; the caller reports that.
     if row.deleted and status in strict.statuses:
@@ -224,7 +224,7 @@ def _check_status(connection: Connection, target: Target, strict: AcceptedStatus
     raise _wrong_state(LoadBalancerId(root_id), status)
 
 
-def _root_of(connection: Connection, row: Any) -> tuple[str, str]:
+def _root_from_row(connection: Connection, row: Any) -> tuple[str, str]:
     """Return id and provisioning status of the load balancer of a child, whose row is given."""
     statement = select(_root.c.provisioning_status).where(_root.c.id == row.load_balancer_id)
     return row.load_balancer_id, connection.scalar(statement) or ""
@@ -247,15 +247,15 @@ def read_any(connection: Connection, target: Target, columns: Columns | None = N
     :class:`NotFound`.
     """
     columns = columns or target.kind.columns
-    statement = _read(target.kind, target.project_id is not None, target.parent_id is not None, columns)
-    row = connection.execute(statement, _parameters(target)).first()
+    statement = _read_query(target.kind, target.project_id is not None, target.parent_id is not None, columns)
+    row = connection.execute(statement, _target_parameters(target)).first()
     if row is None:
         raise NotFound(target.kind.title, target.id)
     return row
 
 
 @cache
-def _read(kind: Kind, scoped: bool, parented: bool, columns: Columns) -> Select[Any]:
+def _read_query(kind: Kind, scoped: bool, parented: bool, columns: Columns) -> Select[Any]:
     statement = select(*columns).where(*_is_target(kind, parented))
     if scoped:
         statement = statement.where(kind.table.c.project_id == bindparam("target_project_id"))
@@ -412,10 +412,10 @@ def changes_of(connection: Connection, condition: ColumnElement[bool]) -> tuple[
         .where(condition)
         .order_by(_root.c.id)
     )
-    return tuple(map(_change_of, connection.execute(statement)))
+    return tuple(map(_change_from_row, connection.execute(statement)))
 
 
-def _change_of(row: Any) -> Change:
+def _change_from_row(row: Any) -> Change:
     owner = None
     if row.host is not None:
         owner = ShardOwner(

@@ -69,7 +69,7 @@ def note_revisions(connection: Connection, condition: ColumnElement[bool]) -> No
         value if isinstance(value, ColumnElement) else literal(value, _revision.c[name].type)
         for name, value in asked.items()
     ]
-    statement = _insert(connection.dialect.name).from_select(list(asked), select(*columns).where(condition))
+    statement = _insert_statement(connection.dialect.name).from_select(list(asked), select(*columns).where(condition))
     if isinstance(statement, mysql.Insert):
         connection.execute(statement.on_duplicate_key_update({name: statement.inserted[name] for name in _VALUES}))
     else:
@@ -77,7 +77,7 @@ def note_revisions(connection: Connection, condition: ColumnElement[bool]) -> No
         connection.execute(statement.on_conflict_do_update(index_elements=list(_KEY), set_=set_))
 
 
-def _insert(dialect: str) -> Any:
+def _insert_statement(dialect: str) -> Any:
     if dialect in MARIADB:
         return mysql.insert(_revision)
     return postgresql.insert(_revision) if dialect == "postgresql" else sqlite.insert(_revision)

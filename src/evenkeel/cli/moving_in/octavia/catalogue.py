@@ -121,10 +121,10 @@ class EntryChooser:
         """
         if identity not in self.used:
             entry = self._source.get(identity) or OfferedEntry(identity, "" if self._kind is FLAVORS else identity)
-            self.used[identity] = ChosenEntry(self._kind, entry, self._choice(entry))
+            self.used[identity] = ChosenEntry(self._kind, entry, self._choose_entry(entry))
         return self.used[identity].choice
 
-    def _choice(self, entry: OfferedEntry) -> Choice:
+    def _choose_entry(self, entry: OfferedEntry) -> Choice:
         if entry.identity in self._given:
             return Choice(self._given[entry.identity])
         advice = f"{self._kind.option} {entry.name or entry.identity}=OURS"
@@ -176,9 +176,9 @@ def entries(api: OctaviaApi, kind: EntryKind) -> dict[str, OfferedEntry]:
     An API that lacks the kind, like older releases, or does not show it has no entries. Raises :class:`BadSource`, and
     the client's errors.
     """
-    profiles = {row["id"]: row for row in _shown(api, kind.profiles_path, kind.profiles_key)}
+    profiles = {row["id"]: row for row in _visible_rows(api, kind.profiles_path, kind.profiles_key)}
     found: dict[str, OfferedEntry] = {}
-    for row in _shown(api, kind.path, kind.key):
+    for row in _visible_rows(api, kind.path, kind.key):
         profile: Row = profiles.get(str(row.get(kind.profile_id)), {})
         identity = str(row[kind.identity])
         found[identity] = OfferedEntry(
@@ -191,7 +191,7 @@ def entries(api: OctaviaApi, kind: EntryKind) -> dict[str, OfferedEntry]:
     return found
 
 
-def _shown(api: OctaviaApi, path: str, key: str) -> list[Row]:
+def _visible_rows(api: OctaviaApi, path: str, key: str) -> list[Row]:
     try:
         return api.rows(path, key)
     except ApiRefused as error:

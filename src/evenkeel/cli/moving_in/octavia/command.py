@@ -74,15 +74,15 @@ class ImportOctavia(ApiCommand):
 
     def take_action(self, parsed_args: Namespace) -> None:
         try:
-            self._import(parsed_args)
+            self._import_all(parsed_args)
         except BadSource as error:
             raise ApiRefused(0, str(error)) from None
 
-    def _import(self, parsed_args: Namespace) -> None:
+    def _import_all(self, parsed_args: Namespace) -> None:
         """Read the source, import its load balancers and show the outcome. Raises :class:`BadSource` and the client's
         errors.
         """
-        _check(parsed_args)
+        _check_options(parsed_args)
         client = source_client(
             parsed_args.source_url,
             parsed_args.os_cloud,
@@ -91,10 +91,10 @@ class ImportOctavia(ApiCommand):
         )
         source = OctaviaApi(client, "the source", at_once=parsed_args.source_requests)
         ours = OctaviaApi(self.client, "our API")
-        catalogues = [self._catalogue(kind, source, ours, parsed_args) for kind in (FLAVORS, ZONES)]
+        catalogues = [self._make_chooser(kind, source, ours, parsed_args) for kind in (FLAVORS, ZONES)]
         wanted = Wanted(parsed_args.provider, parsed_args.project, tuple(dict.fromkeys(parsed_args.loadbalancer)))
         found = load_balancers(source.read(wanted), Choices(*(each.choose for each in catalogues)))
-        shown = _Results(self._print if not parsed_args.json else None)
+        shown = _Results(self._print_lines if not parsed_args.json else None)
         options = {"environment": parsed_args.environment, "apply": parsed_args.yes, "held": not parsed_args.no_hold}
         for one in run_import(self.client, found, **options):
             shown.load_balancer(one)
@@ -108,11 +108,13 @@ class ImportOctavia(ApiCommand):
         if parsed_args.json:
             self.app.stdout.write(f"{json.dumps(shown.as_json(), indent=2)}\n")
         else:
-            self._print(shown.last_lines(attributes=parsed_args.attributes))
+            self._print_lines(shown.last_lines(attributes=parsed_args.attributes))
         if shown.has_problems:
             self.app.exit_code = SOMETHING_WRONG
 
-    def _catalogue(self, kind: EntryKind, source: OctaviaApi, ours: OctaviaApi, parsed_args: Namespace) -> EntryChooser:
+    def _make_chooser(
+        self, kind: EntryKind, source: OctaviaApi, ours: OctaviaApi, parsed_args: Namespace
+    ) -> EntryChooser:
         given = getattr(parsed_args, kind.option.removeprefix("--").replace("-", "_"))
         return EntryChooser(
             kind,
@@ -122,7 +124,7 @@ class ImportOctavia(ApiCommand):
             provider=parsed_args.environment,
         )
 
-    def _print(self, lines: Iterable[str]) -> None:
+    def _print_lines(self, lines: Iterable[str]) -> None:
         self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in lines)
 
 
@@ -135,7 +137,7 @@ class _Results:
         self._tell = tell or (lambda _: None)
         self._tally = Tally()
         self._load_balancers: list[dict[str, Any]] = []
-        self._catalogue: list[ChosenEntry] = []
+        self._make_chooser: list[ChosenEntry] = []
         self._quotas: list[QuotaRow] = []
         self._default_quotas: list[DefaultQuota] = []
 
@@ -146,7 +148,7 @@ class _Results:
 
     def catalogue_entry(self, entry: ChosenEntry) -> None:
         self._tally.count(entry.kind.title, carried=entry.choice.ours is not None)
-        self._catalogue.append(entry)
+        self._make_chooser.append(entry)
         self._tell([str(entry)])
 
     def default_quotas(self, different: Sequence[DefaultQuota]) -> None:
@@ -180,14 +182,14 @@ class _Results:
         """Return all results for the command's JSON output."""
         return {
             "loadbalancers": self._load_balancers,
-            "catalogue": [each.as_json() for each in self._catalogue],
+            "catalogue": [each.as_json() for each in self._make_chooser],
             "quotas": [row.as_json() for row in self._quotas],
             "different_default_quotas": [each._asdict() for each in self._default_quotas],
             "summary": self._tally.as_json(),
         }
 
 
-def _check(parsed_args: Namespace) -> None:
+def _check_options(parsed_args: Namespace) -> None:
     """Check that the options fit together. Raises :class:`UsageError`."""
     if parsed_args.source_url and parsed_args.os_cloud:
         raise UsageError("--source-url and --os-cloud name two sources: give one")

@@ -31,7 +31,7 @@ def source_client(
     """
     place = SourceEndpoint(url, {}) if url else place_of(cloud, service_type)
     return Client(
-        [_without_version(place.url)],
+        [_root_url(place.url)],
         timeout_seconds=timeout_seconds,
         login=place.headers,
         ca_file=place.ca_file or ca_file,
@@ -42,7 +42,7 @@ def place_of(cloud: str | None, service_type: str = SERVICE_TYPE) -> SourceEndpo
     """Log in to the cloud of this name (None: the one in ``OS_*``), and return the endpoint of its service. Raises
     :class:`ApiRefused`, :class:`UsageError`.
     """
-    region_of = _openstack()
+    region_of = _load_openstacksdk()
     try:
         region = region_of(cloud)
         verified, _ = region.get_requests_verify_args()
@@ -58,7 +58,7 @@ def place_of(cloud: str | None, service_type: str = SERVICE_TYPE) -> SourceEndpo
     return SourceEndpoint(str(url), headers, verified if isinstance(verified, str) else None)
 
 
-def _openstack() -> Callable[[str | None], Any]:
+def _load_openstacksdk() -> Callable[[str | None], Any]:
     try:
         from openstack.config import OpenStackConfig
     except ImportError:
@@ -69,7 +69,7 @@ def _openstack() -> Callable[[str | None], Any]:
     return lambda cloud: OpenStackConfig().get_one(cloud=cloud)
 
 
-def _without_version(url: str) -> str:
+def _root_url(url: str) -> str:
     """Return the root URL: catalogues may hold URLs that end in an API version."""
     url = url.rstrip("/")
     return next((url.removesuffix(version) for version in _VERSIONS if url.endswith(version)), url)

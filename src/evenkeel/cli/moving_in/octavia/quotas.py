@@ -33,7 +33,9 @@ class QuotaRow(NamedTuple):
 
     def lines(self) -> Iterator[str]:
         """Yield the lines that show the outcome."""
-        told = ", ".join(f"{kind} {_word(old)} -> {_word(new)}" for kind, (old, new) in self.changes.items())
+        told = ", ".join(
+            f"{kind} {_limit_text(old)} -> {_limit_text(new)}" for kind, (old, new) in self.changes.items()
+        )
         yield f"{self.outcome:<9}quotas of project {self.project_id}" + (f": {told}" if told else "")
         yield from (f"  {remark}" for remark in self.remarks)
 
@@ -46,7 +48,7 @@ class DefaultQuota(NamedTuple):
     here: int
 
     def __str__(self) -> str:
-        return f"default quota of {self.kind}: {_word(self.there)} at the source, {_word(self.here)} here"
+        return f"default quota of {self.kind}: {_limit_text(self.there)} at the source, {_limit_text(self.here)} here"
 
 
 def different_defaults(source: OctaviaApi, ours: OctaviaApi) -> list[DefaultQuota]:
@@ -75,10 +77,10 @@ def import_quotas(
     else:
         rows = [{**source.one(f"/quotas/{segment(project_id)}", "quota"), "project_id": project_id}]
     for row in rows:
-        yield _imported(row, ours, client, apply=apply)
+        yield _import_quota(row, ours, client, apply=apply)
 
 
-def _imported(row: Row, ours: OctaviaApi, client: Client, *, apply: bool) -> QuotaRow:
+def _import_quota(row: Row, ours: OctaviaApi, client: Client, *, apply: bool) -> QuotaRow:
     project_id = str(row["project_id"])
     path = f"/quotas/{segment(project_id)}"
     limits, remarks = _valid_limits(row)
@@ -109,5 +111,5 @@ def _valid_limits(row: Row) -> tuple[dict[str, int], tuple[str, ...]]:
     return limits, tuple(remarks)
 
 
-def _word(limit: int) -> str:
+def _limit_text(limit: int) -> str:
     return "unlimited" if limit == UNLIMITED else str(limit)

@@ -98,22 +98,22 @@ class OctaviaApi:
                 members=dict(zip(pools, members, strict=True)),
                 rules=dict(zip(policies, rules, strict=True)),
             )
-        return found._replace(moving=_changed(before, self._load_balancers(wanted)))
+        return found._replace(moving=_changed_ids(before, self._load_balancers(wanted)))
 
     def rows(self, path: str, key: str, filters: Mapping[str, str] = {}) -> list[Row]:
         """Read all pages of a list below :data:`LBAAS`. Raises :class:`BadSource` and the client's errors."""
-        return list(self._pages(path, key, filters))
+        return list(self._fetch_pages(path, key, filters))
 
     def one(self, path: str, key: str) -> Row:
         """Read one object below :data:`LBAAS`. Raises :class:`BadSource` and the client's errors."""
-        row = self._get(path, {}).get(key)
+        row = self._fetch_document(path, {}).get(key)
         if not isinstance(row, Mapping):
             raise BadSource(f"the answer of {self._title} to GET {path} has no {key}")
         return row
 
     def _load_balancers(self, wanted: Wanted) -> list[Row]:
         if wanted.ids:
-            return [_with_id(self.one(f"/loadbalancers/{segment(id_)}", "loadbalancer"), id_) for id_ in wanted.ids]
+            return [_row_with_id(self.one(f"/loadbalancers/{segment(id_)}", "loadbalancer"), id_) for id_ in wanted.ids]
         filters = {"project_id": wanted.project_id} if wanted.project_id else {}
         # Of an object that moved from page to page the last state counts. Octavia's filter by provider knows no alias.
         found = {row["id"]: row for row in self.rows("/loadbalancers", "loadbalancers", filters)}
@@ -122,10 +122,10 @@ class OctaviaApi:
     def _rows_by_id(self, kind: str, scopes: Iterable[Mapping[str, str]]) -> dict[str, Row]:
         return {row["id"]: row for filters in scopes for row in self.rows(f"/{kind}", kind, filters)}
 
-    def _pages(self, path: str, key: str, filters: Mapping[str, str]) -> Iterator[Row]:
+    def _fetch_pages(self, path: str, key: str, filters: Mapping[str, str]) -> Iterator[Row]:
         marker: dict[str, str] = {}
         for _ in range(PAGES_MAX):
-            answer = self._get(path, {**filters, "limit": PAGE_ROWS, **marker})
+            answer = self._fetch_document(path, {**filters, "limit": PAGE_ROWS, **marker})
             rows = self._checked_rows(answer, path, key)
             yield from rows
             if not rows or not _has_next(answer):
@@ -136,7 +136,7 @@ class OctaviaApi:
             marker = {"marker": last}
         raise BadSource(f"{self._title} has more than {PAGES_MAX * PAGE_ROWS} rows of GET {path}")
 
-    def _get(self, path: str, query: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _fetch_document(self, path: str, query: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
             answer = self._client.get(f"{LBAAS}{path}", query)
         except ApiRefused as error:
@@ -166,7 +166,7 @@ def _list_filters(wanted: Wanted, load_balancers: Iterable[Row]) -> list[dict[st
     return [{"project_id": project_id} for project_id in projects]
 
 
-def _with_id(row: Row, id_: str) -> Row:
+def _row_with_id(row: Row, id_: str) -> Row:
     if row.get("id") != id_:
         raise BadSource(f"the source answers another load balancer than {id_}")
     return row
@@ -189,7 +189,7 @@ def ids_of(references: Any) -> list[str]:
     return [str(each["id"]) for each in references if isinstance(each, Mapping) and each.get("id")]
 
 
-def _changed(before: Iterable[Row], after: Iterable[Row]) -> frozenset[str]:
+def _changed_ids(before: Iterable[Row], after: Iterable[Row]) -> frozenset[str]:
     def state(row: Row) -> tuple[object, ...]:
         names = ("updated_at", "provisioning_status")
         return (*(row.get(name) for name in names), *(sorted(ids_of(row.get(kind))) for kind in ("listeners", "pools")))

@@ -121,24 +121,27 @@ class _TreeMaker:
             body={},
         )
         try:
-            part = self._root(row)
+            part = self._make_root(row)
         except _Unfit as error:
             return made._replace(unfit=str(error))
         remarks = (IN_ERROR,) if row.get("provisioning_status") == "ERROR" else ()
         return made._replace(body=part.body, lost=tuple(part.lost), remarks=remarks)
 
-    def _root(self, row: Row) -> _Part:
+    def _make_root(self, row: Row) -> _Part:
         if row["id"] in self._found.moving:
             raise _Unfit("it was changed while it was read: repeat the import")
         _check_settled(LOAD_BALANCER, row)
         for name in ("project_id", "vip_address", "vip_subnet_id"):
             if not row.get(name):
                 raise _Unfit(f"the source shows no {name} of it")
-        listeners = [self._listener(each) for each in self._named(row, "listeners", LISTENER, self._found.listeners)]
-        pools = [self._pool(each) for each in self._named(row, "pools", POOL, self._found.pools)]
+        listeners = [
+            self._make_listener(each)
+            for each in self._children_by_ids(row, "listeners", LISTENER, self._found.listeners)
+        ]
+        pools = [self._make_pool(each) for each in self._children_by_ids(row, "pools", POOL, self._found.pools)]
         part = _copied_attributes(LOAD_BALANCER, row)
         del part.body["id"]
-        self._choose(row, part)
+        self._choose_catalogue_entries(row, part)
         part.body.update(
             project_id=row["project_id"],
             additional_vips=[
@@ -149,7 +152,7 @@ class _TreeMaker:
         )
         return _Part(part.body, [*part.lost, *(lost for each in (*listeners, *pools) for lost in each.lost)])
 
-    def _choose(self, row: Row, part: _Part) -> None:
+    def _choose_catalogue_entries(self, row: Row, part: _Part) -> None:
         """Set our flavor and availability zone in place of the source's in ``part``."""
         for name, choose in (
             ("flavor_id", self._choices.flavor),
@@ -165,53 +168,53 @@ class _TreeMaker:
             reason = "a flavor with sriov_vip decides it: --flavor"
             part.lost.append(Lost(LOAD_BALANCER, str(row["id"]), "vip_vnic_type", _DIRECT, reason))
 
-    def _named(self, parent: Row, attribute: str, kind: str, rows: Mapping[str, Row]) -> Iterator[Row]:
+    def _children_by_ids(self, parent: Row, attribute: str, kind: str, rows: Mapping[str, Row]) -> Iterator[Row]:
         """Yield the objects of ``rows`` whose ids the parent lists in ``attribute``. Raises :class:`_Unfit` if one is
         missing.
         """
         for id_ in ids_of(parent.get(attribute)):
-            yield _required(kind, id_, rows)
+            yield _required_row(kind, id_, rows)
 
-    def _listener(self, row: Row) -> _Part:
+    def _make_listener(self, row: Row) -> _Part:
         _check_settled(LISTENER, row)
         part = _copied_attributes(LISTENER, row)
         policies = sorted(
-            self._named(row, "l7policies", POLICY, self._found.l7policies),
+            self._children_by_ids(row, "l7policies", POLICY, self._found.l7policies),
             key=lambda each: (each.get("position") or 0, str(each["id"])),
         )
-        made = [self._policy(each) for each in policies]
+        made = [self._make_policy(each) for each in policies]
         part.body["l7policies"] = [each.body for each in made]
         return _Part(part.body, [*part.lost, *(lost for each in made for lost in each.lost)])
 
-    def _policy(self, row: Row) -> _Part:
+    def _make_policy(self, row: Row) -> _Part:
         _check_settled(POLICY, row)
         part = _copied_attributes(POLICY, row)
-        rules = [_part(RULE, each) for each in _children(POLICY, row, "rules", self._found.rules)]
+        rules = [_make_part(RULE, each) for each in _listed_children(POLICY, row, "rules", self._found.rules)]
         part.body["rules"] = [each.body for each in rules]
         return _Part(part.body, [*part.lost, *(lost for each in rules for lost in each.lost)])
 
-    def _pool(self, row: Row) -> _Part:
+    def _make_pool(self, row: Row) -> _Part:
         _check_settled(POOL, row)
         part = _copied_attributes(POOL, row)
-        members = [_member(each) for each in _children(POOL, row, "members", self._found.members)]
+        members = [_make_member(each) for each in _listed_children(POOL, row, "members", self._found.members)]
         part.body["members"] = [each.body for each in members]
         lost = [*part.lost, *(lost for each in members for lost in each.lost)]
         if persistence := row.get("session_persistence"):
             part.body["session_persistence"] = _selected_attributes(persistence, persistence)
         if monitor_id := row.get("healthmonitor_id"):
-            monitor = _part(MONITOR, _required(MONITOR, str(monitor_id), self._found.health_monitors))
+            monitor = _make_part(MONITOR, _required_row(MONITOR, str(monitor_id), self._found.health_monitors))
             part.body["healthmonitor"] = monitor.body
             lost += monitor.lost
         return _Part(part.body, lost)
 
 
-def _required(kind: str, id_: str, rows: Mapping[str, Row]) -> Row:
+def _required_row(kind: str, id_: str, rows: Mapping[str, Row]) -> Row:
     if id_ not in rows:
         raise _Unfit(f"the source does not show {kind} {id_} of it: it was changed meanwhile, or you may not see it")
     return rows[id_]
 
 
-def _children(kind: str, parent: Row, attribute: str, rows: Mapping[str, Iterable[Row]]) -> list[Row]:
+def _listed_children(kind: str, parent: Row, attribute: str, rows: Mapping[str, Iterable[Row]]) -> list[Row]:
     """Return the objects that the parent's own list returned. Raises :class:`_Unfit` if they are not those that the
     parent names in ``attribute``.
     """
@@ -230,13 +233,13 @@ def _check_settled(kind: str, row: Row) -> None:
         raise _Unfit(f"{kind} {row['id']} is deleted at the source")
 
 
-def _part(kind: str, row: Row) -> _Part:
+def _make_part(kind: str, row: Row) -> _Part:
     _check_settled(kind, row)
     return _copied_attributes(kind, row)
 
 
-def _member(row: Row) -> _Part:
-    part = _part(MEMBER, row)
+def _make_member(row: Row) -> _Part:
+    part = _make_part(MEMBER, row)
     if row.get("vnic_type") == _DIRECT:
         part.body["request_sriov"] = True
     return part

@@ -82,17 +82,17 @@ class SwitchOver(ApiCommand):
         parser.add_argument("--json", action="store_true", help="As JSON.")
 
     def take_action(self, parsed_args: Namespace) -> None:
-        _check(parsed_args)
+        _check_options(parsed_args)
         work = _SwitchOverRun(self, parsed_args)
         outcomes = []
         for id_ in dict.fromkeys(parsed_args.loadbalancers):
             outcomes.append(work.one(id_))
             # line by line, because many take long; the rest stays as it is after a failure
-            self._print(parsed_args, f"{outcomes[-1].outcome:<9}{id_}", *_texts(outcomes[-1]))
+            self._print_lines(parsed_args, f"{outcomes[-1].outcome:<9}{id_}", *_outcome_texts(outcomes[-1]))
             if outcomes[-1].outcome == "failed" and parsed_args.yes:
                 break
         if not parsed_args.yes:
-            self._print(parsed_args, PLANNED)
+            self._print_lines(parsed_args, PLANNED)
         if parsed_args.json:
             self.app.stdout.write(f"{json.dumps({'loadbalancers': [each.as_json() for each in outcomes]}, indent=2)}\n")
         if any(each.outcome == "failed" for each in outcomes):
@@ -102,12 +102,12 @@ class SwitchOver(ApiCommand):
         """Show a step on standard error."""
         self.app.stderr.write(f"{escape_controls(text)}\n")
 
-    def _print(self, parsed_args: Namespace, *lines: str) -> None:
+    def _print_lines(self, parsed_args: Namespace, *lines: str) -> None:
         if not parsed_args.json:
             self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in lines)
 
 
-def _texts(one: Outcome) -> list[str]:
+def _outcome_texts(one: Outcome) -> list[str]:
     return [f"  {text}" for text in (one.text, "" if one.gap is None else str(one.gap)) if text]
 
 
@@ -146,7 +146,7 @@ class _SwitchOverRun:
         if balancer is None:
             raise SourceProblem("it is not here: evenkeel import octavia --held imports it")
         if not self._args.yes:
-            return Outcome(load_balancer_id, "planned", self._plan(balancer))
+            return Outcome(load_balancer_id, "planned", self._plan_text(balancer))
         if self._args.finish:
             seconds = self._args.source_timeout
             finish(self._ours, self._source, balancer, timeout_seconds=seconds, say=self._command.say)
@@ -158,7 +158,7 @@ class _SwitchOverRun:
         gap = switch.over()
         return Outcome(load_balancer_id, "switched", self._changed_meanwhile(load_balancer_id), gap)
 
-    def _plan(self, balancer: Balancer) -> str:
+    def _plan_text(self, balancer: Balancer) -> str:
         hosting = self._ours.hosting(balancer.id)
         state = "held" if hosting.held else "with our devices"
         if self._args.finish:
@@ -175,7 +175,7 @@ class _SwitchOverRun:
         """
         environment = self._ours.hosting(load_balancer_id).environment
         found = self._octavia.read(Wanted(ids=(load_balancer_id,)))
-        flavors, zones = (self._catalogue(kind, environment) for kind in (FLAVORS, ZONES))
+        flavors, zones = (self._make_chooser(kind, environment) for kind in (FLAVORS, ZONES))
         trees = load_balancers(found, Choices(flavors.choose, zones.choose))
         (row,) = run_import(self._command.client, trees, environment=environment, apply=apply, held=True)
         if row.outcome in (REFUSED, SKIPPED) or (apply and row.outcome == DIFFERS):
@@ -190,7 +190,7 @@ class _SwitchOverRun:
             return f"not compared with Octavia afterwards: {error}"
         return f"changed in Octavia meanwhile, set it here too: {differs}" if differs else ""
 
-    def _catalogue(self, kind: EntryKind, environment: str) -> EntryChooser:
+    def _make_chooser(self, kind: EntryKind, environment: str) -> EntryChooser:
         given = getattr(self._args, kind.option.removeprefix("--").replace("-", "_"))
         return EntryChooser(
             kind,
@@ -201,7 +201,7 @@ class _SwitchOverRun:
         )
 
 
-def _check(parsed_args: Namespace) -> None:
+def _check_options(parsed_args: Namespace) -> None:
     """Check that the options fit together. Raises :class:`UsageError`."""
     if bool(parsed_args.source_url) != bool(parsed_args.neutron_url):
         raise UsageError("--source-url and --neutron-url are given together, or neither of them")

@@ -36,7 +36,7 @@ class Prober:
 
     def __init__(self, address: str, port: int) -> None:
         self._target = (address, port)
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread = threading.Thread(target=self._run_in_thread, daemon=True)
         self._ending = threading.Event()
         self._lock = threading.Lock()
         self._open: dict[int, float] = {}
@@ -66,7 +66,7 @@ class Prober:
 
     def wait_for_success(self, since: float, seconds: float) -> bool:
         """Whether an attempt that began after ``since`` (monotonic) succeeds within ``seconds``."""
-        return self._wait(seconds, lambda: any(begun >= since for begun, _ in self._succeeded[-100:]))
+        return self._wait_until(seconds, lambda: any(begun >= since for begun, _ in self._succeeded[-100:]))
 
     def wait_for_silence(self, since: float, seconds: float) -> bool:
         """Whether an attempt that began after ``since`` (monotonic) has no answer, within ``seconds``."""
@@ -76,9 +76,9 @@ class Prober:
             return any(begun >= since and now - begun >= SILENT_SECONDS for begun in self._open.values())
 
         before = self._failed
-        return self._wait(seconds, lambda: silent() or self._failed > before)
+        return self._wait_until(seconds, lambda: silent() or self._failed > before)
 
-    def _wait(self, seconds: float, is_so: Callable[[], bool]) -> bool:
+    def _wait_until(self, seconds: float, is_so: Callable[[], bool]) -> bool:
         until = time.monotonic() + seconds
         while True:
             with self._lock:
@@ -88,15 +88,15 @@ class Prober:
                 return False
             time.sleep(LOOK_SECONDS)
 
-    def _run(self) -> None:
-        asyncio.run(self._probe())
+    def _run_in_thread(self) -> None:
+        asyncio.run(self._probe_repeatedly())
 
-    async def _probe(self) -> None:
+    async def _probe_repeatedly(self) -> None:
         tasks: set[asyncio.Task[None]] = set()
         number = 0
         while not self._ending.is_set():
             number += 1
-            task = asyncio.create_task(self._attempt(number))
+            task = asyncio.create_task(self._try_connection(number))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
             await asyncio.sleep(EVERY_SECONDS)
@@ -106,7 +106,7 @@ class Prober:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _attempt(self, number: int) -> None:
+    async def _try_connection(self, number: int) -> None:
         begun = time.monotonic()
         with self._lock:
             self._open[number] = begun

@@ -33,7 +33,7 @@ class Amphora(NamedTuple):
 
     def speaks_for(self, addresses: Iterable[str]) -> bool:
         """Whether the amphora's port may send from one of the addresses, by its allowed address pairs."""
-        return bool(_canonical(addresses) & {_address(pair) for pair in self.pairs})
+        return bool(_canonical_addresses(addresses) & {_pair_address(pair) for pair in self.pairs})
 
 
 class Source:
@@ -68,9 +68,9 @@ class Source:
             raise SourceProblem(
                 "Octavia shows no amphora of it: is it of provider amphora, and are you an administrator?"
             )
-        return [self._amphora(row) for row in rows]
+        return [self._amphora_from_row(row) for row in rows]
 
-    def _amphora(self, row: Mapping[str, Any]) -> Amphora:
+    def _amphora_from_row(self, row: Mapping[str, Any]) -> Amphora:
         port = self.port(str(row["vrrp_port_id"]))
         if port is None:
             raise SourceProblem(f"amphora {row['id']}: Neutron does not show its port {row['vrrp_port_id']}")
@@ -85,14 +85,14 @@ class Source:
         """Remove the addresses from the allowed address pairs of the amphora's port, so that Neutron drops what it
         sends from them. Idempotent. Raises the client's errors.
         """
-        gone = _canonical(addresses)
-        self._set_pairs(amphora, [pair for pair in amphora.pairs if _address(pair) not in gone])
+        gone = _canonical_addresses(addresses)
+        self._set_pairs(amphora, [pair for pair in amphora.pairs if _pair_address(pair) not in gone])
 
     def let_speak(self, amphora: Amphora, addresses: Iterable[str]) -> None:
         """Add the addresses to the allowed address pairs of the amphora's port, as Octavia does. Idempotent. Raises the
         client's errors.
         """
-        there = {_address(pair) for pair in amphora.pairs}
+        there = {_pair_address(pair) for pair in amphora.pairs}
         more = [{"ip_address": address} for address in addresses if str(ip_address(address)) not in there]
         self._set_pairs(amphora, [*amphora.pairs, *more])
 
@@ -112,17 +112,17 @@ class Source:
 
     def set_owner(self, port_id: str, owner: str) -> None:
         """Set a port's ``device_owner``. Raises the client's errors."""
-        self._change(port_id, {"device_owner": owner})
+        self._change_port(port_id, {"device_owner": owner})
 
     def _set_pairs(self, amphora: Amphora, pairs: list[Mapping[str, Any]]) -> None:
         if pairs != list(amphora.pairs):
-            self._change(amphora.port_id, {PAIRS: pairs})
+            self._change_port(amphora.port_id, {PAIRS: pairs})
 
-    def _change(self, port_id: str, values: Mapping[str, Any]) -> None:
+    def _change_port(self, port_id: str, values: Mapping[str, Any]) -> None:
         self._neutron.put(f"/v2.0/ports/{segment(port_id)}", {"port": dict(values)})
 
 
-def _address(pair: Mapping[str, Any]) -> str:
+def _pair_address(pair: Mapping[str, Any]) -> str:
     """Return the address of an allowed address pair in canonical form; a network unchanged."""
     text = str(pair.get("ip_address"))
     try:
@@ -131,7 +131,7 @@ def _address(pair: Mapping[str, Any]) -> str:
         return text
 
 
-def _canonical(addresses: Iterable[str]) -> frozenset[str]:
+def _canonical_addresses(addresses: Iterable[str]) -> frozenset[str]:
     try:
         return frozenset(str(ip_address(each)) for each in addresses)
     except ValueError as error:

@@ -70,7 +70,7 @@ class Switch:
         except (Exception, KeyboardInterrupt) as error:
             self._say(f"going back: {error or 'interrupted'}")
             gap = self._go_back()
-            raise Failed(f"{error or 'interrupted'}; it went back to the amphora{_measured(gap)}") from error
+            raise Failed(f"{error or 'interrupted'}; it went back to the amphora{_gap_text(gap)}") from error
         return self._end_probing()
 
     def _take_over(self, amphorae: Sequence[Amphora]) -> None:
@@ -208,5 +208,5 @@ def finish(ours: Ours, source: Source, balancer: Balancer, *, timeout_seconds: f
         source.set_owner(balancer.port_id, OCTAVIA_OWNER)
 
 
-def _measured(gap: Gap | None) -> str:
+def _gap_text(gap: Gap | None) -> str:
     return "" if gap is None else f" ({gap})"
