@@ -136,7 +136,7 @@ class HttpsTransport:
         """
         with tracer().span(method, attributes=self._span_attributes(method, logged_path or path), remote=True) as span:
             sent = {**tracer().headers(), **(headers or {})}
-            answer = await self._exchange(method, path, body, timeout_seconds, sent, turns, logged_path or path)
+            answer = await self._exchange_once(method, path, body, timeout_seconds, sent, turns, logged_path or path)
             span.set("http.response.status_code", answer[0])
         return answer
 
@@ -147,7 +147,7 @@ class HttpsTransport:
         shown = path.partition("?")[0]
         return {"http.request.method": method, "server.address": self._host, "url.path": shown}
 
-    async def _exchange(
+    async def _exchange_once(
         self,
         method: str,
         path: str,
@@ -164,7 +164,7 @@ class HttpsTransport:
         try:
             # The wait for the semaphore is not the device's fault, so the time limit excludes it.
             async with turns or self._turns, asyncio.timeout(timeout_seconds):
-                answer = await self._attempt(method, url, body, {**named, **headers})
+                answer = await self._send_with_retry(method, url, body, {**named, **headers})
             status = answer[0]
         # This error is a TimeoutError as well, so it comes first.
         except aiohttp.ConnectionTimeoutError as error:
@@ -212,33 +212,35 @@ class HttpsTransport:
             await self._session.close()
             self._session = None
 
-    async def _attempt(
+    async def _send_with_retry(
         self, method: str, url: URL, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[int, bytes]:
         """Send one request, and retry if a pooled connection was closed, as all are after a restart of the device."""
         for _ in range(self._attempts_max - 1):
             try:
-                return await self._send(method, url, body, headers)
+                return await self._send_request(method, url, body, headers)
             # no connection: nothing was sent, and another attempt would only double the wait
             except aiohttp.ClientConnectorError:
                 raise
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
                 continue
-        return await self._send(method, url, body, headers)
+        return await self._send_request(method, url, body, headers)
 
-    async def _send(self, method: str, url: URL, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
+    async def _send_request(
+        self, method: str, url: URL, body: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[int, bytes]:
         """Send one HTTP request. Returns status and body of the response."""
         # Redirects are not followed: they would send the credentials to a host that the device names.
-        async with self._connections().request(
+        async with self._open_session().request(
             method, url, data=body, headers={**self._authorization, **headers}, allow_redirects=False, ssl=self._tls
         ) as answer:
             # Also before the body is read, so that a device that sends a long one does not count as silent.
             self._answered_at_seconds = self._now()
-            content = await self._bounded(answer)
+            content = await self._read_bounded_body(answer)
             self._answered_at_seconds = self._now()
             return answer.status, content
 
-    async def _bounded(self, answer: aiohttp.ClientResponse) -> bytes:
+    async def _read_bounded_body(self, answer: aiohttp.ClientResponse) -> bytes:
         parts: list[bytes] = []
         size = 0
         async for part in answer.content.iter_chunked(65_536):
@@ -248,7 +250,7 @@ class HttpsTransport:
             parts.append(part)
         return b"".join(parts)
 
-    def _connections(self) -> aiohttp.ClientSession:
+    def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             if not self._options.verify_tls:
                 log.warning("the device's certificate is not verified", device=self._host)

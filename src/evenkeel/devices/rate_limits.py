@@ -47,8 +47,8 @@ class ClientLimit(Value):
 
 def rate_limits(listener: ServiceListener, parts: Parts) -> tuple[ClientLimit, ...]:
     """Return the rate limits of a listener with these parts of enhanced services."""
-    own = () if parts.rate_limit is None else (_of_service(parts.rate_limit),)
-    return (*own, *map(_of_policy, listener.rate_limits))
+    own = () if parts.rate_limit is None else (_service_limit(parts.rate_limit),)
+    return (*own, *map(_policy_limit, listener.rate_limits))
 
 
 def conditions_of(limits: Iterable[ClientLimit]) -> dict[Counter, list[Condition]]:
@@ -67,7 +67,7 @@ def rendered_action(limit: ClientLimit, commands: Mapping[str, str]) -> str:
     return commands[limit.action]
 
 
-def _of_service(rate: RequestRate) -> ClientLimit:
+def _service_limit(rate: RequestRate) -> ClientLimit:
     counter = Counter("client", rate.interval)
     if rate.header is not None:
         counter = Counter("header", rate.interval, rate.header)
@@ -76,11 +76,11 @@ def _of_service(rate: RequestRate) -> ClientLimit:
     return ClientLimit(conditions=(Condition(counter, rate.requests),), status=rate.status)
 
 
-def _of_policy(policy: ServiceRateLimit) -> ClientLimit:
-    return ClientLimit(conditions=tuple(map(_of_rule, policy.rules)), action=policy.action)
+def _policy_limit(policy: ServiceRateLimit) -> ClientLimit:
+    return ClientLimit(conditions=tuple(map(_rule_condition, policy.rules)), action=policy.action)
 
 
-def _of_rule(rule: ServiceRateLimitRule) -> Condition:
+def _rule_condition(rule: ServiceRateLimitRule) -> Condition:
     of_bytes = rule.metric == "KBYTES"
     return Condition(
         counter_of(rule),

@@ -70,7 +70,7 @@ class DeviceReach:
         if self._probe_task is None or self._probe_task.done():
             self._probed_at_seconds = time.monotonic()
             # one probe for all waiting callers: an unreachable device must not get a burst of them
-            self._probe_task = asyncio.create_task(self._probe())
+            self._probe_task = asyncio.create_task(self._probe_device())
         # a caller that is cancelled must not cancel the probe of the others
         error = await asyncio.shield(self._probe_task)
         if error is not None:
@@ -116,7 +116,7 @@ class DeviceReach:
         """Cancel all probes."""
         await cancel_and_wait(*(task for task in (self._probe_task, self._liveness_task) if task is not None))
 
-    async def _probe(self) -> DeviceUnavailable | None:
+    async def _probe_device(self) -> DeviceUnavailable | None:
         try:
             await self._client.probe(self._short_seconds)
         except DeviceUnavailable as error:

@@ -8,7 +8,7 @@ from evenkeel.core.devices.device import PartitionOutcome
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceUnavailable, StaleOwner
 from evenkeel.devices.haproxy import open_group
-from evenkeel.devices.haproxy.driver import _peers_of
+from evenkeel.devices.haproxy.driver import _peers_for_host
 from evenkeel.haproxyd import wire
 from tests.devices.haproxy.features import one_pool, sticky
 from tests.devices.haproxy.rig import PARTITION, Box, HaproxyRig
@@ -139,4 +139,4 @@ def test_a_daemon_that_tells_no_certificate_is_introduced_to_nobody() -> None:
         peer.name: wire.Receipt(outcomes=(), how="nothing", peer=peer)
         for peer in (wire.HaproxyPeer(name="one", address="127.0.0.1", port=3, certificate="PEM"), old, new)
     }
-    assert _peers_of(receipts, "one") == (new,)
+    assert _peers_for_host(receipts, "one") == (new,)

@@ -66,7 +66,7 @@ class Daemon:
 
     async def about(self) -> wire.About:
         """Read versions and state of the daemon and of HAProxy on its host."""
-        return await self._read("/v1", wire.About)
+        return await self._read_document("/v1", wire.About)
 
     async def observation(self, within_seconds: float = 0.0) -> wire.DaemonObservation:
         """Read statuses and statistics of all partitions.
@@ -74,15 +74,15 @@ class Daemon:
         Figures of partitions without an event may be ``within_seconds`` old.
         """
         query = f"?within={within_seconds:g}" if within_seconds else ""
-        return await self._read(f"/v1/observation{query}", wire.DaemonObservation)
+        return await self._read_document(f"/v1/observation{query}", wire.DaemonObservation)
 
     async def held_load_balancers(self, partition: str) -> tuple[wire.LoadBalancerConfig, ...]:
         """Read the load balancers of the partition; empty if the partition does not exist."""
-        status, body = await self._request("GET", f"/v1/partitions/{partition}")
+        status, body = await self._send_request("GET", f"/v1/partitions/{partition}")
         # Only the daemon's own 404 means that the partition does not exist; one of a proxy may mean anything.
-        if status == 404 and _refusal(body).code == "not_found":
+        if status == 404 and _parse_refusal(body).code == "not_found":
             return ()
-        return self._decoded(status, body, wire.PartitionConfig, partition).load_balancers
+        return self._decode_answer(status, body, wire.PartitionConfig, partition).load_balancers
 
     async def events(self, after: int, wait_seconds: int) -> wire.DaemonEvents:
         """Return the events with a number above ``after``: as soon as there is one, or none after ``wait_seconds``."""
@@ -90,21 +90,21 @@ class Daemon:
         status, body = await self._https.exchange(
             "GET", f"/v1/events?after={after}&wait={wait_seconds}", timeout_seconds=limit, turns=self._events_turn
         )
-        return self._decoded(status, body, wire.DaemonEvents)
+        return self._decode_answer(status, body, wire.DaemonEvents)
 
     # -- writes
 
     async def guard(self, partition: str, guard: wire.GuardState) -> wire.GuardState:
         """Set the partition's guard to this owner; creates the partition if absent. Raises :class:`EpochTooFar`."""
-        return await self._write("POST", f"{partition}/guard", guard, wire.GuardState, partition)
+        return await self._write_document("POST", f"{partition}/guard", guard, wire.GuardState, partition)
 
     async def put(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
         """Replace the partition's whole contents by those in ``change``."""
-        return await self._write("PUT", partition, change, wire.Receipt, partition)
+        return await self._write_document("PUT", partition, change, wire.Receipt, partition)
 
     async def patch(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
         """Change only the load balancers that ``change`` names."""
-        return await self._write("PATCH", partition, change, wire.Receipt, partition)
+        return await self._write_document("PATCH", partition, change, wire.Receipt, partition)
 
     # -- reachability
 
@@ -116,7 +116,7 @@ class Daemon:
     async def probe(self, timeout_seconds: float) -> None:
         """Check that a small request succeeds. Raises :class:`DeviceUnavailable`."""
         status, body = await self._https.exchange("GET", "/v1", timeout_seconds=timeout_seconds)
-        self._decoded(status, body, wire.About)
+        self._decode_answer(status, body, wire.About)
 
     async def is_alive(self, timeout_seconds: float) -> bool:
         """Whether the daemon responds at all, with any status.
@@ -131,20 +131,20 @@ class Daemon:
 
     # -- implementation
 
-    async def _read(self, path: str, kind: type[T]) -> T:
-        return self._decoded(*await self._request("GET", path), kind)
+    async def _read_document(self, path: str, kind: type[T]) -> T:
+        return self._decode_answer(*await self._send_request("GET", path), kind)
 
-    async def _write(
+    async def _write_document(
         self, method: str, path: str, body: wire.PartitionChange | wire.GuardState, kind: type[T], partition: str
     ) -> T:
-        answer = await self._request(method, f"/v1/partitions/{path}", msgspec.json.encode(body))
-        return self._decoded(*answer, kind, partition)
+        answer = await self._send_request(method, f"/v1/partitions/{path}", msgspec.json.encode(body))
+        return self._decode_answer(*answer, kind, partition)
 
-    async def _request(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
+    async def _send_request(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
         limit = self._options.request_timeout_seconds
         return await self._https.exchange(method, path, body, timeout_seconds=limit)
 
-    def _decoded(self, status: int, body: bytes, kind: type[T], partition: str = "") -> T:
+    def _decode_answer(self, status: int, body: bytes, kind: type[T], partition: str = "") -> T:
         if status != 200:
             raise failure(self.host, self._options.username, partition, status, body)
         try:
@@ -159,7 +159,7 @@ def _basic_auth_header(username: str, password: str) -> str:
 
 def failure(host: str, username: str, partition: str, status: int, body: bytes) -> EvenKeelError:
     """Build the error for a response with a status other than 200."""
-    refusal = _refusal(body)
+    refusal = _parse_refusal(body)
     reason = refusal.reason[:REASON_CHARACTERS_MAX] or f"answered {status}"
     if refusal.code == "stale_owner":
         return StaleOwner(partition, refusal.epoch)
@@ -177,7 +177,7 @@ def failure(host: str, username: str, partition: str, status: int, body: bytes) 
     return DeviceUnavailable(host, reason)
 
 
-def _refusal(body: bytes) -> wire.DaemonRefusal:
+def _parse_refusal(body: bytes) -> wire.DaemonRefusal:
     """Parse the refusal in the body of a daemon's response.
 
     A body of another form counts as ``busy``, because it says nothing about a partition.

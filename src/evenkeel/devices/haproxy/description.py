@@ -37,21 +37,21 @@ def describe(
     operations: list[PlannedOperation] = []
     for one in ready:
         if not one.problem:
-            operations += _operations(before.get(one.service.load_balancer_id), one.load_balancer, running)
+            operations += _planned_operations(before.get(one.service.load_balancer_id), one.load_balancer, running)
     named = {str(one.service.load_balancer_id) for one in ready}
     for orphan in held if complete else ():
         if orphan.id not in named:
-            operations += _operations(orphan, None, running)
+            operations += _planned_operations(orphan, None, running)
     problems = dict.fromkeys(one.problem for one in ready if one.problem)
     return DevicePlan(device=device, operations=tuple(operations), problem="; ".join(problems))
 
 
-def _operations(
+def _planned_operations(
     held: wire.LoadBalancerConfig | None, wanted: wire.LoadBalancerConfig | None, running: wire.PartitionStatus
 ) -> Iterator[PlannedOperation]:
-    before, after = _parts_of(held), _parts_of(wanted)
+    before, after = _parts_by_name(held), _parts_by_name(wanted)
     yield from (PlannedOperation(verb="delete", type=key[0], name=key[1]) for key in before if key not in after)
-    seen = _servers(running) if held is not None else {}
+    seen = _running_servers(running) if held is not None else {}
     for key, attributes in after.items():
         if key not in before:
             given = {name: value for name, value in attributes.items() if value not in (None, "", (), [])}
@@ -66,30 +66,30 @@ def _operations(
             yield PlannedOperation(verb="modify", type=key[0], name=key[1], attributes=shown)
 
 
-def _parts_of(config: wire.LoadBalancerConfig | None) -> Parts:
+def _parts_by_name(config: wire.LoadBalancerConfig | None) -> Parts:
     """Return all parts of a load balancer, each with all its attributes; empty without a configuration."""
     if config is None:
         return {}
     parts: dict[tuple[str, str], Mapping[str, Any]] = {}
     for frontend in config.frontends:
-        parts["frontend", frontend.name] = _attributes(frontend)
+        parts["frontend", frontend.name] = _struct_attributes(frontend)
     for backend in config.backends:
-        attributes = _attributes(backend)
+        attributes = _struct_attributes(backend)
         del attributes["servers"]
         parts["backend", backend.name] = attributes
         for server in backend.servers:
-            parts["server", f"{backend.name}/{server.name}"] = _attributes(server)
+            parts["server", f"{backend.name}/{server.name}"] = _struct_attributes(server)
     for file in config.files:
         identity = file.sha256 or hashlib.sha256(file.content.encode()).hexdigest()
         parts["file", file.name] = {"kind": file.kind, "sha256": identity}
     return parts
 
 
-def _attributes(value: msgspec.Struct) -> dict[str, Any]:
+def _struct_attributes(value: msgspec.Struct) -> dict[str, Any]:
     return {name: msgspec.to_builtins(getattr(value, name)) for name in value.__struct_fields__}
 
 
-def _servers(running: wire.PartitionStatus) -> Parts:
+def _running_servers(running: wire.PartitionStatus) -> Parts:
     """Return weights and states with which HAProxy runs the servers."""
     return {
         ("server", f"{backend.name}/{server.name}"): {"weight": server.weight, "admin_up": server.admin_up}

@@ -104,7 +104,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
                 about = await self.daemon.about()
         except (DeviceUnavailable, DeviceRejected) as error:
             return DeviceState(name=self.host, reachable=False, problem=str(error))
-        return self._state(about)
+        return self._device_state(about)
 
     async def observe(self) -> HaproxyReading:
         """Read statuses and statistics of this environment's partitions on the daemon. Raises
@@ -116,7 +116,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         async with self.required_reachable():
             about, seen = await self.daemon.about(), await self.daemon.observation(within_seconds)
         self.seen_event = seen.event
-        state = self._state(about)
+        state = self._device_state(about)
         # What belongs to another owner uses the device, but is none of ours.
         ours = wire.DaemonObservation(event=seen.event, state_id=seen.state_id) if self._other_owner(about) else seen
         reading = HaproxyReading(seen=ours, state=msgspec.structs.replace(state, incarnation=seen.state_id))
@@ -129,7 +129,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
 
         Raises :class:`DeviceUnavailable`.
         """
-        if (last := self._recent()) is not None:
+        if (last := self._recent_reading()) is not None:
             return self._capacity.read(last.seen, metrics, last.at_seconds)
         async with self.required_reachable():
             seen = await self.daemon.observation()
@@ -141,10 +141,10 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
 
         Raises as :meth:`observe`.
         """
-        last = self._recent()
+        last = self._recent_reading()
         return await self.observe() if last is None else last.reading
 
-    def _recent(self) -> "_LastReading | None":
+    def _recent_reading(self) -> "_LastReading | None":
         last = self._last
         return last if last is not None and time.monotonic() - last.at_seconds < RECENT_SECONDS else None
 
@@ -174,9 +174,9 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             change = self._empty_change(partition, batch)
             if batch.complete:
                 named = {one.load_balancer_id for one in batch.services} if batch.keeps_orphans else None
-                return await self._put(partition, change, wanted, problems, named)
-            removed = tuple(filter(_nameable, (one.load_balancer_id for one in batch.services if one.deleted)))
-            return await self._patch(partition, change, wanted, removed)
+                return await self._replace_partition(partition, change, wanted, problems, named)
+            removed = tuple(filter(_can_be_named, (one.load_balancer_id for one in batch.services if one.deleted)))
+            return await self._patch_partition(partition, change, wanted, removed)
 
     async def plan(self, partition: str, batch: PartitionBatch, rendered: Sequence[RenderedConfig]) -> DevicePlan:
         """Plan, without writing, the changes that the batch would make, from a read of the partition and its status.
@@ -203,7 +203,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
 
     # -- implementation
 
-    def _state(self, about: wire.About) -> DeviceState:
+    def _device_state(self, about: wire.About) -> DeviceState:
         self.name = about.name
         return DeviceState(
             name=self.host,
@@ -249,7 +249,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         state_id = self._lives.get(partition, "")
         return wire.PartitionChange(epoch=batch.epoch, session_id=token(batch.session_id), state_id=state_id)
 
-    async def _patch(
+    async def _patch_partition(
         self,
         partition: str,
         change: wire.PartitionChange,
@@ -264,12 +264,14 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             return _result_of_receipt(await self.daemon.patch(partition, whole))
         except DeviceRejected as error:
             if len(wanted) + len(removed) <= 1:
-                return DeviceResult(errors=_all_of(wanted, removed, error.reason), wrote=False)
+                return DeviceResult(errors=_same_reason_for_all(wanted, removed, error.reason), wrote=False)
         # One half after the other, because both change the same partition, and removals have to come first.
-        first, second = [await self._patch(partition, change, *half) for half in _halves(wanted, removed)]
+        first, second = [
+            await self._patch_partition(partition, change, *half) for half in _split_in_halves(wanted, removed)
+        ]
         return first.followed_by(second)
 
-    async def _put(
+    async def _replace_partition(
         self,
         partition: str,
         change: wire.PartitionChange,
@@ -293,18 +295,20 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             return _result_of_receipt(await self.daemon.put(partition, whole), orphans)
         except DeviceRejected as error:
             log.warning("partition not applied as a whole", device=self.host, partition=partition, reason=error.reason)
-        found = await self._patch(partition, change, wanted, ())
+        found = await self._patch_partition(partition, change, wanted, ())
         if not found.errors:
             stay = {*(one.id for one in wanted), *problems, *orphans}
-            gone = await self._held_beside(partition, stay)
+            gone = await self._other_held_ids(partition, stay)
             found = msgspec.structs.replace(found, orphans=orphans)
-            return found.followed_by(await self._patch(partition, change, (), gone)) if gone else found
+            return found.followed_by(await self._patch_partition(partition, change, (), gone)) if gone else found
         # the load balancers at fault keep their configuration, and the rest is sent as one complete request again
         good = tuple(one for one in wanted if one.id not in found.errors)
         # Each round has fewer load balancers, so the recursion ends.
-        return found.followed_by(await self._put(partition, change, good, {**problems, **found.errors}, named))
+        return found.followed_by(
+            await self._replace_partition(partition, change, good, {**problems, **found.errors}, named)
+        )
 
-    async def _held_beside(self, partition: str, named: Collection[str]) -> tuple[str, ...]:
+    async def _other_held_ids(self, partition: str, named: Collection[str]) -> tuple[str, ...]:
         """Return the ids of load balancers in the partition that ``named`` does not have."""
         seen = (await self.daemon.observation()).partitions
         held = next((one.load_balancer_ids for one in seen if one.name == partition), ())
@@ -339,7 +343,7 @@ def limitation_of(about: wire.About) -> str:
 Half = tuple[Sequence[wire.LoadBalancerConfig], Sequence[str]]
 
 
-def _halves(wanted: Sequence[wire.LoadBalancerConfig], removed: Sequence[str]) -> tuple[Half, Half]:
+def _split_in_halves(wanted: Sequence[wire.LoadBalancerConfig], removed: Sequence[str]) -> tuple[Half, Half]:
     """Split the changes into two halves, removals before additions, because removals free addresses."""
     if wanted and removed:
         return ((), removed), (wanted, ())
@@ -347,13 +351,13 @@ def _halves(wanted: Sequence[wire.LoadBalancerConfig], removed: Sequence[str]) -
     return (wanted[:middle], removed[:half]), (wanted[middle:], removed[half:])
 
 
-def _all_of(
+def _same_reason_for_all(
     wanted: Sequence[wire.LoadBalancerConfig], removed: Sequence[str], reason: str
 ) -> dict[LoadBalancerId, str]:
     return {LoadBalancerId(each): reason for each in (*(one.id for one in wanted), *removed)}
 
 
-def _nameable(load_balancer_id: LoadBalancerId) -> bool:
+def _can_be_named(load_balancer_id: LoadBalancerId) -> bool:
     """Whether the id can be a name on the daemon; if not, the daemon cannot hold the load balancer."""
     try:
         object_name("load balancer", load_balancer_id)

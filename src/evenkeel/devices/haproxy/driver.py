@@ -74,12 +74,12 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """Apply the batch on every reachable device; the outcome names the others as ``lagging``."""
         partition = self._names.partition(batch.project_id)
-        rendered = await self._render(batch)
+        rendered = await self._render_batch(batch)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
         done, lost = await on_all(self._devices, lambda device: device.apply(partition, batch, rendered))
         # peers learn each other's certificates from the receipts of all devices
         if not lost:
-            await self._introduce(partition, batch, done)
+            await self._introduce_peers(partition, batch, done)
         return PartitionOutcome(
             outcomes=tuple(outcomes_of(batch.services, (one.errors for one in done.values()), problems)),
             lagging=tuple(lost),
@@ -92,10 +92,10 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
         """Plan, without writing, the changes that the batch would make on each device."""
         partition = self._names.partition(batch.project_id)
-        rendered = await self._render(batch)
+        rendered = await self._render_batch(batch)
         return await plan_on_each(self._devices, lambda device: device.plan(partition, batch, rendered))
 
-    async def _render(self, batch: PartitionBatch) -> tuple[RenderedConfig, ...]:
+    async def _render_batch(self, batch: PartitionBatch) -> tuple[RenderedConfig, ...]:
         definitions = await self._enhanced.definitions_for(batch.services)
         return tuple(render(service, batch.certificates, definitions) for service in batch.services)
 
@@ -135,14 +135,14 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
     ) -> Observation:
         return observation.merge(readings, unreachable, self._names, uneven=uneven)
 
-    async def _introduce(self, partition: str, batch: PartitionBatch, done: Mapping[str, DeviceResult]) -> None:
+    async def _introduce_peers(self, partition: str, batch: PartitionBatch, done: Mapping[str, DeviceResult]) -> None:
         """Make the devices' HAProxys peers of each other where they are not yet, so that they share stick tables.
 
         Lost persistence after a failover does not justify refusing a load balancer, so a failure is only logged, and
         retried with the next batch.
         """
         receipts = {host: one.receipt for host, one in done.items() if one.receipt is not None}
-        wanted = {host: _peers_of(receipts, host) for host, one in receipts.items() if one.peer is not None}
+        wanted = {host: _peers_for_host(receipts, host) for host, one in receipts.items() if one.peer is not None}
         unintroduced = [
             device
             for device in self._devices
@@ -162,7 +162,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
             log.warning("stick tables are not shared", partition=partition, reason=str(problem))
 
 
-def _peers_of(receipts: Mapping[str, wire.Receipt], host: str) -> tuple[wire.HaproxyPeer, ...]:
+def _peers_for_host(receipts: Mapping[str, wire.Receipt], host: str) -> tuple[wire.HaproxyPeer, ...]:
     """Return the peers of ``host``'s HAProxy; HAProxys without a certificate (daemons of an older version) are left
     out.
     """

@@ -73,8 +73,8 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
     values = checked_values(OPTIONS, options)
     ha_type = HaType(values["ha_type"])
     with Problems() as problems:
-        hosts = problems.collect_from(lambda: _hosts(values["haproxyd_url"], ha_type))
-        username = problems.collect_from(lambda: _username(values))
+        hosts = problems.collect_from(lambda: _parse_hosts(values["haproxyd_url"], ha_type))
+        username = problems.collect_from(lambda: _parse_username(values))
         password = problems.collect_from(lambda: credential(values, "haproxyd_password"))
         # the daemon applies its rules for members
         targets = problems.collect_from(lambda: log_targets(values))
@@ -96,7 +96,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
     )
 
 
-def _username(values: Mapping[str, Any]) -> str:
+def _parse_username(values: Mapping[str, Any]) -> str:
     username = credential(values, "haproxyd_username")
     # HTTP basic authentication separates name and password by ":" (RFC 7617, 2).
     if ":" in username:
@@ -104,8 +104,8 @@ def _username(values: Mapping[str, Any]) -> str:
     return username
 
 
-def _hosts(texts: Sequence[str], ha_type: HaType) -> tuple[str, ...]:
-    hosts = tuple(_host(text.strip()) for text in texts if text.strip())
+def _parse_hosts(texts: Sequence[str], ha_type: HaType) -> tuple[str, ...]:
+    hosts = tuple(_parse_host(text.strip()) for text in texts if text.strip())
     shown = repr(",".join(texts))
     if len(set(hosts)) != len(hosts):
         raise ValueError(f"haproxyd_url: {shown}: a daemon is named twice")
@@ -115,7 +115,7 @@ def _hosts(texts: Sequence[str], ha_type: HaType) -> tuple[str, ...]:
     return hosts
 
 
-def _host(text: str) -> str:
+def _parse_host(text: str) -> str:
     """Return ``host:port`` of a URL. A URL with user or password is refused, because it would be logged; they have own
     options.
     """

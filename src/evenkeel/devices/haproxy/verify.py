@@ -23,10 +23,10 @@ class HaproxyVerifier(SupportVerifier):
         refuse.
         """
         found = await super().verify(definitions, strict=strict)
-        return {name: _with_checked_lines(one) for name, one in found.items()}
+        return {name: _check_lines(one) for name, one in found.items()}
 
 
-def _with_checked_lines(definition: Definition) -> Definition:
+def _check_lines(definition: Definition) -> Definition:
     for number, line in enumerate(definition.parts.haproxy_lines or (), 1):
         if not definition.problem and (problem := line_problem(line, KEYWORDS["frontend"], kinds={})):
             where = f"{definition.file}: enhanced service {definition.name!r}: haproxy_lines: line {number}"

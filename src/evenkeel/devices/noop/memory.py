@@ -103,7 +103,7 @@ class NoopMemory:
         common = self.partitions.get(COMMON_PROJECT, Partition())
         for network in service.networks if service.project_id != COMMON_PROJECT else ():
             held = common.holds.get(network.id)
-            there = _subnets(held) if held else set()
+            there = _subnet_ids(held) if held else set()
             if network.common and not {subnet.id for subnet in network.subnets} <= there:
                 return f"network {network.id} is not there"
         return ""
@@ -116,23 +116,25 @@ class NoopMemory:
         if network.project_id != COMMON_PROJECT:
             return set()
         held = self.partitions.get(COMMON_PROJECT, Partition()).holds.values()
-        others = {id_ for each in held if each.load_balancer_id != network.load_balancer_id for id_ in _subnets(each)}
-        mine = _subnets(network) - others
+        others = {
+            id_ for each in held if each.load_balancer_id != network.load_balancer_id for id_ in _subnet_ids(each)
+        }
+        mine = _subnet_ids(network) - others
         services = (service for _, partition in self.tenants() for service in partition.holds.values())
-        return mine & {id_ for each in services for id_ in _subnets(each)}
+        return mine & {id_ for each in services for id_ in _subnet_ids(each)}
 
     def store_definition(self, project_id: ProjectId, service: ServiceDefinition) -> None:
         """Store a definition in the partition, which must exist."""
         self.partitions[project_id].holds[service.load_balancer_id] = service
         if project_id != COMMON_PROJECT:  # networks have no addresses of clients
-            self._holders |= dict.fromkeys(_addresses(service), (project_id, service.load_balancer_id))
+            self._holders |= dict.fromkeys(_vip_addresses(service), (project_id, service.load_balancer_id))
 
     def holder_of(self, vip: Vip) -> LoadBalancerId | None:
         """Return the load balancer that has the VIP's address in the VIP's network; None: nobody has it."""
         where = vip.network_id, vip.address
         project_id, load_balancer_id = self._holders.get(where, (ProjectId(""), LoadBalancerId("")))
         service = self.partitions.get(project_id, Partition()).holds.get(load_balancer_id)
-        return load_balancer_id if service is not None and where in _addresses(service) else None
+        return load_balancer_id if service is not None and where in _vip_addresses(service) else None
 
     def changed_by_hand(self) -> None:
         """Index the addresses again, after a test changed the contents of partitions."""
@@ -140,15 +142,15 @@ class NoopMemory:
             address: (project_id, LoadBalancerId(load_balancer_id))
             for project_id, partition in self.tenants()
             for load_balancer_id, service in partition.holds.items()
-            for address in _addresses(service)
+            for address in _vip_addresses(service)
         }
 
 
-def _addresses(service: ServiceDefinition) -> set[NetworkAddress]:
+def _vip_addresses(service: ServiceDefinition) -> set[NetworkAddress]:
     return {(vip.network_id, vip.address) for vip in (service.vip, *service.additional_vips)}
 
 
-def _subnets(service: ServiceDefinition) -> set[str]:
+def _subnet_ids(service: ServiceDefinition) -> set[str]:
     return {subnet.id for network in service.networks for subnet in network.subnets}
 
 

@@ -62,10 +62,10 @@ def read_hashes(file: Path) -> dict[str, PasswordHash]:
 
     Raises :class:`OSError`; :class:`Invalid` naming the line, never its content.
     """
-    return dict(agent for _, agent in parse_lines(read_private(file), _agent_of))
+    return dict(agent for _, agent in parse_lines(read_private(file), _parse_agent_line))
 
 
-def _agent_of(line: str) -> tuple[str, PasswordHash]:
+def _parse_agent_line(line: str) -> tuple[str, PasswordHash]:
     name, _, secret = line.partition(":")
     if not is_valid_name(name):
         raise Invalid("not name:scrypt-hash: the name is not allowed.")

@@ -87,36 +87,36 @@ class Handlers:
 
     async def partition(self, request: web.Request) -> web.Response:
         """Handle ``GET /v1/partitions/{name}``."""
-        return answer(self._operations.show(_name(request)))
+        return answer(self._operations.show(_partition_name(request)))
 
     async def guard(self, request: web.Request) -> web.Response:
         """Handle ``POST /v1/partitions/{name}/guard``."""
-        name = _name(request)
-        wanted = await self._body(request, wire.GuardState)
+        name = _partition_name(request)
+        wanted = await self._decode_body(request, wire.GuardState)
         try:
             guard = await self._operations.guard(name, wanted)
         except Exception as error:
-            self._remember(request, name, wanted.epoch, accepted=False, how=code_of(error))
+            self._add_journal_entry(request, name, wanted.epoch, accepted=False, how=code_of(error))
             raise
-        self._remember(request, name, guard.epoch, accepted=True, how="guard")
+        self._add_journal_entry(request, name, guard.epoch, accepted=True, how="guard")
         return answer(guard)
 
     async def put(self, request: web.Request) -> web.Response:
         """Handle ``PUT /v1/partitions/{name}``."""
-        return await self._change(request, complete=True)
+        return await self._change_partition(request, complete=True)
 
     async def patch(self, request: web.Request) -> web.Response:
         """Handle ``PATCH /v1/partitions/{name}``."""
-        return await self._change(request, complete=False)
+        return await self._change_partition(request, complete=False)
 
     async def observation(self, request: web.Request) -> web.Response:
         """Handle ``GET /v1/observation``."""
-        return answer(await self._observe(_number(request, "within", OBSERVATION_AGE_SECONDS_MAX)))
+        return answer(await self._observe(_number_parameter(request, "within", OBSERVATION_AGE_SECONDS_MAX)))
 
     async def events(self, request: web.Request) -> web.Response:
         """Handle ``GET /v1/events``."""
-        after = _integer(request, "after", NUMBER_MAX)
-        wait_seconds = _number(request, "wait", self._settings.events_wait_seconds_max)
+        after = _integer_parameter(request, "after", NUMBER_MAX)
+        wait_seconds = _number_parameter(request, "wait", self._settings.events_wait_seconds_max)
         if self._waiting >= self._settings.events_waiting_max:
             raise DaemonRefused("busy", f"{self._waiting} are waiting for events; try again later")
         self._waiting += 1
@@ -127,16 +127,18 @@ class Handlers:
 
     async def journal(self, request: web.Request) -> web.Response:
         """Handle ``GET /v1/journal``."""
-        return answer(self._journal.entries_after(_integer(request, "after", NUMBER_MAX)))
+        return answer(self._journal.entries_after(_integer_parameter(request, "after", NUMBER_MAX)))
 
-    async def _change(self, request: web.Request, *, complete: bool) -> web.Response:
-        name = _name(request)
-        change = await self._body(request, wire.PartitionChange)
+    async def _change_partition(self, request: web.Request, *, complete: bool) -> web.Response:
+        name = _partition_name(request)
+        change = await self._decode_body(request, wire.PartitionChange)
         # a task of its own, so that a change is not cancelled half-way when the client disconnects or times out
-        task = asyncio.create_task(self._apply(request.headers.get(TRACE_HEADER, ""), name, change, complete=complete))
+        task = asyncio.create_task(
+            self._apply_change(request.headers.get(TRACE_HEADER, ""), name, change, complete=complete)
+        )
         # The event loop keeps only weak references to tasks.
         self._changes.add(task)
-        task.add_done_callback(lambda done: self._changed(request, name, change, done))
+        task.add_done_callback(lambda done: self._journal_outcome(request, name, change, done))
         await asyncio.wait({task}, timeout=self._settings.change_seconds)
         if not task.done():
             raise DaemonRefused(
@@ -144,14 +146,16 @@ class Handlers:
             )
         return answer(task.result())
 
-    async def _apply(self, trace: str, name: str, change: wire.PartitionChange, *, complete: bool) -> wire.Receipt:
+    async def _apply_change(
+        self, trace: str, name: str, change: wire.PartitionChange, *, complete: bool
+    ) -> wire.Receipt:
         attributes: Attributes = {"evenkeel.partition": name, "evenkeel.shard.epoch": change.epoch}
         with tracer().received(trace, "write partition", attributes=attributes) as span:
             receipt = await self._operations.change(name, change, complete=complete)
             span.set("evenkeel.how", receipt.how)
             return receipt
 
-    def _changed(
+    def _journal_outcome(
         self, request: web.Request, name: str, change: wire.PartitionChange, task: "asyncio.Task[wire.Receipt]"
     ) -> None:
         self._changes.discard(task)
@@ -168,10 +172,10 @@ class Handlers:
             request_ids=read_header(request.headers.get(HEADER, "")),
         )
 
-    def _remember(self, request: web.Request, name: str, epoch: int, *, accepted: bool, how: str) -> None:
+    def _add_journal_entry(self, request: web.Request, name: str, epoch: int, *, accepted: bool, how: str) -> None:
         self._journal.add(partition=name, agent=request[AGENT], epoch=epoch, accepted=accepted, how=how)
 
-    async def _body(self, request: web.Request, kind: type[T]) -> T:
+    async def _decode_body(self, request: web.Request, kind: type[T]) -> T:
         limit = self._settings.body_bytes_max
         too_large = DaemonRefused("too_large", f"the body has more than the {limit} bytes that this daemon takes")
         # A body that announces its size is refused before any of it is read.
@@ -195,14 +199,14 @@ def answer(value: msgspec.Struct, *, status: int = 200) -> web.Response:
     return web.Response(body=msgspec.json.encode(value), status=status, content_type="application/json")
 
 
-def _name(request: web.Request) -> str:
+def _partition_name(request: web.Request) -> str:
     name = request.match_info["name"]
     if not _NAME.fullmatch(name):
         raise DaemonRefused("invalid", f"partition: {name[:128]!r} does not match {wire.NAME}")
     return name
 
 
-def _integer(request: web.Request, key: str, most: int) -> int:
+def _integer_parameter(request: web.Request, key: str, most: int) -> int:
     """Return a query parameter as a number from 0 to ``most``; 0 if it is absent. Raises :class:`DaemonRefused`."""
     text = request.query.get(key, "0")
     if not re.fullmatch(r"[0-9]{1,16}", text) or int(text) > most:
@@ -210,7 +214,7 @@ def _integer(request: web.Request, key: str, most: int) -> int:
     return int(text)
 
 
-def _number(request: web.Request, key: str, most: float) -> float:
+def _number_parameter(request: web.Request, key: str, most: float) -> float:
     """Return a query parameter, perhaps with a fraction, from 0 to ``most``; 0 if it is absent. Raises
     :class:`DaemonRefused`.
     """

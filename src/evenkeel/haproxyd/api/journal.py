@@ -54,14 +54,14 @@ class WriteJournal:
         )
         self._entries.append(entry)
         WRITES.labels("yes" if accepted else "no", how).inc()
-        _log(entry)
+        _log_entry(entry)
 
     def entries_after(self, number: int) -> wire.Journal:
         """Return the entries with a number above ``number``, oldest first."""
         return wire.Journal(entries=tuple(entry for entry in self._entries if entry.number > number))
 
 
-def _log(entry: wire.JournalEntry) -> None:
+def _log_entry(entry: wire.JournalEntry) -> None:
     fields = {
         "partition": entry.partition,
         "agent": entry.agent,

@@ -77,11 +77,11 @@ def _known_refusal(error: BaseException) -> wire.DaemonRefusal | None:
         case EvenKeelError():
             return wire.DaemonRefusal(code="failed", reason=str(error))
         case web.HTTPException():
-            return _of_http(error)
+            return _refusal_for_http_error(error)
     return None
 
 
-def _of_http(error: web.HTTPException) -> wire.DaemonRefusal:
+def _refusal_for_http_error(error: web.HTTPException) -> wire.DaemonRefusal:
     if isinstance(error, web.HTTPRequestEntityTooLarge):
         return wire.DaemonRefusal(code="too_large", reason="the body is larger than this daemon takes")
     if error.status in (404, 405):

@@ -47,7 +47,7 @@ def create_app(
         client_max_size=settings.body_bytes_max,
         # The first middleware is the outermost: it answers the errors of the others, and the login comes before
         # readiness.
-        middlewares=[_refusals, _authentication(credentials), _readiness(is_ready)],
+        middlewares=[_answer_refusals, _authentication_middleware(credentials), _readiness_middleware(is_ready)],
     )
     app.add_routes(routes(handlers))
     return app
@@ -73,7 +73,7 @@ class HttpsServer:
         """Listen; return the URL. Raises :class:`ValueError` naming address and port if they cannot be bound."""
         host, port = self._settings.host, self._settings.port
         try:
-            listening = await _bind(host, port)
+            listening = await _open_sockets(host, port)
         except OSError as error:
             raise ValueError(f"bind_host, bind_port: {host_and_port(host, port)}: {error.strerror or error}") from error
         taken = listening[0].getsockname()
@@ -99,7 +99,7 @@ def _bad_request(status: int) -> web.Response:
     return answer(wire.DaemonRefusal(code="invalid", reason="not an HTTP request that is understood"), status=status)
 
 
-async def _bind(host: str, port: int) -> list[socket.socket]:
+async def _open_sockets(host: str, port: int) -> list[socket.socket]:
     """Open a listening socket for each address of the host name. Raises :class:`OSError`."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     listening: list[socket.socket] = []
@@ -123,7 +123,7 @@ async def _bind(host: str, port: int) -> list[socket.socket]:
 
 
 @web.middleware
-async def _refusals(request: web.Request, handler: Handler) -> web.StreamResponse:
+async def _answer_refusals(request: web.Request, handler: Handler) -> web.StreamResponse:
     try:
         return await handler(request)
     except Exception as error:
@@ -136,7 +136,7 @@ async def _refusals(request: web.Request, handler: Handler) -> web.StreamRespons
         return refused
 
 
-def _authentication(credentials: Credentials) -> Middleware:
+def _authentication_middleware(credentials: Credentials) -> Middleware:
     @web.middleware
     async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
         peer = request.remote or "unknown"
@@ -149,7 +149,7 @@ def _authentication(credentials: Credentials) -> Middleware:
     return authenticate
 
 
-def _readiness(is_ready: Callable[[], bool]) -> Middleware:
+def _readiness_middleware(is_ready: Callable[[], bool]) -> Middleware:
     @web.middleware
     async def ready(request: web.Request, handler: Handler) -> web.StreamResponse:
         if not is_ready():

@@ -22,7 +22,7 @@ def read(content: bytes, kind: type[T]) -> T:
     """Decode a request's body. Raises :class:`BodyRefused`."""
     try:
         # The strict copy of the type only checks; the second decoding gives the type that the rest of the daemon uses.
-        _decoder(kind).decode(content)
+        _strict_decoder(kind).decode(content)
         return msgspec.json.decode(content, type=kind)
     except msgspec.ValidationError as error:
         raise BodyRefused(f"body: {error}") from error
@@ -31,12 +31,12 @@ def read(content: bytes, kind: type[T]) -> T:
 
 
 @functools.cache
-def _decoder(kind: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(_strict(kind))
+def _strict_decoder(kind: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(_strict_struct(kind))
 
 
 @functools.cache
-def _strict(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
+def _strict_struct(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
     """Return a copy of a struct type that forbids unknown fields, also in nested structs."""
     hints = typing.get_type_hints(kind, include_extras=True)
     # Only whether a field has a default matters, because values of the copy are never used.
@@ -49,7 +49,7 @@ def _strict(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
 
 def _strict_type(hint: Any) -> Any:
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
-        return _strict(hint)
+        return _strict_struct(hint)
     inner = tuple(_strict_type(part) for part in typing.get_args(hint))
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):

@@ -39,11 +39,11 @@ class CertificateContents:
         """Return the load balancer with placeholders for contents, which are on disk when this returns. Raises
         :class:`OSError`.
         """
-        return _with_contents(one, self._word_for)
+        return _replace_contents(one, self._store_content)
 
     def restore(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
         """Return the load balancer with contents for placeholders; contents that are lost are empty."""
-        return _with_contents(one, self._content_of)
+        return _replace_contents(one, self._read_stored_content)
 
     def rewrite(self) -> None:
         """Have the next :meth:`store_contents` write all contents again, because the directory may have been
@@ -59,19 +59,19 @@ class CertificateContents:
             for name in {path.name for path in self.folder.iterdir()} - set(self._words.values()):
                 (self.folder / name).unlink(missing_ok=True)
 
-    def _word_for(self, content: str) -> str:
+    def _store_content(self, content: str) -> str:
         if content and content not in self._words:
             # The salt keeps a content from being recognized by its digest.
-            word = _word_of(content, secrets.token_hex(_SALT_DIGITS // 2))
+            word = _placeholder_word(content, secrets.token_hex(_SALT_DIGITS // 2))
             write_file(self.folder / word, content.encode(), sync=True)
             self._words[content] = word
         return f"{_MARK}{self._words[content]}" if content else ""
 
-    def _content_of(self, written: str) -> str:
+    def _read_stored_content(self, written: str) -> str:
         word = written.removeprefix(_MARK)
         # The pattern keeps a manipulated placeholder from leading to another file.
         content = (_WORD.fullmatch(word) and read_text(self.folder / word)) or ""
-        if content and _word_of(content, word[:_SALT_DIGITS]) != word:
+        if content and _placeholder_word(content, word[:_SALT_DIGITS]) != word:
             log.warning("stored certificate is damaged; its agent sends it again", file=word)
             content = ""
         if content:
@@ -79,12 +79,12 @@ class CertificateContents:
         return content
 
 
-def _word_of(content: str, salt: str) -> str:
+def _placeholder_word(content: str, salt: str) -> str:
     """Return the placeholder's word: the salt and a truncated digest, enough to detect damage."""
     return salt + hashlib.sha256(f"{salt} {content}".encode()).hexdigest()[: _WORD_DIGITS - _SALT_DIGITS]
 
 
-def _with_contents(one: wire.LoadBalancerConfig, change: Callable[[str], str]) -> wire.LoadBalancerConfig:
+def _replace_contents(one: wire.LoadBalancerConfig, change: Callable[[str], str]) -> wire.LoadBalancerConfig:
     if all(file.kind != "certificate" for file in one.files):
         return one
     files = tuple(

@@ -62,13 +62,13 @@ class ChangeLog:
         """
         snapshot = read_value(self._snapshot, HeldSnapshot) or HeldSnapshot()
         written = {one.id: one for one in snapshot.load_balancers}
-        for entry in self._entries():
+        for entry in self._read_entries():
             written.update({one.id: one for one in entry.changed})
             for name in entry.removed:
                 written.pop(name, None)
         return {name: self._contents.restore(one) for name, one in written.items()}
 
-    def _entries(self) -> list[ChangeLogEntry]:
+    def _read_entries(self) -> list[ChangeLogEntry]:
         # Without a log nothing has changed since the snapshot.
         with contextlib.suppress(FileNotFoundError):
             *lines, torn = self._log.read_bytes().split(b"\n")
@@ -91,7 +91,7 @@ class ChangeLog:
         try:
             before = os.fstat(descriptor).st_size
             try:
-                _write_all(descriptor, line)
+                _write_all_bytes(descriptor, line)
                 # fdatasync() includes the file's new size, which reading depends on, and leaves out its times
                 # (fdatasync(2)).
                 os.fdatasync(descriptor)
@@ -131,7 +131,7 @@ class ChangeLog:
         write_file(self._snapshot, msgspec.json.encode(written), sync=True)
 
 
-def _write_all(descriptor: int, content: bytes) -> None:
+def _write_all_bytes(descriptor: int, content: bytes) -> None:
     rest = memoryview(content)
     while rest:
         # os.write() may write less than it was given, as on a disk that is almost full.

@@ -52,7 +52,7 @@ class DaemonIdentity:
             found = None
         if found is not None:
             self._identity = msgspec.structs.replace(self._identity, installation_id=found.installation_id)
-        self._write()
+        self._write_file()
 
     def is_current(self) -> bool:
         """Whether the state directory still belongs to this run; True while the identity cannot be written.
@@ -60,7 +60,7 @@ class DaemonIdentity:
         Also retries a write that failed.
         """
         if not self._written:
-            self._write()
+            self._write_file()
             return True
         try:
             return read_value(self._path, IdentityFile) == self._identity
@@ -70,9 +70,9 @@ class DaemonIdentity:
     def renew(self) -> None:
         """Make a new ``state_id``, so that agents compare everything again."""
         self._identity = msgspec.structs.replace(self._identity, state_id=secrets.token_hex(16))
-        self._write()
+        self._write_file()
 
-    def _write(self) -> None:
+    def _write_file(self) -> None:
         try:
             write_file(self._path, msgspec.json.encode(self._identity), sync=True)
             self._written = True

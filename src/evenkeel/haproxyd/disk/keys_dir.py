@@ -21,15 +21,15 @@ def keys_dir_of(settings: DaemonSettings) -> Path:
 
     Below ``keys_dir`` if that is set; else in memory, below ``run_dir`` or ``/dev/shm``; else in the state directory.
     """
-    return (settings.keys_dir or _base_of(settings)) / _name_of(settings.state_dir)
+    return (settings.keys_dir or _base_folder(settings)) / _keys_folder_name(settings.state_dir)
 
 
-def _base_of(settings: DaemonSettings) -> Path:
+def _base_folder(settings: DaemonSettings) -> Path:
     in_memory = (base for base in (settings.run_dir, SHARED_MEMORY) if is_in_memory(base))
     return next(in_memory, settings.state_dir)
 
 
-def _name_of(state_dir: Path) -> str:
+def _keys_folder_name(state_dir: Path) -> str:
     """Return the name of the keys' directory, which differs between two daemons on one host."""
     return f"evenkeel-keys-{hashlib.sha256(str(state_dir.resolve()).encode()).hexdigest()[:16]}"
 

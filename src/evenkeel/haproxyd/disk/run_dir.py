@@ -17,18 +17,18 @@ def prepare(settings: DaemonSettings) -> None:
     """
     jail = settings.jail_dir
     settings.run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _folder(jail.parent, 0o700)
+    _make_folder(jail.parent, 0o700)
     # Workers that run as other users may pass through the chroot's directories, but not list them.
-    _folder(jail, 0o711)
+    _make_folder(jail, 0o711)
     inside = jail
     for part in jail.parent.parts[1:]:
         inside /= part
-        _folder(inside, 0o711)
+        _make_folder(inside, 0o711)
     link = inside / jail.name
     if not link.is_symlink():
         link.symlink_to("/")
 
 
-def _folder(folder: Path, mode: int) -> None:
+def _make_folder(folder: Path, mode: int) -> None:
     folder.mkdir(mode=mode, exist_ok=True)
     folder.chmod(mode)

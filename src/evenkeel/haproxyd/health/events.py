@@ -61,16 +61,16 @@ class EventRing:
         )
         self._events.append(numbered)
         self._newest_of[event.partition] = self._newest
-        self._wake()
+        self._wake_waiters()
 
     def add_lost(self) -> None:
         """Record that events of any partition may have been lost: requests for older events are answered with
         ``missed``.
         """
         self._lost = self._newest = next(self._numbers)
-        self._wake()
+        self._wake_waiters()
 
-    def _wake(self) -> None:
+    def _wake_waiters(self) -> None:
         self._arrived.set()
         # A new object at once: waiting requests are released, and later ones wait for the next event.
         self._arrived = asyncio.Event()
@@ -85,9 +85,9 @@ class EventRing:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait_seconds):
                     await self._arrived.wait()
-        return self._now_after(number)
+        return self._events_after(number)
 
-    def _now_after(self, number: int) -> wire.DaemonEvents:
+    def _events_after(self, number: int) -> wire.DaemonEvents:
         found = tuple(itertools.islice((event for event in self._events if event.number > number), ANSWER_EVENTS_MAX))
         return wire.DaemonEvents(
             newest=found[-1].number if found else self._newest,

@@ -111,7 +111,7 @@ class HealthLogListener:
         # first: a limit that is raised in between only makes the listener assume losses that did not happen
         self._queue_limit = queue_limit()
         self._socket = self._bound_socket()
-        asyncio.get_running_loop().add_reader(self._socket, self._receive, self._socket)
+        asyncio.get_running_loop().add_reader(self._socket, self._receive_datagrams, self._socket)
 
     async def restore(self) -> None:
         """Listen again if the socket was removed. Raises :class:`OSError`."""
@@ -140,7 +140,7 @@ class HealthLogListener:
             self._socket.close()
             self._socket = None
 
-    def _receive(self, bound: socket.socket) -> None:
+    def _receive_datagrams(self, bound: socket.socket) -> None:
         """Receive at most :data:`DATAGRAMS_AT_ONCE`, so that the event loop is not blocked."""
         for _ in range(DATAGRAMS_AT_ONCE):
             try:

@@ -67,12 +67,12 @@ class EchoSocket(icmplib.AsyncSocket):  # type: ignore[misc]  # icmplib has no t
     async def answer_to(self, request: icmplib.ICMPRequest) -> icmplib.ICMPReply:
         """Wait without a limit for the answer. Raises :class:`icmplib.ICMPSocketError`."""
         while True:
-            reply = self._parse_reply(packet=await self._packet(), source=None, current_time=0.0)
+            reply = self._parse_reply(packet=await self._build_packet(), source=None, current_time=0.0)
             if reply and (reply.id, reply.sequence) == (request.id, request.sequence):
                 return reply
             await asyncio.sleep(0)  # raw sockets get the answers of all pings, and others have to run, too
 
-    async def _packet(self) -> bytes:
+    async def _build_packet(self) -> bytes:
         try:
             return await asyncio.get_running_loop().sock_recv(self.sock, PACKET_BYTES_MAX)
         except OSError as error:

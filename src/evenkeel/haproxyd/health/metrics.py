@@ -30,24 +30,24 @@ class Figure(Value):
     scale: float = 1.0
 
 
-def _gauges(*texts: tuple[str, str, str], scale: float = 1.0) -> tuple[Figure, ...]:
+def _gauge_figures(*texts: tuple[str, str, str], scale: float = 1.0) -> tuple[Figure, ...]:
     return tuple(
         Figure(name=name, column=column, kind="gauge", help=help_, scale=scale) for name, column, help_ in texts
     )
 
 
-def _counters(*texts: tuple[str, str, str]) -> tuple[Figure, ...]:
+def _counter_figures(*texts: tuple[str, str, str]) -> tuple[Figure, ...]:
     return tuple(Figure(name=name, column=column, kind="counter", help=help_) for name, column, help_ in texts)
 
 
 _EVERYWHERE = (
-    *_gauges(
+    *_gauge_figures(
         ("current_sessions", "scur", "Current number of sessions."),
         ("max_sessions", "smax", "Highest number of sessions at once."),
         ("limit_sessions", "slim", "Most sessions that there may be; 0: no limit."),
         ("max_session_rate", "rate_max", "Highest number of new sessions in a second."),
     ),
-    *_counters(
+    *_counter_figures(
         ("sessions_total", "stot", "Sessions."),
         ("bytes_in_total", "bin", "Bytes of requests."),
         ("bytes_out_total", "bout", "Bytes of answers."),
@@ -55,18 +55,18 @@ _EVERYWHERE = (
         ("failed_header_rewriting_total", "wrew", "Headers that could not be rewritten."),
     ),
 )
-_REQUESTS = _counters(
+_REQUESTS = _counter_figures(
     ("requests_denied_total", "dreq", "Requests that rules denied."),
     ("http_requests_total", "req_tot", "HTTP requests."),
 )
 _BEHIND = (
-    *_gauges(
+    *_gauge_figures(
         ("last_session_seconds", "lastsess", "Seconds since the last session."),
         ("current_queue", "qcur", "Requests that wait."),
         ("max_queue", "qmax", "Highest number of requests that waited."),
         ("check_last_change_seconds", "lastchg", "Seconds since it last went up or down."),
     ),
-    *_gauges(
+    *_gauge_figures(
         ("queue_time_average_seconds", "qtime", "Time in the queue, of the last 1,024 requests."),
         ("connect_time_average_seconds", "ctime", "Time to connect, of the last 1,024 requests."),
         ("response_time_average_seconds", "rtime", "Time to answer, of the last 1,024 requests."),
@@ -77,7 +77,7 @@ _BEHIND = (
         ("max_total_time_seconds", "ttime_max", "Longest time of a session."),
         scale=0.001,
     ),
-    *_counters(
+    *_counter_figures(
         ("connection_attempts_total", "connect", "Attempts to connect."),
         ("connection_reuses_total", "reuse", "Connections that were used again."),
         ("connection_errors_total", "econ", "Connections that failed."),
@@ -93,12 +93,12 @@ _BEHIND = (
 LISTENER = (
     *_EVERYWHERE,
     *_REQUESTS,
-    *_gauges(
+    *_gauge_figures(
         ("limit_session_rate", "rate_lim", "Most new sessions that there may be in a second; 0: no limit."),
         ("connections_rate_max", "conn_rate_max", "Highest number of new connections in a second."),
         ("http_requests_rate_max", "req_rate_max", "Highest number of HTTP requests in a second."),
     ),
-    *_counters(
+    *_counter_figures(
         ("connections_total", "conn_tot", "Connections."),
         ("request_errors_total", "ereq", "Requests that were none."),
         ("denied_connections_total", "dcon", "Connections that rules denied."),
@@ -110,20 +110,20 @@ POOL = (
     *_EVERYWHERE,
     *_REQUESTS,
     *_BEHIND,
-    *_gauges(
+    *_gauge_figures(
         ("active_members", "act", "Members that serve."),
         ("backup_members", "bck", "Backup members that could serve."),
     ),
-    *_counters(("member_aborts_total", "srv_abrt", "Transfers that members ended.")),
+    *_counter_figures(("member_aborts_total", "srv_abrt", "Transfers that members ended.")),
 )
 MEMBER = (
     *_EVERYWHERE,
     *_BEHIND,
-    *_gauges(
+    *_gauge_figures(
         ("queue_limit", "qlimit", "Most requests that may wait; 0: no limit."),
         ("weight", "weight", "Its weight."),
     ),
-    *_counters(
+    *_counter_figures(
         ("server_aborts_total", "srv_abrt", "Transfers that the member ended."),
         ("check_failures_total", "chkfail", "Checks that failed."),
     ),
@@ -144,20 +144,22 @@ def metrics(load_balancer: wire.LoadBalancerConfig, statistics: str) -> str:
     """
     load_balancer = loaded(load_balancer)
     rows = {(row["pxname"], row["svname"]): row for row in csv.DictReader(statistics.lstrip("# \n").splitlines())}
-    listeners = _rows_of(rows, ((one.name, "FRONTEND") for one in load_balancer.frontends))
-    pools = _rows_of(rows, ((one.name, "BACKEND") for one in load_balancer.backends))
-    members = _rows_of(rows, ((one.name, server.name) for one in load_balancer.backends for server in one.servers))
+    listeners = _rows_with_keys(rows, ((one.name, "FRONTEND") for one in load_balancer.frontends))
+    pools = _rows_with_keys(rows, ((one.name, "BACKEND") for one in load_balancer.backends))
+    members = _rows_with_keys(
+        rows, ((one.name, server.name) for one in load_balancer.backends for server in one.servers)
+    )
     return "".join(
         (
-            *_totals(listeners),
-            *_section("listener", LISTENER, listeners, _listener_labels),
-            *_section("pool", POOL, pools, _pool_labels),
-            *_section("member", MEMBER, members, _member_labels),
+            *_total_lines(listeners),
+            *_section_lines("listener", LISTENER, listeners, _listener_labels),
+            *_section_lines("pool", POOL, pools, _pool_labels),
+            *_section_lines("member", MEMBER, members, _member_labels),
         )
     )
 
 
-def _rows_of(rows: Mapping[tuple[str, str], Row], keys: Iterable[tuple[str, str]]) -> list[Row]:
+def _rows_with_keys(rows: Mapping[tuple[str, str], Row], keys: Iterable[tuple[str, str]]) -> list[Row]:
     return [rows[key] for key in keys if key in rows]
 
 
@@ -173,36 +175,38 @@ def _member_labels(row: Row) -> str:
     return f'pool="{row["pxname"]}",member="{row["svname"]}"'
 
 
-def _totals(listeners: list[Row]) -> Iterator[str]:
-    yield _head("octavia_loadbalancer_listeners", "gauge", "Listeners.")
+def _total_lines(listeners: list[Row]) -> Iterator[str]:
+    yield _metric_head("octavia_loadbalancer_listeners", "gauge", "Listeners.")
     yield f"octavia_loadbalancer_listeners {len(listeners)}\n"
     for metric in _TOTALS:
         name = f"octavia_loadbalancer_{metric.name}"
-        yield _head(name, metric.kind, metric.help)
+        yield _metric_head(name, metric.kind, metric.help)
         yield f"{name} {sum(int(row.get(metric.column) or 0) for row in listeners)}\n"
 
 
-def _section(kind: str, table: tuple[Figure, ...], rows: list[Row], labels: Callable[[Row], str]) -> Iterator[str]:
-    yield from _states(kind, rows, labels)
+def _section_lines(
+    kind: str, table: tuple[Figure, ...], rows: list[Row], labels: Callable[[Row], str]
+) -> Iterator[str]:
+    yield from _state_lines(kind, rows, labels)
     for metric in table:
         found = [(labels(row), float(row[metric.column])) for row in rows if _is_number(row.get(metric.column))]
         name = f"octavia_{kind}_{metric.name}"
         if found:
-            yield _head(name, metric.kind, metric.help)
+            yield _metric_head(name, metric.kind, metric.help)
         yield from (f"{name}{{{label}}} {value * metric.scale:.10g}\n" for label, value in found)
-    yield from _responses(kind, rows, labels)
+    yield from _response_lines(kind, rows, labels)
 
 
-def _states(kind: str, rows: list[Row], labels: Callable[[Row], str]) -> Iterator[str]:
+def _state_lines(kind: str, rows: list[Row], labels: Callable[[Row], str]) -> Iterator[str]:
     name = f"octavia_{kind}_status"
     if rows:
-        yield _head(name, "gauge", f"Current status of the {kind}: 1 for the one that it has.")
+        yield _metric_head(name, "gauge", f"Current status of the {kind}: 1 for the one that it has.")
     for row in rows:
-        now = _state(row["status"])
+        now = _plain_state(row["status"])
         yield from (f'{name}{{{labels(row)},state="{one}"}} {int(one == now)}\n' for one in STATES[kind])
 
 
-def _state(status: str) -> str:
+def _plain_state(status: str) -> str:
     """Return the state in HAProxy's statistics without details: ``UP 1/3`` (going down) and ``no check`` count as
     up.
     """
@@ -210,16 +214,16 @@ def _state(status: str) -> str:
     return {"OPEN": "UP", "FULL": "UP", "no": "UP", "STOP": "DOWN"}.get(word, word)
 
 
-def _responses(kind: str, rows: list[Row], labels: Callable[[Row], str]) -> Iterator[str]:
+def _response_lines(kind: str, rows: list[Row], labels: Callable[[Row], str]) -> Iterator[str]:
     name = f"octavia_{kind}_http_responses_total"
     counted = [row for row in rows if _is_number(row.get("hrsp_2xx"))]
     if counted:
-        yield _head(name, "counter", "HTTP answers.")
+        yield _metric_head(name, "counter", "HTTP answers.")
     for row in counted:
         yield from (f'{name}{{{labels(row)},code="{code}"}} {row[f"hrsp_{code}"] or 0}\n' for code in RESPONSES)
 
 
-def _head(name: str, kind: str, help_: str) -> str:
+def _metric_head(name: str, kind: str, help_: str) -> str:
     return f"# HELP {name} {help_}\n# TYPE {name} {kind}\n"
 
 

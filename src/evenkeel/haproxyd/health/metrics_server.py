@@ -73,7 +73,7 @@ class MetricsServer:
         """Listen, replacing the socket of an earlier daemon. Raises :class:`OSError`."""
         self._path.unlink(missing_ok=True)
         bound = bound_socket(self._path, socket.SOCK_STREAM, others_write=self._others_connect)
-        self._server = await asyncio.start_unix_server(self._serve, sock=bound, limit=HEAD_BYTES_MAX)
+        self._server = await asyncio.start_unix_server(self._serve_client, sock=bound, limit=HEAD_BYTES_MAX)
 
     async def restore(self) -> None:
         """Listen again if the socket was removed. Raises :class:`OSError`."""
@@ -88,14 +88,14 @@ class MetricsServer:
             self._server = None
             self._path.unlink(missing_ok=True)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connections += 1
         try:
             if self._connections <= CONNECTIONS_MAX:
                 async with asyncio.timeout(LIMIT_SECONDS):
                     head = await reader.readuntil(b"\r\n\r\n")
-                    status, text = await self._answer(peer_pid(writer.get_extra_info("socket")), head)
-                    writer.write(_response(status, text))
+                    status, text = await self._answer_request(peer_pid(writer.get_extra_info("socket")), head)
+                    writer.write(_encode_response(status, text))
                     await writer.drain()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
             log.debug("request for metrics not answered", reason=str(error))
@@ -103,19 +103,19 @@ class MetricsServer:
             self._connections -= 1
             writer.close()
 
-    async def _answer(self, pid: int, head: bytes) -> tuple[int, str]:
+    async def _answer_request(self, pid: int, head: bytes) -> tuple[int, str]:
         words = head.split(b"\r\n", 1)[0].decode(errors="replace").split(" ")
         parts = words[1].split("/") if len(words) > 1 else []
         if len(parts) != 3 or not self._partitions.is_worker(parts[1], pid):
             return 403, ""
         try:
             partition = self._partitions.get(parts[1])
-            one = _of_listener(partition, parts[2])
-            return (200, await self._page(partition, one)) if one is not None else (404, "")
+            one = _load_balancer_with_listener(partition, parts[2])
+            return (200, await self._metrics_page(partition, one)) if one is not None else (404, "")
         except (PartitionUnknown, HaproxyDown):
             return 503, ""
 
-    async def _page(self, partition: ObservedPartition, one: wire.LoadBalancerConfig) -> str:
+    async def _metrics_page(self, partition: ObservedPartition, one: wire.LoadBalancerConfig) -> str:
         """Return the load balancer's metrics page. Raises :class:`HaproxyDown`."""
         async with self._turns.setdefault(partition.name, asyncio.Lock()):
             kept = self._kept.get(partition.name)
@@ -130,13 +130,13 @@ class MetricsServer:
             return kept.pages[one.id]
 
 
-def _of_listener(partition: ObservedPartition, name: str) -> wire.LoadBalancerConfig | None:
+def _load_balancer_with_listener(partition: ObservedPartition, name: str) -> wire.LoadBalancerConfig | None:
     """Return the load balancer that has this listener for Prometheus; None if there is none."""
     balancers = partition.held.values()
     return next((one for one in balancers if any(each.metrics and each.name == name for each in one.frontends)), None)
 
 
-def _response(status: int, text: str) -> bytes:
+def _encode_response(status: int, text: str) -> bytes:
     body = text.encode()
     head = (
         f"HTTP/1.1 {status} {_REASONS[status]}",

@@ -179,7 +179,7 @@ class Observer:
         names = self._partitions.names()
         self._last = {name: self._last[name] for name in names if name in self._last}
         self._loaded = {name: self._loaded[name] for name in names if name in self._loaded}
-        recent = {name: one for name in names if (one := self._recent(name, now - within_seconds)) is not None}
+        recent = {name: one for name in names if (one := self._recent_status(name, now - within_seconds)) is not None}
         read = [name for name in names if name not in recent]
         found: dict[str, wire.PartitionStatus | None] = dict(recent)
         # the tasks share one iterator, because a task for each partition would cost more than its observation
@@ -189,7 +189,7 @@ class Observer:
         partitions = tuple(status for name in names if (status := found[name]) is not None)
         return wire.DaemonObservation(event=event, state_id=state_id, partitions=partitions)
 
-    def _recent(self, name: str, since_seconds: float) -> wire.PartitionStatus | None:
+    def _recent_status(self, name: str, since_seconds: float) -> wire.PartitionStatus | None:
         """Return the partition's last status if it is not older than ``since_seconds``, and nothing has happened since;
         else None.
         """
@@ -200,37 +200,39 @@ class Observer:
             partition = self._partitions.get(name)
         except PartitionUnknown:
             return None
-        same = partition.held is last.held and _state_of(partition) == last.state and partition.settled is not None
+        same = partition.held is last.held and _change_marker(partition) == last.state and partition.settled is not None
         return last.result.status if same else None
 
     async def _observe_partitions(self, names: Iterator[str]) -> dict[str, wire.PartitionStatus | None]:
         """Observe partitions one after the other, until there is none left that no other task observes."""
-        return {name: await self._partition(name) for name in names}
+        return {name: await self._observe_partition(name) for name in names}
 
-    async def _partition(self, name: str) -> wire.PartitionStatus | None:
+    async def _observe_partition(self, name: str) -> wire.PartitionStatus | None:
         async with self._slots:
             try:
                 partition = self._partitions.get(name)
             except PartitionUnknown:
                 return None
-            began = self._monotonic(), self._newest_event_of(name), _state_of(partition), partition.held
+            began = self._monotonic(), self._newest_event_of(name), _change_marker(partition), partition.held
             last = self._last.get(name)
             try:
                 # The time begins with the slot, so that waiting for it does not count.
                 async with asyncio.timeout(PARTITION_SECONDS):
                     known = last.result if last is not None and last[1:4] == began[1:] else None
-                    result = await self._status(partition, known)
+                    result = await self._read_status(partition, known)
                 self._last[name] = _Observed(*began, result)
                 return result.status
             except HaproxyDown as error:
-                return self._without_haproxy(partition, partition.problem or str(error))
+                return self._status_without_haproxy(partition, partition.problem or str(error))
             except (ValueError, KeyError) as error:
                 log.error("haproxy answer not understood", partition=name, exc_info=error)
-                return self._without_haproxy(partition, "HAProxy reports a state that this daemon does not understand")
+                return self._status_without_haproxy(
+                    partition, "HAProxy reports a state that this daemon does not understand"
+                )
             except TimeoutError:
-                return self._without_haproxy(partition, f"HAProxy did not answer in {PARTITION_SECONDS:g} s")
+                return self._status_without_haproxy(partition, f"HAProxy did not answer in {PARTITION_SECONDS:g} s")
 
-    def _without_haproxy(self, partition: ObservedPartition, problem: str) -> wire.PartitionStatus:
+    def _status_without_haproxy(self, partition: ObservedPartition, problem: str) -> wire.PartitionStatus:
         return status_without_haproxy(
             partition,
             problem,
@@ -240,13 +242,13 @@ class Observer:
             serving=not self._datagrams.problem,
         )
 
-    async def _status(self, partition: ObservedPartition, known: _Status | None) -> _Status:
+    async def _read_status(self, partition: ObservedPartition, known: _Status | None) -> _Status:
         """Read a partition. ``known``: its last status, if its configuration and events are the same since."""
         held, digests = partition.held, partition.digests
         pid, settled = partition.worker_pid, partition.settled
         if pid is None:
             absent = "HAProxy does not run" if held else ""
-            return _Status(self._without_haproxy(partition, partition.problem or absent))
+            return _Status(self._status_without_haproxy(partition, partition.problem or absent))
         names = tuple(frontend.name for balancer in held.values() for frontend in balancer.frontends)
         totals, (answer, connections) = await self._totals[partition.name].collect(
             partition.cli, pid, names, SERVERS_STATE, SERVERS_CONNECTIONS
@@ -269,7 +271,7 @@ class Observer:
             return known
         running = self._loaded.setdefault(partition.name, LoadedParts()).of(held)
         drifted = is_settled and self._note_settled(partition, running, states, basis)
-        status = _status_of(partition, held, digests, running, states, basis)
+        status = _build_status(partition, held, digests, running, states, basis)
         return _Status(status, basis if is_settled and not drifted else None, states)
 
     def _note_settled(
@@ -288,7 +290,7 @@ class Observer:
         return bool(found)
 
 
-def _status_of(
+def _build_status(
     partition: ObservedPartition,
     held: Mapping[str, wire.LoadBalancerConfig],
     digests: Mapping[str, str],
@@ -311,6 +313,6 @@ def _status_of(
     )
 
 
-def _state_of(partition: ObservedPartition) -> tuple[int | None, int | None, str]:
+def _change_marker(partition: ObservedPartition) -> tuple[int | None, int | None, str]:
     """Return a value that differs whenever the daemon has changed the partition's HAProxy."""
     return partition.settled, partition.worker_pid, partition.problem

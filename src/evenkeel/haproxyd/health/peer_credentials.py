@@ -18,18 +18,18 @@ def sender_pid(ancillary: Iterable[tuple[int, int, bytes]]) -> int:
     """
     for level, kind, content in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, _SCM_CREDENTIALS) and len(content) == _UCRED.size:
-            return _pid(content)
+            return _pid_from_credentials(content)
     return 0
 
 
 def peer_pid(connection: socket.socket) -> int:
     """Return the pid of the process that has connected; 0 if it is unknown."""
     try:
-        return _pid(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
+        return _pid_from_credentials(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
     except (OSError, struct.error):
         return 0
 
 
-def _pid(ucred: bytes) -> int:
+def _pid_from_credentials(ucred: bytes) -> int:
     pid, _, _ = _UCRED.unpack(ucred)
     return int(pid)

@@ -102,7 +102,7 @@ class PingChecks:
         self._logged_at_seconds = -LOG_EVERY_SECONDS
 
     def start(self) -> None:
-        self._loop_task = asyncio.create_task(self._run(), name="ping checks")
+        self._loop_task = asyncio.create_task(self._adapt_repeatedly(), name="ping checks")
 
     async def close(self) -> None:
         """Stop the checks; HAProxy keeps the last results."""
@@ -121,14 +121,14 @@ class PingChecks:
         key = (partition, backend, server)
         return key in self._with_result or key in self._set_down
 
-    async def _run(self) -> None:
+    async def _adapt_repeatedly(self) -> None:
         known: Mapping[ServerOf, ReportedState] | None = None
         while True:
             try:
                 if known is None:
                     known = await self._reported_states()
                     self._set_down = {key for key, (_, up) in known.items() if not up}
-                self._adapt(known)
+                self._adapt_checks(known)
                 # earlier results count for the first round only: later checks remember their own
                 known = {}
             except Exception:  # an error of one partition must not end the checks of all
@@ -138,13 +138,13 @@ class PingChecks:
     def _is_busy(self) -> bool:
         return bool(self._checks or self._ending or self._set_down or self._lifting)
 
-    def _adapt(self, known: Mapping[ServerOf, ReportedState]) -> None:
+    def _adapt_checks(self, known: Mapping[ServerOf, ReportedState]) -> None:
         """Start and cancel checks so that exactly the servers to be pinged are checked; cancelled checks are not waited
         for.
 
         ``known``: health that an earlier daemon set.
         """
-        wanted = set(self._targets())
+        wanted = set(self._all_targets())
         for target in self._checks.keys() - wanted:
             task = self._checks.pop(target)
             task.cancel()
@@ -158,7 +158,7 @@ class PingChecks:
         for target in [target for target, task in self._checks.items() if task.done()]:
             self._log_failed(target, self._checks.pop(target))
         for target in wanted - self._checks.keys():
-            self._checks[target] = asyncio.create_task(self._check(target, known.get(target.key)))
+            self._checks[target] = asyncio.create_task(self._check_target(target, known.get(target.key)))
         for name in self._slots_of.keys() - {target.partition for target in wanted}:
             del self._slots_of[name]
 
@@ -169,12 +169,12 @@ class PingChecks:
 
         async def read(name: str) -> None:
             async with slots:
-                found.update(await self._reported_states_of(name))
+                found.update(await self._read_reported_states(name))
 
-        await asyncio.gather(*(read(name) for name in {target.partition for target in self._targets()}))
+        await asyncio.gather(*(read(name) for name in {target.partition for target in self._all_targets()}))
         return found
 
-    async def _reported_states_of(self, name: str) -> Mapping[ServerOf, ReportedState]:
+    async def _read_reported_states(self, name: str) -> Mapping[ServerOf, ReportedState]:
         """Read the health that an earlier daemon set in the partition's HAProxy, by server.
 
         Empty if HAProxy does not answer: the first result then decides.
@@ -215,7 +215,7 @@ class PingChecks:
             return
         self._set_down.discard(key)
 
-    def _targets(self) -> Iterator[PingTarget]:
+    def _all_targets(self) -> Iterator[PingTarget]:
         before, self._known_targets = self._known_targets, {}
         for name in self._partitions.names():
             try:
@@ -225,11 +225,11 @@ class PingChecks:
             # Several times a second for each partition, so what is held is examined only when it was replaced.
             known = before.get(name)
             if known is None or known[0] is not partition.held:
-                known = partition.held, tuple(_targets_of(partition))
+                known = partition.held, tuple(_partition_targets(partition))
             self._known_targets[name] = known
             yield from known[1]
 
-    async def _check(self, target: PingTarget, reported: ReportedState | None) -> None:
+    async def _check_target(self, target: PingTarget, reported: ReportedState | None) -> None:
         ping = target.ping
         health = HealthState(up=reported[1] if reported else None)
         while True:
@@ -326,7 +326,7 @@ def _is_unjudged(partition: ObservedPartition, backend_name: str, name: str) -> 
     )
 
 
-def _targets_of(partition: ObservedPartition) -> Iterator[PingTarget]:
+def _partition_targets(partition: ObservedPartition) -> Iterator[PingTarget]:
     """Yield the servers of a partition to be pinged.
 
     Servers in maintenance are left out: HAProxy accepts no health for them, and drops their previous health. Servers of

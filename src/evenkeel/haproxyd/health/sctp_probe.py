@@ -66,7 +66,7 @@ class SctpProbe:
                 # only packets and errors of this server arrive
                 probe.connect((address, 0))
                 async with asyncio.timeout(timeout_seconds):
-                    return await _associates(probe, port, has_ip_header=family == socket.AF_INET)
+                    return await _accepts_association(probe, port, has_ip_header=family == socket.AF_INET)
         except TimeoutError:
             return False
         except PermissionError as error:
@@ -77,7 +77,7 @@ class SctpProbe:
             return False
 
 
-async def _associates(probe: socket.socket, port: int, *, has_ip_header: bool) -> bool:
+async def _accepts_association(probe: socket.socket, port: int, *, has_ip_header: bool) -> bool:
     """Whether the server accepts an association; waits until the server answers."""
     source, tag = secrets.choice(EPHEMERAL_PORTS), secrets.randbits(32) or 1
     first = init_packet(source, port, tag)

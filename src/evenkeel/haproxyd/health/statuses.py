@@ -40,15 +40,15 @@ class ServerStatuses:
                 yield wire.BackendStatus(
                     name=backend.name,
                     load_balancer_id=balancer.id,
-                    servers=tuple(self._servers(backend)) if backend.name in used else _unused_servers(backend),
+                    servers=tuple(self._server_statuses(backend)) if backend.name in used else _unused_servers(backend),
                 )
 
-    def _servers(self, backend: wire.Backend) -> Iterator[wire.ServerStatus]:
+    def _server_statuses(self, backend: wire.Backend) -> Iterator[wire.ServerStatus]:
         for server in backend.servers:
             if (backend.name, server.name) in self._states:
-                yield self._server(backend.name, server.name)
+                yield self._server_status(backend.name, server.name)
 
-    def _server(self, backend: str, name: str) -> wire.ServerStatus:
+    def _server_status(self, backend: str, name: str) -> wire.ServerStatus:
         state = self._states[backend, name]
         return wire.ServerStatus(
             name=name,

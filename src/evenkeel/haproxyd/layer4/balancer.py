@@ -81,14 +81,16 @@ class DatagramBalancer:
     async def start(self, held: Mapping[str, LoadBalancers]) -> None:
         """Take over the kernel's table, for the load balancers that are on disk. Failures are reported in
         ``problem``."""
-        self._held = {name: of_datagrams for name, each in held.items() if (of_datagrams := _of_datagrams(each))}
+        self._held = {
+            name: of_datagrams for name, each in held.items() if (of_datagrams := _with_datagram_listeners(each))
+        }
         down = await asyncio.to_thread(self._health_file.read)
         self._draining = await asyncio.to_thread(self._drain_file.read)
-        self._down = {name: _present(down.get(name, frozenset()), each) for name, each in self._held.items()}
+        self._down = {name: _configured_servers(down.get(name, frozenset()), each) for name, each in self._held.items()}
         # Like a running HAProxy, a table that differs is left to its owners' next change for a while: the disk may be
         # an older copy.
         self._uncertain_until = asyncio.get_running_loop().time() + self._settings.owner_wait_seconds
-        await self._open()
+        await self._open_kernel_table()
 
     async def close(self) -> None:
         """Stop; the kernel goes on forwarding."""
@@ -104,16 +106,18 @@ class DatagramBalancer:
             log.error("datagrams are still forwarded", reason=str(error))
         self._kernel.close()
 
-    async def _open(self) -> None:
+    async def _open_kernel_table(self) -> None:
         try:
             needed, self._needed = bool(self._held) or self._needed, False
             await asyncio.to_thread(self._kernel.open, needed=needed)
-            contents = {name: self._content(name, each, self.down_of(name)) for name, each in self._held.items()}
+            contents = {
+                name: self._partition_content(name, each, self.down_of(name)) for name, each in self._held.items()
+            }
             if not await asyncio.to_thread(self._kernel.adopt, contents):
                 log.warning("nftables table differs from what is held", table=self._settings.nftables_table)
         except KernelRefused as error:
             if str(error) != self.problem:
-                log.log(_level(bool(self._held)), "datagrams cannot be forwarded", reason=str(error))
+                log.log(_log_level(bool(self._held)), "datagrams cannot be forwarded", reason=str(error))
             self.problem = str(error)
         else:
             self.problem = ""
@@ -151,7 +155,7 @@ class DatagramBalancer:
 
         Returns whether the kernel's table changed. Raises :class:`PartitionFailed`: then it has not.
         """
-        wanted = _of_datagrams(load_balancers)
+        wanted = _with_datagram_listeners(load_balancers)
         if not wanted and partition not in self._held:
             return False
         if self.problem:
@@ -160,16 +164,16 @@ class DatagramBalancer:
                 return False
             raise PartitionFailed(f"partition {partition}: datagrams cannot be forwarded: {self.problem}")
         async with self._turn:
-            down = _present(self._down.get(partition, frozenset()), wanted)
+            down = _configured_servers(self._down.get(partition, frozenset()), wanted)
             draining = self._draining.get(partition)
-            content = self._content(partition, wanted, down)
+            content = self._partition_content(partition, wanted, down)
             try:
                 changed = await asyncio.to_thread(self._kernel.apply, partition, content)
             except KernelRefused as error:
                 raise PartitionFailed(f"partition {partition}: {error}") from error
             self._held[partition] = wanted
             # health may have changed meanwhile
-            now = _present(self._down.get(partition, frozenset()), wanted)
+            now = _configured_servers(self._down.get(partition, frozenset()), wanted)
             self._set_down(partition, now)
             if now != down:
                 self._apply_soon([partition])
@@ -193,7 +197,7 @@ class DatagramBalancer:
             return
         known = self._down.get(partition, frozenset())
         found = known.difference(key for key, up in states.items() if up)
-        found = _present(found.union(key for key, up in states.items() if not up), held)
+        found = _configured_servers(found.union(key for key, up in states.items() if not up), held)
         if found != known:
             self._set_down(partition, found)
             self._apply_soon([partition])
@@ -227,19 +231,19 @@ class DatagramBalancer:
         while self._dirty:
             partition = self._dirty.pop()
             try:
-                await self._apply_health_of(partition)
+                await self._apply_partition_health(partition)
             except KernelRefused as error:
                 log.error("servers' health not applied; retrying", partition=partition, reason=str(error))
                 self._failed.add(partition)
         await asyncio.to_thread(self._health_file.write, dict(self._down))
         await asyncio.to_thread(self._drain_file.write, dict(self._draining))
 
-    async def _apply_health_of(self, partition: str) -> None:
+    async def _apply_partition_health(self, partition: str) -> None:
         async with self._turn:
             held = self._held.get(partition)
             # without a table, its first change brings the health too; one that is uncertain is left to its owner
             if held is not None and not self.problem and self._kernel.certain:
-                content = self._content(partition, held, self.down_of(partition))
+                content = self._partition_content(partition, held, self.down_of(partition))
                 await asyncio.to_thread(self._kernel.apply, partition, content)
 
     def _set_down(self, partition: str, down: frozenset[ServerKey]) -> None:
@@ -248,14 +252,14 @@ class DatagramBalancer:
         else:
             self._down.pop(partition, None)
 
-    def _content(self, partition: str, held: LoadBalancers, down: frozenset[ServerKey]) -> Content:
+    def _partition_content(self, partition: str, held: LoadBalancers, down: frozenset[ServerKey]) -> Content:
         """The partition's content, with the connections that drain; notes which servers do."""
         content = content_of(partition, held.values(), down, direct=self._settings.kernel_direct_return)
         draining = next_draining(
             self._draining.get(partition, {}),
             self._kernel.flows_of(partition),
             content.flows,
-            dead=_targets(held, down),
+            dead=_server_targets(held, down),
             now=time.time(),
             seconds=self._settings.kernel_drain_seconds,
         )
@@ -308,7 +312,7 @@ class DatagramBalancer:
         """Compare the kernel's table and restore it if another program changed it. Called with each observation."""
         if self.problem:
             # A host that was repaired is noticed with the observation after a tenant needed it, at the latest.
-            await self._open()
+            await self._open_kernel_table()
             return
         if not self._kernel.certain and asyncio.get_running_loop().time() < self._uncertain_until:
             return
@@ -345,11 +349,11 @@ class DatagramBalancer:
                 self._on_event(PartitionEvent(partition=name, text=text))
 
 
-def _of_datagrams(load_balancers: LoadBalancers) -> dict[str, wire.LoadBalancerConfig]:
+def _with_datagram_listeners(load_balancers: LoadBalancers) -> dict[str, wire.LoadBalancerConfig]:
     return {name: one for name, one in load_balancers.items() if one.datagram_listeners}
 
 
-def _servers(load_balancers: LoadBalancers) -> Iterator[ServerKey]:
+def _datagram_servers(load_balancers: LoadBalancers) -> Iterator[ServerKey]:
     """Servers in service that get datagrams. HAProxy forgets the health of one that is not in service."""
     for one in load_balancers.values():
         for backend in one.backends:
@@ -357,16 +361,16 @@ def _servers(load_balancers: LoadBalancers) -> Iterator[ServerKey]:
                 yield from ((backend.name, server.name) for server in backend.servers if server.admin_up)
 
 
-def _targets(load_balancers: LoadBalancers, servers: frozenset[ServerKey]) -> Iterator[FlowTarget]:
+def _server_targets(load_balancers: LoadBalancers, servers: frozenset[ServerKey]) -> Iterator[FlowTarget]:
     """Addresses and ports of some servers."""
     for one in load_balancers.values():
         for backend in one.backends:
             yield from (target_of(each) for each in backend.servers if (backend.name, each.name) in servers)
 
 
-def _present(down: Iterable[ServerKey], load_balancers: LoadBalancers) -> frozenset[ServerKey]:
-    return frozenset(down).intersection(_servers(load_balancers))
+def _configured_servers(down: Iterable[ServerKey], load_balancers: LoadBalancers) -> frozenset[ServerKey]:
+    return frozenset(down).intersection(_datagram_servers(load_balancers))
 
 
-def _level(is_needed: bool) -> int:
+def _log_level(is_needed: bool) -> int:
     return logging.ERROR if is_needed else logging.INFO

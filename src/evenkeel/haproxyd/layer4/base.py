@@ -85,7 +85,7 @@ def deal_key(family: Family, deal: Deal) -> tuple[Part, ...]:
     return *service_key(family), HashedNumber(fields, deal.below, HASH_SEED, deal.offset)
 
 
-def _each(make: Callable[[Family], Rule]) -> tuple[Rule, ...]:
+def _rule_for_each_family(make: Callable[[Family], Rule]) -> tuple[Rule, ...]:
     return tuple((OfFamily(family), *make(family)) for family in FAMILIES)
 
 
@@ -96,25 +96,30 @@ def _each_protocol(make: Callable[[Family], Rule], protocols: tuple[str, ...] = 
     )
 
 
-def _original(family: Family) -> tuple[Part, ...]:
+def _original_destination(family: Family) -> tuple[Part, ...]:
     return original_destination(family), PROTOCOL, ORIGINAL_PORT
 
 
-def _sender(family: Family) -> tuple[Part, ...]:
+def _client_address(family: Family) -> tuple[Part, ...]:
     return source(family), PROTOCOL, SOURCE_PORT
 
 
-def _dealing(deal: Deal) -> tuple[Rule, ...]:
-    return _each(lambda family: (Translated(family, deal_key(family, deal), f"slots{family}"),))
+def _deal_rules(deal: Deal) -> tuple[Rule, ...]:
+    return _rule_for_each_family(lambda family: (Translated(family, deal_key(family, deal), f"slots{family}"),))
 
 
-_DISPATCH = (*_each(lambda family: (VisitByMap(service_key(family), f"services{family}"),)), (goto("deal"),))
+_DISPATCH = (
+    *_rule_for_each_family(lambda family: (VisitByMap(service_key(family), f"services{family}"),)),
+    (goto("deal"),),
+)
 
 
 BASE: Mapping[str, tuple[Rule, ...]] = {
     # every packet, before translation; each base chain costs every packet of the host
     "count-in": (
-        *_each(lambda family: (InDirection("original"), CountByMap(service_key(family), f"in{family}"))),
+        *_rule_for_each_family(
+            lambda family: (InDirection("original"), CountByMap(service_key(family), f"in{family}"))
+        ),
         (UNASSIGNED, goto("unassigned")),
     ),
     # A server's host sends few errors a second to this one, and most of them for clients' datagrams: without these,
@@ -122,7 +127,7 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
     # The kernel does not drop what it cannot assign to a flow, but lets it pass without translation: this host, or with
     # direct return the client, would answer, and end a connection.
     "unassigned": (
-        *_each(
+        *_rule_for_each_family(
             lambda family: (
                 RELATED,
                 InDirection("reply"),
@@ -131,30 +136,30 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
                 Remembered((reply_source(family), REPLY_PORT), f"refused{family}"),
             )
         ),
-        *_each(lambda family: (INVALID, Among(service_key(family), f"owned{family}"), DROP)),
-        *_each(lambda family: (INVALID, Among(_sender(family), f"servers{family}"), DROP)),
+        *_rule_for_each_family(lambda family: (INVALID, Among(service_key(family), f"owned{family}"), DROP)),
+        *_rule_for_each_family(lambda family: (INVALID, Among(_client_address(family), f"servers{family}"), DROP)),
         # what a server that left still answers would begin a flow to the client, from the server's address
-        *_each(lambda family: (Among(_sender(family), f"gone{family}"), DROP)),
+        *_rule_for_each_family(lambda family: (Among(_client_address(family), f"gone{family}"), DROP)),
     ),
     # the first packet of a flow only, from other hosts and from this one
     "dispatch": _DISPATCH,
     "dispatch-local": _DISPATCH,
     # A service has elements of one deal. With the other ones, its key and number are in no map, and the next is tried.
     "deal": (
-        *_each(lambda family: (CountByMap(service_key(family), f"new{family}"),)),
-        *(rule for deal in DEALS for rule in _dealing(deal)),
+        *_rule_for_each_family(lambda family: (CountByMap(service_key(family), f"new{family}"),)),
+        *(rule for deal in DEALS for rule in _deal_rules(deal)),
         # a connection whose server is gone must end at once, which no ICMP error does
-        *_each(lambda family: (OfProtocol("tcp"), Among(service_key(family), f"owned{family}"), RESET)),
+        *_rule_for_each_family(lambda family: (OfProtocol("tcp"), Among(service_key(family), f"owned{family}"), RESET)),
         # What has no server is refused, and so leaves no entry in the connection table, which would pin this client's
         # port to "not translated" for as long as it sends.
-        *_each(lambda family: (Among(service_key(family), f"owned{family}"), REJECT)),
+        *_rule_for_each_family(lambda family: (Among(service_key(family), f"owned{family}"), REJECT)),
     ),
     # Members answer to this host. The last rules also make the kernel keep translating live flows, whatever else goes.
     "source": (
         *_each_protocol(
             lambda family: (
                 TRANSLATED,
-                Among(_original(family), f"owned{family}"),
+                Among(_original_destination(family), f"owned{family}"),
                 Remembered(service_key(family), f"servers{family}"),
             ),
             # no datagram is outside of a window
@@ -163,17 +168,17 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
         *_each_protocol(
             lambda family: (
                 TRANSLATED,
-                Among(_original(family), f"owned{family}"),
-                Among(_original(family), f"direct{family}", inverted=True),
+                Among(_original_destination(family), f"owned{family}"),
+                Among(_original_destination(family), f"direct{family}", inverted=True),
                 MASQUERADE,
             )
         ),
     ),
     # every answer, after its source was translated back
-    "count-out": _each(
+    "count-out": _rule_for_each_family(
         lambda family: (
             InDirection("reply"),
-            CountByMap(_sender(family), f"out{family}"),
+            CountByMap(_client_address(family), f"out{family}"),
         )
     ),
 }
@@ -182,7 +187,7 @@ BIND_RULES = _each_protocol(
     lambda family: (
         InDirection("original"),
         TRANSLATED,
-        VisitByMap((*_original(family), destination(family), DESTINATION_PORT), f"bonds{family}"),
+        VisitByMap((*_original_destination(family), destination(family), DESTINATION_PORT), f"bonds{family}"),
     )
 )
 """The first packet of a flow binds its client to the server, and later ones keep it bound."""

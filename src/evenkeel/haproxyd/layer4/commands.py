@@ -205,8 +205,8 @@ class AddNetworks(_Simple):
     networks: tuple[str, ...]
 
     def messages(self, table: str) -> Iterator[Message]:
-        encoded = (each for span in spans_of(self.networks) for each in _span(*span))
-        yield from _elements(_NEW_ELEMENTS, _CREATE, table, self.name, encoded)
+        encoded = (each for span in spans_of(self.networks) for each in _span_elements(*span))
+        yield from _element_messages(_NEW_ELEMENTS, _CREATE, table, self.name, encoded)
 
 
 @dataclass(frozen=True)
@@ -217,8 +217,8 @@ class AddElements(_Simple):
 
     def messages(self, table: str) -> Iterator[Message]:
         kind = SHARED[self.name[:-1]][1]
-        encoded = (_key(key.packed()) + _data(kind, data) for key, data in self.elements)
-        yield from _elements(_NEW_ELEMENTS, _CREATE, table, self.name, encoded)
+        encoded = (_encode_key(key.packed()) + _encode_data(kind, data) for key, data in self.elements)
+        yield from _element_messages(_NEW_ELEMENTS, _CREATE, table, self.name, encoded)
 
 
 @dataclass(frozen=True)
@@ -228,8 +228,8 @@ class DeleteElements(_Simple):
     keys: tuple[ElementKey, ...]
 
     def messages(self, table: str) -> Iterator[Message]:
-        encoded = (_key(key.packed()) for key in self.keys)
-        yield from _elements(_DELETE_ELEMENTS, 0, table, self.name, encoded)
+        encoded = (_encode_key(key.packed()) for key in self.keys)
+        yield from _element_messages(_DELETE_ELEMENTS, 0, table, self.name, encoded)
 
 
 # -- encoding
@@ -249,7 +249,7 @@ def _new_set(
     there. ``filled``: rules add to a set of the second kind."""
     key_type = 0
     for field in fields:
-        key_type = key_type << _TYPE_BITS | _type(field, family)
+        key_type = key_type << _TYPE_BITS | _key_type(field, family)
     flags = _MAP if kind else 0
     parts = [text_attribute(_TABLE, table), text_attribute(2, name), number32(4, key_type)]
     parts.append(number32(5, sum(field_bytes(field, family) for field in fields)))
@@ -260,7 +260,7 @@ def _new_set(
             flags = _OBJECTS
             parts.append(number32(15, _COUNTER))
         case "target":
-            data_type = _type("addr", family) << _TYPE_BITS | _TYPES["inet_service"]
+            data_type = _key_type("addr", family) << _TYPE_BITS | _TYPES["inet_service"]
             parts += [number32(6, data_type), number32(7, ADDRESS_BYTES[family] + 4)]
     if seconds:
         flags |= _TIMEOUT
@@ -274,15 +274,15 @@ def _new_set(
     return _NEW_SET, _CREATE, b"".join((*parts, number32(3, flags), number32(10, 1)))
 
 
-def _type(field: str, family: Family) -> int:
+def _key_type(field: str, family: Family) -> int:
     return _TYPES[f"addr{family}" if field == "addr" else field]
 
 
-def _key(packed: bytes) -> bytes:
+def _encode_key(packed: bytes) -> bytes:
     return nested(1, attribute(_DATA_VALUE, packed))
 
 
-def _data(kind: Kind, data: Data) -> bytes:
+def _encode_data(kind: Kind, data: Data) -> bytes:
     if kind == "verdict":
         return nested(2, jump_data(str(data)))
     if kind == "counter":
@@ -292,7 +292,7 @@ def _data(kind: Kind, data: Data) -> bytes:
     return b""
 
 
-def _elements(kind: int, flags: int, table: str, name: str, encoded: Iterable[bytes]) -> Iterator[Message]:
+def _element_messages(kind: int, flags: int, table: str, name: str, encoded: Iterable[bytes]) -> Iterator[Message]:
     """Messages with the elements, as few as possible."""
     head = text_attribute(_TABLE, table) + text_attribute(2, name)
     found: list[bytes] = []
@@ -325,7 +325,7 @@ def spans_of(networks: Iterable[str]) -> Iterator[tuple[bytes, bytes]]:
         yield begin.to_bytes(size, "big"), b"" if end == 1 << size * 8 else end.to_bytes(size, "big")
 
 
-def _span(begin: bytes, end: bytes) -> Iterator[bytes]:
-    yield _key(begin)
+def _span_elements(begin: bytes, end: bytes) -> Iterator[bytes]:
+    yield _encode_key(begin)
     if end:
-        yield _key(end) + number32(3, _INTERVAL_END)
+        yield _encode_key(end) + number32(3, _INTERVAL_END)

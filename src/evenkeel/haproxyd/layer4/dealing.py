@@ -56,20 +56,20 @@ def dealt(draw: Draw, weights: Mapping[str, int], salt: str) -> dict[int, str]:
     found = {name: weight for name, weight in sorted(weights.items()) if weight > 0}
     if not found:
         return {}
-    servers = _by_weight(found) if draw == "weight" else _by_hash(found, salt)
+    servers = _slots_by_weight(found) if draw == "weight" else _slots_by_hash(found, salt)
     return dict(enumerate(servers, Deal(draw, len(servers)).offset))
 
 
-def _by_weight(weights: Mapping[str, int]) -> tuple[str, ...]:
+def _slots_by_weight(weights: Mapping[str, int]) -> tuple[str, ...]:
     # common divisors do not change the shares
     divisor = math.gcd(*weights.values())
     shares = {name: weight // divisor for name, weight in weights.items()}
     if sum(shares.values()) > EXACT_MAX:
-        shares = _apportioned(weights, SHARES[0] if len(weights) <= FEW_SERVERS else SHARES[1])
+        shares = _apportion_by_weight(weights, SHARES[0] if len(weights) <= FEW_SERVERS else SHARES[1])
     return tuple(name for name, share in shares.items() for _ in range(share))
 
 
-def _apportioned(weights: Mapping[str, int], count: int) -> dict[str, int]:
+def _apportion_by_weight(weights: Mapping[str, int], count: int) -> dict[str, int]:
     """Divide the count in proportion to the weights, by largest remainders; each server gets at least one while there
     are enough."""
     total = sum(weights.values())
@@ -86,9 +86,9 @@ def _apportioned(weights: Mapping[str, int], count: int) -> dict[str, int]:
     return shares
 
 
-def _by_hash(weights: Mapping[str, int], salt: str) -> tuple[str, ...]:
+def _slots_by_hash(weights: Mapping[str, int], salt: str) -> tuple[str, ...]:
     servers = list(weights)
-    scores = [_scores(f"{salt} {name}", weights[name]) for name in servers]
+    scores = [_slot_scores(f"{salt} {name}", weights[name]) for name in servers]
     return tuple(servers[_index_of_greatest(found)] for found in zip(*scores, strict=True))
 
 
@@ -96,7 +96,7 @@ def _index_of_greatest(numbers: Sequence[float]) -> int:
     return numbers.index(max(numbers))
 
 
-def _scores(text: str, weight: int) -> list[float]:
+def _slot_scores(text: str, weight: int) -> list[float]:
     """A server's score for each slot; the server with the highest one gets the slot."""
     # Weighted rendezvous hashing: -w / ln(u) with u uniform in (0, 1) is largest with probability w / sum of weights.
     numbers = struct.unpack(f">{SLOTS}Q", hashlib.shake_128(text.encode()).digest(SLOTS * 8))

@@ -83,14 +83,14 @@ class DrainFile:
 
     def write(self, draining: Mapping[str, Draining]) -> None:
         """Replace the file; it never raises. Blocks."""
-        content = {name: tuple(_entries(each)) for name, each in draining.items() if each}
+        content = {name: tuple(_file_entries(each)) for name, each in draining.items() if each}
         try:
             write_file(self._path, msgspec.json.encode(DrainingServers(draining=content)))
         except OSError as error:
             log.warning("draining servers not saved", reason=error.strerror)
 
 
-def _entries(draining: Draining) -> Iterable[_Entry]:
+def _file_entries(draining: Draining) -> Iterable[_Entry]:
     for service, servers in draining.items():
         for server, ends_at in servers.items():
             yield _Entry(service=service, server=server, ends_at=ends_at)

@@ -87,7 +87,7 @@ class ElementKey(Value):
     def packed(self) -> bytes:
         """The key as the kernel has it in its registers."""
         one = self.service
-        data = packed_address(one.address) + bytes([PROTOCOL_NUMBERS[one.protocol], 0, 0, 0]) + _port(one.port)
+        data = packed_address(one.address) + bytes([PROTOCOL_NUMBERS[one.protocol], 0, 0, 0]) + _pack_port(one.port)
         if self.number is not None:
             data += struct.pack("=I", self.number)
         return data if self.server is None else data + packed_target(self.server)
@@ -116,7 +116,7 @@ def packed_address(address: str) -> bytes:
 
 def packed_target(target: FlowTarget) -> bytes:
     """Address and port in consecutive registers."""
-    return packed_address(target.address) + _port(target.port)
+    return packed_address(target.address) + _pack_port(target.port)
 
 
 def unpacked_target(data: bytes) -> FlowTarget:
@@ -135,5 +135,5 @@ def field_bytes(field: str, family: Family) -> int:
     return ADDRESS_BYTES[family] if field == "addr" else 4
 
 
-def _port(port: int) -> bytes:
+def _pack_port(port: int) -> bytes:
     return struct.pack("!Hxx", port)

@@ -60,18 +60,18 @@ def remove(netfilter: Netfilter, ended: Iterable[Ended]) -> int:
     """Remove the flows and return their number. Blocks. Raises :class:`OSError`."""
     by_service = {one.service: one for one in ended}
     if len(by_service) <= ONE_BY_ONE_MAX:
-        selections = [(_family(service), _selection(service)) for service in by_service]
+        selections = [(_address_family(service), _service_selection(service)) for service in by_service]
     else:
-        selections = [(family, b"") for family in sorted({_family(service) for service in by_service})]
-    return sum(_remove(netfilter, family, selection, by_service) for family, selection in selections)
+        selections = [(family, b"") for family in sorted({_address_family(service) for service in by_service})]
+    return sum(_remove_selected(netfilter, family, selection, by_service) for family, selection in selections)
 
 
-def _remove(netfilter: Netfilter, family: int, selection: bytes, ended: Mapping[Service, Ended]) -> int:
+def _remove_selected(netfilter: Netfilter, family: int, selection: bytes, ended: Mapping[Service, Ended]) -> int:
     # read to the end before the first removal, which would change what is being read
     found = [
         flow
         for flow in netfilter.dump(CONNTRACK, _GET, family=family, payload=selection)
-        if (service := _service_of(flow)) is not None and service in ended and _is_ended(flow, ended[service])
+        if (service := _flow_service(flow)) is not None and service in ended and _is_ended(flow, ended[service])
     ]
     count = 0
     for flow in found:
@@ -85,20 +85,20 @@ def _remove(netfilter: Netfilter, family: int, selection: bytes, ended: Mapping[
 
 
 def _is_ended(flow: Attributes, ended: Ended) -> bool:
-    return _target_of(flow) not in ended.kept or not (ended.clients is None or _client_is_among(flow, ended.clients))
+    return _flow_target(flow) not in ended.kept or not (ended.clients is None or _client_is_among(flow, ended.clients))
 
 
 def _client_is_among(flow: Attributes, networks: Iterable[str]) -> bool:
-    _, addresses = _tuple(flow, _ORIGINAL)
-    address = ipaddress.ip_address(next(_present(addresses, (_SOURCE4, _SOURCE6)), b"\0\0\0\0"))
+    _, addresses = _tuple_attributes(flow, _ORIGINAL)
+    address = ipaddress.ip_address(next(_present_values(addresses, (_SOURCE4, _SOURCE6)), b"\0\0\0\0"))
     return any(address in ipaddress.ip_network(network) for network in networks)
 
 
-def _family(service: Service) -> int:
+def _address_family(service: Service) -> int:
     return socket.AF_INET6 if family_of(service.address) == 6 else socket.AF_INET
 
 
-def _selection(service: Service) -> bytes:
+def _service_selection(service: Service) -> bytes:
     """Has the kernel (5.8 and later) select the service's flows, and maybe others; an earlier one dumps all of the
     family."""
     address = ipaddress.ip_address(service.address)
@@ -119,34 +119,34 @@ def all_of_protocol(protocol: str) -> bytes:
     return nested(_ORIGINAL, nested(_TUPLE_PROTOCOL, number)) + chosen
 
 
-def _service_of(flow: Attributes) -> Service | None:
-    numbers, addresses = _tuple(flow, _ORIGINAL)
+def _flow_service(flow: Attributes) -> Service | None:
+    numbers, addresses = _tuple_attributes(flow, _ORIGINAL)
     name = _PROTOCOL_NAMES.get(numbers.get(_NUMBER, b"\0")[0])
-    place = _place(addresses, numbers, (_DESTINATION4, _DESTINATION6), _DESTINATION_PORT)
+    place = _parse_place(addresses, numbers, (_DESTINATION4, _DESTINATION6), _DESTINATION_PORT)
     if name is None or place is None:
         return None
     return Service(protocol=name, address=place.address, port=place.port)  # type: ignore[arg-type]
 
 
-def _target_of(flow: Attributes) -> FlowTarget | None:
+def _flow_target(flow: Attributes) -> FlowTarget | None:
     """The server that answers."""
-    numbers, addresses = _tuple(flow, _REPLY)
-    return _place(addresses, numbers, (_SOURCE4, _SOURCE6), _SOURCE_PORT)
+    numbers, addresses = _tuple_attributes(flow, _REPLY)
+    return _parse_place(addresses, numbers, (_SOURCE4, _SOURCE6), _SOURCE_PORT)
 
 
-def _tuple(flow: Attributes, direction: int) -> tuple[Mapping[int, bytes], Mapping[int, bytes]]:
+def _tuple_attributes(flow: Attributes, direction: int) -> tuple[Mapping[int, bytes], Mapping[int, bytes]]:
     parts = attributes(flow.get(direction, b""))
     return attributes(parts.get(_TUPLE_PROTOCOL, b"")), attributes(parts.get(_TUPLE_IP, b""))
 
 
-def _place(
+def _parse_place(
     addresses: Mapping[int, bytes], numbers: Mapping[int, bytes], either: tuple[int, int], port: int
 ) -> FlowTarget | None:
-    address = next(_present(addresses, either), None)
+    address = next(_present_values(addresses, either), None)
     if address is None or port not in numbers:
         return None
     return FlowTarget(address=str(ipaddress.ip_address(address)), port=int.from_bytes(numbers[port], "big"))
 
 
-def _present(values: Mapping[int, bytes], keys: Iterable[int]) -> Iterator[bytes]:
+def _present_values(values: Mapping[int, bytes], keys: Iterable[int]) -> Iterator[bytes]:
     return (values[key] for key in keys if key in values)

@@ -64,18 +64,18 @@ class KernelTable:
         Raises :class:`KernelRefused`. A kernel that lacked something is not tried again while nobody needs it
         (``needed`` False); permission and the other daemon are.
         """
-        with self._lock, _netfilter() as netfilter:
+        with self._lock, _open_netfilter() as netfilter:
             generation(netfilter)
             if not self._table_lock.take():
                 raise KernelRefused(f"another daemon in this network namespace has the nftables table {self._table}")
             if self._lacking and not needed:
                 raise KernelRefused(self._lacking)
-            self._try(netfilter)
+            self._try_empty_table(netfilter)
 
-    def _try(self, netfilter: Netfilter) -> None:
+    def _try_empty_table(self, netfilter: Netfilter) -> None:
         """Have the kernel name what it lacks, without a change."""
         try:
-            self._transact(netfilter, whole(()), dry_run=True)
+            self._send_transaction(netfilter, whole(()), dry_run=True)
         except TransactionRefused as error:
             # a daemon that cannot use the table leaves it to another one
             self._table_lock.release()
@@ -88,12 +88,12 @@ class KernelTable:
         is left as it is until the next change or :meth:`restore`. Raises :class:`KernelRefused`."""
         with self._lock:
             self._contents = {name: one for name, one in contents.items() if one != _NOTHING}
-            with _netfilter() as netfilter:
+            with _open_netfilter() as netfilter:
                 self._generation, found = generation(netfilter), read_table(netfilter, self._table)
                 self._exists = bool(found.rules)
                 self._known = found == outline_of(self._contents) or not (self._exists or self._contents)
                 if self._known:
-                    self._end_flows(netfilter, _all_ended(self._contents))
+                    self._end_flows(netfilter, _all_ended_flows(self._contents))
             return self._known
 
     def apply(self, partition: str, wanted: Content) -> bool:
@@ -110,16 +110,16 @@ class KernelTable:
                 contents[partition] = wanted
             ended = ended_by(before, wanted)
             binds = any(one.binds_clients for name, one in contents.items() if name != partition)
-            if not (self._known and self._exists and self._change(before, wanted, ended, others_bind=binds)):
-                self._run(whole(contents.values()), (*ended, *_all_ended(contents)), anew=True)
+            if not (self._known and self._exists and self._change_content(before, wanted, ended, others_bind=binds)):
+                self._run_transaction(whole(contents.values()), (*ended, *_all_ended_flows(contents)), anew=True)
             self._contents = contents
             self._exists = self._known = True
             return True
 
-    def _change(self, before: Content, wanted: Content, ended: tuple[Ended, ...], *, others_bind: bool) -> bool:
+    def _change_content(self, before: Content, wanted: Content, ended: tuple[Ended, ...], *, others_bind: bool) -> bool:
         """Change one partition's content. False: another program changed the table, which has to be made anew."""
         try:
-            self._run(change([(before, wanted)], others_bind=others_bind), ended)
+            self._run_transaction(change([(before, wanted)], others_bind=others_bind), ended)
         except KernelRefused:
             if self._known and self._is_unchanged():
                 raise
@@ -136,7 +136,7 @@ class KernelTable:
                 return False
             # Until this works the table is uncertain: the next attempt must not take its generation for good.
             self._known = False
-            self._run(whole(self._contents.values()), _all_ended(self._contents), anew=True)
+            self._run_transaction(whole(self._contents.values()), _all_ended_flows(self._contents), anew=True)
             self._exists = self._known = True
             return True
 
@@ -150,7 +150,7 @@ class KernelTable:
         with self._lock:
             if self._exists:
                 gone = {service: targets for one in self._contents.values() for service, targets in one.flows.items()}
-                self._run([DeleteTable()], ended_by(Content(flows=gone), _NOTHING))
+                self._run_transaction([DeleteTable()], ended_by(Content(flows=gone), _NOTHING))
                 self._contents, self._exists = {}, False
 
     def flows_of(self, partition: str) -> Mapping[Service, frozenset[FlowTarget]]:
@@ -161,20 +161,20 @@ class KernelTable:
         """The named counters. Raises :class:`KernelRefused`."""
         if not self._exists:
             return {}
-        with _netfilter() as netfilter:
+        with _open_netfilter() as netfilter:
             return read_counters(netfilter, self._table)
 
     def refusing(self) -> frozenset[FlowTarget]:
         """Servers that refused a client's datagram in the last seconds. Raises :class:`KernelRefused`."""
         if not self._exists:
             return frozenset()
-        with _netfilter() as netfilter:
+        with _open_netfilter() as netfilter:
             return read_refusing(netfilter, self._table)
 
     def active_flows(self) -> Mapping[Service, int]:
         """Number of flows by service, without services that have none. Raises :class:`KernelRefused`."""
         services = [service for one in self._contents.values() for service in one.flows]
-        with _netfilter() as netfilter:
+        with _open_netfilter() as netfilter:
             return count_flows(netfilter, services)
 
     def flow_table(self) -> FlowTable:
@@ -196,24 +196,28 @@ class KernelTable:
         """Give the table up; the kernel goes on forwarding."""
         self._table_lock.release()
 
-    def _run(self, commands: Iterable[TableCommand], ended: tuple[Ended, ...], *, anew: bool = False) -> None:
+    def _run_transaction(
+        self, commands: Iterable[TableCommand], ended: tuple[Ended, ...], *, anew: bool = False
+    ) -> None:
         """Run a transaction, and then end flows. ``anew``: it makes the table certain, whatever it was before."""
         try:
             with Netfilter() as netfilter:
                 before = generation(netfilter)
-                after = before + self._transact(netfilter, commands)
+                after = before + self._send_transaction(netfilter, commands)
                 # Another program's transaction may have been on our table: the next look compares it.
                 alone = generation(netfilter) == after
                 self._generation = after if alone and (anew or before == self._generation) else -1
                 self._end_flows(netfilter, ended)
         except TransactionRefused as error:
-            raise _refused(error) from error
+            raise _kernel_refusal(error) from error
         except OSError as error:
             # it is not known whether the transaction came first
             self._known = False
-            raise _refused(error) from error
+            raise _kernel_refusal(error) from error
 
-    def _transact(self, netfilter: Netfilter, commands: Iterable[TableCommand], *, dry_run: bool = False) -> bool:
+    def _send_transaction(
+        self, netfilter: Netfilter, commands: Iterable[TableCommand], *, dry_run: bool = False
+    ) -> bool:
         """Returns whether there was anything to carry out."""
         messages: list[Message] = []
         ends: list[tuple[int, TableCommand]] = []
@@ -228,7 +232,7 @@ class KernelTable:
         return bool(messages)
 
     def _is_unchanged(self) -> bool:
-        with _netfilter() as netfilter:
+        with _open_netfilter() as netfilter:
             now = generation(netfilter)
             if now == self._generation:
                 return True
@@ -256,21 +260,21 @@ class KernelTable:
 
 
 @contextmanager
-def _netfilter() -> Iterator[Netfilter]:
+def _open_netfilter() -> Iterator[Netfilter]:
     """A connection whose errors are raised as :class:`KernelRefused`."""
     try:
         with Netfilter() as netfilter:
             yield netfilter
     except OSError as error:
-        raise _refused(error) from error
+        raise _kernel_refusal(error) from error
 
 
-def _refused(error: OSError) -> KernelRefused:
+def _kernel_refusal(error: OSError) -> KernelRefused:
     advice = ": the daemon needs CAP_NET_ADMIN" if isinstance(error, PermissionError) else ""
     return KernelRefused(f"nftables: {error.strerror or error}{advice}")
 
 
-def _all_ended(contents: Contents) -> tuple[Ended, ...]:
+def _all_ended_flows(contents: Contents) -> tuple[Ended, ...]:
     """Flows of any service to servers that it does not have."""
     return tuple(
         Ended(service=service, kept=targets, clients=content.clients.get(service))

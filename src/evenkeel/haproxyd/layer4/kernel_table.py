@@ -79,18 +79,18 @@ def read_table(netfilter: Netfilter, table: str) -> Outline:
     in_table = attribute(_TABLE, table.encode() + b"\0")
     rules: dict[str, list[bytes]] = {}
     for found in netfilter.dump(NFTABLES, _GET_CHAIN, family=_INET):
-        if _text(found[_TABLE]) == table:
-            rules[_text(found[_CHAIN_NAME])] = []
+        if _decode_text(found[_TABLE]) == table:
+            rules[_decode_text(found[_CHAIN_NAME])] = []
     if not rules:
         # The daemon's table always has chains; of a table that is not there, sets cannot be asked for.
         return Outline()
     for found in netfilter.dump(NFTABLES, _GET_RULE, family=_INET, payload=in_table):
-        rules.setdefault(_text(found[_NAME]), []).append(_mark_of(found))
-    sets = [_text(found[_NAME]) for found in netfilter.dump(NFTABLES, _GET_SET, family=_INET, payload=in_table)]
+        rules.setdefault(_decode_text(found[_NAME]), []).append(_rule_mark(found))
+    sets = [_decode_text(found[_NAME]) for found in netfilter.dump(NFTABLES, _GET_SET, family=_INET, payload=in_table)]
     return Outline(
         rules={name: tuple(marks) for name, marks in rules.items()},
         sets=frozenset(sets),
-        elements={name: _elements(netfilter, table, name) for name in HELD_NAMES if name in sets},
+        elements={name: _read_elements(netfilter, table, name) for name in HELD_NAMES if name in sets},
         counters=frozenset(read_counters(netfilter, table)),
     )
 
@@ -98,7 +98,7 @@ def read_table(netfilter: Netfilter, table: str) -> Outline:
 def read_counters(netfilter: Netfilter, table: str) -> dict[str, CounterValue]:
     """The named counters of the table; none if it is gone. Raises :class:`OSError`."""
     try:
-        return _counters(netfilter, table)
+        return _read_counters(netfilter, table)
     except FileNotFoundError:
         return {}
 
@@ -106,13 +106,13 @@ def read_counters(netfilter: Netfilter, table: str) -> dict[str, CounterValue]:
 def read_refusing(netfilter: Netfilter, table: str) -> frozenset[FlowTarget]:
     """Servers that refused a client's datagram in the last seconds; none without a table. Raises :class:`OSError`."""
     try:
-        keys = [key for family in FAMILIES for key, _ in _elements(netfilter, table, f"refused{family}")]
+        keys = [key for family in FAMILIES for key, _ in _read_elements(netfilter, table, f"refused{family}")]
     except FileNotFoundError:
         return frozenset()
     return frozenset(unpacked_target(key) for key in keys)
 
 
-def _counters(netfilter: Netfilter, table: str) -> dict[str, CounterValue]:
+def _read_counters(netfilter: Netfilter, table: str) -> dict[str, CounterValue]:
     in_table = attribute(_TABLE, table.encode() + b"\0")
     payload = in_table + attribute(_OBJECT_TYPE, struct.pack("!I", _COUNTER))
     found = netfilter.dump_contents(NFTABLES, _GET_OBJECT, family=_INET, payload=payload)
@@ -129,18 +129,18 @@ def counter_of(content: bytes, name_at: int) -> tuple[str, CounterValue]:
         return content[name_at + 4 : name_at + length - 1].decode(), CounterValue(packets=packets, bytes=count)
     attributes_of = attributes(content)
     data = attributes(attributes_of[_OBJECT_DATA])
-    return _text(attributes_of[_NAME]), CounterValue(
+    return _decode_text(attributes_of[_NAME]), CounterValue(
         packets=int.from_bytes(data[_COUNTER_PACKETS], "big"), bytes=int.from_bytes(data[_COUNTER_BYTES], "big")
     )
 
 
-def _elements(netfilter: Netfilter, table: str, name: str) -> frozenset[tuple[bytes, bytes]]:
+def _read_elements(netfilter: Netfilter, table: str, name: str) -> frozenset[tuple[bytes, bytes]]:
     payload = attribute(_TABLE, table.encode() + b"\0") + attribute(_NAME, name.encode() + b"\0")
     found = netfilter.dump(NFTABLES, _GET_ELEMENTS, family=_INET, payload=payload)
-    return frozenset(_element(each) for part in found for each in _list_of(part))
+    return frozenset(_parse_element(each) for part in found for each in _list_items(part))
 
 
-def _element(content: bytes) -> tuple[bytes, bytes]:
+def _parse_element(content: bytes) -> tuple[bytes, bytes]:
     """Key and data of an element; the data of a verdict are its chain, and of a counter its name."""
     parts = attributes(content)
     key = attributes(parts[_ELEMENT_KEY])[_VALUE]
@@ -152,13 +152,13 @@ def _element(content: bytes) -> tuple[bytes, bytes]:
     return key, data.get(_VALUE, b"")
 
 
-def _mark_of(rule: Mapping[int, bytes]) -> bytes:
+def _rule_mark(rule: Mapping[int, bytes]) -> bytes:
     return rule.get(_RULE_USER_DATA, b"")[_USER_DATA_HEADER:]
 
 
-def _list_of(found: Mapping[int, bytes]) -> list[bytes]:
+def _list_items(found: Mapping[int, bytes]) -> list[bytes]:
     return [value for _, value in all_attributes(found.get(_ELEMENTS, b""))]
 
 
-def _text(value: bytes) -> str:
+def _decode_text(value: bytes) -> str:
     return value.rstrip(b"\0").decode(errors="replace")

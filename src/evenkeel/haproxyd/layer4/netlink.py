@@ -108,38 +108,40 @@ class Netfilter:
 
     def dump_contents(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> Iterator[bytes]:
         """All objects that match, as the kernel encodes their attributes."""
-        return self._ask(subsystem, kind, _REQUEST | _DUMP, family, payload)
+        return self._send_and_receive(subsystem, kind, _REQUEST | _DUMP, family, payload)
 
     def get(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> Attributes:
         """One object."""
-        found = tuple(self._ask(subsystem, kind, _REQUEST | _ACK, family, payload))
+        found = tuple(self._send_and_receive(subsystem, kind, _REQUEST | _ACK, family, payload))
         return attributes(found[0]) if found else {}
 
     def do(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> None:
         """A request that is answered with success or an error alone."""
-        for _ in self._ask(subsystem, kind, _REQUEST | _ACK, family, payload):
+        for _ in self._send_and_receive(subsystem, kind, _REQUEST | _ACK, family, payload):
             pass
 
     def transact(self, messages: Iterable[Message], *, dry_run: bool = False) -> None:
         """Have nftables carry out all messages in one transaction, or none of them: no packet sees a part of it.
         ``dry_run``: the kernel checks everything and changes nothing. Raises :class:`TransactionRefused`."""
         marker = _FAMILY.pack(0, 0, NFTABLES)
-        parts = [self._message(_BATCH_BEGIN, _REQUEST, marker)]
+        parts = [self._build_message(_BATCH_BEGIN, _REQUEST, marker)]
         begin = self._number
         for kind, flags, payload in messages:
-            parts.append(self._message(NFTABLES << 8 | kind, flags | _REQUEST, _FAMILY.pack(_INET, 0, 0) + payload))
+            parts.append(
+                self._build_message(NFTABLES << 8 | kind, flags | _REQUEST, _FAMILY.pack(_INET, 0, 0) + payload)
+            )
         if self._number == begin:
             return
         # answers come after the commit: all errors, and the one acknowledgement that is asked for
-        parts[-1] = _acknowledged(parts[-1])
+        parts[-1] = _request_acknowledgement(parts[-1])
         last = self._number
         # the kernel takes back a batch without its end
-        parts += [] if dry_run else [self._message(_BATCH_END, _REQUEST, marker)]
+        parts += [] if dry_run else [self._build_message(_BATCH_END, _REQUEST, marker)]
         data = b"".join(parts)
         self._socket.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, len(data) + _BUFFER_BYTES)
         self._socket.send(data)
         while True:
-            for number, kind, content in self._all_messages():
+            for number, kind, content in self._receive_messages():
                 if kind == _ERROR and begin <= number <= last:
                     if code := _error_code(content):
                         # an error of the commit has the first message's number
@@ -147,14 +149,14 @@ class Netfilter:
                     if number == last:
                         return
 
-    def _message(self, kind: int, flags: int, body: bytes) -> bytes:
+    def _build_message(self, kind: int, flags: int, body: bytes) -> bytes:
         self._number += 1
         return _HEADER.pack(_HEADER.size + len(body), kind, flags, self._number, 0) + body
 
-    def _ask(self, subsystem: int, kind: int, flags: int, family: int, payload: bytes) -> Iterator[bytes]:
-        self._socket.send(self._message(subsystem << 8 | kind, flags, _FAMILY.pack(family, 0, 0) + payload))
+    def _send_and_receive(self, subsystem: int, kind: int, flags: int, family: int, payload: bytes) -> Iterator[bytes]:
+        self._socket.send(self._build_message(subsystem << 8 | kind, flags, _FAMILY.pack(family, 0, 0) + payload))
         while True:
-            for number, kind_, content in self._all_messages():
+            for number, kind_, content in self._receive_messages():
                 # what remains of a dump that was not read to its end has another number
                 if number != self._number:
                     continue
@@ -163,7 +165,7 @@ class Netfilter:
                     return
                 yield content[_FAMILY.size :]
 
-    def _all_messages(self) -> Iterator[tuple[int, int, bytes]]:
+    def _receive_messages(self) -> Iterator[tuple[int, int, bytes]]:
         """Number, kind and content of the messages that the kernel has sent."""
         data = self._socket.recv(_ANSWER_BYTES)
         place = 0
@@ -175,7 +177,7 @@ class Netfilter:
             place += length + (-length % 4)
 
 
-def _acknowledged(message: bytes) -> bytes:
+def _request_acknowledgement(message: bytes) -> bytes:
     length, kind, flags, number, port = _HEADER.unpack_from(message)
     return _HEADER.pack(length, kind, flags | _ACK, number, port) + message[_HEADER.size :]
 

@@ -119,7 +119,7 @@ class _Made:
     def content(self) -> Content:
         if not self._counters:
             return Content()
-        mark = object_name("is", self._partition, self._digest())
+        mark = object_name("is", self._partition, self._content_digest())
         return Content(
             counters=frozenset((*self._counters, mark)),
             sets=self._sets,
@@ -130,7 +130,7 @@ class _Made:
             binds_clients=any(name.startswith("bonds") for name, _ in self._elements),
         )
 
-    def _digest(self) -> str:
+    def _content_digest(self) -> str:
         """A digest that changes in the transaction that changes anything else: a daemon that starts reads it, and sees
         whether the kernel holds what it should."""
         parts = (
@@ -160,7 +160,7 @@ class _Made:
     def _add_listener(self, listener: wire.DatagramListener, pool: "_Pool | None") -> None:
         received, sent, flows = listener_counters(self._partition, listener.name)
         self._counters.update((received, sent, flows))
-        allowed = self._allowed(listener)
+        allowed = self._allowed_networks_sets(listener)
         chain = self._add_chain(listener, pool, flows, allowed)
         for bind in listener.binds:
             family, service = family_of(bind.address), service_of(listener, bind)
@@ -197,7 +197,7 @@ class _Made:
         self._chains[chain] = tuple(rules)
         return chain
 
-    def _allowed(self, listener: wire.DatagramListener) -> dict[Family, str]:
+    def _allowed_networks_sets(self, listener: wire.DatagramListener) -> dict[Family, str]:
         """Names of the sets of allowed networks, by family; empty: all clients are allowed."""
         if not listener.allowed_cidrs:
             return {}
@@ -206,7 +206,7 @@ class _Made:
         for family in sorted({family_of(bind.address) for bind in listener.binds}):
             names[family] = name = self._name(f"al{family}", listener.name)
             # the kernel refuses networks that overlap
-            found = _collapsed(network for network in networks if network.version == family)
+            found = _collapse_networks(network for network in networks if network.version == family)
             self._sets[name] = SetDeclaration(family=family, networks=found)
         return names
 
@@ -230,7 +230,7 @@ class _Pool:
         # a server of weight 0 keeps its flows and its bound clients
         drained = {one.name: one for one in usable if not one.weight}
         self._live = {**drained, **self._new}
-        self._dealt = {family: self._deal(family) for family in FAMILIES}
+        self._dealt = {family: self._server_deal(family) for family in FAMILIES}
 
     @property
     def sticky(self) -> bool:
@@ -239,7 +239,7 @@ class _Pool:
 
     def live_targets(self, family: Family) -> frozenset[FlowTarget]:
         """Servers whose flows may go on."""
-        return frozenset(target_of(one) for one in self._live_of(family))
+        return frozenset(target_of(one) for one in self._live_servers(family))
 
     def elements(self, service: Service, family: Family) -> dict[tuple[str, ElementKey], Data]:
         """Elements of one service: the server of each number, and chains that bind clients."""
@@ -248,7 +248,7 @@ class _Pool:
             for number, name in self._dealt[family].items()
         }
         if self.sticky:
-            for server in self._live_of(family):
+            for server in self._live_servers(family):
                 made[f"bonds{family}", ElementKey(service=service, server=target_of(server))] = self._name("kp", server)
         return made
 
@@ -257,7 +257,9 @@ class _Pool:
         if not self.sticky:
             return {}
         return {
-            self._known(one): SetDeclaration(family=family_of(one.address), seconds=self._balance.sticky_seconds)
+            self._client_set_name(one): SetDeclaration(
+                family=family_of(one.address), seconds=self._balance.sticky_seconds
+            )
             for one in self._live.values()
         }
 
@@ -265,21 +267,21 @@ class _Pool:
         """Chains that bind clients."""
         if not self.sticky:
             return {}
-        made: dict[str, tuple[Rule, ...]] = {self.chain: tuple(self._bonds())}
+        made: dict[str, tuple[Rule, ...]] = {self.chain: tuple(self._client_bond_rules())}
         for one in self._live.values():
             family = family_of(one.address)
-            client = Remembered((original_source(family),), self._known(one), mask=self._mask(family))
+            client = Remembered((original_source(family),), self._client_set_name(one), mask=self._family_mask(family))
             made[self._name("kp", one)] = ((OfFamily(family), client),)
         return made
 
-    def _deal(self, family: Family) -> dict[int, str]:
+    def _server_deal(self, family: Family) -> dict[int, str]:
         weights = {name: one.weight for name, one in self._new.items() if family_of(one.address) == family}
         return dealt(self._balance.choice, weights, self._backend.name)
 
-    def _live_of(self, family: Family) -> list[wire.BackendServer]:
+    def _live_servers(self, family: Family) -> list[wire.BackendServer]:
         return [one for one in self._live.values() if family_of(one.address) == family]
 
-    def _known(self, server: wire.BackendServer) -> str:
+    def _client_set_name(self, server: wire.BackendServer) -> str:
         """Name of the set of the server's clients. It contains the set's properties, which the kernel cannot change:
         with others, rules refer to another set."""
         parts = (self._backend.name, server.name, f"{self._balance.sticky_seconds}s")
@@ -288,19 +290,19 @@ class _Pool:
     def _name(self, kind: str, server: wire.BackendServer) -> str:
         return object_name(kind, self._partition, self._backend.name, server.name)
 
-    def _bonds(self) -> Iterator[Rule]:
+    def _client_bond_rules(self) -> Iterator[Rule]:
         for one in self._live.values():
             family = family_of(one.address)
-            known = Among((source(family),), self._known(one), mask=self._mask(family))
+            known = Among((source(family),), self._client_set_name(one), mask=self._family_mask(family))
             target = target_of(one)
             yield OfFamily(family), known, TranslatedTo(target.address, target.port)
 
-    def _mask(self, family: Family) -> str:
+    def _family_mask(self, family: Family) -> str:
         mask = self._balance.sticky_netmask
         return mask if mask and family_of(mask) == family else ""
 
 
-def _collapsed(networks: Iterable[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> tuple[str, ...]:
+def _collapse_networks(networks: Iterable[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> tuple[str, ...]:
     return tuple(str(network) for network in ipaddress.collapse_addresses(networks))  # type: ignore[type-var]
 
 

@@ -74,7 +74,7 @@ class Field:
         yield expression(self.name, number32(1, register), *self.parameters)
 
 
-def _payload(text: str, base: int, offset: int, size: int) -> Field:
+def _payload_field(text: str, base: int, offset: int, size: int) -> Field:
     return Field(text, size, "payload", (number32(2, base), number32(3, offset), number32(4, size)))
 
 
@@ -84,12 +84,12 @@ def _of_flow(text: str, key: int, size: int, direction: int = 0) -> Field:
 
 def source(family: Family) -> Field:
     """The packet's source address."""
-    return _payload(f"{IP[family]} saddr", _NETWORK, {4: 12, 6: 8}[family], ADDRESS_BYTES[family])
+    return _payload_field(f"{IP[family]} saddr", _NETWORK, {4: 12, 6: 8}[family], ADDRESS_BYTES[family])
 
 
 def destination(family: Family) -> Field:
     """The packet's destination address."""
-    return _payload(f"{IP[family]} daddr", _NETWORK, {4: 16, 6: 24}[family], ADDRESS_BYTES[family])
+    return _payload_field(f"{IP[family]} daddr", _NETWORK, {4: 16, 6: 24}[family], ADDRESS_BYTES[family])
 
 
 def original_source(family: Family) -> Field:
@@ -107,12 +107,12 @@ def reply_source(family: Family) -> Field:
     return _of_flow(f"ct reply {IP[family]} saddr", {4: 19, 6: 21}[family], ADDRESS_BYTES[family], 1)
 
 
-SOURCE_PORT = _payload("th sport", _TRANSPORT, 0, 2)
-DESTINATION_PORT = _payload("th dport", _TRANSPORT, 2, 2)
+SOURCE_PORT = _payload_field("th sport", _TRANSPORT, 0, 2)
+DESTINATION_PORT = _payload_field("th dport", _TRANSPORT, 2, 2)
 ORIGINAL_PORT = _of_flow("ct original proto-dst", 12, 2)
 REPLY_PORT = _of_flow("ct reply proto-src", 11, 2, 1)
 """The server's port."""
-_ICMP_ERROR = _payload("icmp type, code", _TRANSPORT, 0, 2)
+_ICMP_ERROR = _payload_field("icmp type, code", _TRANSPORT, 0, 2)
 PROTOCOL = Field("meta l4proto", 1, "meta", (number32(2, 16),))
 
 
@@ -146,7 +146,7 @@ class HashedNumber:
 
     @property
     def text(self) -> str:
-        return f"jhash {_joined(self.fields)} mod {self.below} seed {self.seed:#x} offset {self.offset}"
+        return f"jhash {_join_texts(self.fields)} mod {self.below} seed {self.seed:#x} offset {self.offset}"
 
     def load(self, register: int) -> Iterator[bytes]:
         """Put the number into a register."""
@@ -166,7 +166,7 @@ def load_all(parts: Sequence[Part], register: int = _FIRST_REGISTER) -> Iterator
         register += part.registers
 
 
-def _joined(parts: Sequence[Part]) -> str:
+def _join_texts(parts: Sequence[Part]) -> str:
     return " . ".join(part.text for part in parts)
 
 
@@ -182,7 +182,7 @@ class OfFamily:
 
     def expressions(self) -> Iterator[bytes]:
         yield expression("meta", number32(1, _FIRST_REGISTER), number32(2, 15))
-        yield _compared(bytes([_NFPROTO[self.family]]))
+        yield _compare_first_register(bytes([_NFPROTO[self.family]]))
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class OfProtocol:
 
     def expressions(self) -> Iterator[bytes]:
         yield from PROTOCOL.load(_FIRST_REGISTER)
-        yield _compared(bytes([PROTOCOL_NUMBERS[self.protocol]]))
+        yield _compare_first_register(bytes([PROTOCOL_NUMBERS[self.protocol]]))
 
 
 @dataclass(frozen=True)
@@ -213,9 +213,9 @@ class PortUnreachable:
 
     def expressions(self) -> Iterator[bytes]:
         yield from PROTOCOL.load(_FIRST_REGISTER)
-        yield _compared(bytes([{4: 1, 6: 58}[self.family]]))
+        yield _compare_first_register(bytes([{4: 1, 6: 58}[self.family]]))
         yield from _ICMP_ERROR.load(_FIRST_REGISTER)
-        yield _compared({4: b"\3\3", 6: b"\1\4"}[self.family])
+        yield _compare_first_register({4: b"\3\3", 6: b"\1\4"}[self.family])
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ class InDirection:
 
     def expressions(self) -> Iterator[bytes]:
         yield expression("ct", number32(1, _FIRST_REGISTER), number32(2, 1))
-        yield _compared(bytes([self.direction == "reply"]))
+        yield _compare_first_register(bytes([self.direction == "reply"]))
 
 
 @dataclass(frozen=True)
@@ -244,8 +244,8 @@ class HasBit:
     def expressions(self) -> Iterator[bytes]:
         yield expression("ct", number32(1, _FIRST_REGISTER), number32(2, self.key))
         mask, zero = struct.pack("=I", self.bit), bytes(4)
-        yield _masked(_FIRST_REGISTER, mask)
-        yield expression("cmp", number32(1, _FIRST_REGISTER), number32(2, 1), _value(3, zero))
+        yield _mask_register(_FIRST_REGISTER, mask)
+        yield expression("cmp", number32(1, _FIRST_REGISTER), number32(2, 1), _data_value(3, zero))
 
 
 INVALID = HasBit("ct state invalid", 0, 1)
@@ -268,12 +268,12 @@ class Among:
     def text(self) -> str:
         # nft prints the operator where there is a mask
         masked = f" & {self.mask} ==" if self.mask else " !=" if self.inverted else ""
-        return f"{_joined(self.parts)}{masked} @{self.name}"
+        return f"{_join_texts(self.parts)}{masked} @{self.name}"
 
     def expressions(self) -> Iterator[bytes]:
         yield from load_all(self.parts)
         if self.mask:
-            yield _masked(_FIRST_REGISTER, ipaddress.ip_address(self.mask).packed)
+            yield _mask_register(_FIRST_REGISTER, ipaddress.ip_address(self.mask).packed)
         flags = (number32(5, 1),) if self.inverted else ()
         yield expression("lookup", text_attribute(1, self.name), number32(2, _FIRST_REGISTER), *flags)
 
@@ -329,11 +329,11 @@ class VisitByMap:
 
     @property
     def text(self) -> str:
-        return f"{_joined(self.parts)} vmap @{self.name}"
+        return f"{_join_texts(self.parts)} vmap @{self.name}"
 
     def expressions(self) -> Iterator[bytes]:
         yield from load_all(self.parts)
-        yield _found(self.name, _VERDICT_REGISTER)
+        yield _look_up(self.name, _VERDICT_REGISTER)
 
 
 @dataclass(frozen=True)
@@ -359,7 +359,7 @@ class CountByMap:
 
     @property
     def text(self) -> str:
-        return f"counter name {_joined(self.parts)} map @{self.name}"
+        return f"counter name {_join_texts(self.parts)} map @{self.name}"
 
     def expressions(self) -> Iterator[bytes]:
         yield from load_all(self.parts)
@@ -377,12 +377,12 @@ class Remembered:
     @property
     def text(self) -> str:
         masked = f" & {self.mask}" if self.mask else ""
-        return f"update @{self.name} {{ {_joined(self.parts)}{masked} }}"
+        return f"update @{self.name} {{ {_join_texts(self.parts)}{masked} }}"
 
     def expressions(self) -> Iterator[bytes]:
         yield from load_all(self.parts)
         if self.mask:
-            yield _masked(_FIRST_REGISTER, ipaddress.ip_address(self.mask).packed)
+            yield _mask_register(_FIRST_REGISTER, ipaddress.ip_address(self.mask).packed)
         yield expression("dynset", text_attribute(1, self.name), number32(3, 1), number32(4, _FIRST_REGISTER))
 
 
@@ -396,11 +396,11 @@ class Translated:
 
     @property
     def text(self) -> str:
-        return f"dnat {IP[self.family]} to {_joined(self.parts)} map @{self.name}"
+        return f"dnat {IP[self.family]} to {_join_texts(self.parts)} map @{self.name}"
 
     def expressions(self) -> Iterator[bytes]:
         yield from load_all(self.parts)
-        yield _found(self.name, _FIRST_REGISTER)
+        yield _look_up(self.name, _FIRST_REGISTER)
         yield _nat_expression(self.family, _FIRST_REGISTER)
 
 
@@ -413,17 +413,17 @@ class TranslatedTo:
 
     @property
     def text(self) -> str:
-        return f"dnat {IP[self._family]} to {host_and_port(self.address, self.port)}"
+        return f"dnat {IP[self._address_family]} to {host_and_port(self.address, self.port)}"
 
     @property
-    def _family(self) -> Family:
+    def _address_family(self) -> Family:
         return ipaddress.ip_address(self.address).version
 
     def expressions(self) -> Iterator[bytes]:
         address, port = ipaddress.ip_address(self.address).packed, struct.pack("!H", self.port)
-        for register, data in ((_FIRST_REGISTER, address), (_port_register(self._family), port)):
-            yield expression("immediate", number32(1, register), _value(2, data))
-        yield _nat_expression(self._family, _FIRST_REGISTER)
+        for register, data in ((_FIRST_REGISTER, address), (_port_register(self._address_family), port)):
+            yield expression("immediate", number32(1, register), _data_value(2, data))
+        yield _nat_expression(self._address_family, _FIRST_REGISTER)
 
 
 @dataclass(frozen=True)
@@ -459,23 +459,28 @@ def verdict(code: int, chain: str = "") -> bytes:
     return nested(_DATA_VERDICT, *parts)
 
 
-def _value(number: int, data: bytes) -> bytes:
+def _data_value(number: int, data: bytes) -> bytes:
     return nested(number, attribute(_DATA_VALUE, data))
 
 
-def _compared(data: bytes) -> bytes:
+def _compare_first_register(data: bytes) -> bytes:
     """The first register equals the data."""
-    return expression("cmp", number32(1, _FIRST_REGISTER), number32(2, 0), _value(3, data))
+    return expression("cmp", number32(1, _FIRST_REGISTER), number32(2, 0), _data_value(3, data))
 
 
-def _masked(register: int, mask: bytes) -> bytes:
+def _mask_register(register: int, mask: bytes) -> bytes:
     size = number32(3, len(mask))
     return expression(
-        "bitwise", number32(1, register), number32(2, register), size, _value(4, mask), _value(5, bytes(len(mask)))
+        "bitwise",
+        number32(1, register),
+        number32(2, register),
+        size,
+        _data_value(4, mask),
+        _data_value(5, bytes(len(mask))),
     )
 
 
-def _found(name: str, register: int) -> bytes:
+def _look_up(name: str, register: int) -> bytes:
     return expression("lookup", text_attribute(1, name), number32(2, _FIRST_REGISTER), number32(3, register))
 
 

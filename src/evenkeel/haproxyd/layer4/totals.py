@@ -58,20 +58,23 @@ class PartitionTotals:
 
     def update(self, listeners: Iterable[str], counters: Mapping[str, CounterValue]) -> None:
         """Add what the kernel's counters have grown by, for these listeners; others are forgotten. Blocks."""
-        readings = {name: _next(self._readings.get(name, _Reading()), self._seen(name, counters)) for name in listeners}
+        readings = {
+            name: _next_reading(self._readings.get(name, _Reading()), self._listener_totals(name, counters))
+            for name in listeners
+        }
         if readings != self._readings:
             self._readings = readings
-            self._save()
+            self._save_file()
 
     def totals(self) -> dict[str, DatagramTotals]:
         """Totals by listener."""
         return {name: reading.totals for name, reading in self._readings.items()}
 
-    def _seen(self, name: str, counters: Mapping[str, CounterValue]) -> DatagramTotals:
+    def _listener_totals(self, name: str, counters: Mapping[str, CounterValue]) -> DatagramTotals:
         received, sent, flows = (counters.get(each, _NONE) for each in listener_counters(self._partition, name))
         return DatagramTotals(bytes_in=received.bytes, bytes_out=sent.bytes, flows=flows.packets)
 
-    def _save(self) -> None:
+    def _save_file(self) -> None:
         try:
             write_file(self._path, msgspec.json.encode(TotalsFile(listeners=self._readings)))
         except OSError as error:
@@ -91,7 +94,7 @@ class Growth(Value):
         return self.total + (self.now - self.before if self.now >= self.before else self.now)
 
 
-def _next(reading: _Reading, seen: DatagramTotals) -> _Reading:
+def _next_reading(reading: _Reading, seen: DatagramTotals) -> _Reading:
     grown = {
         name: Growth(
             total=getattr(reading.totals, name), before=getattr(reading.seen, name), now=getattr(seen, name)

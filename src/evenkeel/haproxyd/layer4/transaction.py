@@ -27,7 +27,7 @@ def whole(contents: Collection[Content]) -> Iterator[TableCommand]:
     yield from (commands.AddRule(name, rule) for name, rules in BASE.items() for rule in rules)
     if any(content.binds_clients for content in contents):
         yield from _bind_chain()
-    yield from _additions([(Content(), content) for content in contents])
+    yield from _addition_commands([(Content(), content) for content in contents])
 
 
 def change(steps: Steps, *, others_bind: bool = False) -> Iterator[TableCommand]:
@@ -36,13 +36,13 @@ def change(steps: Steps, *, others_bind: bool = False) -> Iterator[TableCommand]
     ``others_bind``: another partition binds clients.
     """
     bound, binds = (others_bind or any(pair[place].binds_clients for pair in steps) for place in (0, 1))
-    yield from _removals(steps)
+    yield from _removal_commands(steps)
     if bound and not binds:
         yield from (commands.FlushChain(BIND), commands.DeleteChain(BIND))
-    yield from _additions(steps)
+    yield from _addition_commands(steps)
     if binds and not bound:
         yield from _bind_chain()
-    for name, elements in _by_map(_gone(steps)):
+    for name, elements in _group_by_map(_departed_servers(steps)):
         yield commands.AddElements(name, tuple(dict.fromkeys(elements)))
 
 
@@ -51,14 +51,14 @@ def _bind_chain() -> Iterator[TableCommand]:
     yield from (commands.AddRule(BIND, rule) for rule in BIND_RULES)
 
 
-def _removals(steps: Steps) -> Iterator[TableCommand]:
+def _removal_commands(steps: Steps) -> Iterator[TableCommand]:
     removed = (
         (name, key)
         for old, new in steps
         for (name, key), data in old.elements.items()
         if new.elements.get((name, key)) != data
     )
-    for name, keys in _by_map(removed):
+    for name, keys in _group_by_map(removed):
         yield commands.DeleteElements(name, tuple(keys))
     for old, new in steps:
         yield from (commands.FlushChain(name) for name, rules in old.chains.items() if new.chains.get(name) != rules)
@@ -72,7 +72,7 @@ def _removals(steps: Steps) -> Iterator[TableCommand]:
         yield from (commands.DeleteCounter(name) for name in sorted(old.counters - new.counters))
 
 
-def _additions(steps: Steps) -> Iterator[TableCommand]:
+def _addition_commands(steps: Steps) -> Iterator[TableCommand]:
     for old, new in steps:
         yield from (commands.AddCounter(name) for name in sorted(new.counters - old.counters))
         for name, declared in new.sets.items():
@@ -91,11 +91,11 @@ def _additions(steps: Steps) -> Iterator[TableCommand]:
         for (name, key), data in new.elements.items()
         if old.elements.get((name, key)) != data
     )
-    for name, elements in _by_map(added):
+    for name, elements in _group_by_map(added):
         yield commands.AddElements(name, tuple(elements))
 
 
-def _gone(steps: Steps) -> Iterator[tuple[str, tuple[ElementKey, Data]]]:
+def _departed_servers(steps: Steps) -> Iterator[tuple[str, tuple[ElementKey, Data]]]:
     """Servers whose flows end and that see clients' addresses. Others' late answers are for this host, which has no use
     for them."""
     for old, new in steps:
@@ -107,7 +107,7 @@ def _gone(steps: Steps) -> Iterator[tuple[str, tuple[ElementKey, Data]]]:
                     yield f"gone{family}", (ElementKey(service=left), "")
 
 
-def _by_map(elements: Iterable[tuple[str, T]]) -> Iterator[tuple[str, list[T]]]:
+def _group_by_map(elements: Iterable[tuple[str, T]]) -> Iterator[tuple[str, list[T]]]:
     """Elements by the set or map that holds them: one command for all elements of a map costs least."""
     found: dict[str, list[T]] = {}
     for name, element in elements:

@@ -39,7 +39,7 @@ def file_read_by(words: Sequence[str], kinds: Kinds) -> str:
             if word in _SENT and not (word == "file" and kinds.get(name) == "page"):
                 return word
     # After `--` an ACL has only values, which may look like flags.
-    flags = _without_values(words) if words[:1] == ("acl",) else words
+    flags = _drop_values(words) if words[:1] == ("acl",) else words
     for flag, name in itertools.pairwise(flags):
         if flag == "-f" and not _NAME.fullmatch(name):
             return name
@@ -61,5 +61,5 @@ def file_of_expressions(words: Sequence[str], kinds: Kinds) -> str:
     return found[1] if found else ""
 
 
-def _without_values(words: Sequence[str]) -> Sequence[str]:
+def _drop_values(words: Sequence[str]) -> Sequence[str]:
     return words[: words.index("--", _VALUES_AFTER)] if "--" in words[_VALUES_AFTER:] else words

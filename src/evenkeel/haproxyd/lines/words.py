@@ -28,10 +28,10 @@ def words_of_line(line: str) -> tuple[str, ...] | None:
         if found is None or line[found.end() : found.end() + 1] not in ("", " "):
             # What follows a word must be a space: anything else is quoting that HAProxy would read differently.
             return None
-        words.append(_PIECE.sub(_unquote, found[0]))
+        words.append(_PIECE.sub(_unquote_piece, found[0]))
         at = found.end()
     return tuple(words)
 
 
-def _unquote(piece: re.Match[str]) -> str:
+def _unquote_piece(piece: re.Match[str]) -> str:
     return piece[0].strip("'") if len(piece[0]) > 1 and piece[0][0] == "'" else piece[0].removeprefix("\\")

@@ -94,19 +94,19 @@ class BindRegistry:
         for place in wanted:
             if wanted.count(place) > 1:
                 return f"{_describe_place(place)} is there twice; a listener has it to itself"
-            other = self._conflict(place, holder, own=own)
+            other = self._conflicting_holder(place, holder, own=own)
             if other:
                 held_by = f"load balancer {other.load_balancer_id} in partition {other.partition}"
                 return f"{_describe_place(place)} is used by {held_by}"
         # Only after all were checked, because a refused load balancer must reserve none.
         for place in wanted:
-            self._add(place, holder)
+            self._add_holder(place, holder)
         return ""
 
     def reserve_unknown(self, partition: str, taken: Iterable[BindAddress]) -> None:
         """Reserve addresses on which the partition's HAProxy may be listening for a load balancer that is not known."""
         for one in taken:
-            self._add(("tcp", one), BindHolder(partition=partition, load_balancer_id="(unknown)"))
+            self._add_holder(("tcp", one), BindHolder(partition=partition, load_balancer_id="(unknown)"))
 
     def replace(self, partition: str, held: Mapping[str, wire.LoadBalancerConfig]) -> None:
         """Replace all reservations of a partition by these."""
@@ -117,27 +117,27 @@ class BindRegistry:
         }
         before = set(self._reserved.get(partition, ()))
         for place, holder in before - kept:
-            self._remove(place, holder)
+            self._remove_holder(place, holder)
         for place, holder in kept - before:
-            self._add(place, holder)
+            self._add_holder(place, holder)
 
-    def _conflict(self, place: Place, holder: BindHolder, *, own: bool) -> BindHolder | None:
+    def _conflicting_holder(self, place: Place, holder: BindHolder, *, own: bool) -> BindHolder | None:
         protocol, bind = place
         addresses = self._holders.get((protocol, bind[1]), {})
         # Only these can overlap, so the other addresses that use the port need not be compared.
         for address in addresses if bind[0] in ANY else (bind[0], *ANY):
-            if address in addresses and _overlaps(address, bind[0]):
+            if address in addresses and _addresses_overlap(address, bind[0]):
                 for other in addresses[address]:
                     if other != holder and (own or other.partition != holder.partition):
                         return other
         return None
 
-    def _add(self, place: Place, holder: BindHolder) -> None:
+    def _add_holder(self, place: Place, holder: BindHolder) -> None:
         protocol, (address, port) = place
         self._holders.setdefault((protocol, port), {}).setdefault(address, set()).add(holder)
         self._reserved.setdefault(holder.partition, set()).add((place, holder))
 
-    def _remove(self, place: Place, holder: BindHolder) -> None:
+    def _remove_holder(self, place: Place, holder: BindHolder) -> None:
         self._reserved[holder.partition].discard((place, holder))
         protocol, (address, port) = place
         addresses = self._holders[protocol, port]
@@ -159,7 +159,7 @@ def in_the_way(first: Iterable[wire.LoadBalancerConfig], then: Iterable[wire.Loa
     return {name: problem.removesuffix(" in partition ") for name, problem in problems if problem}
 
 
-def _overlaps(one: str, other: str) -> bool:
+def _addresses_overlap(one: str, other: str) -> bool:
     """Whether the two addresses overlap; ``::`` includes all IPv4 addresses."""
     return one == other or "::" in (one, other) or (ANY_IPV4 in (one, other) and (":" in one) == (":" in other))
 
@@ -188,20 +188,20 @@ def _bind_problem(bind: BindAddress) -> str:
                 probe.setsockopt(socket.IPPROTO_IP, IP_FREEBIND, 1)
             probe.bind(bind)
     except OSError as error:
-        return f"{_describe(bind)} cannot be listened on: {_reason(error)}"
+        return f"{_describe_bind(bind)} cannot be listened on: {_bind_error_reason(error)}"
     return ""
 
 
-def _reason(error: OSError) -> str:
+def _bind_error_reason(error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return "another process uses it"
     return os.strerror(error.errno) if error.errno else str(error)
 
 
-def _describe(bind: BindAddress) -> str:
+def _describe_bind(bind: BindAddress) -> str:
     return f"address {bind[0]} port {bind[1]}"
 
 
 def _describe_place(place: Place) -> str:
     protocol, bind = place
-    return _describe(bind) if protocol == "tcp" else f"{_describe(bind)} of {protocol.upper()}"
+    return _describe_bind(bind) if protocol == "tcp" else f"{_describe_bind(bind)} of {protocol.upper()}"

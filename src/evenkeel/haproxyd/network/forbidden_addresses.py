@@ -82,9 +82,11 @@ class ForbiddenAddresses:
         self, one: wire.LoadBalancerConfig, peers: tuple[wire.HaproxyPeer, ...]
     ) -> Iterator[str]:
         found = [(what, _normal_address(address), port) for what, address, port in destinations(one)]
-        own = self._own_addresses_of(address for _, address, _ in found)
+        own = self._own_addresses_among(address for _, address, _ in found)
         for what, address, port in found:
-            kind = self._user_of_address(address, port, peers) or ("" if self._loopback(address) else own[address])
+            kind = self._user_of_address(address, port, peers) or (
+                "" if self._is_allowed_loopback(address) else own[address]
+            )
             if kind:
                 yield f"{what}: address is {address!r}, {kind}; the address of another host is allowed"
 
@@ -92,7 +94,7 @@ class ForbiddenAddresses:
         """Return what uses the address; empty: nothing. On permitted loopback addresses only ports in use are
         forbidden.
         """
-        here = self._loopback(address)
+        here = self._is_allowed_loopback(address)
         if port == self._api_port and (here or address == self._api_host):
             return "where this daemon's API is"
         if not here and address in (self._api_host, *map(_normal_address, self._settings.management_addresses)):
@@ -105,11 +107,11 @@ class ForbiddenAddresses:
                 return f"where peer {peer.name} is"
         return ""
 
-    def _loopback(self, address: str) -> bool:
+    def _is_allowed_loopback(self, address: str) -> bool:
         """Whether the address is a loopback address that tenants may use, as in a demonstration."""
         return self._settings.addresses.allow_loopback and ipaddress.ip_address(address).is_loopback
 
-    def _own_addresses_of(self, addresses: Iterable[str]) -> dict[str, str]:
+    def _own_addresses_among(self, addresses: Iterable[str]) -> dict[str, str]:
         now = self._monotonic()
         wanted = set(addresses)
         fresh = {address: known for address in wanted if (known := self._known.get(address)) and _is_fresh(known, now)}

@@ -111,7 +111,7 @@ class ChangeApplier:
             await self.guard.ensure_port()
             await self._user.ensure()
         peers = self.guard.peers if merged.peers is None else merged.peers
-        applied = await self.runner.apply(self._config(merged.wanted, peers), verify=verify)
+        applied = await self.runner.apply(self._build_config(merged.wanted, peers), verify=verify)
         # Only load balancers that a change names have an outcome; errors of others become the partition's problem.
         merged.errors.update({name: words for name, words in applied.errors.items() if name in merged.named})
         target = merged.target_state({**self.held.by_id, **self._with_unused_backends(applied.kept)})
@@ -167,9 +167,9 @@ class ChangeApplier:
 
     def config(self) -> HaproxyConfig:
         """Return the configuration that HAProxy should run now."""
-        return self._config(self.held.by_id, self.guard.peers)
+        return self._build_config(self.held.by_id, self.guard.peers)
 
-    def _config(
+    def _build_config(
         self, load_balancers: Mapping[str, wire.LoadBalancerConfig], peers: tuple[wire.HaproxyPeer, ...]
     ) -> HaproxyConfig:
         incomplete = {name for name in self.held.incomplete if load_balancers.get(name) is self.held.by_id[name]}

@@ -48,18 +48,20 @@ def with_held_contents(one: wire.LoadBalancerConfig, held: wire.LoadBalancerConf
 
 def without_keys(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
     """Return the load balancer as it is shown: without private keys."""
-    return _map_files(one, lambda file: _with_content(file, "") if file.kind == "certificate" else file)
+    return _map_files(one, lambda file: _set_file_content(file, "") if file.kind == "certificate" else file)
 
 
 def with_identities(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
     """Return the load balancer with a placeholder for each held content that has a digest."""
     return _map_files(
         one,
-        lambda file: _with_content(file, _HELD) if file.sha256 and file.kind in _SENT_ONCE and file.content else file,
+        lambda file: (
+            _set_file_content(file, _HELD) if file.sha256 and file.kind in _SENT_ONCE and file.content else file
+        ),
     )
 
 
-def _with_content(file: wire.File, content: str) -> wire.File:
+def _set_file_content(file: wire.File, content: str) -> wire.File:
     return msgspec.structs.replace(file, content=content)
 
 

@@ -86,7 +86,7 @@ class ConnectionDrains:
     def start(self) -> None:
         """Begin to carry out deadlines; those already passed at once."""
         self._started = True
-        self._arm()
+        self._arm_timer()
 
     async def close(self) -> None:
         """Stop the timer; deadlines stay on disk."""
@@ -100,29 +100,29 @@ class ConnectionDrains:
         found = drains_after(self._drains, before, after, time.time())
         if found != self._drains:
             self._drains = found
-            await self._write()
-            self._arm()
+            await self._write_file()
+            self._arm_timer()
 
     # -- implementation
 
-    async def _write(self) -> None:
+    async def _write_file(self) -> None:
         # what is in memory when it is this writer's turn, so that the file never goes back
         async with self._writing:
             await asyncio.to_thread(lambda: self._storage.write_drains(self._drains))
 
-    def _arm(self, at_least_seconds: float = 0.0) -> None:
+    def _arm_timer(self, at_least_seconds: float = 0.0) -> None:
         self._cancel_timer()
         if self._started and self._drains:
             left_seconds = min(drain.until for drain in self._drains) - time.time()
             wait_seconds = max(at_least_seconds, min(left_seconds, LOOK_SECONDS_MAX))
-            self._timer = asyncio.get_running_loop().call_later(wait_seconds, self._begin)
+            self._timer = asyncio.get_running_loop().call_later(wait_seconds, self._begin_end_task)
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _begin(self) -> None:
+    def _begin_end_task(self) -> None:
         self._timer = None
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._end_due(), name="connections of drained servers end")
@@ -133,7 +133,7 @@ class ConnectionDrains:
             if due:
                 await self._shut_down(due)
                 self._drains = tuple(drain for drain in self._drains if drain not in due)
-                await self._write()
+                await self._write_file()
         except HaproxyDown as error:
             self._log.warning("connections of drained servers not ended; retrying", reason=str(error))
         except OSError as error:
@@ -141,7 +141,7 @@ class ConnectionDrains:
             self._log.warning("ended drains of servers are still on disk", reason=error.strerror)
         except Exception:  # deadlines of later drains must still be carried out
             self._log.exception("connections of drained servers not ended; retrying")
-        self._arm(RETRY_SECONDS if due else 0.0)
+        self._arm_timer(RETRY_SECONDS if due else 0.0)
 
     async def _shut_down(self, due: Iterable[ServerDrain]) -> None:
         """End the connections of these servers in all workers. Raises :class:`HaproxyDown` if a worker does not

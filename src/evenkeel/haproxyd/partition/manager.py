@@ -83,9 +83,9 @@ class PartitionManager:
     @property
     def note(self) -> str:
         """Return a hint for operators that needs no immediate action; empty if there is none."""
-        return "; ".join(self._notes())
+        return "; ".join(self._partition_notes())
 
-    def _notes(self) -> Iterator[str]:
+    def _partition_notes(self) -> Iterator[str]:
         if reason := self._host.worker_users.shared_reason:
             yield f"HAProxy's workers run as the daemon's user, because it is {reason}"
         if not keys_dir.is_in_memory(self._keys_dir):
@@ -120,19 +120,19 @@ class PartitionManager:
         await asyncio.to_thread(self._settings.partitions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
         await asyncio.to_thread(run_dir.prepare, self._settings)
         await asyncio.to_thread(keys_dir.prepare, self._keys_dir)
-        for note in self._notes():
+        for note in self._partition_notes():
             log.warning("less secure than it could be", reason=note)
         await asyncio.to_thread(self.identity.begin)
         async with self._create_lock:  # requests wait for the lock until all partitions are loaded
             for name in await asyncio.to_thread(partition_names, self._settings.partitions_dir):
-                await self._load(name)
+                await self._load_partition(name)
             await self.datagrams.start({name: each.held for name, each in self._supervisors.items()})
             # Requests are answered from here on, while the HAProxys are being started.
             self.loaded.set()
             loaded = [supervisor for supervisor in self._supervisors.values() if supervisor.name not in self._broken]
         await self._find_binary()
         slots = asyncio.Semaphore(STARTS_AT_ONCE)
-        await asyncio.gather(*(self._start(supervisor, slots) for supervisor in loaded))
+        await asyncio.gather(*(self._start_supervisor(supervisor, slots) for supervisor in loaded))
 
     async def close(self) -> None:
         """Stop managing the partitions; every HAProxy keeps running."""
@@ -182,7 +182,7 @@ class PartitionManager:
         with contextlib.suppress(HaproxyDown):
             await self._binary.find()
 
-    async def _load(self, name: str) -> None:
+    async def _load_partition(self, name: str) -> None:
         supervisor = self._new_supervisor(name)
         try:
             await supervisor.load()
@@ -196,7 +196,7 @@ class PartitionManager:
         self._supervisors[name] = supervisor
         self._owners.add_loaded(name, supervisor.owner)
 
-    async def _start(self, supervisor: PartitionSupervisor, slots: asyncio.Semaphore) -> None:
+    async def _start_supervisor(self, supervisor: PartitionSupervisor, slots: asyncio.Semaphore) -> None:
         async with slots:
             try:
                 await supervisor.start()
@@ -319,17 +319,17 @@ class PartitionManager:
         async with self._create_lock:
             # A broken partition is read again, because an operator may have repaired its directory.
             if name not in self._supervisors or name in self._broken:
-                await self._create(name)
+                await self._create_partition(name)
             return self._supervisors[name]
 
-    async def _create(self, name: str) -> None:
+    async def _create_partition(self, name: str) -> None:
         if name not in self._supervisors:
             await self._require_binary()
             self._refuse_too_many(name)
-        await self._load(name)
+        await self._load_partition(name)
         if name in self._broken:
             raise PartitionFailed(f"partition {name}: {self._broken[name]}")
-        await self._start(self._supervisors[name], asyncio.Semaphore(1))
+        await self._start_supervisor(self._supervisors[name], asyncio.Semaphore(1))
 
     async def _require_binary(self) -> None:
         try:

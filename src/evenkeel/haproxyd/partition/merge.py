@@ -60,7 +60,7 @@ class MergedChanges:
     def merge(self) -> None:
         """Merge all queued changes in order; later changes override earlier ones."""
         for queued in self.changes:
-            wanted = self._wanted_after(queued)
+            wanted = self._load_balancers_after(queued)
             if len(wanted) > self._settings.load_balancers_max:
                 most = self._settings.load_balancers_max
                 queued.refuse(InvalidChange(f"load_balancers: the partition would hold {len(wanted)}; at most {most}"))
@@ -78,7 +78,7 @@ class MergedChanges:
         good = {name: one for name, one in self.wanted.items() if name not in self.errors}
         return good | {name: one for name, one in held.items() if name in self.errors}
 
-    def _wanted_after(self, queued: QueuedChange) -> dict[str, wire.LoadBalancerConfig]:
+    def _load_balancers_after(self, queued: QueuedChange) -> dict[str, wire.LoadBalancerConfig]:
         change = queued.change
         wanted = {} if queued.complete else {k: v for k, v in self.wanted.items() if k not in change.removed}
         # Contents may come from an earlier change of the same pass, not only from what is held.
@@ -97,12 +97,12 @@ class MergedChanges:
         # a reverted load balancer gets its old names and addresses back, which another change may want: check the rest
         # again
         while changed:
-            problems = self._problems(changed)
+            problems = self._refusal_reasons(changed)
             for name, problem in problems.items():
                 self._put_back(name, problem)
             changed = [one for one in changed if one.id not in problems] if problems else []
 
-    def _problem(self, one: wire.LoadBalancerConfig) -> str:
+    def _load_balancer_problem(self, one: wire.LoadBalancerConfig) -> str:
         # Members may reach neither the present peers nor the new ones, because both are in use during the pass.
         peers = self._peers_before if self.peers is None else (*self._peers_before, *self.peers)
         return (
@@ -123,16 +123,16 @@ class MergedChanges:
         else:
             del self.wanted[name]
 
-    def _problems(self, changed: list[wire.LoadBalancerConfig]) -> dict[str, str]:
+    def _refusal_reasons(self, changed: list[wire.LoadBalancerConfig]) -> dict[str, str]:
         """Return ``{id: reason}`` for changed load balancers that are refused.
 
         Load balancers that stay unchanged have priority for names and addresses.
         """
         if not self.moved:  # most changes move nothing, and need no comparison with other load balancers
-            return {one.id: problem for one in changed if (problem := self._problem(one))}
+            return {one.id: problem for one in changed if (problem := self._load_balancer_problem(one))}
         ids = {one.id for one in changed}
         still = [one for name, one in self.wanted.items() if name not in ids]
-        problems = {one.id: problem for one in changed if (problem := self._problem(one))}
+        problems = {one.id: problem for one in changed if (problem := self._load_balancer_problem(one))}
         fit = [one for one in changed if one.id not in problems]
         problems |= in_the_way(still, fit)
         taken = {key: one.id for one in still for key in _names_used(one)}

@@ -192,15 +192,15 @@ class PartitionSupervisor:
 
     async def close(self) -> None:
         """Finish the current pass and stop; HAProxy keeps running."""
-        await self._finish()
+        await self._finish_task()
         self._runner.process.detach()
 
     async def stop(self) -> None:
         """End the partition's tasks, and terminate its HAProxy."""
-        await self._finish()
+        await self._finish_task()
         await self._runner.stop()
 
-    async def _finish(self) -> None:
+    async def _finish_task(self) -> None:
         self._closing = True
         self._cancel_timer()
         await self._applier.drains.close()
@@ -298,16 +298,16 @@ class PartitionSupervisor:
         # Only one task works at a time, so passes of a partition never overlap; it also takes changes that arrive
         # meanwhile.
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._work(), name=f"partition {self.name}")
+            self._task = asyncio.create_task(self._process_queue(), name=f"partition {self.name}")
         return self._task
 
-    async def _work(self) -> None:
+    async def _process_queue(self) -> None:
         while self._queue or self._pass_due:
             # Reset before the pass, because a reason for another one may arise while it runs.
             self._pass_due = False
             changes = self._queue.take_all()
             try:
-                await self._pass(changes)
+                await self._run_pass(changes)
             # Whatever a pass raises must reach the clients that wait, and must not end the partition's task.
             except Exception as error:
                 failure = error if isinstance(error, PartitionFailed) else self._on_failure(error)
@@ -328,7 +328,7 @@ class PartitionSupervisor:
         failure.__cause__ = error
         return failure
 
-    async def _pass(self, changes: list[QueuedChange]) -> None:
+    async def _run_pass(self, changes: list[QueuedChange]) -> None:
         # The next reload reads these files, so they are restored before anything is applied.
         if self._files_missing or self._storage.keys_missing:
             await self._applier.rewrite_files()
@@ -419,19 +419,19 @@ class PartitionSupervisor:
         if self._closing or (self._task is not None and not self._task.done()):
             return  # the task sets the timer again when it ends
         if retire:
-            self._task = asyncio.create_task(self._retire(), name=f"partition {self.name} retires")
+            self._task = asyncio.create_task(self._retire_partition(), name=f"partition {self.name} retires")
             return
         self._pass_due = True
         self._run_passes()
 
-    async def _retire(self) -> None:
+    async def _retire_partition(self) -> None:
         if not self._queue and not self._held:
-            # After an error, `_work` below schedules the next attempt.
+            # After an error, `_process_queue` below schedules the next attempt.
             with contextlib.suppress(HaproxyDown, OSError):
                 if await self._runner.retire():
                     await self._applier.release()
         # Changes that arrived meanwhile found this task at work and began no pass of their own.
-        await self._work()
+        await self._process_queue()
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:

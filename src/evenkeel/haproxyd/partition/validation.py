@@ -38,10 +38,10 @@ _HIDDEN = frozenset(
 
 def problem_of(load_balancer: wire.LoadBalancerConfig, settings: DaemonSettings) -> str:
     """Return the first reason found to refuse this load balancer; empty if it is accepted."""
-    return next(filter(None, _problems(load_balancer, settings)), "")
+    return next(filter(None, _load_balancer_problems(load_balancer, settings)), "")
 
 
-def _problems(one: wire.LoadBalancerConfig, settings: DaemonSettings) -> Iterator[str]:
+def _load_balancer_problems(one: wire.LoadBalancerConfig, settings: DaemonSettings) -> Iterator[str]:
     named: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("frontend", tuple(item.name for item in one.listeners)),
         ("backend", tuple(item.name for item in one.backends)),

@@ -44,10 +44,10 @@ def merge(
     ``uneven``: differences between what the devices hold; the load balancers concerned are DEGRADED.
     """
     worst: dict[Key, ObservedStatus] = {}
-    for status in (each for host, one in readings.items() for each in _statuses(host, one.seen, names)):
+    for status in (each for host, one in readings.items() for each in _device_statuses(host, one.seen, names)):
         key = (status.kind, status.id)
         worst[key] = _worse_status(worst[key], status) if key in worst else status
-    for status in _not_running(readings, names, {key for key in worst if key[0] == "loadbalancer"}):
+    for status in _not_running_statuses(readings, names, {key for key in worst if key[0] == "loadbalancer"}):
         worst[status.kind, status.id] = status
     for status in out_of_step(uneven):
         before = worst.get((status.kind, status.id))
@@ -56,9 +56,9 @@ def merge(
             worst[status.kind, status.id] = status
     return Observation(
         statuses=tuple(worst.values()),
-        statistics=tuple(_statistics(readings.values(), names)),
+        statistics=tuple(_summed_statistics(readings.values(), names)),
         devices=(*(one.state for one in readings.values()), *unreachable),
-        configurations=_configurations(readings.values(), names),
+        configurations=_configuration_digests(readings.values(), names),
         lacking=_lacking_devices(readings, names),
     )
 
@@ -89,12 +89,12 @@ def running_load_balancers(partition: wire.PartitionStatus) -> tuple[str, ...]:
     return partition.load_balancer_ids if is_running(partition) else ()
 
 
-def _statuses(host: str, seen: wire.DaemonObservation, names: HaproxyNames) -> Iterator[ObservedStatus]:
+def _device_statuses(host: str, seen: wire.DaemonObservation, names: HaproxyNames) -> Iterator[ObservedStatus]:
     for partition in own_partitions(seen, names):
-        yield from _of_partition(host, partition)
+        yield from _partition_statuses(host, partition)
 
 
-def _of_partition(host: str, partition: wire.PartitionStatus) -> Iterator[ObservedStatus]:
+def _partition_statuses(host: str, partition: wire.PartitionStatus) -> Iterator[ObservedStatus]:
     running = running_load_balancers(partition)
     notes = {LoadBalancerId(each): unpack_note(partition.notes.get(each, "")) for each in running}
     below: dict[LoadBalancerId, list[OperatingStatus]] = {each: [] for each in notes}
@@ -118,33 +118,33 @@ def _part_statuses(
     for backend in partition.backends:
         owner, pool_id = LoadBalancerId(backend.load_balancer_id), object_id(backend.name)
         if pool_id == backend.name:  # the same pool in the other mode has the same members
-            members = [_member(server) for server in backend.servers]
+            members = [_member_status(server) for server in backend.servers]
             status = health.pool_status(
                 [one.status for one in members], in_use=pool_id not in notes.get(owner, Note()).pools_idle
             )
             yield from ((owner, one) for one in members)
             yield owner, ObservedStatus(kind="pool", id=pool_id, status=status)
-    for frontend in _listening(partition):
+    for frontend in _listener_frontends(partition):
         owner = LoadBalancerId(frontend.load_balancer_id)
-        yield owner, _listener(frontend, notes.get(owner, Note()))
+        yield owner, _listener_status(frontend, notes.get(owner, Note()))
     for owner, note in notes.items():
         for listener_id in note.listeners_down:
             yield owner, ObservedStatus(kind="listener", id=listener_id, status=S.OFFLINE)
 
 
-def _listening(partition: wire.PartitionStatus) -> Iterator[wire.FrontendStatus]:
+def _listener_frontends(partition: wire.PartitionStatus) -> Iterator[wire.FrontendStatus]:
     """Yield the frontends of tenants' listeners: all but auxiliary ones."""
     return (frontend for frontend in partition.frontends if object_id(frontend.name) == frontend.name)
 
 
-def _member(server: wire.ServerStatus) -> ObservedStatus:
+def _member_status(server: wire.ServerStatus) -> ObservedStatus:
     status = health.member_status(
         enabled=server.admin_up, draining=server.weight == 0, monitored=server.checked, up=server.up
     )
     return ObservedStatus(kind="member", id=object_id(server.name), status=status)
 
 
-def _listener(frontend: wire.FrontendStatus, note: Note) -> ObservedStatus:
+def _listener_status(frontend: wire.FrontendStatus, note: Note) -> ObservedStatus:
     status = health.listener_status(
         enabled=True,
         connections=frontend.active_connections,
@@ -157,7 +157,7 @@ def _listener(frontend: wire.FrontendStatus, note: Note) -> ObservedStatus:
 # -- differences between devices
 
 
-def _not_running(
+def _not_running_statuses(
     readings: Mapping[str, HaproxyReading], names: HaproxyNames, running: Collection[Key]
 ) -> Iterator[ObservedStatus]:
     """Yield the status of each load balancer whose HAProxy does not run on some device.
@@ -167,14 +167,14 @@ def _not_running(
     for host, reading in readings.items():
         for partition in own_partitions(reading.seen, names):
             reason = f"device {host}: {partition.problem}"
-            for each in _not_running_of(partition):
+            for each in _load_balancers_not_running(partition):
                 if ("loadbalancer", each) in running:
                     yield degraded_status(LoadBalancerId(each), reason)
                 else:
                     yield ObservedStatus(kind="loadbalancer", id=each, status=S.ERROR, reason=reason)
 
 
-def _not_running_of(partition: wire.PartitionStatus) -> list[str]:
+def _load_balancers_not_running(partition: wire.PartitionStatus) -> list[str]:
     running = set(running_load_balancers(partition))
     return [each for each in partition.load_balancer_ids if each not in running]
 
@@ -191,7 +191,7 @@ def find_absences(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -
         for host, of_device in held.items()
         for load_balancer_id, things in everything.items()
         if of_device.get(load_balancer_id, set()) != things
-        and load_balancer_id not in _without_status(readings[host], names)
+        and load_balancer_id not in _ids_without_status(readings[host], names)
     )
 
 
@@ -210,19 +210,21 @@ def _held_parts(seen: wire.DaemonObservation, names: HaproxyNames) -> dict[LoadB
     return found
 
 
-def _without_status(reading: HaproxyReading, names: HaproxyNames) -> set[str]:
+def _ids_without_status(reading: HaproxyReading, names: HaproxyNames) -> set[str]:
     """Return the load balancers without a status from the device, because their HAProxy does not run there."""
-    return {each for partition in own_partitions(reading.seen, names) for each in _not_running_of(partition)}
+    return {
+        each for partition in own_partitions(reading.seen, names) for each in _load_balancers_not_running(partition)
+    }
 
 
 # -- configuration digests
 
 
-def _configurations(readings: Iterable[HaproxyReading], names: HaproxyNames) -> dict[str, str]:
+def _configuration_digests(readings: Iterable[HaproxyReading], names: HaproxyNames) -> dict[str, str]:
     """Return ``{load balancer id: digest}``: the digest common to all devices, or a digest of the differing ones."""
     found: dict[str, set[str]] = {}
     for reading in readings:
-        for load_balancer_id, word in _digests(reading, names):
+        for load_balancer_id, word in _device_digests(reading, names):
             found.setdefault(load_balancer_id, set()).add(word)
     return {each: _joint_digest(words) for each, words in found.items()}
 
@@ -237,7 +239,7 @@ def _lacking_devices(readings: Mapping[str, HaproxyReading], names: HaproxyNames
     """Return ``{load balancer id: names of the devices that lack it}`` for load balancers that only some reached
     devices hold.
     """
-    held = {host: {each for each, _ in _digests(reading, names)} for host, reading in readings.items()}
+    held = {host: {each for each, _ in _device_digests(reading, names)} for host, reading in readings.items()}
     everything = frozenset[str]().union(*held.values())
     return {
         LoadBalancerId(each): ", ".join(sorted(host for host, has in held.items() if each not in has))
@@ -246,7 +248,7 @@ def _lacking_devices(readings: Mapping[str, HaproxyReading], names: HaproxyNames
     }
 
 
-def _digests(reading: HaproxyReading, names: HaproxyNames) -> Iterator[tuple[str, str]]:
+def _device_digests(reading: HaproxyReading, names: HaproxyNames) -> Iterator[tuple[str, str]]:
     for partition in own_partitions(reading.seen, names):
         for each in partition.load_balancer_ids:
             yield each, partition.digests.get(each, "")
@@ -255,11 +257,11 @@ def _digests(reading: HaproxyReading, names: HaproxyNames) -> Iterator[tuple[str
 # -- statistics
 
 
-def _statistics(readings: Iterable[HaproxyReading], names: HaproxyNames) -> Iterator[ObservedStatistics]:
+def _summed_statistics(readings: Iterable[HaproxyReading], names: HaproxyNames) -> Iterator[ObservedStatistics]:
     totals: dict[str, ListenerStatistics] = {}
     for reading in readings:
         for partition in own_partitions(reading.seen, names):
-            for frontend in _listening(partition):
+            for frontend in _listener_frontends(partition):
                 before = totals.get(frontend.name, ListenerStatistics())
                 totals[frontend.name] = before.plus(_listener_counters(frontend))
     return (ObservedStatistics(listener_id=key, statistics=value) for key, value in totals.items())

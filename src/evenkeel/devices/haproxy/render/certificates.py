@@ -57,15 +57,15 @@ def pem(content: CertificateContent, kind: CertificateKind) -> str:
     if content.kind is not kind:
         raise Unrenderable(f"what was to be a {kind.words} is a {content.kind.words}")
     if kind is CertificateKind.REVOCATION_LIST:
-        return _lines(content.revocation_list)
-    texts = [_lines(text) for text in content.certificates]
+        return _drop_empty_lines(content.revocation_list)
+    texts = [_drop_empty_lines(text) for text in content.certificates]
     if kind is CertificateKind.CERTIFICATE:
         if content.private_key is None:
             raise Unrenderable("a certificate came without its key")
-        texts.append(_lines(content.private_key.reveal().decode("ascii")))
+        texts.append(_drop_empty_lines(content.private_key.reveal().decode("ascii")))
     return "".join(texts)
 
 
-def _lines(text: str) -> str:
+def _drop_empty_lines(text: str) -> str:
     """Return the text without empty lines, which would end the payload of a runtime API command."""
     return "".join(f"{line.strip()}\n" for line in text.splitlines() if line.strip())

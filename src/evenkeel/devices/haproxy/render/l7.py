@@ -80,7 +80,7 @@ def policy_lines(listener: ServiceListener, backends: Mapping[str, str]) -> Poli
     chooses = any(policy.action == "REDIRECT_TO_POOL" for policy in found)
     judging = [f"acl {CHOSEN} var(txn.pool) -m found"] if chooses else []
     for place, policy in enumerate(found, start=1):
-        judging += _policy(policy, place, backends, guard=(f"!{CHOSEN}",) if chooses else ())
+        judging += _policy_lines(policy, place, backends, guard=(f"!{CHOSEN}",) if chooses else ())
     sending = (f"use_backend %[var(txn.pool)] if {CHOSEN}",) if chooses else ()
     return PolicyLines(judging=tuple(judging), sending=sending)
 
@@ -93,7 +93,7 @@ def _leads_somewhere(policy: ServiceL7Policy, backends: Mapping[str, str]) -> bo
     return policy.action != "REDIRECT_TO_POOL" or (policy.redirect_pool_id or "") in backends
 
 
-def _policy(
+def _policy_lines(
     policy: ServiceL7Policy, place: int, backends: Mapping[str, str], *, guard: tuple[str, ...]
 ) -> Iterator[str]:
     rules = [rule for rule in policy.rules if rule.admin_state_up]
@@ -101,24 +101,24 @@ def _policy(
         raise Unrenderable(f"l7policy {policy.id}: {len(rules)} rules: at most {L7_RULES_MAX} are possible")
     names = [f"l7.{place}.{number}" for number in range(1, len(rules) + 1)]
     for name, rule in zip(names, rules, strict=True):
-        yield _acl(name, rule)
+        yield _acl_line(name, rule)
     conditions = [f"!{name}" if rule.invert else name for name, rule in zip(names, rules, strict=True)]
-    yield " ".join((_action(policy, backends), "if", *guard, *conditions))
+    yield " ".join((_policy_action(policy, backends), "if", *guard, *conditions))
 
 
-def _action(policy: ServiceL7Policy, backends: Mapping[str, str]) -> str:
+def _policy_action(policy: ServiceL7Policy, backends: Mapping[str, str]) -> str:
     if policy.action == "REJECT":
         return "http-request deny deny_status 403"
     if policy.action == "REDIRECT_TO_POOL":
         return f"http-request set-var(txn.pool) str({backends[policy.redirect_pool_id or '']})"
     if policy.action == "REDIRECT_TO_URL":
-        return _redirect(policy, "location")
+        return _redirect_action(policy, "location")
     if policy.action == "REDIRECT_PREFIX":
-        return _redirect(policy, "prefix")
+        return _redirect_action(policy, "prefix")
     raise Unrenderable(f"l7policy {policy.id}: action {policy.action} is not possible on HAProxy")
 
 
-def _redirect(policy: ServiceL7Policy, how: str) -> str:
+def _redirect_action(policy: ServiceL7Policy, how: str) -> str:
     url, code = redirect_url(policy), redirect_code(policy)
     return quote_line("http-request", "redirect", how, log_format_literal(url), "code", str(code))
 
@@ -126,7 +126,7 @@ def _redirect(policy: ServiceL7Policy, how: str) -> str:
 # -- rules
 
 
-def _acl(name: str, rule: ServiceL7Rule) -> str:
+def _acl_line(name: str, rule: ServiceL7Rule) -> str:
     render = _RULES.get(rule.type)
     if render is None:
         raise Unrenderable(f"l7rule {rule.id}: type {rule.type} is not possible on HAProxy")
@@ -139,26 +139,26 @@ def _acl(name: str, rule: ServiceL7Rule) -> str:
 
 
 def _host_name(rule: ServiceL7Rule) -> tuple[str, ...]:
-    return ("req.hdr(host),host_only", "-i", "-m", _match(rule), _value(rule))
+    return ("req.hdr(host),host_only", "-i", "-m", _match_method(rule), _rule_value(rule))
 
 
-def _path(rule: ServiceL7Rule) -> tuple[str, ...]:
-    return ("path", "-m", _match(rule), _value(rule))
+def _path_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
+    return ("path", "-m", _match_method(rule), _rule_value(rule))
 
 
 def _file_type(rule: ServiceL7Rule) -> tuple[str, ...]:
-    value = _value(rule)
+    value = _rule_value(rule)
     if rule.compare_type == "EQUAL_TO" and not value.startswith("."):
         value = f".{value}"
-    return ("path", "-m", _match(rule, FILE_TYPE_MATCHES), value)
+    return ("path", "-m", _match_method(rule, FILE_TYPE_MATCHES), value)
 
 
-def _header(rule: ServiceL7Rule) -> tuple[str, ...]:
-    return (f"req.hdr({_key(rule)})", "-m", _match(rule), _value(rule))
+def _header_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
+    return (f"req.hdr({_rule_key(rule)})", "-m", _match_method(rule), _rule_value(rule))
 
 
-def _cookie(rule: ServiceL7Rule) -> tuple[str, ...]:
-    return (f"req.cook({_key(rule)})", "-m", _match(rule), _value(rule))
+def _cookie_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
+    return (f"req.cook({_rule_key(rule)})", "-m", _match_method(rule), _rule_value(rule))
 
 
 def _has_certificate(rule: ServiceL7Rule) -> tuple[str, ...]:
@@ -175,7 +175,7 @@ def _verify_result(rule: ServiceL7Rule) -> tuple[str, ...]:
 def _dn_field(rule: ServiceL7Rule) -> tuple[str, ...]:
     if not _FIELD.fullmatch(rule.key or ""):
         raise Unrenderable(f"l7rule {rule.id}: key {rule.key!r} is no field of a distinguished name")
-    return (f"ssl_c_s_dn({rule.key})", "-m", _match(rule), _value(rule))
+    return (f"ssl_c_s_dn({rule.key})", "-m", _match_method(rule), _rule_value(rule))
 
 
 def _refuse_comparing(rule: ServiceL7Rule) -> None:
@@ -185,28 +185,28 @@ def _refuse_comparing(rule: ServiceL7Rule) -> None:
 
 _RULES: dict[str, Callable[[ServiceL7Rule], tuple[str, ...]]] = {
     "HOST_NAME": _host_name,
-    "PATH": _path,
+    "PATH": _path_condition,
     "FILE_TYPE": _file_type,
-    "HEADER": _header,
-    "COOKIE": _cookie,
+    "HEADER": _header_condition,
+    "COOKIE": _cookie_condition,
     "SSL_CONN_HAS_CERT": _has_certificate,
     "SSL_VERIFY_RESULT": _verify_result,
     "SSL_DN_FIELD": _dn_field,
 }
 
 
-def _match(rule: ServiceL7Rule, possible: Mapping[str, str] = MATCHES) -> str:
+def _match_method(rule: ServiceL7Rule, possible: Mapping[str, str] = MATCHES) -> str:
     check_compare_type(rule, possible)
     return possible[rule.compare_type]
 
 
-def _key(rule: ServiceL7Rule) -> str:
+def _rule_key(rule: ServiceL7Rule) -> str:
     if not _TOKEN.fullmatch(rule.key or ""):
         raise Unrenderable(f"l7rule {rule.id}: key {rule.key!r} is no name of a header or cookie")
     return quote_argument(rule.key or "")
 
 
-def _value(rule: ServiceL7Rule) -> str:
+def _rule_value(rule: ServiceL7Rule) -> str:
     """Return the value with which an L7 rule compares, in HAProxy's form."""
     if rule.compare_type == "REGEX":
         check_regex(rule)

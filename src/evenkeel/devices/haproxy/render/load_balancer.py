@@ -88,7 +88,7 @@ def _load_balancer(
     targets = {
         (pool.id, mode): backend_name(pool, mode, modes)
         for pool in service.pools
-        for modes in (modes_of(pool, _senders(service.listeners, pool)),)
+        for modes in (modes_of(pool, _listeners_using_pool(service.listeners, pool)),)
         for mode in modes
     }
     up = {
@@ -116,7 +116,9 @@ def _load_balancer(
     rendered_pools = tuple(
         backend
         for pool in service.pools
-        for backend in backends(pool, _senders(service.listeners, pool), address, certificates, parts, forwarded)
+        for backend in backends(
+            pool, _listeners_using_pool(service.listeners, pool), address, certificates, parts, forwarded
+        )
     )
     lists = [file for each in carried for file in (*cidr_files(each), *list_files(each, certificates))]
     lists += challenge_files(service, carried)
@@ -127,7 +129,7 @@ def _load_balancer(
         backends=(*rendered_pools, *(table for each in services.values() for table in each.tables)),
         # Last, because rendering collects the files that it refers to.
         files=(*lists, *(file for each in services.values() for file in each.files), *certificates.files),
-        note=pack_note(_note_of(service, listening)),
+        note=pack_note(_load_balancer_note(service, listening)),
         datagram_listeners=tuple(
             datagram_listener(listener, (address, *more), service.pools, forwarded)
             for listener in listening
@@ -148,7 +150,7 @@ def _canonical_address(address: str) -> str:
         raise Unrenderable(f"vip_address {address!r} is no IP address") from error
 
 
-def _senders(listeners: Iterable[ServiceListener], pool: ServicePool) -> tuple[ServiceListener, ...]:
+def _listeners_using_pool(listeners: Iterable[ServiceListener], pool: ServicePool) -> tuple[ServiceListener, ...]:
     """Return the listeners that use the pool, disabled ones included, so that enabling a listener does not change the
     pool.
     """
@@ -157,7 +159,7 @@ def _senders(listeners: Iterable[ServiceListener], pool: ServicePool) -> tuple[S
     )
 
 
-def _note_of(service: ServiceDefinition, listening: tuple[ServiceListener, ...]) -> Note:
+def _load_balancer_note(service: ServiceDefinition, listening: tuple[ServiceListener, ...]) -> Note:
     used = {listener.default_pool_id for listener in listening}.union(*map(pools_in_use, listening))
     return Note(
         admin_state_up=service.admin_state_up,

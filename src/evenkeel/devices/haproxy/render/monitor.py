@@ -68,7 +68,7 @@ def checks(monitor: ServiceMonitor | None, vip_address: str, *, over_tls: bool =
     over_http = monitor.type in ("HTTP", "HTTPS")
     return Checks(
         lines=(f"timeout check {monitor.timeout}s", *(_http_lines(monitor, vip_address) if over_http else ())),
-        arguments=(*_times(monitor), *_tls_arguments(monitor, over_tls=over_tls)),
+        arguments=(*_timing_arguments(monitor), *_tls_arguments(monitor, over_tls=over_tls)),
     )
 
 
@@ -86,7 +86,7 @@ def _refuse_numbers(monitor: ServiceMonitor) -> None:
             )
 
 
-def _times(monitor: ServiceMonitor) -> tuple[str, ...]:
+def _timing_arguments(monitor: ServiceMonitor) -> tuple[str, ...]:
     return (
         "check",
         "inter",
@@ -102,7 +102,7 @@ def _tls_arguments(monitor: ServiceMonitor, *, over_tls: bool) -> tuple[str, ...
     always = monitor.type in ("HTTPS", "TLS-HELLO")
     if not always and not over_tls:
         return ()
-    name = ("check-sni", _domain(monitor)) if monitor.domain_name else ()
+    name = ("check-sni", _monitor_domain(monitor)) if monitor.domain_name else ()
     return (
         *(("check-ssl",) if always else ()),
         # where traffic to members uses TLS, checks verify the member's certificate as traffic does
@@ -121,7 +121,7 @@ def _http_lines(monitor: ServiceMonitor, vip_address: str) -> tuple[str, ...]:
     if not uri.startswith("/"):
         raise Unrenderable(f"health monitor {monitor.id}: url_path {monitor.url_path!r} must begin with '/'")
     version = (
-        ("ver", "HTTP/1.1", "hdr", "Host", log_format_literal(_host(monitor, vip_address)))
+        ("ver", "HTTP/1.1", "hdr", "Host", log_format_literal(_check_host_header(monitor, vip_address)))
         if _speaks_1_1(monitor)
         else ()
     )
@@ -136,17 +136,17 @@ def _speaks_1_1(monitor: ServiceMonitor) -> bool:
     return monitor.http_version == 1.1 or bool(monitor.domain_name)
 
 
-def _host(monitor: ServiceMonitor, vip_address: str) -> str:
+def _check_host_header(monitor: ServiceMonitor, vip_address: str) -> str:
     """Return the Host header of a check, which HTTP/1.1 requires and HAProxy does not send if empty.
 
     Without a domain name it is the VIP, as from a client that knows only the address.
     """
     if monitor.domain_name:
-        return _domain(monitor)
+        return _monitor_domain(monitor)
     return in_brackets(vip_address)
 
 
-def _domain(monitor: ServiceMonitor) -> str:
+def _monitor_domain(monitor: ServiceMonitor) -> str:
     name = monitor.domain_name or ""
     if not _HOST.fullmatch(name):
         raise Unrenderable(f"health monitor {monitor.id}: domain_name {name!r} is no host name")

@@ -67,12 +67,14 @@ def backends(
     _refuse_twins(pool)
     chosen = [parts[listener.id] for listener in listeners if listener.id in parts]
     return tuple(
-        _backend(pool, mode, backend_name(pool, mode, modes), listeners, vip_address, certificates, chosen, forwarded)
+        _build_backend(
+            pool, mode, backend_name(pool, mode, modes), listeners, vip_address, certificates, chosen, forwarded
+        )
         for mode in modes
     )
 
 
-def _backend(
+def _build_backend(
     pool: ServicePool,
     mode: str,
     name: str,
@@ -91,7 +93,7 @@ def _backend(
         lines=(
             f"mode {mode}",
             *(BALANCE["ROUND_ROBIN"] if pool.protocol in forwarded else balance_lines(pool, mode)),
-            *_timeouts(listeners),
+            *_timeout_lines(listeners),
             *tunnel_lines(parts),
             *(queue_lines(name, mode, limit) if limit is not None else ()),
             *retry_lines(pool),
@@ -99,7 +101,7 @@ def _backend(
             *how.lines,
             "option allbackups",
         ),
-        servers=tuple(_server(pool, member, how, connection) for member in pool.members),
+        servers=tuple(_build_server(pool, member, how, connection) for member in pool.members),
         ping=how.ping,
         datagrams=datagram_balance(pool, forwarded),
         drain_seconds=drain_seconds(parts),
@@ -123,74 +125,76 @@ def _proxy_arguments(pool: ServicePool, mode: str, listeners: Collection[Service
     return plain
 
 
-def _timeouts(listeners: Collection[ServiceListener]) -> list[str]:
+def _timeout_lines(listeners: Collection[ServiceListener]) -> list[str]:
     senders = tuple(listeners) or (_NO_LISTENER,)
     return [
-        f"timeout {ours} {max((duration(each, field) for each in senders), key=_milliseconds)}"
+        f"timeout {ours} {max((duration(each, field) for each in senders), key=_duration_milliseconds)}"
         for ours, field in (("connect", "timeout_member_connect"), ("server", "timeout_member_data"))
     ]
 
 
-def _milliseconds(text: str) -> int:
+def _duration_milliseconds(text: str) -> int:
     return int(text.removesuffix("ms"))
 
 
 def _refuse_twins(pool: ServicePool) -> None:
     seen: set[tuple[str, int]] = set()
     for member in pool.members:
-        place = (_address(member, "address", member.address), member.protocol_port)
+        place = (_checked_address(member, "address", member.address), member.protocol_port)
         if place in seen:
             raise Unrenderable(f"pool {pool.id}: two members at {place[0]} port {place[1]}")
         seen.add(place)
 
 
-def _server(pool: ServicePool, member: ServiceMember, how: Checks, connection: tuple[str, ...]) -> wire.BackendServer:
+def _build_server(
+    pool: ServicePool, member: ServiceMember, how: Checks, connection: tuple[str, ...]
+) -> wire.BackendServer:
     """Build the ``server`` of a member. ``connection``: arguments for how each connection to a member begins."""
     if not 0 <= member.weight <= WEIGHT_MAX:
         raise Unrenderable(f"member {member.id}: weight {member.weight}: 0 to {WEIGHT_MAX} are possible")
     return wire.BackendServer(
         name=object_name("member", member.id),
-        address=_address(member, "address", member.address),
-        port=_port(member, "protocol_port", member.protocol_port),
+        address=_checked_address(member, "address", member.address),
+        port=_checked_port(member, "protocol_port", member.protocol_port),
         weight=member.weight,
         admin_up=pool.admin_state_up and member.admin_state_up,
         backup=member.backup,
-        ping_address=_pinged_at(member) if how.ping is not None else None,
+        ping_address=_ping_address(member) if how.ping is not None else None,
         ping_port=member.monitor_port if how.ping is not None and how.ping.protocol != "icmp" else None,
         arguments=(
             *connection,
             *cookie_arguments(pool, member),
-            *(how.arguments + _checked_at(member) if how.arguments else ()),
+            *(how.arguments + _check_place_arguments(member) if how.arguments else ()),
         ),
     )
 
 
-def _checked_at(member: ServiceMember) -> tuple[str, ...]:
+def _check_place_arguments(member: ServiceMember) -> tuple[str, ...]:
     """Return arguments for address and port of health checks; empty where they are those of the traffic."""
     address, port = member.monitor_address, member.monitor_port
     return (
         # without brackets HAProxy would take an IPv6 address's last group for a port
-        *(("addr", in_brackets(_address(member, "monitor_address", address))) if address is not None else ()),
-        *(("port", str(_port(member, "monitor_port", port))) if port is not None else ()),
+        *(("addr", in_brackets(_checked_address(member, "monitor_address", address))) if address is not None else ()),
+        *(("port", str(_checked_port(member, "monitor_port", port))) if port is not None else ()),
     )
 
 
-def _pinged_at(member: ServiceMember) -> str | None:
+def _ping_address(member: ServiceMember) -> str | None:
     """Return the address of ICMP checks; None where it is that of the traffic. ICMP has no ports, so the monitor port
     is ignored.
     """
     address = member.monitor_address
-    return None if address is None else _address(member, "monitor_address", address)
+    return None if address is None else _checked_address(member, "monitor_address", address)
 
 
-def _address(member: ServiceMember, field: str, text: str) -> str:
+def _checked_address(member: ServiceMember, field: str, text: str) -> str:
     try:
         return str(ipaddress.ip_address(text))
     except ValueError as error:
         raise Unrenderable(f"member {member.id}: {field} {text!r} is no IP address") from error
 
 
-def _port(member: ServiceMember, field: str, port: int) -> int:
+def _checked_port(member: ServiceMember, field: str, port: int) -> int:
     if not 1 <= port <= 65_535:
         raise Unrenderable(f"member {member.id}: {field} {port}: 1 to 65535 are possible")
     return port

@@ -25,7 +25,7 @@ def server_arguments(pool: ServicePool, mode: str, files: ReferencedFiles) -> tu
     what = f"pool {object_name('pool', pool.id)}"
     return (
         "ssl",
-        *_verification(pool, files),
+        *_verification_arguments(pool, files),
         *_own_certificate(pool, files),
         *("sni", "ssl_fc_sni"),
         *tls_arguments(what, pool.tls_versions, pool.tls_ciphers),
@@ -33,7 +33,7 @@ def server_arguments(pool: ServicePool, mode: str, files: ReferencedFiles) -> tu
     )
 
 
-def _verification(pool: ServicePool, files: ReferencedFiles) -> tuple[str, ...]:
+def _verification_arguments(pool: ServicePool, files: ReferencedFiles) -> tuple[str, ...]:
     if pool.ca_tls_container_ref is None:
         return ("verify", "none")
     name = object_name("pool", pool.id)

@@ -41,11 +41,11 @@ def bind_arguments(listener: ServiceListener, files: ReferencedFiles) -> tuple[s
     if listener.protocol != TLS_PROTOCOL:
         return ()
     what = object_name("listener", listener.id)
-    _certificates(listener, files)  # raises Unrenderable for unknown references
+    _certificate_names(listener, files)  # raises Unrenderable for unknown references
     return (
         "ssl",
         *("crt-list", _list_name(listener)),
-        *_clients(listener, files),
+        *_client_verification(listener, files),
         *tls_arguments(f"listener {what}", listener.tls_versions, listener.tls_ciphers),
         *("alpn", alpn(f"listener {what}", listener.alpn_protocols)),
     )
@@ -54,7 +54,7 @@ def bind_arguments(listener: ServiceListener, files: ReferencedFiles) -> tuple[s
 def list_files(listener: ServiceListener, files: ReferencedFiles) -> Iterable[wire.File]:
     """Return the listener's ``crt-list`` as a file; empty if it terminates no TLS."""
     if listener.protocol == TLS_PROTOCOL:
-        content = "".join(f"{name}\n" for name in _certificates(listener, files))
+        content = "".join(f"{name}\n" for name in _certificate_names(listener, files))
         yield wire.File(name=_list_name(listener), kind="crt_list", content=content)
 
 
@@ -76,7 +76,7 @@ def _list_name(listener: ServiceListener) -> str:
     return auxiliary_name(object_name("listener", listener.id), "crt_list")
 
 
-def _certificates(listener: ServiceListener, files: ReferencedFiles) -> list[str]:
+def _certificate_names(listener: ServiceListener, files: ReferencedFiles) -> list[str]:
     """Return the names of the certificate files, the default certificate first."""
     name = object_name("listener", listener.id)
     default = listener.default_tls_container_ref
@@ -88,7 +88,7 @@ def _certificates(listener: ServiceListener, files: ReferencedFiles) -> list[str
     return [files.file_name(name, field, one, CertificateKind.CERTIFICATE) for one, field in references.items()]
 
 
-def _clients(listener: ServiceListener, files: ReferencedFiles) -> tuple[str, ...]:
+def _client_verification(listener: ServiceListener, files: ReferencedFiles) -> tuple[str, ...]:
     if listener.client_authentication == "NONE":
         return ()
     if listener.client_authentication not in VERIFY:

@@ -69,18 +69,18 @@ def service_lines(listener: ServiceListener, parts: Parts, load_balancer_id: str
     rates = rate_lines(name, limits, slots, _refusal_pages(name, parts, limits, files))
     return ServiceLines(
         connection=(
-            *_connection(name, parts, files),
+            *_connection_lines(name, parts, files),
             *rates.connection,
             *_operators_lines(parts, of_connections=True),
         ),
         settings=(
-            *_settings(name, parts, files),
+            *_settings_lines(name, parts, files),
             *([log_format(listener, load_balancer_id)] if parts.access_log is not None else []),
         ),
         first=(
-            *_log(name, listener, parts),
+            *_log_lines(name, listener, parts),
             *rates.lines,
-            *_answers(name, parts, files),
+            *_answer_lines(name, parts, files),
             *_operators_lines(parts, of_connections=False),
         ),
         last=tuple(_header_lines(parts)),
@@ -98,7 +98,7 @@ def _operators_lines(parts: Parts, *, of_connections: bool) -> Iterator[str]:
             yield line
 
 
-def _log(name: str, listener: ServiceListener, parts: Parts) -> Iterator[str]:
+def _log_lines(name: str, listener: ServiceListener, parts: Parts) -> Iterator[str]:
     if parts.access_log is not None:
         yield from log_lines(name, parts.access_log, over_http=listener.protocol in L7_PROTOCOLS)
 
@@ -112,7 +112,7 @@ def _free_slots(parts: Parts) -> list[str]:
     return [slot for slot in SLOTS if slot not in taken]
 
 
-def _connection(name: str, parts: Parts, files: dict[str, wire.File]) -> Iterator[str]:
+def _connection_lines(name: str, parts: Parts, files: dict[str, wire.File]) -> Iterator[str]:
     for what, networks, condition in (("deny", parts.deny, "if"), ("allow", parts.allow, "unless")):
         if networks is not None:
             file = wire.File(
@@ -131,7 +131,7 @@ def _connection(name: str, parts: Parts, files: dict[str, wire.File]) -> Iterato
         yield f"tcp-request connection reject if {{ {_CONNECTION_KEY}_conn_cur gt {limit} }}"
 
 
-def _settings(name: str, parts: Parts, files: dict[str, wire.File]) -> Iterator[str]:
+def _settings_lines(name: str, parts: Parts, files: dict[str, wire.File]) -> Iterator[str]:
     times = parts.timeouts
     if times is not None:
         for keyword, seconds in (("http-request", times.request), ("http-keep-alive", times.keep_alive)):
@@ -167,7 +167,7 @@ def _refusal_pages(
     return {status: _page_words(name, f"error{status}", pages.get(status), files) for status in sorted(statuses)}
 
 
-def _answers(name: str, parts: Parts, files: dict[str, wire.File]) -> Iterator[str]:
+def _answer_lines(name: str, parts: Parts, files: dict[str, wire.File]) -> Iterator[str]:
     if parts.maintenance is not None:
         page = _page_words(name, "maintenance", parts.maintenance, files)
         after = str(parts.maintenance.retry_after)
@@ -185,13 +185,13 @@ def _header_lines(parts: Parts) -> Iterator[str]:
     yield from variable_lines(parts.request_headers, parts.response_headers)
     for directive, changes in (("http-request", parts.request_headers), ("http-response", parts.response_headers)):
         if changes is not None:
-            yield from _changes(directive, changes)
+            yield from _header_change_lines(directive, changes)
     if parts.security_headers is not None:
         for name, value in SECURITY_HEADERS[parts.security_headers].items():
             yield quote_line("http-after-response", "set-header", name, value)
 
 
-def _changes(directive: str, changes: HeaderChanges) -> Iterator[str]:
+def _header_change_lines(directive: str, changes: HeaderChanges) -> Iterator[str]:
     for name in changes.remove:
         yield quote_line(directive, "del-header", name)
     for action, values in (("set-header", changes.set), ("add-header", changes.add)):

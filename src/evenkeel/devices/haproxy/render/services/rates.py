@@ -69,9 +69,9 @@ def rate_lines(
             for counter, slot in taken.items()
             if counter.key == "client"
         ),
-        lines=(*_counting(name, conditions, taken), *_judging(name, limits, taken, pages)),
+        lines=(*_counting_lines(name, conditions, taken), *_limit_lines(name, limits, taken, pages)),
         files=tuple(files.values()),
-        tables=tuple(_table(name, counter, found) for counter, found in conditions.items()),
+        tables=tuple(_counter_table(name, counter, found) for counter, found in conditions.items()),
     )
 
 
@@ -93,7 +93,7 @@ def _urls_file(name: str, condition: Condition) -> str:
     return auxiliary_name(name, f"urls.{object_name('rate limit rule', condition.id)}")
 
 
-def _table(name: str, counter: Counter, conditions: Iterable[Condition]) -> wire.Backend:
+def _counter_table(name: str, counter: Counter, conditions: Iterable[Condition]) -> wire.Backend:
     of_bytes = {condition.of_bytes for condition in conditions}
     stored = [
         *([f"http_req_rate({counter.interval}s)"] if False in of_bytes else []),
@@ -105,7 +105,7 @@ def _table(name: str, counter: Counter, conditions: Iterable[Condition]) -> wire
     )
 
 
-def _counting(name: str, conditions: dict[Counter, list[Condition]], slots: dict[Counter, str]) -> Iterator[str]:
+def _counting_lines(name: str, conditions: dict[Counter, list[Condition]], slots: dict[Counter, str]) -> Iterator[str]:
     if any(counter.key == "url" for counter in conditions):
         yield _STORED_PATH
     for counter, found in conditions.items():
@@ -123,15 +123,17 @@ def _counting(name: str, conditions: dict[Counter, list[Condition]], slots: dict
             yield f"http-request set-var(txn.rate_bytes_{slots[counter]}) {slots[counter]}_bytes_in_rate"
 
 
-def _judging(
+def _limit_lines(
     name: str, limits: Iterable[ClientLimit], slots: dict[Counter, str], pages: Mapping[int, tuple[str, ...]]
 ) -> Iterator[str]:
     for limit in limits:
-        conditions = " ".join(_met(name, condition, slots[condition.counter]) for condition in limit.conditions)
-        yield f"{_action(limit, pages)} if {conditions}"
+        conditions = " ".join(
+            _condition_expression(name, condition, slots[condition.counter]) for condition in limit.conditions
+        )
+        yield f"{_limit_action(limit, pages)} if {conditions}"
 
 
-def _action(limit: ClientLimit, pages: Mapping[int, tuple[str, ...]]) -> str:
+def _limit_action(limit: ClientLimit, pages: Mapping[int, tuple[str, ...]]) -> str:
     if limit.action == "DENY":
         words = ("deny", "deny_status", str(limit.status), *pages.get(limit.status, ()))
         return quote_line("http-request", *words, "hdr", "Retry-After", str(limit.retry_after))
@@ -141,7 +143,7 @@ def _action(limit: ClientLimit, pages: Mapping[int, tuple[str, ...]]) -> str:
 _ACTIONS = {"REJECT": "reject", "SILENT_DROP": "silent-drop"}
 
 
-def _met(name: str, condition: Condition, slot: str) -> str:
+def _condition_expression(name: str, condition: Condition, slot: str) -> str:
     if condition.of_bytes:
         return f"{{ {slot}_bytes_out_rate,add(txn.rate_bytes_{slot}) gt {condition.threshold} }}"
     judged = f"{{ {slot}_http_req_rate gt {condition.threshold} }}"
