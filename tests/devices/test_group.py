@@ -57,7 +57,7 @@ class Device(GroupDevice[frozenset[str]]):
 class Group(DeviceGroup[Device, frozenset[str]]):
     """Says of an observation what it was merged from."""
 
-    def _absences(self, readings: Mapping[str, frozenset[str]]) -> frozenset[Absence]:
+    def _find_absences(self, readings: Mapping[str, frozenset[str]]) -> frozenset[Absence]:
         everything = frozenset[str]().union(*readings.values())
         return frozenset(
             Absence(device=host, load_balancer_id=one) for host, held in readings.items() for one in everything - held

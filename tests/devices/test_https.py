@@ -134,7 +134,7 @@ async def test_a_request_over_a_closed_connection_is_repeated_only_where_that_is
 
 async def test_the_wire_is_all_that_a_twin_has_to_replace() -> None:
     class Twin(HttpsTransport):
-        async def _send(self, method: str, url: URL, body: bytes | None, headers: object) -> tuple[int, bytes]:
+        async def _send_request(self, method: str, url: URL, body: bytes | None, headers: object) -> tuple[int, bytes]:
             if url.path == "/lost":
                 raise aiohttp.ServerDisconnectedError
             return 200, url.path.encode()

@@ -74,7 +74,7 @@ def serve(control: Path, fault: str, arguments: list[str]) -> int:
     deaths = Deaths(control)
     os.replace = deaths.before(os.replace)
     os.fsync = deaths.before(os.fsync)
-    MasterCli._send = deaths.before(MasterCli._send)  # type: ignore[method-assign]
+    MasterCli._send_request = deaths.before(MasterCli._send_request)  # type: ignore[method-assign]
     Ping.silent = control / SILENT
     ping.IcmpPing = Ping  # type: ignore[misc]
     with stack:

@@ -81,7 +81,7 @@ def _down_without_a_judge() -> Iterator[None]:
 
 def _unknown_is_not_checked() -> AbstractContextManager[Any]:
     """What an unknown HAProxy is to listen on is not tried before."""
-    right = HaproxyRunner._bindable
+    right = HaproxyRunner._bindable_config
 
     def bindable(self: HaproxyRunner, config: Any) -> Any:
         if self._state.known or not self.process.up:
@@ -89,7 +89,7 @@ def _unknown_is_not_checked() -> AbstractContextManager[Any]:
         config, self._peer_problem = with_bindable_peer(config, self._state.binds)
         return config, {}
 
-    return patch.object(HaproxyRunner, "_bindable", bindable)
+    return patch.object(HaproxyRunner, "_bindable_config", bindable)
 
 
 def _added_members_are_checked_in_clear_text() -> AbstractContextManager[Any]:

@@ -422,7 +422,9 @@ class _Transport(HttpsTransport):
 
     wire: Callable[..., Any]
 
-    async def _send(self, method: str, url: URL, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
+    async def _send_request(
+        self, method: str, url: URL, body: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[int, bytes]:
         answer: tuple[int, bytes] = await self.wire(method, url.raw_path, url.raw_query_string, body or b"", headers)
         self._answered_at_seconds = self._now()
         return answer

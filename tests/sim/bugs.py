@@ -524,7 +524,7 @@ def _unguarded_batches() -> AbstractContextManager[Any]:
         self._writes += 1
         self._view.observed = state_after(self._view.observed or {}, steps)
 
-    return patch.object(PartitionPass, "_commit", commit)
+    return patch.object(PartitionPass, "_commit_steps", commit)
 
 
 def _views_kept() -> AbstractContextManager[Any]:

@@ -164,7 +164,7 @@ class DeviceGroup(ABC, Generic[D, R]):
             for host, error in lost.items()
         ]
         # A difference seen only once is most likely a write in progress.
-        before, self._uneven = self._uneven, self._absences(done)
+        before, self._uneven = self._uneven, self._find_absences(done)
         return self._merge_readings(done, away, absent=self._uneven, uneven=before & self._uneven)
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
@@ -189,7 +189,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         await asyncio.gather(*(device.close() for device in self._devices))
 
     @abstractmethod
-    def _absences(self, readings: Mapping[str, R]) -> frozenset[Absence]:
+    def _find_absences(self, readings: Mapping[str, R]) -> frozenset[Absence]:
         """Find objects that one device lacks and another device of the group has."""
 
     @abstractmethod

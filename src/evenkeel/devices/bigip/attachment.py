@@ -156,7 +156,7 @@ def parse_attachment(values: Mapping[str, Any], hosts: Sequence[str], *, synchro
     tunnels = tuple(NetworkType(name) for name in dict.fromkeys(values["advertised_tunnel_types"]))
     found = AttachmentOptions(
         adjacent=not values["f5_global_routed_mode"],
-        interfaces=_interfaces(values["f5_external_physical_mappings"], hosts),
+        interfaces=_parse_interface_mappings(values["f5_external_physical_mappings"], hosts),
         route_domains_max=values["max_namespaces_per_tenant"] if values["use_namespaces"] else 0,
         strict=values["f5_route_domain_strictness"],
         translated=values["f5_snat_mode"],
@@ -189,7 +189,7 @@ def parse_attachment(values: Mapping[str, Any], hosts: Sequence[str], *, synchro
     return found
 
 
-def _interfaces(texts: Sequence[str], hosts: Sequence[str]) -> dict[tuple[str, str], Interface]:
+def _parse_interface_mappings(texts: Sequence[str], hosts: Sequence[str]) -> dict[tuple[str, str], Interface]:
     found: dict[tuple[str, str], Interface] = {}
     for text in texts:
         match = _MAPPING.fullmatch(text.strip())

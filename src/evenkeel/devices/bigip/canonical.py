@@ -61,16 +61,16 @@ def scalar(value: Any) -> str:
     return "" if text in _NOTHING else text
 
 
-def _address(value: Any) -> str:
+def _canonical_address(value: Any) -> str:
     """Return an IP address in its shortest form. The device writes wildcard addresses as a word, or without route
     domain.
     """
-    return _address_of(scalar(value))
+    return _shortest_address(scalar(value))
 
 
 # A look at a partition compares each member's address several times, and parsing it was half of the look's time.
 @functools.lru_cache(maxsize=32_768)
-def _address_of(text: str) -> str:
+def _shortest_address(text: str) -> str:
     host, percent, domain = text.partition("%")
     try:
         found = ipaddress.ip_address(_WILDCARDS.get(host, host))
@@ -82,7 +82,7 @@ def _address_of(text: str) -> str:
 _WILDCARDS = {"any": "0.0.0.0", "any6": "::"}  # noqa: S104  # compared, not bound
 
 
-def _destination(value: Any) -> tuple[str, str]:
+def _address_and_port(value: Any) -> tuple[str, str]:
     """Split a destination into virtual address and port. IPv6 uses ``address.port``, and so may names of IPv6
     addresses; else it is ``address:port``.
     """
@@ -90,10 +90,10 @@ def _destination(value: Any) -> tuple[str, str]:
     at = max(text.rfind("."), text.rfind(":"))
     head, port = text[: max(at, 0)], text[at + 1 :]
     folder, slash, last = head.rpartition("/")
-    return f"{folder}{slash}{_address(last)}", "0" if port == "any" else port
+    return f"{folder}{slash}{_canonical_address(last)}", "0" if port == "any" else port
 
 
-def _translation(value: Any) -> tuple[str, str]:
+def _translation_type_and_pool(value: Any) -> tuple[str, str]:
     found = value if isinstance(value, Mapping) else {}
     return scalar(found.get("type")), scalar(found.get("pool"))
 
@@ -115,44 +115,45 @@ def full_path(item: Any) -> str:
     return name if name.startswith("/") else f"/{item.get('partition', COMMON)}/{name}"
 
 
-def _profiles(value: Any) -> frozenset[tuple[str, str]]:
+def _profiles_and_contexts(value: Any) -> frozenset[tuple[str, str]]:
     return frozenset(
-        (full_path(item), item.get("context", "all") if isinstance(item, Mapping) else "all") for item in _items(value)
+        (full_path(item), item.get("context", "all") if isinstance(item, Mapping) else "all")
+        for item in _item_list(value)
     )
 
 
-def _paths(value: Any) -> frozenset[str]:
-    return frozenset(full_path(item) for item in _items(value))
+def _path_set(value: Any) -> frozenset[str]:
+    return frozenset(full_path(item) for item in _item_list(value))
 
 
-def _items(value: Any) -> list[Any]:
+def _item_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value in (None, "", "none") else [value]
 
 
 def _path_list(value: Any) -> tuple[str, ...]:
-    return tuple(full_path(item) for item in _items(value))
+    return tuple(full_path(item) for item in _item_list(value))
 
 
-def _words(value: Any) -> frozenset[str]:
+def _option_set(value: Any) -> frozenset[str]:
     """Return the options of a profile as a set: devices send a list, or since 14.0 one text in braces."""
     words = value if isinstance(value, list) else scalar(value).strip("{} ").split()
     return frozenset(map(str, words)) - set(_NOTHING)
 
 
-def _certificates(value: Any) -> tuple[tuple[str, ...], ...]:
-    entries = [item for item in _items(value) if isinstance(item, Mapping)]
+def _cert_key_chains(value: Any) -> tuple[tuple[str, ...], ...]:
+    entries = [item for item in _item_list(value) if isinstance(item, Mapping)]
     return tuple(sorted(tuple(scalar(item.get(name)) for name in ("cert", "key", "chain")) for item in entries))
 
 
-def _records(value: Any) -> frozenset[tuple[object, ...]]:
+def _record_set(value: Any) -> frozenset[tuple[object, ...]]:
     """Return the records of a data group, with all networks and addresses in one notation, or of a forwarding table."""
-    entries = [item for item in _items(value) if isinstance(item, Mapping)]
+    entries = [item for item in _item_list(value) if isinstance(item, Mapping)]
     return frozenset(
         (
-            _network(item.get("name")),
+            _canonical_network(item.get("name")),
             scalar(item.get("data")),
             _end_point(item.get("endpoint")),
-            frozenset(map(_end_point, _items(item.get("endpoints")))),
+            frozenset(map(_end_point, _item_list(item.get("endpoints")))),
         )
         for item in entries
     )
@@ -163,56 +164,56 @@ def _end_point(value: Any) -> str:
     return scalar(value).removesuffix("%0")
 
 
-def _interfaces(value: Any) -> frozenset[tuple[str, bool]]:
+def _vlan_interfaces(value: Any) -> frozenset[tuple[str, bool]]:
     """Return the interfaces of a VLAN as pairs: name, whether tagged."""
-    entries = [item for item in _items(value) if isinstance(item, Mapping)]
+    entries = [item for item in _item_list(value) if isinstance(item, Mapping)]
     return frozenset((scalar(item.get("name")), item.get("tagged") is True) for item in entries)
 
 
-def _network(value: Any) -> str:
+def _canonical_network(value: Any) -> str:
     try:
         return str(ipaddress.ip_network(str(value)))
     except ValueError:
         return str(value)
 
 
-def _hsts(value: Any) -> tuple[str, ...]:
+def _hsts_settings(value: Any) -> tuple[str, ...]:
     found = value if isinstance(value, Mapping) else {}
     return tuple(scalar(found.get(name)) for name in ("mode", "maximumAge", "includeSubdomains", "preload"))
 
 
-def _session(value: Any) -> str:
+def _member_session(value: Any) -> str:
     return "disabled" if value == "user-disabled" else "enabled"
 
 
-def _state(value: Any) -> str:
+def _member_state(value: Any) -> str:
     return "down" if value == "user-down" else "up"
 
 
-def _rules(value: Any) -> object:
+def _ordered_rules(value: Any) -> object:
     """Return a virtual server's iRules in order, or an LTM policy's rules in order with conditions and actions."""
-    items = _items(value)
+    items = _item_list(value)
     if not any(isinstance(item, Mapping) and "ordinal" in item for item in items):
         return _path_list(value)
     return tuple(
-        (scalar(item.get("name")), _statements(item.get("conditions")), _statements(item.get("actions")))
+        (scalar(item.get("name")), _policy_statements(item.get("conditions")), _policy_statements(item.get("actions")))
         for item in sorted(items, key=lambda item: int(item["ordinal"]))
     )
 
 
-def _statements(value: Any) -> tuple[frozenset[object], ...]:
+def _policy_statements(value: Any) -> tuple[frozenset[object], ...]:
     """Return the conditions or actions of a policy's rule, sorted by their number."""
-    items = sorted(_items(value), key=lambda item: int(item.get("name", 0)))
-    return tuple(frozenset(filter(None, map(_statement, item.items()))) for item in items)
+    items = sorted(_item_list(value), key=lambda item: int(item.get("name", 0)))
+    return tuple(frozenset(filter(None, map(_canonical_statement, item.items()))) for item in items)
 
 
-def _statement(setting: tuple[str, Any]) -> tuple[str, object] | None:
+def _canonical_statement(setting: tuple[str, Any]) -> tuple[str, object] | None:
     """Return one setting of a condition or action in canonical form; None if it is empty or one that devices add."""
     name, value = setting
     if name in _ADDED or name.endswith("Reference") or (name == "code" and value == _USUAL_CODE):
         return None
     if name == "values":
-        return name, tuple(map(scalar, _items(value)))
+        return name, tuple(map(scalar, _item_list(value)))
     text = scalar(value)
     return (name, text) if text not in ("", "0") else None
 
@@ -223,34 +224,34 @@ _ADDED = frozenset({"name", "fullPath", "kind", "selfLink", "generation", *_DEFA
 _USUAL_CODE = 302
 
 
-def _flag(value: Any) -> bool:
+def _is_true(value: Any) -> bool:
     return value is True or value == "true"
 
 
 _FORMS: Mapping[str, Callable[[Any], object]] = {
-    "address": _address,
-    "ipAddress": _address,
-    "remoteAddress": _address,
-    "mask": _address,
-    "destination": _destination,
-    "sourceAddressTranslation": _translation,
-    "profiles": _profiles,
-    "persist": _paths,
-    "policies": _paths,
-    "rules": _rules,
-    "contentTypeInclude": _words,
-    "encryptCookies": _words,
-    "controls": _words,
-    "requires": _words,
-    "legacy": _flag,
-    "allow": _paths,
-    "tmOptions": _words,
-    "certKeyChain": _certificates,
-    "records": _records,
-    "interfaces": _interfaces,
-    "vlans": _paths,
-    "members": _paths,
-    "hsts": _hsts,
-    "session": _session,
-    "state": _state,
+    "address": _canonical_address,
+    "ipAddress": _canonical_address,
+    "remoteAddress": _canonical_address,
+    "mask": _canonical_address,
+    "destination": _address_and_port,
+    "sourceAddressTranslation": _translation_type_and_pool,
+    "profiles": _profiles_and_contexts,
+    "persist": _path_set,
+    "policies": _path_set,
+    "rules": _ordered_rules,
+    "contentTypeInclude": _option_set,
+    "encryptCookies": _option_set,
+    "controls": _option_set,
+    "requires": _option_set,
+    "legacy": _is_true,
+    "allow": _path_set,
+    "tmOptions": _option_set,
+    "certKeyChain": _cert_key_chains,
+    "records": _record_set,
+    "interfaces": _vlan_interfaces,
+    "vlans": _path_set,
+    "members": _path_set,
+    "hsts": _hsts_settings,
+    "session": _member_session,
+    "state": _member_state,
 }

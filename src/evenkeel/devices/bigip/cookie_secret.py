@@ -27,13 +27,13 @@ class CookieSecret(Value):
     @property
     def digest(self) -> str:
         """Digest that differs for different secrets, and from which no passphrase can be found."""
-        return self._derived("digest")[:_DIGEST_CHARACTERS]
+        return self._derive_digest("digest")[:_DIGEST_CHARACTERS]
 
     def passphrase(self, load_balancer_id: str) -> Secret:
         """Return the passphrase of all encrypted cookies of one load balancer."""
-        return Secret(self._derived(f"load balancer {load_balancer_id}")[:_PASSPHRASE_CHARACTERS].encode())
+        return Secret(self._derive_digest(f"load balancer {load_balancer_id}")[:_PASSPHRASE_CHARACTERS].encode())
 
-    def _derived(self, purpose: str) -> str:
+    def _derive_digest(self, purpose: str) -> str:
         return hmac.new(self.content.reveal(), f"cookies: {purpose}".encode(), hashlib.sha256).hexdigest()
 
 

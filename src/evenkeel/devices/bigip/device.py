@@ -136,7 +136,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """
         try:
             await self.reach.confirm()
-            return self._with_save_problem(await self.run_watched(self._read_state()))
+            return self._add_save_problem(await self.run_watched(self._read_state()))
         except DeviceUnavailable as error:
             return DeviceState(name=self.host, reachable=False, problem=str(error))
         except DeviceRejected as error:
@@ -148,13 +148,13 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """
         async with self.required_reachable():
             # a partition with a pass in progress changes during the read, so its cache cannot be judged by it
-            before = {name: view.observed for name, view in self._views.items() if not self._busy(name)}
+            before = {name: view.observed for name, view in self._views.items() if not self._is_partition_locked(name)}
             reading = self._last_reading = await observation.read(self.icontrol, self._last_reading)
             self.cluster = reading.cluster
             self._invalidate_views(before, reading)
             if self._guest is not None:
                 await self._guest.reconcile()
-            return replace(reading, state=self._with_save_problem(await self._claimed_state(reading.state)))
+            return replace(reading, state=self._add_save_problem(await self._claimed_state(reading.state)))
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
         """Read the device's utilization: ``{metric: value}`` of these metrics. Raises :class:`DeviceUnavailable`."""
@@ -166,7 +166,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         :class:`DeviceUnavailable`.
         """
         async with self.required_reachable():
-            return (await self._attachment()).vtep
+            return (await self._read_attachment()).vtep
 
     async def common_objects(self, types: Collection[str]) -> Common:
         """Read the objects of these types in /Common. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
@@ -189,7 +189,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             if not self._claimed:
                 await self._read_claim()
             # Under the same guard the takeover has been done already.
-            if self._view_of(partition, mine) is None:
+            if self._cached_view(partition, mine) is None:
                 self._views[partition] = await self._taken_over(partition, mine, defers=defers)
                 self._saver.record_change()  # also what an earlier owner changed and did not save
         except RefusedByDevice as error:  # it lags, and the group's other devices are served
@@ -208,16 +208,16 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             move = partial(self._move_guard, batch.project_id, partition, mine)
             await self._missed.make_up(self.host, partition, batch, move)
             folder = self._names.folder(batch.project_id)
-            rendered = await self._with_vlans(await self._with_attachments(rendered), folder)
+            rendered = await self._provide_vlans(await self._add_attachment_objects(rendered), folder)
             # With no cached state, everything is read first, guards included.
-            view = self._views[partition] = self._view_of(partition, mine) or PartitionView(mine, new=False)
+            view = self._views[partition] = self._cached_view(partition, mine) or PartitionView(mine, new=False)
             # Read before the pass, because only the comparison shows which VLANs it removed.
-            vlans = await self._vlans_before(view, folder)
+            vlans = await self._vlan_tags_in_folder(view, folder)
             owner = batch.epoch, batch.session_id
             if view.first_guard:  # missed, however this pass ends, until the guard is there
                 self._missed.begin(partition, owner)
             try:
-                outcome = await self._pass(batch, rendered, view, partition, has_peers=has_peers).run()
+                outcome = await self._build_partition_pass(batch, rendered, view, partition, has_peers=has_peers).run()
             except FirstGuardRefused as error:
                 log.info(
                     "first guard refused; taking over in a transaction of its own",
@@ -227,7 +227,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 self._views.pop(partition)
                 await move()
                 view = self._views[partition]
-                outcome = await self._pass(batch, rendered, view, partition, has_peers=has_peers).run()
+                outcome = await self._build_partition_pass(batch, rendered, view, partition, has_peers=has_peers).run()
             self._missed.end(partition, owner)
             # The host takes VLANs back only after the pass has removed them from the guest.
             if self._guest is not None and view.observed is not None:
@@ -236,7 +236,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             self._saver.record_change()
         return outcome
 
-    def _pass(
+    def _build_partition_pass(
         self,
         batch: PartitionBatch,
         rendered: tuple[RenderedObjects, ...],
@@ -252,7 +252,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             batch,
             rendered,
             view=view,
-            pending=self._pending_of(partition),
+            pending=self._pending_transactions(partition),
             uploads=self._uploads.setdefault(partition, set()),
             left=self._left_under(partition, view.guard),
             also=self.journal.commands,
@@ -267,7 +267,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """
         folder, attachment = self._names.folder(batch.project_id), self._options.attachment
         async with self.required_reachable():
-            rendered = await self._with_attachments(rendered)
+            rendered = await self._add_attachment_objects(rendered)
             observed, guards, subnets = await read_partition(
                 self.icontrol, self._names, batch.project_id, adjacent=attachment.adjacent
             )
@@ -348,7 +348,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """
         if not (signs.marked or signs.guarded):
             return {}, []
-        await drop_pending(self.icontrol, self._pending_of(partition))  # it would undo what follows from this read
+        await drop_pending(
+            self.icontrol, self._pending_transactions(partition)
+        )  # it would undo what follows from this read
         observed, _, _ = await read_partition(self.icontrol, self._names, project_id, adjacent=False)
         pools = await self.icontrol.collection(POOL, expand=True)
         others = (
@@ -367,7 +369,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         await commit(
             self.icontrol,
             [guard.touch_command(partition, mine, self._options.agent_host), *commands, *self.journal.commands()],
-            pending=self._pending_of(partition),
+            pending=self._pending_transactions(partition),
             timeout_seconds=self._options.commit_timeout_seconds,
         )
         self._saver.record_change()
@@ -408,7 +410,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """
         mine = guard_of(epoch, session_id)
         async with self._locked_partition(project_id) as partition:
-            view = self._view_of(partition, mine)
+            view = self._cached_view(partition, mine)
             # Without a guard to be removed the floor would not show later owners that this one was here.
             if view is not None and view.first_guard:
                 return False
@@ -440,7 +442,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """
         mine = guard_of(epoch, session_id)
         async with self._locked_partition(project_id) as partition:
-            view = self._view_of(partition, mine)
+            view = self._cached_view(partition, mine)
             return (
                 view is not None
                 and self._is_empty(project_id, view)
@@ -452,7 +454,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         :class:`DeviceUnavailable`.
         """
         async with self._locked_partition(project_id) as partition:
-            if self._view_of(partition, guard_of(epoch, session_id)) is not None:
+            if self._cached_view(partition, guard_of(epoch, session_id)) is not None:
                 return True
             guards = await read_guards(self.icontrol, partition)
             return bool(guards.held or guards.sentinel)
@@ -475,7 +477,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 mine,
                 self._minimum_epoch,
                 owner=self._options.agent_host,
-                pending=self._pending_of(partition),
+                pending=self._pending_transactions(partition),
                 timeout_seconds=self._options.commit_timeout_seconds,
                 keep=keep,
                 also=(*also, *self.journal.commands()),
@@ -553,7 +555,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return replace(state, problem=error.reason)
         return replace(state, incarnation=found.lineage)
 
-    def _with_save_problem(self, state: DeviceState) -> DeviceState:
+    def _add_save_problem(self, state: DeviceState) -> DeviceState:
         problems = (state.problem, self._saver.problem)
         return replace(state, problem="; ".join(filter(None, problems)))
 
@@ -578,16 +580,16 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     # -- networks
 
-    async def _with_attachments(self, rendered: tuple[RenderedObjects, ...]) -> tuple[RenderedObjects, ...]:
+    async def _add_attachment_objects(self, rendered: tuple[RenderedObjects, ...]) -> tuple[RenderedObjects, ...]:
         """Add to each load balancer the objects that attach this device to its networks, or the problem why that is
         impossible.
         """
         if not any(one.service.networks for one in rendered):
             return rendered
-        at = await self._attachment()
+        at = await self._read_attachment()
         return tuple(with_networks(one, at, self._names) for one in rendered)
 
-    async def _attachment(self) -> DeviceAttachment:
+    async def _read_attachment(self) -> DeviceAttachment:
         options = self._options.attachment
         at = DeviceAttachment(device=self.host, options=options, guest=self._guest is not None)
         if not options.tunnel_types:
@@ -598,7 +600,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         problem = f"device {self.host} has no self IP {place} (f5_vtep_folder, f5_vtep_selfip_name)"
         return replace(at, vtep=self._vtep, vtep_problem=problem)
 
-    async def _with_vlans(self, rendered: tuple[RenderedObjects, ...], folder: str) -> tuple[RenderedObjects, ...]:
+    async def _provide_vlans(self, rendered: tuple[RenderedObjects, ...], folder: str) -> tuple[RenderedObjects, ...]:
         """Have the vCMP host assign the load balancers' VLANs to this guest; load balancers get a problem where the
         host cannot.
         """
@@ -607,7 +609,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         problems = await self._guest.provide(vlans_of(rendered).values(), folder)
         return without_refused(rendered, problems) if problems else rendered
 
-    async def _vlans_before(self, view: PartitionView, folder: str) -> frozenset[int]:
+    async def _vlan_tags_in_folder(self, view: PartitionView, folder: str) -> frozenset[int]:
         """Return the tags of the VLANs in the folder before a pass, so that the vCMP host can withdraw removed ones
         from the guest.
 
@@ -634,7 +636,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 self._views.pop(partition, None)
                 raise
 
-    def _view_of(self, partition: str, mine: Guard) -> PartitionView | None:
+    def _cached_view(self, partition: str, mine: Guard) -> PartitionView | None:
         """Return the cached state of the partition, if it was read under the guard ``mine``; else None."""
         view = self._views.get(partition)
         return view if view is not None and view.guard == mine else None
@@ -651,7 +653,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             self._names,
             self._minimum_epoch,
             owner=self._options.agent_host,
-            pending=self._pending_of(partition),
+            pending=self._pending_transactions(partition),
             timeout_seconds=self._options.commit_timeout_seconds,
             # With config-sync a guard must be on every device before any of them is written.
             defers=defers and not self._folder,
@@ -677,7 +679,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._views.clear()
         self._minimum_epoch.forget()
 
-    def _busy(self, partition: str) -> bool:
+    def _is_partition_locked(self, partition: str) -> bool:
         lock = self._locks.get(partition)
         return lock is not None and lock.locked()
 
@@ -689,7 +691,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         steady = {
             name: observed
             for name, observed in before.items()
-            if observed and (view := self._views.get(name)) and view.observed is observed and not self._busy(name)
+            if observed
+            and (view := self._views.get(name))
+            and view.observed is observed
+            and not self._is_partition_locked(name)
         }
         found = reading.judged.result(digest.places, reading.addresses, reading.virtuals, reading.pools)
         for name, observed in steady.items():
@@ -697,5 +702,5 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 log.warning("objects are missing; reading everything next time", device=self.host, partition=name)
                 self._views.pop(name)
 
-    def _pending_of(self, partition: str) -> set[str]:
+    def _pending_transactions(self, partition: str) -> set[str]:
         return self._pending.setdefault(partition, set())

@@ -80,7 +80,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         self._undiscovered = ""
         adjacent = options.attachment.adjacent
         self._vcmp_hosts = tuple(VcmpHost(host, options, self._tls) for host in options.vcmp_hosts if adjacent)
-        devices = [self._device(host) for host in options.hosts]
+        devices = [self._build_device(host) for host in options.hosts]
         layout = layout_of(options.attachment, options.hosts, options.traffic_groups)
         super().__init__("bigip", options.ha_type, devices, layout)
         self._units: dict[tuple[str, ...], SyncUnit] = {}
@@ -93,7 +93,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         self._renderings = KeptRenderings()
         self._enhanced = Catalogue(options.esd_dir, verifier, strict=options.esd_strict)
 
-    def _device(self, host: str) -> BigIpDevice:
+    def _build_device(self, host: str) -> BigIpDevice:
         return BigIpDevice(host, self._options, self._names, self._tls, self._vcmp_hosts)
 
     async def close(self) -> None:
@@ -127,7 +127,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Make this owner the partition's guard on every reachable device."""
-        await self._on_reachable(lambda device: device.take_over(project_id, epoch, session_id))
+        await self._run_on_reachable_devices(lambda device: device.take_over(project_id, epoch, session_id))
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
         """Remove the empty partition, in sync mode from all devices of a unit or from none."""
@@ -146,7 +146,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         completes the adoption.
         """
         if self._options.sync_mode is SyncMode.SYNC:
-            await self._on_reachable(lambda device: device.adopt(project_id))
+            await self._run_on_reachable_devices(lambda device: device.adopt(project_id))
             return
         self._refuse_unfit()
         done, lost = await on_all(self._devices, lambda device: device.adopt(project_id))
@@ -212,7 +212,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             raise next(iter(lost.values()))
         return adoption.combined_findings(", ".join(self.facts.endpoints), found)
 
-    async def _on_reachable(self, work: Callable[[BigIpDevice], Coroutine[Any, Any, None]]) -> None:
+    async def _run_on_reachable_devices(self, work: Callable[[BigIpDevice], Coroutine[Any, Any, None]]) -> None:
         """Run ``work`` on each reachable device; in sync mode last on the device from which the others are
         synchronised.
         """
@@ -230,11 +230,11 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         The outcome names devices that do not have the result yet as ``lagging``.
         """
         self._refuse_unfit()
-        rendered = await self._render(batch)
+        rendered = await self._render_batch(batch)
         if self._options.sync_mode is SyncMode.SYNC:
             done, lagging = await self._apply_and_synchronise(batch, rendered)
         else:
-            done, lagging = await self._on_each(batch, rendered)
+            done, lagging = await self._apply_on_each_device(batch, rendered)
         return PartitionOutcome(
             outcomes=tuple(outcomes_of(batch.services, (one.errors for one in done.values()))),
             lagging=tuple(lagging),
@@ -245,7 +245,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             orphans=tuple(sorted({orphan for one in done.values() for orphan in one.orphans})),
         )
 
-    async def _on_each(
+    async def _apply_on_each_device(
         self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]
     ) -> tuple[dict[str, PassOutcome], list[str]]:
         """Apply the batch to each device.
@@ -261,17 +261,17 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
 
     async def check(self) -> tuple[DeviceState, ...]:
         """Read the current state of each device, with violations of the HA type."""
-        await self._discover()
-        return self._with_cluster_problems(await super().check())
+        await self._discover_second_device()
+        return self._add_cluster_problems(await super().check())
 
     async def observe(self) -> Observation:
         """Read statuses and statistics of all reachable devices, with violations of the HA type."""
         seen = await super().observe()
-        return replace(seen, devices=self._with_cluster_problems(seen.devices))
+        return replace(seen, devices=self._add_cluster_problems(seen.devices))
 
     # -- the cluster
 
-    async def _discover(self) -> None:
+    async def _discover_second_device(self) -> None:
         """Find the second device of a pair in the device trust, if the options name only one.
 
         The second device is reached at its management address, at the port of the named device.
@@ -292,7 +292,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             )
             return
         self._undiscovered = ""
-        found = self._device(f"{in_brackets(address)}:{named.host.rpartition(':')[2]}")
+        found = self._build_device(f"{in_brackets(address)}:{named.host.rpartition(':')[2]}")
         log.info("second device of the pair found", device=found.host, trusted_by=named.host)
         self._set_devices((named, found))
         # The address found is a management address too, which tenants' load balancers must not reach.
@@ -300,13 +300,13 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         own = rules.own_addresses | management_addresses((found.host,))
         self._options = replace(self._options, addresses=replace(rules, own_addresses=own))
 
-    def _clusters(self) -> dict[str, ClusterView]:
+    def _clusters_by_host(self) -> dict[str, ClusterView]:
         """Return the clusters as last read, by host; devices whose cluster was never read are left out."""
         return {device.host: device.cluster for device in self._devices if device.cluster.devices}
 
-    def _with_cluster_problems(self, states: Sequence[DeviceState]) -> tuple[DeviceState, ...]:
+    def _add_cluster_problems(self, states: Sequence[DeviceState]) -> tuple[DeviceState, ...]:
         """Return the states with the problems of clusters, as last read, added."""
-        clusters = self._clusters()
+        clusters = self._clusters_by_host()
         found = ha_problems(clusters, self._options.ha_type, self._options.sync_mode)
         # Logged once a change, and not at each observation.
         if found != self._unfit and any(found.values()):
@@ -316,9 +316,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         for unit in self._units.values():
             for device in unit.devices:
                 texts.setdefault(device.host, []).extend(filter(None, (unit.problem,)))
-        return tuple(self._with_problems(state, texts.get(state.name, [])) for state in states)
+        return tuple(self._add_problems(state, texts.get(state.name, [])) for state in states)
 
-    def _with_problems(self, state: DeviceState, problems: Sequence[str]) -> DeviceState:
+    def _add_problems(self, state: DeviceState, problems: Sequence[str]) -> DeviceState:
         if not state.reachable:
             return state
         return replace(state, problem="; ".join(filter(None, (state.problem, self._undiscovered, *problems))))
@@ -337,7 +337,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """
         # A device that does not answer is missing in the clusters below.
         await asyncio.gather(*(device.ensure_cluster_read() for device in self._devices), return_exceptions=True)
-        clusters = self._clusters()
+        clusters = self._clusters_by_host()
         if not clusters:
             raise self._devices[0].reach.doubt or DeviceUnavailable(self._devices[0].host, "its cluster is not known")
         by_host = {device.host: device for device in self._devices}
@@ -396,7 +396,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         _raise_unless_done(failures, len(results))
         return Retirement(left=tuple(left), lagging=tuple(lagging))
 
-    async def _render(self, batch: PartitionBatch) -> tuple[RenderedObjects, ...]:
+    async def _render_batch(self, batch: PartitionBatch) -> tuple[RenderedObjects, ...]:
         if batch.project_id == COMMON_PROJECT:  # networks: each device renders its own objects
             return tuple(RenderedObjects(service=service, problem=service.problem) for service in batch.services)
         addresses, parent = self._options.addresses, self._options.parent_ssl_profile
@@ -424,7 +424,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
 
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
         """Plan, without writing, the changes that the batch would make on each device."""
-        rendered = await self._render(batch)
+        rendered = await self._render_batch(batch)
         return await plan_on_each(self._devices, lambda device: device.plan(batch, rendered))
 
     async def attachments(self) -> Attachments:
@@ -455,7 +455,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         for device in self._devices:
             device.forget(project_id)
 
-    def _absences(self, readings: Mapping[str, observation.BigIpReading]) -> frozenset[Absence]:
+    def _find_absences(self, readings: Mapping[str, observation.BigIpReading]) -> frozenset[Absence]:
         return observation.find_absences(readings, self._names)
 
     def _merge_readings(

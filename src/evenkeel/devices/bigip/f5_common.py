@@ -79,14 +79,16 @@ def used_by_f5(
     """
     there = {Key(type=kind, name=str(item.get("name"))): item for kind, items in common.items() for item in items}
     theirs = {
-        key: ReferringObject(key.type, _path(key), item) for key, item in there.items() if is_f5s_in_common(key, prefix)
+        key: ReferringObject(key.type, _common_path(key), item)
+        for key, item in there.items()
+        if is_f5s_in_common(key, prefix)
     }
     found: set[Key] = set()
     waiting = list(users)
     while waiting:
         one = waiting.pop()
         for key in theirs.keys() - found:
-            if _refers(one, key):
+            if _refers_to_key(one, key):
                 found.add(key)
                 # What it refers to is used as well, such as a profile's certificate.
                 waiting.append(theirs[key])
@@ -102,8 +104,8 @@ def removable(recorded: Iterable[Key], users: Iterable[ReferringObject]) -> list
     gone: list[Key] = []
     for kind in COMMON_TYPES:
         for key in sorted((key for key in recorded if key.type == kind), key=lambda key: key.name):
-            own = kind, _path(key)
-            if not any(_refers(user, key) for place, user in left.items() if place != own):
+            own = kind, _common_path(key)
+            if not any(_refers_to_key(user, key) for place, user in left.items() if place != own):
                 gone.append(key)
                 # It keeps no longer what it refers to, and that is of a later type.
                 left.pop(own, None)
@@ -117,11 +119,11 @@ def users_in(observed: Observed, partition: str) -> Iterator[ReferringObject]:
             yield ReferringObject(key.type, f"/{partition}/{key.name}", seen.attributes)
 
 
-def _refers(user: ReferringObject, key: Key) -> bool:
+def _refers_to_key(user: ReferringObject, key: Key) -> bool:
     if user.type == RULE:
         code = str(user.attributes.get("apiAnonymous", ""))
         return key.type == DATA_GROUP and key.name in _ACL_GROUP.findall(code)
-    return key.type != DATA_GROUP and _has_path(user.attributes, _path(key), own=user.path == _path(key))
+    return key.type != DATA_GROUP and _has_path(user.attributes, _common_path(key), own=user.path == _common_path(key))
 
 
 def _has_path(value: Any, path: str, *, own: bool = False) -> bool:
@@ -141,7 +143,7 @@ def _has_path(value: Any, path: str, *, own: bool = False) -> bool:
     return isinstance(value, str) and value == path
 
 
-def _path(key: Key) -> str:
+def _common_path(key: Key) -> str:
     return f"/{COMMON}/{key.name}"
 
 

@@ -61,7 +61,7 @@ class SyncJournal:
 
     def commands(self) -> list[Command]:
         """Return commands that record a change of tenants' objects, to be part of the change's transaction."""
-        return [self._command(CONTENT)] if self.marking else []
+        return [self._record_change_command(CONTENT)] if self.marking else []
 
     async def record_guard(self) -> None:
         """Record that the agent is about to write a guard. Raises :class:`DeviceUnavailable`."""
@@ -69,12 +69,12 @@ class SyncJournal:
         if not self.marking or (await self.read()).any:
             return
         # outside of the transaction: the mark must be there before the device has a change to explain
-        command = self._command(GUARD)
+        command = self._record_change_command(GUARD)
         await self._device.write(command.method, command.path, command.body)
 
-    def _command(self, kind: str) -> Command:
+    def _record_change_command(self, kind: str) -> Command:
         body = {"records": [{"name": kind, "data": uuid.uuid4().hex}]}
-        return Command(method="PATCH", path=self._path(self._name), body=body)
+        return Command(method="PATCH", path=self._journal_path(self._name), body=body)
 
     async def read(self) -> Unsynced:
         """Read all agents' journals on the device; creates this agent's journal if it is absent.
@@ -82,7 +82,7 @@ class SyncJournal:
         Raises :class:`DeviceUnavailable`.
         """
         try:
-            found = await self._journals()
+            found = await self._read_journals()
             if self._name not in found:
                 await ensure_folder(self._device)
                 await self._create_journal()
@@ -94,16 +94,16 @@ class SyncJournal:
     async def clear(self) -> None:
         """Empty the journals of all agents of the device group, because the device was seen in sync."""
         try:
-            for name in [name for name, records in (await self._journals()).items() if records]:
-                await self._device.write("PATCH", self._path(name), {"records": []})
+            for name in [name for name, records in (await self._read_journals()).items() if records]:
+                await self._device.write("PATCH", self._journal_path(name), {"records": []})
         except DeviceRejected as error:
             raise DeviceUnavailable(self._device.host, f"journal of config-sync: {error.reason}") from error
 
-    async def _journals(self) -> dict[str, set[str]]:
+    async def _read_journals(self) -> dict[str, set[str]]:
         items = await self._device.collection(DATA_GROUP, partition=COMMON)
         ours = (item for item in items if item.get("subPath") == LOCAL_FOLDER)
         return {
-            str(item["name"]): _kinds(item.get("records", ()))
+            str(item["name"]): _record_kinds(item.get("records", ()))
             for item in ours
             if str(item.get("name", "")).startswith(self._prefix)
         }
@@ -116,9 +116,9 @@ class SyncJournal:
             # The answer to an earlier attempt was lost.
             return
 
-    def _path(self, name: str) -> str:
+    def _journal_path(self, name: str) -> str:
         return f"/mgmt/tm/{DATA_GROUP}/~{COMMON}~{LOCAL_FOLDER}~{name}"
 
 
-def _kinds(records: Iterable[object]) -> set[str]:
+def _record_kinds(records: Iterable[object]) -> set[str]:
     return {str(record.get("name")) for record in records if isinstance(record, dict)}

@@ -251,10 +251,10 @@ def plain_or_digest(text: str) -> str:
 
     Neither form contains ``_``, so the last ``_`` of a name ends the prefix; and no plain text begins with ``-``.
     """
-    return text if _PLAIN.fullmatch(text) else f"-{_digest(text)}"
+    return text if _PLAIN.fullmatch(text) else f"-{_short_digest(text)}"
 
 
-def _digest(text: str) -> str:
+def _short_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 
@@ -275,7 +275,7 @@ class Guard(Value):
 
 def guard_of(epoch: int, session_id: SessionId) -> Guard:
     """Build the guard of the owner with this epoch and session."""
-    return Guard(epoch=epoch, session=_digest(session_id)[:12])
+    return Guard(epoch=epoch, session=_short_digest(session_id)[:12])
 
 
 def parse_guard(name: str) -> Guard | None:

@@ -216,7 +216,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
     values = checked_values(OPTIONS, options)
     ha_type = HaType(values["f5_ha_type"])
     with Problems() as problems:
-        hosts = problems.collect_from(lambda: _hosts(values["icontrol_hostname"], ha_type)) or ()
+        hosts = problems.collect_from(lambda: _parse_hosts(values["icontrol_hostname"], ha_type)) or ()
         if ha_type is HaType.PAIR and len(hosts) == 1 and not values["f5_global_routed_mode"]:
             problems.found.append(
                 f"icontrol_hostname: {hosts[0]!r}: both devices of a pair must be named with f5_global_routed_mode"
@@ -225,11 +225,11 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         username = problems.collect_from(lambda: credential(values, "icontrol_username"))
         password = problems.collect_from(lambda: credential(values, "icontrol_password"))
         force_until = problems.collect_from(lambda: _force_until(values["sync_force_until"] or "", datetime.now(UTC)))
-        addresses = problems.collect_from(lambda: _addresses(values, hosts))
+        addresses = problems.collect_from(lambda: _parse_address_rules(values, hosts))
         targets = problems.collect_from(lambda: log_targets(values, addresses))
         secret = problems.collect_from(lambda: cookie_secret(values))
         vcmp_hosts = problems.collect_from(lambda: _vcmp_hosts(values["icontrol_vcmp_hostname"], hosts)) or ()
-        attached = problems.collect_from(lambda: _attachment(values, (*hosts, *vcmp_hosts)))
+        attached = problems.collect_from(lambda: _parse_attachment(values, (*hosts, *vcmp_hosts)))
     return BigIpOptions(
         hosts=hosts,
         username=username,
@@ -265,7 +265,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
     )
 
 
-def _attachment(values: Mapping[str, Any], hosts: Sequence[str]) -> AttachmentOptions:
+def _parse_attachment(values: Mapping[str, Any], hosts: Sequence[str]) -> AttachmentOptions:
     synchronised = SyncMode(values["sync_mode"]) is SyncMode.SYNC
     return attachment.parse_attachment(values, hosts, synchronised=synchronised)
 
@@ -286,7 +286,7 @@ def _force_until(text: str, now: datetime) -> datetime | None:
     return found
 
 
-def _addresses(values: Mapping[str, Any], hosts: Iterable[str]) -> AddressRules:
+def _parse_address_rules(values: Mapping[str, Any], hosts: Iterable[str]) -> AddressRules:
     try:
         denied = parsed_networks(text for text in values["denied_member_networks"] if text.strip())
     except ValueError as error:
@@ -297,10 +297,10 @@ def _addresses(values: Mapping[str, Any], hosts: Iterable[str]) -> AddressRules:
 
 def management_addresses(hosts: Iterable[str]) -> frozenset[Address]:
     """Return the devices' addresses, which no load balancer may use, from ``host:port``; host names are left out."""
-    return frozenset(address for address in map(_management, hosts) if address is not None)
+    return frozenset(address for address in map(_management_address, hosts) if address is not None)
 
 
-def _management(host: str) -> Address | None:
+def _management_address(host: str) -> Address | None:
     """Return a device's management address; None for a host name, or a loopback address, as emulators have."""
     try:
         address = parsed_address(host.rpartition(":")[0].strip("[]"))
@@ -309,8 +309,8 @@ def _management(host: str) -> Address | None:
     return None if address.is_loopback else address
 
 
-def _hosts(texts: Sequence[str], ha_type: HaType) -> tuple[str, ...]:
-    hosts = tuple(_host(text.strip()) for text in texts if text.strip())
+def _parse_hosts(texts: Sequence[str], ha_type: HaType) -> tuple[str, ...]:
+    hosts = tuple(_parse_host(text.strip()) for text in texts if text.strip())
     shown = repr(",".join(texts))
     if len(set(hosts)) != len(hosts):
         raise ValueError(f"icontrol_hostname: {shown}: a device is named twice")
@@ -326,14 +326,14 @@ def _hosts(texts: Sequence[str], ha_type: HaType) -> tuple[str, ...]:
 
 def _vcmp_hosts(texts: Sequence[str], devices: Sequence[str]) -> tuple[str, ...]:
     name = "icontrol_vcmp_hostname"
-    hosts = tuple(_host(text.strip(), name) for text in texts if text.strip())
+    hosts = tuple(_parse_host(text.strip(), name) for text in texts if text.strip())
     shown = repr(",".join(texts))
     if len(hosts) > DEVICES_MAX or len(set(hosts)) != len(hosts) or set(hosts) & set(devices):
         raise ValueError(f"{name}: {shown}: at most {DEVICES_MAX} different hosts are allowed, and none of the devices")
     return hosts
 
 
-def _host(text: str, option: str = "icontrol_hostname") -> str:
+def _parse_host(text: str, option: str = "icontrol_hostname") -> str:
     """Validate ``host:port`` and return it; an IPv6 address with a port is in brackets. ``option`` is named in
     errors.
     """

@@ -49,7 +49,7 @@ class ConfigSaver:
             return
         self._dirty = True
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._run())
+            self._task = asyncio.create_task(self._save_pending_changes())
 
     async def close(self) -> None:
         """Save unsaved changes, with one attempt of bounded time."""
@@ -60,21 +60,21 @@ class ConfigSaver:
             return
         try:
             async with asyncio.timeout(LAST_SAVE_SECONDS):
-                await self._save()
+                await self._save_config()
         except (DeviceUnavailable, DeviceRejected, TimeoutError) as error:
             log.warning("configuration not saved at the end", device=self._device.host, reason=str(error))
 
-    async def _run(self) -> None:
+    async def _save_pending_changes(self) -> None:
         # A change made during a save keeps the loop going.
         while self._dirty:
             await asyncio.sleep(self._interval_seconds)
             try:
-                await self._save()
+                await self._save_config()
             except (DeviceUnavailable, DeviceRejected) as error:
                 self.problem = f"running configuration not saved, a reboot would lose changes: {error.reason}"
                 log.warning("configuration not saved; trying again", device=self._device.host, reason=str(error))
 
-    async def _save(self) -> None:
+    async def _save_config(self) -> None:
         self._dirty = False  # a change made meanwhile may be missing in what is saved
         try:
             await self._device.write("POST", SAVE, {"command": "save"}, timeout_seconds=self._timeout_seconds)

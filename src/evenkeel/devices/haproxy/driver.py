@@ -122,7 +122,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         which a partition was taken over.
         """
 
-    def _absences(self, readings: Mapping[str, observation.HaproxyReading]) -> frozenset[Absence]:
+    def _find_absences(self, readings: Mapping[str, observation.HaproxyReading]) -> frozenset[Absence]:
         return observation.find_absences(readings, self._names)
 
     def _merge_readings(

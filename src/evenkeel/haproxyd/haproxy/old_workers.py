@@ -112,7 +112,9 @@ class OldWorkers:
         metric.
         """
         ended = 0
-        for one in emptiest_first(await asyncio.gather(*map(self._with_connections, self.living_workers())))[:count]:
+        for one in emptiest_first(await asyncio.gather(*map(self._read_connection_count, self.living_workers())))[
+            :count
+        ]:
             if await asyncio.to_thread(_terminate_and_wait, one):
                 ended += 1
                 OLD_WORKERS_ENDED.labels(limit).inc()
@@ -126,7 +128,7 @@ class OldWorkers:
         log.warning("old worker ended", partition=self._partition, pid=one.pid, connections=connections, reason=reason)
         self._on_event(PartitionEvent(partition=self._partition, text=text))
 
-    async def _with_connections(self, one: OldWorker) -> OldWorker:
+    async def _read_connection_count(self, one: OldWorker) -> OldWorker:
         try:
             answer = await self._cli.of_worker(one.pid, "show info")
             connections = int(answer.partition("CurrConns: ")[2].split()[0])

@@ -123,7 +123,7 @@ class HaproxyProcess:
         execution = execution_of(recorded_pid) if recorded_pid else b""
         try:
             found = await self.cli.processes()
-            self._watch(found.master_pid)
+            self._watch_master(found.master_pid)
         except (HaproxyDown, ProcessLookupError):
             # The master may have ended right after its answer.
             return False
@@ -163,7 +163,7 @@ class HaproxyProcess:
         self._starting = True
         try:
             with self._counted_transition():
-                await self._start(arguments)
+                await self._start_master(arguments)
         finally:
             self._starting = False
 
@@ -175,18 +175,18 @@ class HaproxyProcess:
         finally:
             self._transitions -= 1
 
-    async def _start(self, arguments: Sequence[str]) -> None:
+    async def _start_master(self, arguments: Sequence[str]) -> None:
         # The directories of the sockets may have been removed since the last start.
         await asyncio.to_thread(run_dir.prepare, self._settings)
         # The position is taken before the start, so that only messages of this attempt are read.
         position = self._output.position()
-        pid = await self._launch(arguments)
+        pid = await self._launch_master(arguments)
         try:
-            self._watch(pid)
+            self._watch_master(pid)
         except ProcessLookupError:
             raise HaproxyRefused(self._output.alerts_since(position)) from None
         try:
-            found = await self._wait_for(
+            found = await self._wait_for_processes(
                 lambda seen: seen.master_pid == pid and seen.worker_pid is not None,
                 self._settings.start_timeout_seconds,
             )
@@ -198,7 +198,7 @@ class HaproxyProcess:
         self._set_workers(found)
         self._log.info("haproxy started", master=self.master_pid, worker=self.worker_pid)
 
-    async def _launch(self, arguments: Sequence[str]) -> int:
+    async def _launch_master(self, arguments: Sequence[str]) -> int:
         return await launch(
             await self._binary(),
             directory=self._directory,
@@ -209,7 +209,7 @@ class HaproxyProcess:
             arguments=arguments,
         )
 
-    async def _wait_for(self, right: Callable[[Processes], bool], limit_seconds: float) -> Processes:
+    async def _wait_for_processes(self, right: Callable[[Processes], bool], limit_seconds: float) -> Processes:
         """Wait until ``right`` holds and the worker answers, and return the processes. Raises :class:`HaproxyDown`.
 
         The worker's answer is needed because from HAProxy 3.1 on the master lists a worker before the worker has read
@@ -248,7 +248,7 @@ class HaproxyProcess:
                     answer = await self.cli.master_command(
                         "reload", timeout_seconds=self._settings.reload_timeout_seconds
                     )
-                after = await self._wait_for(
+                after = await self._wait_for_processes(
                     # The master's count shows the reload, because the command's connection may close without an answer.
                     lambda seen: seen.reloads != before.reloads and seen.worker_pid is not None,
                     self._settings.reload_timeout_seconds,
@@ -269,7 +269,7 @@ class HaproxyProcess:
         pid = self.master_pid
         if not self._is_settled(pid):
             return ""
-        obstacle = self._obstacle(pid)
+        obstacle = self._find_obstacle(pid)
         # a start may have begun meanwhile, or the process may have ended and taken its socket with it
         return obstacle if obstacle and self._is_settled(pid) and not self._has_exited() else ""
 
@@ -287,7 +287,7 @@ class HaproxyProcess:
         exited.register(descriptor, select.POLLIN)
         return bool(exited.poll(0))
 
-    def _obstacle(self, pid: int) -> str:
+    def _find_obstacle(self, pid: int) -> str:
         if not self._master_socket.exists():
             return "HAProxy's socket is gone"
         with contextlib.suppress(OSError):  # it has just ended
@@ -361,7 +361,7 @@ class HaproxyProcess:
             asyncio.get_running_loop().remove_reader(descriptor)
             os.close(descriptor)
 
-    def _watch(self, pid: int) -> None:
+    def _watch_master(self, pid: int) -> None:
         """Watch a process for its end. Raises :class:`ProcessLookupError` if the process does not exist."""
         self._pidfd = os.pidfd_open(pid)
         self.master_pid = pid

@@ -73,9 +73,9 @@ class Reloader:
 
         Raises :class:`OSError`.
         """
-        await asyncio.to_thread(self._write, config)
+        await asyncio.to_thread(self._write_files, config)
 
-    def _write(self, config: HaproxyConfig) -> None:
+    def _write_files(self, config: HaproxyConfig) -> None:
         self._state.mark_unknown()
         # In this order: if the daemon dies between the two, no record may claim that HAProxy runs what is on disk.
         self._files.write(config, take_local=bool(self._local.text_to_include()))

@@ -163,9 +163,9 @@ class HaproxyRunner:
     async def stop(self) -> None:
         """Terminate HAProxy and all its connections."""
         await self.process.stop()
-        self._forget()
+        self._forget_process()
 
-    def _forget(self) -> None:
+    def _forget_process(self) -> None:
         self._state.forget()
         self._files.forget()
         self._sizes.forget(self._partition)
@@ -211,21 +211,21 @@ class HaproxyRunner:
         """Apply a configuration. ``verify``: also undo manual changes. Raises :class:`HaproxyDown` if HAProxy cannot be
         made to serve, :class:`OSError`."""
         if not self.process.up:
-            self._forget()
+            self._forget_process()
             if not config.load_balancers:
                 return ApplyResult(how="nothing")
         await self._find_binds()
-        config, errors = self._bindable(config)
-        how, refused = await self._change(config, verify=verify)
+        config, errors = self._bindable_config(config)
+        how, refused = await self._change_config(config, verify=verify)
         errors |= refused
         repaired: Repaired = {}
         # A new worker runs what it has just read, so only a process that continued is compared.
         if verify and how != "reload" and self.process.up:
-            took, repaired = await self._verify()
+            took, repaired = await self._undo_manual_changes()
             how = how if took == "nothing" else took
         await self._delete_idle_servers()
         kept = {name: one for name, one in self._state.config.load_balancers.items() if name in errors}
-        return ApplyResult(how=how, errors=errors, kept=kept, problem=self._problem(), repaired=repaired)
+        return ApplyResult(how=how, errors=errors, kept=kept, problem=self._describe_problems(), repaired=repaired)
 
     async def _find_binds(self) -> None:
         """Read the listening addresses from HAProxy if the configuration that it runs is not certain.
@@ -245,7 +245,7 @@ class HaproxyRunner:
                 ) from error
             self._log.warning("haproxy's listeners are taken from the record", reason=str(error))
 
-    def _bindable(self, config: HaproxyConfig) -> tuple[HaproxyConfig, dict[str, str]]:
+    def _bindable_config(self, config: HaproxyConfig) -> tuple[HaproxyConfig, dict[str, str]]:
         """Return the configuration without addresses that cannot be bound now, so that HAProxy does not try; and
         ``{load balancer id: error}``.
         """
@@ -258,13 +258,13 @@ class HaproxyRunner:
             previous = {**listening, **still_bindable(previous, self._state.binds)}
         return without_unbindable(config, previous, errors), errors
 
-    async def _change(self, config: HaproxyConfig, *, verify: bool) -> tuple[wire.How, dict[str, str]]:
+    async def _change_config(self, config: HaproxyConfig, *, verify: bool) -> tuple[wire.How, dict[str, str]]:
         """Apply the configuration; returns how, and ``{load balancer id: error}``. ``verify``: also undo manual
         changes.
         """
         size = self._sizes.size_of(self._partition, config.frontends, self._grown)
         started = msgspec.structs.replace(config, size=size)
-        step = await self._plan(started, verify=verify)
+        step = await self._plan_change(started, verify=verify)
         # A worker that goes on keeps the size with which it was started.
         config = msgspec.structs.replace(config, size=self._state.config.size)
         if step.commands and not step.reason:
@@ -282,7 +282,7 @@ class HaproxyRunner:
         await self._state.set(config)
         return how, {}
 
-    async def _plan(self, config: HaproxyConfig, *, verify: bool) -> RuntimePlan:
+    async def _plan_change(self, config: HaproxyConfig, *, verify: bool) -> RuntimePlan:
         if not self.process.up:
             return RuntimePlan(reason="haproxy is not running")
         # a process that cannot be reloaded is replaced before anything depends on a reload
@@ -341,13 +341,13 @@ class HaproxyRunner:
                 # The set is replaced, not modified, so the loop may continue over the previous one.
                 self._state.servers_to_delete -= {(backend, name)}
 
-    def _problem(self) -> str:
+    def _describe_problems(self) -> str:
         peers = f"peers are left out: {self._peer_problem}" if self._peer_problem else ""
         return "; ".join(filter(None, (peers, self._local.problem())))
 
     # -- manual changes
 
-    async def _verify(self) -> tuple[wire.How, Repaired]:
+    async def _undo_manual_changes(self) -> tuple[wire.How, Repaired]:
         """Compare files and process with the configuration, and undo manual changes. Returns how, and the repairs."""
         # First, because files that are merely outdated must not count as changed by hand.
         await self.write_outdated_files()

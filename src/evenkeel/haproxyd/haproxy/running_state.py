@@ -93,7 +93,7 @@ class RunningState:
         prevent a start.
         """
         if self._saved and self._process.up:
-            self._storage.write_running(self._file(""))
+            self._storage.write_running(self._running_file(""))
         self.known = self._saved = False
 
     async def set(self, config: HaproxyConfig) -> None:
@@ -131,10 +131,10 @@ class RunningState:
 
     def save(self) -> None:
         """Write the record for the next daemon. Blocks."""
-        self._storage.write_running(self._file(self._files.digest(self.config, self.local)))
+        self._storage.write_running(self._running_file(self._files.digest(self.config, self.local)))
         self._saved = True
 
-    def _file(self, digest: str) -> RunningFile:
+    def _running_file(self, digest: str) -> RunningFile:
         return RunningFile(
             master_pid=self._process.master_pid,
             master_started=start_ticks(self._process.master_pid),

@@ -54,7 +54,7 @@ class WorkerUsers:
             self._fixed = _configured_user(settings, self.shared_reason)
             self.shared_reason = self.shared_reason if self._fixed is None else ""
         elif not self.shared_reason:
-            self._ids = _range(settings)
+            self._ids = _worker_uid_range(settings)
             self.shared_reason = "" if self._ids else "in a user namespace without a free range of user ids"
 
     @property
@@ -179,7 +179,7 @@ def _configured_user(settings: DaemonSettings, missing_privileges: str) -> Worke
     return WorkerUser(uid=account.pw_uid, gid=gid)
 
 
-def _range(settings: DaemonSettings) -> range:
+def _worker_uid_range(settings: DaemonSettings) -> range:
     """Return the range of user ids for partitions; empty: workers have no ids of their own. Raises
     :class:`ValueError`.
     """

@@ -28,10 +28,10 @@ def destinations(one: wire.LoadBalancerConfig) -> Iterator[Destination]:
                 yield f"{where}: ping_address", server.ping_address, server.ping_port or server.port
             elif server.ping_port is not None:
                 yield f"{where}: ping_port", server.address, server.ping_port
-            yield from _check_destinations(where, server)
+            yield from _health_check_destinations(where, server)
 
 
-def _check_destinations(where: str, server: wire.BackendServer) -> Iterator[Destination]:
+def _health_check_destinations(where: str, server: wire.BackendServer) -> Iterator[Destination]:
     words = words_of(server)
     after = list(itertools.zip_longest(words, words[1:], fillvalue=""))
     addresses = [value.removeprefix("[").removesuffix("]") for name, value in after if name == _ADDRESS]

@@ -191,7 +191,7 @@ async def test_a_broken_file_begins_at_zero_and_a_full_disk_hinders_nobody(
     def full(file: Path, content: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(module, "_write", full)
+    monkeypatch.setattr(module, "_write_atomically", full)
     counters = PartitionCounters("p", tmp_path)
     haproxy.serve(2)
     async with counters.carry_over(haproxy, NO_SOCKET):

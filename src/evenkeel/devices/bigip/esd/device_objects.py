@@ -58,14 +58,14 @@ class DeviceObjects:
         """Return the definitions, each with its problems: objects that devices lack. ``strict``: see
         :func:`.verify.verify_definition`.
         """
-        await self._read(object_types(definitions.values()))
-        usable = {name: self._usable(one) for name, one in definitions.items()}
+        await self._read_common_objects(object_types(definitions.values()))
+        usable = {name: self._usable_definition(one) for name, one in definitions.items()}
         return {name: verify_definition(one, self._devices, strict=strict) for name, one in usable.items()}
 
-    def _usable(self, definition: Definition) -> Definition:
+    def _usable_definition(self, definition: Definition) -> Definition:
         return with_cookie_secret(usable_definition(definition, CAPABILITIES, self._targets), self._cookie_secret())
 
-    async def _read(self, types: tuple[str, ...]) -> None:
+    async def _read_common_objects(self, types: tuple[str, ...]) -> None:
         verified_at = self._verified_at_seconds
         if not types or (verified_at is not None and self._now() - verified_at < VERIFIED_SECONDS):
             return

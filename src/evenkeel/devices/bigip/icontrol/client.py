@@ -82,7 +82,7 @@ class IControl:
 
     async def get(self, path: str, **query: str) -> dict[str, Any]:
         """Read one document; retries while the device is busy or the connection breaks."""
-        return await self._with_retries(lambda: self.send("GET", path, query=query), _read_again)
+        return await self._run_with_retries(lambda: self.send("GET", path, query=query), _read_again)
 
     async def observed(self, path: str) -> dict[str, Any]:
         """Read one document as :meth:`get`. If the answer equals the previous one, the same object is returned: never
@@ -95,18 +95,18 @@ class IControl:
 
         ``expand``: include subcollections, in pages of :data:`EXPANDED_ITEMS_MAX`.
         """
-        return await self._collection(self.get, path, partition, query, expand=expand)
+        return await self._read_collection(self.get, path, partition, query, expand=expand)
 
     async def observed_collection(self, path: str, *, expand: bool = False) -> list[Any]:
         """Read a collection as :meth:`collection`. If a page equals the previous one, its items are the same objects:
         never change them.
         """
-        return await self._collection(self._read_remembered, path, "", {}, expand=expand)
+        return await self._read_collection(self._read_remembered, path, "", {}, expand=expand)
 
     async def _read_remembered(self, path: str, **query: str) -> dict[str, Any]:
-        return await self._with_retries(lambda: self.send("GET", path, query=query, remember=True), _read_again)
+        return await self._run_with_retries(lambda: self.send("GET", path, query=query, remember=True), _read_again)
 
-    async def _collection(
+    async def _read_collection(
         self,
         read: Callable[..., Awaitable[dict[str, Any]]],
         path: str,
@@ -154,7 +154,7 @@ class IControl:
         ``secrets``: further attributes of the body, which no error repeats.
         """
         headers = {"X-F5-REST-Coordination-Id": transaction} if transaction else {}
-        return await self._with_retries(
+        return await self._run_with_retries(
             lambda: self.send(
                 method, path, body=body, headers=headers, timeout_seconds=timeout_seconds, secrets=secrets
             ),
@@ -174,7 +174,7 @@ class IControl:
                 "Content-Range": f"{start}-{start + len(part) - 1}/{len(content)}",
             }
             send = functools.partial(self.send, "POST", path, content=part, headers=headers)
-            await self._with_retries(send, _write_again)
+            await self._run_with_retries(send, _write_again)
 
     async def send(
         self,
@@ -241,7 +241,7 @@ class IControl:
 
     # -- implementation
 
-    async def _with_retries(
+    async def _run_with_retries(
         self, work: Callable[[], Awaitable[T]], again: Callable[[DeviceUnavailable, int], bool]
     ) -> T:
         """Run ``work``; after a failure repeat it, with growing pauses, while ``again(error, attempts)`` is true and

@@ -102,7 +102,7 @@ class DeviceLogin:
         """Delete the token on the device. A failing device raises nothing here."""
         token, self._token = self._token, None
         if token is not None:
-            await self._delete(token.name, _token_header(token.name))
+            await self._delete_token(token.name, _token_header(token.name))
 
     # -- implementation
 
@@ -118,7 +118,7 @@ class DeviceLogin:
             log.warning("no new token", device=self._host, reason=error.reason)
             return
         if former is not None:
-            await self._delete(former.name, _token_header(former.name))
+            await self._delete_token(former.name, _token_header(former.name))
 
     async def _new_token(self) -> Token | None:
         """Log in and return the new token; None if the password has to be used instead."""
@@ -126,27 +126,29 @@ class DeviceLogin:
         if self._now() < self._refused_until_seconds:
             raise LoginLost(self._host, self._refusal)
         began_seconds = self._now()
-        status, content = await self._post()
+        status, content = await self._post_credentials()
         if _is_at_limit(status, content):
             log.warning("the user has as many tokens as the device allows", device=self._host)
             await self._delete_oldest()
-            status, content = await self._post()
+            status, content = await self._post_credentials()
         user = self._options.username
         if _is_at_limit(status, content):
             if not self._password_works:
-                self._refuse(f"user {user} has as many tokens as it allows, and may not log in by password alone")
+                self._raise_refusal(
+                    f"user {user} has as many tokens as it allows, and may not log in by password alone"
+                )
             self._password_until_seconds = self._now() + PASSWORD_SECONDS
             return None
         if status == 401:
-            self._refuse(f"it refuses the credentials: user {user} or its password is not accepted")
+            self._raise_refusal(f"it refuses the credentials: user {user} or its password is not accepted")
         self._refusals = 0
         if status != 200:
             error = failure(self._host, status, content)
             # A refused login is not a refusal of a load balancer.
             raise error if isinstance(error, DeviceUnavailable) else DeviceUnavailable(self._host, f"login: {error}")
-        return await self._prolonged(_token_of(self._host, content), began_seconds)
+        return await self._prolong_token(_parse_token(self._host, content), began_seconds)
 
-    async def _post(self) -> tuple[int, bytes]:
+    async def _post_credentials(self) -> tuple[int, bytes]:
         body = {
             "username": self._options.username,
             "password": self._options.password,
@@ -156,13 +158,13 @@ class DeviceLogin:
             "POST", LOGIN, json.dumps(body).encode(), timeout_seconds=self._options.request_timeout_seconds
         )
 
-    async def _prolonged(self, token: dict[str, Any], began_seconds: float) -> Token:
+    async def _prolong_token(self, token: dict[str, Any], began_seconds: float) -> Token:
         """Prolong the token as far as the device allows, and return it."""
-        name, lifetime_seconds = token["token"], _seconds_of(token)
-        answer = await self._attempt(
+        name, lifetime_seconds = token["token"], _token_lifetime_seconds(token)
+        answer = await self._try_token_request(
             "PATCH", f"{TOKENS}/{name}", _token_header(name), json.dumps({"timeout": TOKEN_SECONDS_MAX}).encode()
         )
-        return Token(name, began_seconds + USED_SHARE * _seconds_of(answer or {}, lifetime_seconds))
+        return Token(name, began_seconds + USED_SHARE * _token_lifetime_seconds(answer or {}, lifetime_seconds))
 
     async def _delete_oldest(self) -> None:
         """Delete the older half of the user's tokens: left by processes that ended without deleting them, or expired.
@@ -170,17 +172,19 @@ class DeviceLogin:
         A process whose token is deleted logs in again.
         """
         headers = self._password_header()
-        shown = await self._attempt("GET", TOKENS, headers) or {}
+        shown = await self._try_token_request("GET", TOKENS, headers) or {}
         items = shown.get("items")
-        mine = [one for one in items if _is_of(one, self._options.username)] if isinstance(items, list) else []
+        mine = (
+            [one for one in items if _is_token_of_user(one, self._options.username)] if isinstance(items, list) else []
+        )
         mine.sort(key=lambda one: int(one["expirationMicros"]))
         for one in mine[: (len(mine) + 1) // 2]:
-            await self._delete(one["name"], headers)
+            await self._delete_token(one["name"], headers)
 
-    async def _delete(self, name: str, headers: Mapping[str, str]) -> None:
-        await self._attempt("DELETE", f"{TOKENS}/{name}", headers)
+    async def _delete_token(self, name: str, headers: Mapping[str, str]) -> None:
+        await self._try_token_request("DELETE", f"{TOKENS}/{name}", headers)
 
-    async def _attempt(
+    async def _try_token_request(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
     ) -> dict[str, Any] | None:
         """Send a request about tokens and return the answer; None if the device did not carry it out, which does no
@@ -209,7 +213,7 @@ class DeviceLogin:
         login = f"{self._options.username}:{self._options.password}".encode()
         return {"Authorization": f"Basic {base64.b64encode(login).decode()}"}
 
-    def _refuse(self, reason: str) -> NoReturn:
+    def _raise_refusal(self, reason: str) -> NoReturn:
         self._refusals += 1
         pause = LOGIN_RETRY.nominal_seconds(self._refusals)
         self._refused_until_seconds, self._refusal = self._now() + pause, reason
@@ -225,7 +229,7 @@ def _is_at_limit(status: int, content: bytes) -> bool:
     return status == 400 and LIMIT_REACHED in str(document(content).get("message", ""))
 
 
-def _token_of(host: str, content: bytes) -> dict[str, Any]:
+def _parse_token(host: str, content: bytes) -> dict[str, Any]:
     """Return the token in the answer to a login. Raises :class:`DeviceUnavailable` if there is none."""
     token = document(content).get("token")
     if not isinstance(token, dict) or not isinstance(token.get("token"), str) or not token["token"]:
@@ -233,13 +237,13 @@ def _token_of(host: str, content: bytes) -> dict[str, Any]:
     return token
 
 
-def _seconds_of(token: Mapping[str, Any], otherwise: int = TOKEN_SECONDS) -> int:
+def _token_lifetime_seconds(token: Mapping[str, Any], otherwise: int = TOKEN_SECONDS) -> int:
     """Return a token's lifetime from its login; ``otherwise`` if the token does not name it."""
     seconds = token.get("timeout")
     return seconds if isinstance(seconds, int) and seconds > 0 else otherwise
 
 
-def _is_of(token: object, user: str) -> bool:
+def _is_token_of_user(token: object, user: str) -> bool:
     """Whether an item of the device's token list belongs to the user; administrators see the tokens of all users."""
     return (
         isinstance(token, dict)

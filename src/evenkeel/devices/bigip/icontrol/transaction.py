@@ -81,10 +81,10 @@ async def commit(device: IControl, commands: Iterable[Command], *, pending: set[
         if isinstance(error, Absent) and number in error.reason:
             raise DeviceUnavailable(device.host, "the transaction expired before it was committed") from error
         raise
-    await _commit(device, number, pending, timeout_seconds, hidden)
+    await _commit_transaction(device, number, pending, timeout_seconds, hidden)
 
 
-async def _commit(
+async def _commit_transaction(
     device: IControl, number: str, pending: set[str], timeout_seconds: float, hidden: Sequence[Secret]
 ) -> None:
     path = f"{TRANSACTIONS}/{number}"

@@ -26,11 +26,15 @@ CLIENT_SSL = "ltm/profile/client-ssl"
 Item = Mapping[str, Any]
 
 COUNTED: dict[str, tuple[str, str, Callable[[list[Item]], int]]] = {
-    Metric.TENANT_COUNT: (VIRTUAL_ADDRESS, "partition", lambda found: len(_values(found, "partition") - {COMMON})),
+    Metric.TENANT_COUNT: (
+        VIRTUAL_ADDRESS,
+        "partition",
+        lambda found: len(_distinct_values(found, "partition") - {COMMON}),
+    ),
     Metric.NODE_COUNT: (NODE, "fullPath", len),
-    Metric.ROUTE_DOMAIN_COUNT: ("net/route-domain", "id", lambda found: len(_values(found, "id") - {"0"})),
+    Metric.ROUTE_DOMAIN_COUNT: ("net/route-domain", "id", lambda found: len(_distinct_values(found, "id") - {"0"})),
     Metric.VLAN_COUNT: ("net/vlan", "fullPath", len),
-    Metric.TUNNEL_COUNT: (TUNNELS, "fullPath", lambda found: len(_values(found, "fullPath") - SYSTEM_TUNNELS)),
+    Metric.TUNNEL_COUNT: (TUNNELS, "fullPath", lambda found: len(_distinct_values(found, "fullPath") - SYSTEM_TUNNELS)),
     Metric.CLIENTSSL_PROFILE_COUNT: (CLIENT_SSL, "fullPath", len),
 }
 """``{metric: (collection, the one attribute of its items to select, function that counts the items)}``."""
@@ -67,9 +71,9 @@ class BigIpCapacity:
         counted = [metric for metric in COUNTED if metric in metrics]
         traffic = any(each in metrics for each in (*RATES, Metric.ACTIVE_CONNECTIONS) if each != Metric.SSLTPS)
         answers = await gather_all(
-            *(self._count(metric) for metric in counted),
-            *([self._entries(TRAFFIC)] if traffic else []),
-            *([self._entries(f"{CLIENT_SSL}/stats")] if Metric.SSLTPS in metrics else []),
+            *(self._count_objects(metric) for metric in counted),
+            *([self._read_statistics_entries(TRAFFIC)] if traffic else []),
+            *([self._read_statistics_entries(f"{CLIENT_SSL}/stats")] if Metric.SSLTPS in metrics else []),
         )
         # Taken after the answers, because requests to a busy device may wait.
         at_seconds = self._monotonic()
@@ -77,29 +81,29 @@ class BigIpCapacity:
         system = answers[len(counted)] if traffic else []
         tls = answers[-1] if Metric.SSLTPS in metrics else []
         if Metric.ACTIVE_CONNECTIONS in metrics and system:
-            found[Metric.ACTIVE_CONNECTIONS] = float(_sum(system, (CONNECTIONS,)))
-        rates = self._meter.rates(at_seconds, {**_totals(system, OF_TRAFFIC), **_totals(tls, OF_TLS)})
+            found[Metric.ACTIVE_CONNECTIONS] = float(_sum_counters(system, (CONNECTIONS,)))
+        rates = self._meter.rates(at_seconds, {**_counter_totals(system, OF_TRAFFIC), **_counter_totals(tls, OF_TLS)})
         for metric, parts in RATES.items():
             if metric in metrics and all(part in rates for part in parts):
                 found[metric] = sum(rates[part] for part in parts)
         return {str(metric): value for metric, value in found.items()}
 
-    async def _count(self, metric: str) -> list[Any]:
+    async def _count_objects(self, metric: str) -> list[Any]:
         path, attribute, count = COUNTED[metric]
         return [float(count(await self._device.collection(path, expand=False, **{"$select": attribute})))]
 
-    async def _entries(self, path: str) -> list[Any]:
+    async def _read_statistics_entries(self, path: str) -> list[Any]:
         answer = check_statistics(self._device.host, path, await self._device.get(f"/mgmt/tm/{path}"))
         return [values for _, values in statistics_entries(answer)]
 
 
-def _values(items: Iterable[Item], name: str) -> set[str]:
+def _distinct_values(items: Iterable[Item], name: str) -> set[str]:
     return {scalar(item.get(name)) for item in items}
 
 
-def _totals(entries: list[Any], names: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
-    return {counter: _sum(entries, parts) for counter, parts in names.items()} if entries else {}
+def _counter_totals(entries: list[Any], names: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    return {counter: _sum_counters(entries, parts) for counter, parts in names.items()} if entries else {}
 
 
-def _sum(entries: list[Any], names: tuple[str, ...]) -> int:
+def _sum_counters(entries: list[Any], names: tuple[str, ...]) -> int:
     return sum(number(values, name) for values in entries for name in names)

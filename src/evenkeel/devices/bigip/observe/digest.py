@@ -56,7 +56,7 @@ def digests(
         for item in items:
             if (mark := names.own_mark(item.get("description"))) and mark.load_balancer_id:
                 found.setdefault(mark.load_balancer_id, []).append(text(item))
-    return {load_balancer_id: _hash(texts) for load_balancer_id, texts in found.items()}
+    return {load_balancer_id: _hash_texts(texts) for load_balancer_id, texts in found.items()}
 
 
 def combine_digests(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]:
@@ -68,7 +68,7 @@ def combine_digests(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]
     found = {}
     for load_balancer_id in everything:
         different = {one.get(load_balancer_id, "") for one in of_devices}
-        found[load_balancer_id] = different.pop() if len(different) == 1 else _hash(different)
+        found[load_balancer_id] = different.pop() if len(different) == 1 else _hash_texts(different)
     return found
 
 
@@ -128,6 +128,6 @@ def _sorted_if_set(value: object) -> object:
     return sorted(value) if isinstance(value, frozenset) else value
 
 
-def _hash(texts: Iterable[str]) -> str:
+def _hash_texts(texts: Iterable[str]) -> str:
     # Sorted, because the order in which a device lists objects means nothing.
     return hashlib.blake2b("\n".join(sorted(texts)).encode(), digest_size=12).hexdigest()

@@ -58,7 +58,7 @@ async def read(device: IControl, before: BigIpReading | None = None) -> BigIpRea
         device.observed_collection(VIRTUAL_ADDRESS),
         device.observed_collection(VIRTUAL),
         device.observed_collection(POOL, expand=True),
-        _statistics(device, judged),
+        _read_virtual_statistics(device, judged),
     )
     cluster = await read_cluster(device)
     return BigIpReading(
@@ -72,7 +72,7 @@ async def read(device: IControl, before: BigIpReading | None = None) -> BigIpRea
     )
 
 
-async def _statistics(device: IControl, judged: Judged) -> list[Any]:
+async def _read_virtual_statistics(device: IControl, judged: Judged) -> list[Any]:
     path = f"{VIRTUAL}/stats"
     answer = await device.observed(f"/mgmt/tm/{path}")
     return [judged.result(check_statistics, device.host, path, answer).get("entries", _NOTHING)]
@@ -157,20 +157,22 @@ def with_out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absen
 def statuses(reading: BigIpReading, names: BigIpNames) -> tuple[ObservedStatus, ...]:
     """Compute the operating statuses of members, pools, listeners and load balancers."""
     return reading.judged.result(
-        _statuses, reading.addresses, reading.virtuals, reading.pools, reading.statistics, reading.judged, names
+        _object_statuses, reading.addresses, reading.virtuals, reading.pools, reading.statistics, reading.judged, names
     )
 
 
-def _statuses(
+def _object_statuses(
     addresses: Items, virtuals: Items, pools: Items, statistics: Item, judged: Judged, names: BigIpNames
 ) -> tuple[ObservedStatus, ...]:
     found, below = judged.result(_pool_statuses, virtuals, pools, names)
     below = {owner: list(states) for owner, states in below.items()}
     listeners: list[ObservedStatus] = []
     counted = judged.result(_listener_counters, virtuals, statistics, judged, names)
-    for listener_id, own in judged.result(_by_object, virtuals, "listener", names).items():
-        status = _listener([(one, counted.get(scalar(one.get("fullPath")), ListenerStatistics())) for one in own])
-        below.setdefault(_owner_of(own, names), []).append(status)
+    for listener_id, own in judged.result(_group_items_by_object, virtuals, "listener", names).items():
+        status = _listener_status(
+            [(one, counted.get(scalar(one.get("fullPath")), ListenerStatistics())) for one in own]
+        )
+        below.setdefault(_owning_load_balancer(own, names), []).append(status)
         listeners.append(ObservedStatus(kind="listener", id=listener_id, status=status))
     balancers = tuple(_balancer_statuses(addresses, below, names))
     return (*found, *listeners, *balancers)
@@ -179,7 +181,7 @@ def _statuses(
 def _balancer_statuses(
     addresses: Items, below: Mapping[str, list[OperatingStatus]], names: BigIpNames
 ) -> Iterator[ObservedStatus]:
-    for load_balancer_id, own in _by_object(addresses, "loadbalancer", names).items():
+    for load_balancer_id, own in _group_items_by_object(addresses, "loadbalancer", names).items():
         enabled = any(scalar(address.get("enabled")) != "no" for address in own)
         status = health.load_balancer_status(below.get(load_balancer_id, ()), enabled=enabled)
         yield ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=status)
@@ -194,7 +196,7 @@ def _pool_statuses(
     below: dict[str, list[OperatingStatus]] = {}
     for pool in pools:
         if mark := _own_mark(pool, "pool", names):
-            members = _members(pool, names)
+            members = _member_statuses(pool, names)
             status = health.pool_status([one.status for one in members], in_use=scalar(pool.get("fullPath")) in live)
             below.setdefault(mark.load_balancer_id, []).append(status)
             found += [*members, ObservedStatus(kind="pool", id=mark.object_id, status=status)]
@@ -206,7 +208,7 @@ def _own_mark(item: Item, kind: str, names: BigIpNames) -> Any:
     return mark if mark and mark.implements == kind else None
 
 
-def _by_object(items: Iterable[Item], kind: str, names: BigIpNames) -> dict[str, list[Item]]:
+def _group_items_by_object(items: Iterable[Item], kind: str, names: BigIpNames) -> dict[str, list[Item]]:
     """Group this device group's objects of a kind by the LBaaS object that they implement: one may need several, such
     as one at each VIP.
     """
@@ -217,20 +219,20 @@ def _by_object(items: Iterable[Item], kind: str, names: BigIpNames) -> dict[str,
     return found
 
 
-def _owner_of(items: Iterable[Item], names: BigIpNames) -> str:
+def _owning_load_balancer(items: Iterable[Item], names: BigIpNames) -> str:
     return next((mark.load_balancer_id for item in items if (mark := names.own_mark(item.get("description")))), "")
 
 
-def _members(pool: Item, names: BigIpNames) -> list[ObservedStatus]:
+def _member_statuses(pool: Item, names: BigIpNames) -> list[ObservedStatus]:
     monitored = bool(scalar(pool.get("monitor")))
     return [
-        ObservedStatus(kind="member", id=mark.object_id, status=_member(member, monitored))
+        ObservedStatus(kind="member", id=mark.object_id, status=_member_status(member, monitored))
         for member in subcollection(pool, "members")
         if (mark := _own_mark(member, "member", names))
     ]
 
 
-def _member(member: Item, monitored: bool) -> OperatingStatus:
+def _member_status(member: Item, monitored: bool) -> OperatingStatus:
     state = scalar(member.get("state"))
     return health.member_status(
         enabled=state != "user-down",
@@ -241,7 +243,7 @@ def _member(member: Item, monitored: bool) -> OperatingStatus:
     )
 
 
-def _listener(virtuals: Iterable[tuple[Item, ListenerStatistics]]) -> OperatingStatus:
+def _listener_status(virtuals: Iterable[tuple[Item, ListenerStatistics]]) -> OperatingStatus:
     """Compute a listener's status from its virtual servers: ONLINE if all are, OFFLINE if all are."""
     statuses = {
         health.listener_status(
@@ -259,10 +261,10 @@ def _listener(virtuals: Iterable[tuple[Item, ListenerStatistics]]) -> OperatingS
 
 def connections(reading: BigIpReading, names: BigIpNames) -> Mapping[str, ListenerStatistics]:
     """Compute this device's totals by listener id, summed over the VIPs of the listener."""
-    return reading.judged.result(_connections, reading.virtuals, reading.statistics, reading.judged, names)
+    return reading.judged.result(_statistics_by_listener, reading.virtuals, reading.statistics, reading.judged, names)
 
 
-def _connections(
+def _statistics_by_listener(
     virtuals: Items, statistics: Item, judged: Judged, names: BigIpNames
 ) -> Mapping[str, ListenerStatistics]:
     counted = judged.result(_listener_counters, virtuals, statistics, judged, names)
@@ -271,7 +273,7 @@ def _connections(
             ListenerStatistics.plus,
             (counted[path] for one in own if (path := scalar(one.get("fullPath"))) in counted),
         )
-        for listener_id, own in judged.result(_by_object, virtuals, "listener", names).items()
+        for listener_id, own in judged.result(_group_items_by_object, virtuals, "listener", names).items()
         if any(scalar(one.get("fullPath")) in counted for one in own)
     }
 
@@ -283,8 +285,8 @@ def _listener_counters(
     ours = judged.result(_own_listeners, virtuals, names)
     found = {}
     for address, values in statistics_entries({"entries": statistics}):
-        if (path := _path(address, values)) in ours:
-            found[path] = _counters(values)
+        if (path := _virtual_server_path(address, values)) in ours:
+            found[path] = _parse_listener_statistics(values)
     return found
 
 
@@ -293,7 +295,7 @@ def _own_listeners(virtuals: Items, names: BigIpNames) -> frozenset[str]:
     return frozenset(scalar(item.get("fullPath")) for item in virtuals if _own_mark(item, "listener", names))
 
 
-def _path(address: str, values: Item) -> str:
+def _virtual_server_path(address: str, values: Item) -> str:
     """Return the path of the virtual server that statistics belong to: from the values' name, or else from the entry's
     link.
     """
@@ -303,7 +305,7 @@ def _path(address: str, values: Item) -> str:
     return parts[-1].replace("~", "/").replace("%25", "%") if parts else ""
 
 
-def _counters(values: Item) -> ListenerStatistics:
+def _parse_listener_statistics(values: Item) -> ListenerStatistics:
     return ListenerStatistics(
         bytes_in=number(values, "clientside.bitsIn") // 8,
         bytes_out=number(values, "clientside.bitsOut") // 8,

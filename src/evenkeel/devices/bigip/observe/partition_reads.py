@@ -92,11 +92,11 @@ def guards_in(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
         held=tuple(guards),
         sentinel=GUARD in groups,
         marks=tuple(marks.values()),
-        replaced=_records_of(groups.get(REPLACED, {})),
+        replaced=_data_group_records(groups.get(REPLACED, {})),
     )
 
 
-def _records_of(group: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+def _data_group_records(group: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
     found = group.get("records")
     return tuple(each for each in (found if isinstance(found, list) else ()) if isinstance(each, Mapping))
 
@@ -107,7 +107,7 @@ async def read_all(device: IControl, partition: str, *, adjacent: bool = False) 
     ``adjacent``: also read the objects that attach the device to networks.
     """
     kinds = (*OWNED_TYPES, *F5_ONLY_TYPES, NODE, *(NETWORK_TYPES if adjacent else ()))
-    answers = await _gather(device, kinds, partition)
+    answers = await _read_collections(device, kinds, partition)
     return observed_in(answers, kinds, partition), guards_in(answers[DATA_GROUP], partition)
 
 
@@ -125,7 +125,7 @@ async def read_partition(
     # Few partitions have addresses of shared networks, so the others are spared a second read.
     if not refers_to_common(observed, COMMON):
         return observed, guards, {}
-    answers = await _gather(device, (SELF_IP,), COMMON)
+    answers = await _read_collections(device, (SELF_IP,), COMMON)
     return observed, guards, subnets_in_common(observed_in(answers, (SELF_IP,), COMMON), names)
 
 
@@ -133,18 +133,18 @@ async def _read_common(device: IControl, partition: str) -> tuple[Observed, Guar
     """Read the objects in /Common that attach the device to networks, and the guards of ``partition``."""
     guards = await read_guards(device, partition)
     kinds = (*NETWORK_TYPES, VIRTUAL)  # forwarding virtual servers
-    return observed_in(await _gather(device, kinds, COMMON), kinds, COMMON), guards
+    return observed_in(await _read_collections(device, kinds, COMMON), kinds, COMMON), guards
 
 
 async def read_light(device: IControl, partition: str) -> Observed:
     """Read pools with members, and virtual servers, with two requests."""
-    return observed_in(await _gather(device, LIGHT_TYPES, partition), LIGHT_TYPES, partition)
+    return observed_in(await _read_collections(device, LIGHT_TYPES, partition), LIGHT_TYPES, partition)
 
 
 async def read_tables(device: IControl, partition: str) -> Observed:
     """Read the forwarding tables of the partition's tunnels, with one request."""
     kinds = (FORWARDING_TABLE,)
-    return observed_in(await _gather(device, kinds, partition), kinds, partition)
+    return observed_in(await _read_collections(device, kinds, partition), kinds, partition)
 
 
 class CommonNodes(Value):
@@ -174,7 +174,9 @@ _WITH_PARTS = (FORWARDING_TABLE, POLICY, POOL, VIRTUAL, VLAN)
 """Types whose subcollections Even Keel needs too."""
 
 
-async def _gather(device: IControl, kinds: tuple[str, ...], partition: str) -> dict[str, list[dict[str, Any]]]:
+async def _read_collections(
+    device: IControl, kinds: tuple[str, ...], partition: str
+) -> dict[str, list[dict[str, Any]]]:
     answers = await gather_all(
         *(device.collection(kind, partition=partition, expand=kind in _WITH_PARTS) for kind in kinds)
     )
@@ -188,13 +190,13 @@ def observed_in(answers: Mapping[str, Iterable[Mapping[str, Any]]], kinds: Itera
     found: Observed = {}
     for kind in kinds:
         for item in answers[kind]:
-            if item.get("partition") == partition and not item.get("subPath") and not _guards(kind, item):
+            if item.get("partition") == partition and not item.get("subPath") and not _is_guard_object(kind, item):
                 seen = observed_object(kind, item)
                 found[seen.key] = seen
     return found
 
 
-def _guards(kind: str, item: Mapping[str, Any]) -> bool:
+def _is_guard_object(kind: str, item: Mapping[str, Any]) -> bool:
     """Whether the object is a guard, the sentinel or a record of an adoption: no plan changes these."""
     name = str(item.get("name"))
     return kind == DATA_GROUP and (name in (GUARD, REPLACED) or parse_guard(name) is not None)

@@ -63,7 +63,9 @@ async def found_networks(
     except NotAdoptable as reason:
         raise DeviceRejected(device.host, f"partition {partition} cannot be adopted: {reason}") from None
     subnet_ids = {subnet.id for service in services for net in service.networks for subnet in net.subnets}
-    addresses = tuple(_addresses(observed, device.host, frozenset(wanted_addresses(layout, project_id)), subnet_ids))
+    addresses = tuple(
+        _found_addresses(observed, device.host, frozenset(wanted_addresses(layout, project_id)), subnet_ids)
+    )
     if not addresses and not found.route_domains and found.route_domain in (COMMON_ROUTE_DOMAIN, SEVERAL_ROUTE_DOMAINS):
         return None
     return replace(found, addresses=addresses)
@@ -117,7 +119,7 @@ def _check_layout(observed: Observed, numbers: Collection[int], layout: NetworkL
         )
 
 
-def _addresses(
+def _found_addresses(
     observed: Observed, host: str, wanted: frozenset[WantedAddress], subnet_ids: Iterable[str]
 ) -> Iterator[FoundAddress]:
     """Yield the addresses in the partition that the device needs under Even Keel's configuration too, so that they are
@@ -161,7 +163,7 @@ def combined_findings(group: str, found: dict[str, FoundNetworks]) -> FoundNetwo
     if not found:
         return None
     first, *others = found.values()
-    if any(_numbers(one) != _numbers(first) for one in others):
+    if any(_route_domain_numbers(one) != _route_domain_numbers(first) for one in others):
         shown = ", ".join(f"{_route_domains_text(one)} on {host}" for host, one in sorted(found.items()))
         raise DeviceRejected(group, f"the partition has another route domain on each device: {shown}")
     by_use: dict[tuple[str, WantedAddress], set[FoundAddress]] = {}
@@ -173,7 +175,7 @@ def combined_findings(group: str, found: dict[str, FoundNetworks]) -> FoundNetwo
     return replace(first, addresses=tuple(agreed))
 
 
-def _numbers(found: FoundNetworks) -> tuple[int, Mapping[str, int]]:
+def _route_domain_numbers(found: FoundNetworks) -> tuple[int, Mapping[str, int]]:
     return found.route_domain, found.route_domains
 
 

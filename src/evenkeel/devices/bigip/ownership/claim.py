@@ -92,7 +92,7 @@ def claim_in(item: Mapping[str, Any]) -> Claim:
 
 async def _read_existing(device: IControl, names: BigIpNames, folder: str) -> Claim | None:
     try:
-        return claim_in(await device.get(_path(names, folder)))
+        return claim_in(await device.get(_claim_path(names, folder)))
     except Absent:
         return None
 
@@ -117,11 +117,11 @@ async def _create_claim(device: IControl, names: BigIpNames, folder: str) -> Cla
 
 
 async def _write_records(device: IControl, names: BigIpNames, claim: Claim, folder: str) -> Claim:
-    await device.write("PATCH", _path(names, folder), {"records": claim.records()})
+    await device.write("PATCH", _claim_path(names, folder), {"records": claim.records()})
     return claim
 
 
-def _path(names: BigIpNames, folder: str) -> str:
+def _claim_path(names: BigIpNames, folder: str) -> str:
     return f"/mgmt/tm/{DATA_GROUP}/{segment('~'.join(filter(None, (COMMON, folder))), names.device_claim)}"
 
 

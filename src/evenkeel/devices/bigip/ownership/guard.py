@@ -270,9 +270,9 @@ def takeover_commands(guards: Guards, partition: str, mine: Guard, names: BigIpN
     # Our guard is there beside older ones: touched first, it makes the transaction fail if it has been removed.
     if mine in guards.held:
         return [touch_command(partition, mine, owner), *commands]
-    commands.append(_create(partition, mine.name, names, records(mine.epoch, owner)))
+    commands.append(_create_guard_command(partition, mine.name, names, records(mine.epoch, owner)))
     if not guards.held and not guards.sentinel:
-        commands.append(_create(partition, GUARD, names, []))
+        commands.append(_create_guard_command(partition, GUARD, names, []))
     return commands
 
 
@@ -298,7 +298,7 @@ def _data_group_path(partition: str, name: str) -> str:
     return f"/mgmt/tm/{DATA_GROUP}/{segment(partition, name)}"
 
 
-def _create(partition: str, name: str, names: BigIpNames, content: list[dict[str, str]]) -> Command:
+def _create_guard_command(partition: str, name: str, names: BigIpNames, content: list[dict[str, str]]) -> Command:
     body: dict[str, Any] = {
         "name": name,
         "partition": partition,

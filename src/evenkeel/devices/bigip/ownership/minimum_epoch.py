@@ -48,15 +48,15 @@ class MinimumEpoch:
 
         Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
-        if await self._read():
+        if await self._read_guards():
             return
         self._found = None
         for name in (self._names.floor_sentinel, self._names.floor_name(NONE)):
-            command = self._create(name)
+            command = self._create_data_group_command(name)
             # Another agent may create the same objects at the same time.
             with contextlib.suppress(Exists):
                 await self._device.write(command.method, command.path, command.body)
-        await self._read()
+        await self._read_guards()
 
     async def admit(self, partition: str, mine: Guard) -> list[Command]:
         """Return commands for the transaction with a partition's first guard: it fails if the minimum epoch is raised
@@ -64,7 +64,7 @@ class MinimumEpoch:
 
         Raises :class:`StaleOwner` if ``mine`` is not above the minimum epoch, :class:`DeviceUnavailable`.
         """
-        found = await self._read()
+        found = await self._read_guards()
         newest = _newest_guard(found)
         if newest != NONE and mine.epoch <= newest.epoch and mine != newest:
             self._found = None  # it is read again before the next attempt
@@ -77,24 +77,28 @@ class MinimumEpoch:
         If the minimum epoch is as high already, the commands only fail when it is changed meanwhile. Raises
         :class:`DeviceUnavailable`.
         """
-        found = await self._read()
+        found = await self._read_guards()
         newest = _newest_guard(found)
         if mine.epoch <= newest.epoch:
             return self._keep_newest(found)
         # Whether the transaction is committed is not known here, so the floor is read again.
         self._found = None
-        first = [] if self._sentinel else [self._create(self._names.floor_sentinel)]
-        return [*first, *(self._delete(old) for old in found), self._create(self._names.floor_name(mine))]
+        first = [] if self._sentinel else [self._create_data_group_command(self._names.floor_sentinel)]
+        return [
+            *first,
+            *(self._delete_guard_command(old) for old in found),
+            self._create_data_group_command(self._names.floor_name(mine)),
+        ]
 
     def _keep_newest(self, found: tuple[Guard, ...]) -> list[Command]:
         newest = _newest_guard(found)
         if newest in found:
-            return [self._touch(newest)]
+            return [self._touch_guard_command(newest)]
         self._found = None  # read again: it exists after this
-        lone = [] if self._sentinel else [self._create(self._names.floor_sentinel)]
-        return [*lone, self._create(self._names.floor_name(newest))]
+        lone = [] if self._sentinel else [self._create_data_group_command(self._names.floor_sentinel)]
+        return [*lone, self._create_data_group_command(self._names.floor_name(newest))]
 
-    async def _read(self) -> tuple[Guard, ...]:
+    async def _read_guards(self) -> tuple[Guard, ...]:
         if self._found is None:
             items = await self._device.collection(DATA_GROUP, partition=COMMON)
             ours = (item for item in items if not item.get("subPath") and self._names.own_mark(item.get("description")))
@@ -105,15 +109,15 @@ class MinimumEpoch:
                 log.error("floor with an impossible epoch; ignoring it", device=self._device.host, guards=impossible)
         return self._found
 
-    def _touch(self, guard: Guard) -> Command:
+    def _touch_guard_command(self, guard: Guard) -> Command:
         return Command(
-            method="PATCH", path=self._path(guard), body={"description": self._names.marked_description(KIND)}
+            method="PATCH", path=self._guard_path(guard), body={"description": self._names.marked_description(KIND)}
         )
 
-    def _delete(self, guard: Guard) -> Command:
-        return Command(method="DELETE", path=self._path(guard))
+    def _delete_guard_command(self, guard: Guard) -> Command:
+        return Command(method="DELETE", path=self._guard_path(guard))
 
-    def _create(self, name: str) -> Command:
+    def _create_data_group_command(self, name: str) -> Command:
         body: dict[str, Any] = {
             "name": name,
             "partition": COMMON,
@@ -122,7 +126,7 @@ class MinimumEpoch:
         }
         return Command(method="POST", path=f"/mgmt/tm/{DATA_GROUP}", body=body)
 
-    def _path(self, guard: Guard) -> str:
+    def _guard_path(self, guard: Guard) -> str:
         return f"/mgmt/tm/{DATA_GROUP}/{segment(COMMON, self._names.floor_name(guard))}"
 
 

@@ -44,7 +44,7 @@ def numbers_by_network(services: Iterable[ServiceDefinition], observed: Observed
     """
     found: dict[str, int] = {}
     for networks, joining in _connected_networks(services):
-        numbers = {id_: _numbers_of(network, observed, names) for id_, network in sorted(networks.items())}
+        numbers = {id_: _route_domain_numbers(network, observed, names) for id_, network in sorted(networks.items())}
         used = set[int]().union(*numbers.values())
         if len(used) > 1:
             shown = ", ".join(
@@ -73,13 +73,13 @@ def _connected_networks(
         sets = [one for one in sets if not ids & one[0].keys()]
         networks = {id_: each for some, _ in touched for id_, each in some.items()}
         for each in mine:
-            networks[each.id] = _with_subnets_of(each, networks.get(each.id))
+            networks[each.id] = _merge_subnets(each, networks.get(each.id))
         joining = [id_ for _, some in touched for id_ in some]
         sets.append((networks, [*joining, *([service.load_balancer_id] if len(mine) > 1 else [])]))
     yield from ((networks, sorted(joining)) for networks, joining in sets)
 
 
-def _with_subnets_of(network: ServiceNetwork, other: ServiceNetwork | None) -> ServiceNetwork:
+def _merge_subnets(network: ServiceNetwork, other: ServiceNetwork | None) -> ServiceNetwork:
     """Return the network with the subnets of both arguments: two load balancers may have addresses in different
     ones.
     """
@@ -88,7 +88,7 @@ def _with_subnets_of(network: ServiceNetwork, other: ServiceNetwork | None) -> S
     return replace(network, subnets=tuple({each.id: each for each in (*other.subnets, *network.subnets)}.values()))
 
 
-def _numbers_of(network: ServiceNetwork, observed: Observed, names: BigIpNames) -> set[int]:
+def _route_domain_numbers(network: ServiceNetwork, observed: Observed, names: BigIpNames) -> set[int]:
     """Return the route domains in which F5's agent has self IPs in the network, or that are named after the network."""
     name = names.object_name(network.id)
     found = set()

@@ -67,7 +67,7 @@ def with_names_beside(
     for key, seen in observed.items():
         if (space := _SPACES.get(key.type)) is not None:
             held[space, key.name].append(seen)
-    return [_with_second_names(one, held, names, partition) for one in rendered]
+    return [_apply_second_names(one, held, names, partition) for one in rendered]
 
 
 def other_key(key: Key) -> Key | None:
@@ -78,16 +78,16 @@ def other_key(key: Key) -> Key | None:
     return replace(key, name=first if first != key.name else f"{first}{BESIDE}")
 
 
-def _with_second_names(one: RenderedObjects, held: _Held, names: BigIpNames, partition: str) -> RenderedObjects:
-    keys = {item.key: key for item in one.objects if (key := _key_beside(item, held, names)) is not None}
+def _apply_second_names(one: RenderedObjects, held: _Held, names: BigIpNames, partition: str) -> RenderedObjects:
+    keys = {item.key: key for item in one.objects if (key := _second_name_key(item, held, names)) is not None}
     if not keys:
         return one
     renamed = {(_SPACES[old.type], f"/{partition}/{old.name}"): f"/{partition}/{new.name}" for old, new in keys.items()}
     objects = (replace(item, key=keys.get(item.key, item.key)) for item in one.objects)
-    return replace(one, objects=tuple(_with_references(item, renamed) for item in objects))
+    return replace(one, objects=tuple(_rename_references(item, renamed) for item in objects))
 
 
-def _key_beside(item: WantedObject, held: _Held, names: BigIpNames) -> Key | None:
+def _second_name_key(item: WantedObject, held: _Held, names: BigIpNames) -> Key | None:
     """Return the key with the second name, if the object must be replaced; None: the first name is right."""
     space = _SPACES.get(item.key.type)
     if space is None or not held:
@@ -112,23 +112,23 @@ def _can_change_in_place(seen: ObservedObject, item: WantedObject) -> bool:
     )
 
 
-def _with_references(item: WantedObject, renamed: _Renamed) -> WantedObject:
+def _rename_references(item: WantedObject, renamed: _Renamed) -> WantedObject:
     attributes = {
-        name: value if (space := _REFERENCES.get(name)) is None else _with_paths(value, space, renamed)
+        name: value if (space := _REFERENCES.get(name)) is None else _rename_paths(value, space, renamed)
         for name, value in item.attributes.items()
     }
-    members = tuple(_with_references(member, renamed) for member in item.members)
+    members = tuple(_rename_references(member, renamed) for member in item.members)
     return replace(item, attributes=attributes, members=members)
 
 
-def _with_paths(value: Any, space: str, renamed: _Renamed) -> Any:
+def _rename_paths(value: Any, space: str, renamed: _Renamed) -> Any:
     """Replace renamed objects in an attribute's value: a text with paths, or a list of references by path or name."""
     if isinstance(value, str):
         return _PATH.sub(lambda found: renamed.get((space, found[0]), found[0]), value)
-    return [_reference(each, space, renamed) for each in value]
+    return [_rename_reference(each, space, renamed) for each in value]
 
 
-def _reference(value: Any, space: str, renamed: _Renamed) -> Any:
+def _rename_reference(value: Any, space: str, renamed: _Renamed) -> Any:
     if "partition" not in value:
         return {**value, "name": renamed.get((space, value["name"]), value["name"])}
     path = renamed.get((space, f"/{value['partition']}/{value['name']}"))

@@ -40,23 +40,23 @@ def chaining_problems(
     named = {one.service.load_balancer_id for one in services}
 
     def stays(seen: ObservedObject) -> bool:
-        owner = _owner(seen)
+        owner = _owning_load_balancer(seen)
         return owner not in named and not (complete and owner)
 
     problems: dict[LoadBalancerId, str] = {}
     answered = {**_own_addresses(observed, stays), **_wanted_vips(services)}
     for owner, found in members.items():
-        problems |= _problems(owner, "member address", found, answered, "the VIP")
+        problems |= _chaining_problems(owner, "member address", found, answered, "the VIP")
     used = {
-        **_owners_by_member_address(observed, lambda seen: stays(seen) or _owner(seen) in problems),
+        **_owners_by_member_address(observed, lambda seen: stays(seen) or _owning_load_balancer(seen) in problems),
         **_wanted_members(services, problems),
     }
     for owner, found in vips.items():
-        problems |= _problems(owner, "vip_address", found, used, "a member")
+        problems |= _chaining_problems(owner, "vip_address", found, used, "a member")
     return problems
 
 
-def _problems(
+def _chaining_problems(
     load_balancer_id: LoadBalancerId, what: str, addresses: Sequence[str], users: _Users, use: str
 ) -> dict[LoadBalancerId, str]:
     for address in addresses:
@@ -89,7 +89,7 @@ def _virtual_addresses(one: RenderedObjects) -> Iterator[WantedObject]:
         yield from (item for item in one.objects if item.key.type == VIRTUAL_ADDRESS)
 
 
-def _owner(seen: ObservedObject) -> str:
+def _owning_load_balancer(seen: ObservedObject) -> str:
     return "" if seen.mark is None else seen.mark.load_balancer_id
 
 
@@ -100,7 +100,7 @@ def _wanted_vips(services: Sequence[RenderedObjects]) -> dict[object, str]:
 
 def _own_addresses(observed: Observed, stays: Callable[[ObservedObject], bool]) -> dict[object, str]:
     return {
-        _canonical(seen.attributes.get("address")): _owner(seen)
+        _canonical(seen.attributes.get("address")): _owning_load_balancer(seen)
         for key, seen in observed.items()
         # One that answers no ARP is a standby's.
         if key.type == VIRTUAL_ADDRESS and stays(seen) and canonical.scalar(seen.attributes.get("arp")) != "disabled"
@@ -115,5 +115,7 @@ def _wanted_members(services: Sequence[RenderedObjects], refused: Collection[str
 def _owners_by_member_address(observed: Observed, stays: Callable[[ObservedObject], bool]) -> dict[object, str]:
     pools = (seen for key, seen in observed.items() if key.type == POOL and stays(seen))
     return {
-        _canonical(each.attributes.get("address")): _owner(seen) for seen in pools for each in seen.members.values()
+        _canonical(each.attributes.get("address")): _owning_load_balancer(seen)
+        for seen in pools
+        for each in seen.members.values()
     }

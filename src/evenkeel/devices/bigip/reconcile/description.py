@@ -55,7 +55,7 @@ def describe(device: str, todo: Plan, observed: Observed, partition: str, wanted
         operations=tuple(
             one
             for step in todo.operations
-            for one in (_operation(step, observed, partition, made), *_new_members(step, partition))
+            for one in (_planned_operation(step, observed, partition, made), *_new_members(step, partition))
         ),
         left=tuple(_foreign_objects(observed, needed, partition)) if wanted else (),
         problem="; ".join(dict.fromkeys(todo.problems.values())),
@@ -64,7 +64,7 @@ def describe(device: str, todo: Plan, observed: Observed, partition: str, wanted
 
 def removal_in_common(key: Key) -> PlannedOperation:
     """Describe the removal of an object of F5's agent from /Common."""
-    return PlannedOperation(verb="delete", type=key.type, name=_path(key, COMMON))
+    return PlannedOperation(verb="delete", type=key.type, name=_object_path(key, COMMON))
 
 
 def _foreign_objects(observed: Observed, wanted: Collection[Key], partition: str) -> list[str]:
@@ -73,10 +73,12 @@ def _foreign_objects(observed: Observed, wanted: Collection[Key], partition: str
     )
     later = replaced_later(observed, partition)
     later.update(abandoned_objects(remaining_attributes(observed, {}, later), wanted, observed, partition))
-    return sorted(f"{key.type} {_path(key, partition)}{_advice(key, partition, later)}" for key in strangers)[:LEFT_MAX]
+    return sorted(
+        f"{key.type} {_object_path(key, partition)}{_kept_object_advice(key, partition, later)}" for key in strangers
+    )[:LEFT_MAX]
 
 
-def _advice(key: Key, partition: str, later: Container[Key]) -> str:
+def _kept_object_advice(key: Key, partition: str, later: Container[Key]) -> str:
     """Return advice to operators about an object that stays; empty: none.
 
     It says that a later pass removes the object, or that the load balancer of a virtual address has to be imported
@@ -90,14 +92,14 @@ def _advice(key: Key, partition: str, later: Container[Key]) -> str:
     return f" (load balancer {missing} does not exist here: 'evenkeel import lbaas' imports it)"
 
 
-def _operation(
+def _planned_operation(
     step: ConfigOperation, observed: Observed, partition: str, made: frozenset[Key] | set[Key]
 ) -> PlannedOperation:
     return PlannedOperation(
         note=_replacement_note(step, partition, made) or adoption_note(step.key, step.body, observed, partition),
         verb=_WORDS[step.verb],
         type=step.key.type,
-        name=_path(step.key, partition),
+        name=_object_path(step.key, partition),
         attributes=attribute_changes(_wanted_attributes(step), _observed_attributes(step, observed)),
     )
 
@@ -108,7 +110,7 @@ def _replacement_note(step: ConfigOperation, partition: str, made: Container[Key
     if step.key in made:
         return _RECREATED
     other = other_key(step.key)
-    return f"{_REPLACED} {_path(other, partition)} replaces it" if other is not None and other in made else ""
+    return f"{_REPLACED} {_object_path(other, partition)} replaces it" if other is not None and other in made else ""
 
 
 def _new_members(step: ConfigOperation, partition: str) -> Iterator[PlannedOperation]:
@@ -117,11 +119,11 @@ def _new_members(step: ConfigOperation, partition: str) -> Iterator[PlannedOpera
         key = Key(type=MEMBER, name=name_in(body), pool=step.key.name)
         wanted = {name: value for name, value in body.items() if name not in _IMPLIED}
         yield PlannedOperation(
-            verb="create", type=MEMBER, name=_path(key, partition), attributes=attribute_changes(wanted, {})
+            verb="create", type=MEMBER, name=_object_path(key, partition), attributes=attribute_changes(wanted, {})
         )
 
 
-def _path(key: Key, partition: str) -> str:
+def _object_path(key: Key, partition: str) -> str:
     if key.pool:
         return f"/{partition}/{key.pool}/{key.name.removeprefix('/')}"
     return key.name if in_common(key.name) else f"/{partition}/{key.name}"

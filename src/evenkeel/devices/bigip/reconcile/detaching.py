@@ -48,30 +48,30 @@ def _detaches_object_in_use(steps: Collection[ConfigOperation], observed: Observ
     """
     deleted = {step.key for step in steps if step.verb is Verb.DELETE}
     anew = {step.key for step in steps if step.verb is Verb.CREATE}
-    found = {(_namespace_of(key), f"/{partition}/{key.name}") for key in deleted - anew if key.type in _TYPES}
+    found = {(_key_namespace(key), f"/{partition}/{key.name}") for key in deleted - anew if key.type in _TYPES}
     if not found:
         return False
     staying = (seen for key, seen in observed.items() if key.type in (POOL, VIRTUAL) and key not in deleted)
-    return any(each in found for seen in staying for each in _references(seen, deleted))
+    return any(each in found for seen in staying for each in _attached_objects(seen, deleted))
 
 
-def _namespace_of(key: Key) -> str:
+def _key_namespace(key: Key) -> str:
     """Return the namespace of a key's name: monitors of all types share one."""
     return POLICY if key.type == POLICY else _MONITOR
 
 
-def _references(seen: ObservedObject, deleted: Collection[Key]) -> Iterator[tuple[str, str]]:
-    """Yield kind and full path of a virtual server's policies, or of the monitors of a pool and its members, that are
-    deleted.
+def _attached_objects(seen: ObservedObject, deleted: Collection[Key]) -> Iterator[tuple[str, str]]:
+    """Yield kind and full path of a virtual server's policies, or of the monitors of a pool and of its members that are
+    not in ``deleted``.
     """
     if seen.key.type == VIRTUAL:
         yield from ((POLICY, canonical.full_path(each)) for each in seen.attributes.get("policies") or ())
         return
     members = (member for member in seen.members.values() if member.key not in deleted)
-    yield from ((_MONITOR, path) for path in _monitors_of((seen, *members)))
+    yield from ((_MONITOR, path) for path in _monitor_paths((seen, *members)))
 
 
-def _monitors_of(items: Iterable[ObservedObject]) -> Iterator[str]:
+def _monitor_paths(items: Iterable[ObservedObject]) -> Iterator[str]:
     for item in items:
         # "/P/a and /P/b ", or "min 1 of { /P/a /P/b }"
         yield from (word for word in str(item.attributes.get("monitor") or "").split() if word.startswith("/"))

@@ -96,14 +96,14 @@ def unreferenced(theirs: Iterable[Key], left: Mapping[Key, Attributes], partitio
     gone: set[Key] = set()
     # Persistence first: a universal one refers to an iRule, which nothing needs after it, nor what the iRule names.
     for types in (PERSISTENCE, (POLICY, RULE, *_PROFILES), (BANDWIDTH_POLICY,)):
-        used = set(_references(item for item in left.items() if item[0] not in gone))
+        used = set(_referenced_paths(item for item in left.items() if item[0] not in gone))
         gone.update(
             key for key in theirs if key.type in types and (_KIND[key.type], f"/{partition}/{key.name}") not in used
         )
     return sorted(gone, key=lambda key: (key.type, key.name))
 
 
-def _references(items: Iterable[tuple[Key, Attributes]]) -> Iterator[tuple[str, str]]:
+def _referenced_paths(items: Iterable[tuple[Key, Attributes]]) -> Iterator[tuple[str, str]]:
     """Yield kind and path of everything that virtual servers, route domains, iRules, profiles and persistence refer
     to.
     """

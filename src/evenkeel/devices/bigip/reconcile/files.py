@@ -53,7 +53,7 @@ def with_files(
     try:
         # To the end, even if one is lacking: the agent requests all of them at once.
         for need in rendered.needs:
-            found = _files_of(need, observed, contents.get(need.sha256), names)
+            found = _needed_files(need, observed, contents.get(need.sha256), names)
             files.update(found)
             if not found:
                 lacking.append(need)
@@ -69,13 +69,13 @@ def with_files(
         rendered,
         objects=(
             *(WantedObject(key=key, owner=owner, attributes={}) for key in files),
-            *(_with_chains(item, there) for item in rendered.objects),
+            *(_drop_missing_chains(item, there) for item in rendered.objects),
         ),
         contents={key: content for key, content in files.items() if content is not None},
     )
 
 
-def _files_of(
+def _needed_files(
     need: CertificateNeed, observed: Observed, content: CertificateContent | None, names: BigIpNames
 ) -> Files:
     """Return the files of one certificate, authority or revocation list, with contents where files have to be created.
@@ -105,22 +105,22 @@ def _file_contents(need: CertificateNeed, content: CertificateContent) -> dict[s
     if content.kind is not need.kind or content.sha256 != need.sha256:
         raise WrongContent(f"what came for a {need.kind.value.replace('_', ' ')} is something else")
     if need.kind is CertificateKind.REVOCATION_LIST:
-        return {REVOCATION: _concatenate((content.revocation_list,))}
+        return {REVOCATION: _concatenate_pem((content.revocation_list,))}
     if need.kind is CertificateKind.AUTHORITY:
-        return {AUTHORITY: _concatenate(content.certificates)}
+        return {AUTHORITY: _concatenate_pem(content.certificates)}
     if content.private_key is None or not content.certificates:
         raise WrongContent("a certificate came without its key")
     first, *more = content.certificates
-    found = {CERTIFICATE: _concatenate((first,)), KEY: Secret(content.private_key.reveal())}
-    return {**found, CHAIN: _concatenate(more)} if more else found
+    found = {CERTIFICATE: _concatenate_pem((first,)), KEY: Secret(content.private_key.reveal())}
+    return {**found, CHAIN: _concatenate_pem(more)} if more else found
 
 
-def _concatenate(texts: Iterable[str]) -> Secret:
+def _concatenate_pem(texts: Iterable[str]) -> Secret:
     """Concatenate PEM texts. They are not secret, but are kept out of logs and messages all the same."""
     return Secret("".join(f"{text.strip()}\n" for text in texts).encode())
 
 
-def _with_chains(item: WantedObject, files: Collection[str]) -> WantedObject:
+def _drop_missing_chains(item: WantedObject, files: Collection[str]) -> WantedObject:
     """Return the object without references to chain files that do not exist. ``files``: names of the existing files."""
     if item.key.type == SERVER_SSL:
         return replace(item, attributes=_chain_or_none(item.attributes, files))
@@ -152,7 +152,7 @@ def unused_files(
         left.pop(key, None)
     used = referenced_file_names({**left, **wanted}, partition)
     waiting = {need.sha256 for one in services for need in one.needs}
-    return [key for key in ours if key.name not in used and _sha256_of(key.name, names) not in waiting]
+    return [key for key in ours if key.name not in used and _sha256_in_name(key.name, names) not in waiting]
 
 
 def referenced_file_names(objects: Mapping[Key, Mapping[str, Any]], partition: str) -> set[str]:
@@ -161,17 +161,17 @@ def referenced_file_names(objects: Mapping[Key, Mapping[str, Any]], partition: s
         path.rpartition("/")[2]
         for key, attributes in objects.items()
         if key.type in (CLIENT_SSL, SERVER_SSL)
-        for path in _paths(attributes)
+        for path in _file_paths(attributes)
         if path.startswith(f"/{partition}/")
     }
 
 
-def _paths(attributes: Mapping[str, Any]) -> Iterator[str]:
+def _file_paths(attributes: Mapping[str, Any]) -> Iterator[str]:
     pairs = attributes.get("certKeyChain")
     for holder in (attributes, *(pairs if isinstance(pairs, list) else ())):
         if isinstance(holder, Mapping):
             yield from (str(holder.get(name, "")) for name in _REFERRING)
 
 
-def _sha256_of(name: str, names: BigIpNames) -> str:
+def _sha256_in_name(name: str, names: BigIpNames) -> str:
     return name[len(names.prefix) + 1 :][:64]

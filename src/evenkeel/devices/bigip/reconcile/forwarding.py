@@ -43,7 +43,7 @@ def forwarders(self_ips: Mapping[Key, Attributes], partition: str, names: BigIpN
         name = address
         if number != COMMON_ROUTE_DOMAIN:
             name = f"{_GATEWAY}{'six-' if six else ''}{number}"
-            yield _address(name, address, wildcard, str(attributes.get("trafficGroup", "")), names)
+            yield _virtual_address(name, address, wildcard, str(attributes.get("trafficGroup", "")), names)
         yield WantedObject(
             key=Key(type=VIRTUAL, name=key.name),
             owner="",
@@ -63,7 +63,7 @@ def forwarders(self_ips: Mapping[Key, Attributes], partition: str, names: BigIpN
         )
 
 
-def _address(name: str, address: str, mask: str, traffic_group: str, names: BigIpNames) -> WantedObject:
+def _virtual_address(name: str, address: str, mask: str, traffic_group: str, names: BigIpNames) -> WantedObject:
     return WantedObject(
         key=Key(type=VIRTUAL_ADDRESS, name=name),
         owner="",

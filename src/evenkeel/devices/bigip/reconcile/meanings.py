@@ -36,14 +36,14 @@ def adoption_note(key: Key, body: Attributes, observed: Observed, partition: str
 
 def _behaviour_changes(seen: ObservedObject, body: Attributes, observed: Observed, partition: str) -> Iterator[str]:
     if "persist" in body:
-        yield from _persistence(seen, observed, partition)
+        yield from _persistence_changes(seen, observed, partition)
     if "policies" in body and any(
         _resets_connections(each, observed) for each in seen.attributes.get("policies") or ()
     ):
         yield "REJECT reset connections, and answers 403 now"
     if "profiles" in body and _FASTL4 in map(canonical.full_path, body["profiles"]):
         was = [canonical.full_path(each) for each in seen.attributes.get("profiles") or ()]
-        if any(path == "/Common/tcp" or _object_at(_TCP, path, observed, partition) for path in was):
+        if any(path == "/Common/tcp" or _find_object(_TCP, path, observed, partition) for path in was):
             yield "TCP ended at the device, and is passed on by fastL4 now"
     others = others_irules(seen)
     wanted = set(map(canonical.full_path, body["rules"])) if "rules" in body else set(others)
@@ -59,16 +59,16 @@ def others_irules(virtual: ObservedObject) -> list[str]:
     return [path for path in paths if not is_f5s_rule(path.rpartition("/")[2])]
 
 
-def _persistence(seen: ObservedObject, observed: Observed, partition: str) -> Iterator[str]:
+def _persistence_changes(seen: ObservedObject, observed: Observed, partition: str) -> Iterator[str]:
     for path in map(canonical.full_path, seen.attributes.get("persist") or ()):
-        if (profile := _object_at(SOURCE_PERSISTENCE, path, observed, partition)) is not None:
+        if (profile := _find_object(SOURCE_PERSISTENCE, path, observed, partition)) is not None:
             yield f"persistence of source addresses lasted {profile.attributes.get('timeout')} s"
-        cookie = _object_at(COOKIE_PERSISTENCE, path, observed, partition)
+        cookie = _find_object(COOKIE_PERSISTENCE, path, observed, partition)
         if cookie is not None and canonical.scalar(cookie.attributes.get("expiration")) not in _NO_EXPIRY:
             yield f"cookies expired after {cookie.attributes['expiration']}, and last for the client's session now"
 
 
-def _object_at(kind: str, path: str, observed: Observed, partition: str) -> ObservedObject | None:
+def _find_object(kind: str, path: str, observed: Observed, partition: str) -> ObservedObject | None:
     folder, _, name = path.removeprefix("/").partition("/")
     return observed.get(Key(type=kind, name=name)) if folder == partition else None
 

@@ -68,9 +68,9 @@ def _union_of_lists(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
     """Return both lists as one without duplicates; records are joined by name, and records for all hosts by their end
     points.
     """
-    found: dict[str, Any] = {_name_of(item): item for item in one}
+    found: dict[str, Any] = {_item_name(item): item for item in one}
     for item in other:
-        name = _name_of(item)
+        name = _item_name(item)
         if name == EVERYWHERE_RECORD and name in found:
             ends = {*found[name]["endpoints"], *item["endpoints"]}
             found[name] = {**item, "endpoints": sorted(ends)}
@@ -79,7 +79,7 @@ def _union_of_lists(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
     return [found[name] for name in sorted(found)]
 
 
-def _name_of(item: Any) -> str:
+def _item_name(item: Any) -> str:
     return str(item["name"]) if isinstance(item, Mapping) else str(item)
 
 
@@ -255,21 +255,21 @@ def _is_subnet_used(
     """
     if key.type in NEIGHBOURS:
         return _domain_and_host(str(left[key].get("ipAddress", ""))) in addresses
-    places = _places(key, left, marked)
+    places = _subnet_places(key, left, marked)
     return any(is_in_place(place, number, host) for place in places for number, host in addresses)
 
 
-def _places(key: Key, left: Mapping[Key, Attributes], marked: Observed) -> list[Place]:
+def _subnet_places(key: Key, left: Mapping[Key, Attributes], marked: Observed) -> list[Place]:
     """Return route domain and network of the object's subnet, read from the self IPs of that subnet; empty if it has no
     self IP.
     """
     if key.type == SELF_IP:
         return list(places_of(left[key]))
-    subnet = _subnet_of(marked[key])
+    subnet = _marked_subnet_id(marked[key])
     return [
         place
         for other, seen in marked.items()
-        if other.type == SELF_IP and other in left and _subnet_of(seen) == subnet
+        if other.type == SELF_IP and other in left and _marked_subnet_id(seen) == subnet
         for place in places_of(left[other])
     ]
 
@@ -290,7 +290,7 @@ def is_in_place(place: Place, number: int, host: str) -> bool:
         return False
 
 
-def _subnet_of(seen: ObservedObject) -> str:
+def _marked_subnet_id(seen: ObservedObject) -> str:
     return marked_subnet(seen.mark.object_id if seen.mark is not None else "").id
 
 
@@ -320,29 +320,31 @@ def shorter_tables(
     removed with the last of these. An end point gets no more broadcasts when the last record that named it is removed;
     records that an operator added stay.
     """
-    before = _macs(observed.keys(), observed, names)
-    vanished = before - _macs(observed.keys() - set(gone), observed, names)
+    before = _neighbour_macs(observed.keys(), observed, names)
+    vanished = before - _neighbour_macs(observed.keys() - set(gone), observed, names)
     for key, attributes in left.items():
         if key.type != FORWARDING_TABLE or Key(type=TUNNEL, name=key.name) in gone or key not in observed:
             continue
         records = list(map(_written_form, attributes.get("records") or ()))
         kept = [one for one in records if str(one["name"]).lower() not in vanished]
-        named = _endpoints(map(_written_form, observed[key].attributes.get("records") or ())) - _endpoints(kept)
-        kept = [one for each in kept if (one := _without_endpoints(each, named)) is not None]
+        named = _tunnel_endpoints(
+            map(_written_form, observed[key].attributes.get("records") or ())
+        ) - _tunnel_endpoints(kept)
+        kept = [one for each in kept if (one := _remove_endpoints(each, named)) is not None]
         if kept != records:
             yield key, {"records": kept}
 
 
-def _macs(keys: Iterable[Key], observed: Observed, names: BigIpNames) -> set[str]:
+def _neighbour_macs(keys: Iterable[Key], observed: Observed, names: BigIpNames) -> set[str]:
     ours = (key for key in keys if key.type in NEIGHBOURS and names.is_own_mark(observed[key].mark))
     return {str(observed[key].attributes.get("macAddress", "")).lower() for key in ours}
 
 
-def _endpoints(records: Iterable[Attributes]) -> set[str]:
+def _tunnel_endpoints(records: Iterable[Attributes]) -> set[str]:
     return {str(one["endpoint"]) for one in records if one.get("endpoint")}
 
 
-def _without_endpoints(record: dict[str, Any], endpoints: Collection[str]) -> dict[str, Any] | None:
+def _remove_endpoints(record: dict[str, Any], endpoints: Collection[str]) -> dict[str, Any] | None:
     """Return the record without these end points, if it is the one for all hosts; None: no end point is left."""
     if record["name"] != EVERYWHERE_RECORD or "endpoints" not in record:
         return record

@@ -69,7 +69,10 @@ def with_nodes(
     ``others``: ``{address: path}`` of nodes in /Common that are not Even Keel's.
     """
     found = {**others, **_nodes_in_use(observed), **_own_nodes(observed)}
-    return [replace(one, objects=tuple(_with_node(item, found, names) for item in one.objects)) for one in rendered]
+    return [
+        replace(one, objects=tuple(_place_members_at_nodes(item, found, names) for item in one.objects))
+        for one in rendered
+    ]
 
 
 def _nodes_in_use(observed: Observed) -> dict[str, str]:
@@ -89,13 +92,13 @@ def _own_nodes(observed: Observed) -> dict[str, str]:
     }
 
 
-def _with_node(item: WantedObject, found: Mapping[str, str], names: BigIpNames) -> WantedObject:
+def _place_members_at_nodes(item: WantedObject, found: Mapping[str, str], names: BigIpNames) -> WantedObject:
     if item.key.type != POOL or not item.members:
         return item
-    return replace(item, members=tuple(_at_node(member, found, names) for member in item.members))
+    return replace(item, members=tuple(_place_member_at_node(member, found, names) for member in item.members))
 
 
-def _at_node(member: WantedObject, found: Mapping[str, str], names: BigIpNames) -> WantedObject:
+def _place_member_at_node(member: WantedObject, found: Mapping[str, str], names: BigIpNames) -> WantedObject:
     address = str(_canonical(member.attributes["address"]))
     # An address with a number is in the tenant's own route domain, where nobody else has nodes.
     own = node_of(member.key.name) if "%" in address else f"{_START}{names.node(address)}"
@@ -122,12 +125,12 @@ def removable(
         if (
             key.name == f"{_START}{names.node(found[key.name])}"
             if in_common(key.name)
-            else _as_made_by_device(observed.get(key))
+            else _is_made_by_device(observed.get(key))
         )
     ]
 
 
-def _as_made_by_device(node: ObservedObject | None) -> bool:
+def _is_made_by_device(node: ObservedObject | None) -> bool:
     return (
         node is not None
         and not node.attributes.get("description")
@@ -166,7 +169,7 @@ def _is_untouched(node: ObservedObject) -> bool:
     """Whether nobody gave the node a limit, monitor or disabled state, which its members would lose by a move."""
     seen = node.attributes
     return (
-        _as_made_by_device(node)
+        _is_made_by_device(node)
         and seen.get("session") != "user-disabled"
         and seen.get("state") != "user-down"
         and all(canonical.scalar(seen.get(name)) in usual for name, usual in _USUAL.items())

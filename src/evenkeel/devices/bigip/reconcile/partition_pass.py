@@ -228,25 +228,27 @@ class PartitionPass:
         # a device that refuses everything has a fault of its own, which must not count as refusal of the load balancers
         takes_nothing = self._has_peers and await self._takes_nothing()
         self._view.certain = False
-        errors = {**self._plan().problems, **self._errors}
+        errors = {**self._plan_remaining_work().problems, **self._errors}
         named = {service.load_balancer_id for service in self._batch.services}
         for orphan in errors.keys() - named:
             self._log.warning("orphan not removed", load_balancer=orphan, reason=errors[orphan])
         left = frozenset(errors.keys() - named)
         errors = {name: errors[name] for name in errors.keys() & named}
         self._note_left(errors)
-        lacking = frozenset(sha256 for one in self._with_files() for sha256 in one.lacking)
+        lacking = frozenset(sha256 for one in self._add_certificate_files() for sha256 in one.lacking)
         return PassOutcome(
             errors=errors,
             writes=self._writes,
             repaired=self._repaired,
             lacking=lacking,
             left=left,
-            orphans=self._orphans(named) if self._batch.complete and self._batch.keeps_orphans else frozenset(),
+            orphans=self._orphaned_load_balancers(named)
+            if self._batch.complete and self._batch.keeps_orphans
+            else frozenset(),
             takes_nothing=takes_nothing,
         )
 
-    def _orphans(self, named: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
+    def _orphaned_load_balancers(self, named: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
         marks = (seen.mark for seen in (self._view.observed or {}).values())
         held = {mark.load_balancer_id for mark in marks if mark is not None and self._names.is_own_mark(mark)}
         return frozenset(one for one in held if one and one not in named)
@@ -256,30 +258,30 @@ class PartitionPass:
     async def _safe_plan(self) -> Plan:
         """Return the plan, after as few reads as are safe."""
         if self._must_read():
-            await self._read()
-            return self._plan()
-        todo = self._plan()
+            await self._read_partition()
+            return self._plan_remaining_work()
+        todo = self._plan_remaining_work()
         if self._view.certain:
             return todo
         # before the write, since a table is written as a whole
         if any(step.key.type == FORWARDING_TABLE for step in todo.operations):
             await self._read_tables()
-            todo = self._plan()
+            todo = self._plan_remaining_work()
         if todo.operations:
             # no read: the device refuses the write if another agent took over, or if the cache is wrong
             return todo
         # A light read covers pools and virtual servers, not the objects of networks in /Common.
         if self._is_common:
-            await self._read()
-            return self._plan()
+            await self._read_partition()
+            return self._plan_remaining_work()
         seen = await read_light(self._device, self._partition)
         kept = {key: item for key, item in (self._view.observed or {}).items() if key.type not in LIGHT_TYPES}
         before, self._view.observed = self._view.observed or {}, {**kept, **seen}
         # Objects that came or vanished show a change from outside, even if the plan has nothing to do.
-        if self._plan().operations or before.keys() != self._view.observed.keys():
+        if self._plan_remaining_work().operations or before.keys() != self._view.observed.keys():
             self._log.info("partition was modified externally")
-            await self._read()
-        return self._plan()
+            await self._read_partition()
+        return self._plan_remaining_work()
 
     @property
     def _is_common(self) -> bool:
@@ -292,7 +294,7 @@ class PartitionPass:
         old = self._now() - view.read_at_seconds > self._options.full_read_interval_seconds
         return not view.certain and (old or self._batch.complete)
 
-    async def _read(self) -> None:
+    async def _read_partition(self) -> None:
         """Read everything in the partition, and check that this agent owns it."""
         # If the read fails, the previous state must not be used any more.
         self._view.observed = None
@@ -329,7 +331,7 @@ class PartitionPass:
         if guards.held != (self._guard,):
             raise GuardLost(self._device.host, self._partition, guards.newest)
 
-    def _plan(self) -> Plan:
+    def _plan_remaining_work(self) -> Plan:
         """Plan what is left to do; load balancers that the device refused stay as they are."""
         observed, refused = self._view.observed or {}, len(self._errors)
         made = self._planned
@@ -341,7 +343,7 @@ class PartitionPass:
         ):
             found = plan(
                 observed,
-                self._with_files(),
+                self._add_certificate_files(),
                 partition=self._folder,
                 names=self._names,
                 complete=self._batch.removes_orphans,
@@ -354,7 +356,7 @@ class PartitionPass:
             made = self._planned = Planned(observed=self._view.observed, refused=refused, nodes=self._nodes, plan=found)
         return made.plan
 
-    def _with_files(self) -> list[RenderedObjects]:
+    def _add_certificate_files(self) -> list[RenderedObjects]:
         observed, contents = self._view.observed or {}, self._batch.certificates
         refused = self._errors
         return [
@@ -373,18 +375,18 @@ class PartitionPass:
         parts = list(transaction_groups(todo, self._options.commands_max))
         # shared removals go into the same transaction as the only part; with several parts they wait for all
         for owners in parts:
-            await self._settle(owners, shared if len(parts) == 1 else ())
+            await self._settle_owners(owners, shared if len(parts) == 1 else ())
         if any(in_common(step.key.name) and step.key not in self._removed for step in shared):
             await self._remove_unused_nodes()
         left = [step for step in shared if still_unused(step, self._view.observed or {}, self._folder)]
         left += [
             step
-            for step in self._plan().operations_of(frozenset({SHARED}))
+            for step in self._plan_remaining_work().operations_of(frozenset({SHARED}))
             if is_planned_again(step.key) and step.key not in later
         ]
         if left:
             try:
-                await self._commit(tuple(left))
+                await self._commit_steps(tuple(left))
             except DeviceRejected as error:
                 self._log.warning("unused nodes and files not removed", reason=error.reason)
                 # The refusal shows that the cached state is wrong.
@@ -398,9 +400,9 @@ class PartitionPass:
                 steps = parts.pop(0)
                 while parts and len(steps) + len(parts[0]) <= self._options.commands_max:
                     steps += parts.pop(0)
-                await self._commit(steps)
+                await self._commit_steps(steps)
         except OutcomeUnknown as error:
-            await self._after_unknown(error)
+            await self._handle_unknown_outcome(error)
         except DeviceRejected as error:
             # Nothing is lost: the members stay where they are.
             await self._check_owner()
@@ -419,7 +421,7 @@ class PartitionPass:
             return
         steps = (ConfigOperation(verb=Verb.DELETE, key=key, owner=SHARED) for key in unused)
         try:
-            await self._commit(tuple(steps)[: self._options.commands_max])
+            await self._commit_steps(tuple(steps)[: self._options.commands_max])
         except DeviceRejected as error:
             # A member came, or another agent removed a node, since they were read.
             await self._check_owner()
@@ -456,49 +458,52 @@ class PartitionPass:
             raise
         self._writes += 1
 
-    async def _settle(self, owners: tuple[str, ...], shared: tuple[ConfigOperation, ...] = ()) -> None:
+    async def _settle_owners(self, owners: tuple[str, ...], shared: tuple[ConfigOperation, ...] = ()) -> None:
         """Commit the operations of these owners together; if the device refuses them, split the owners into halves and
         try each.
         """
-        all_steps = self._plan().operations_of(frozenset(owners))
-        steps = self._first_of(all_steps)
+        all_steps = self._plan_remaining_work().operations_of(frozenset(owners))
+        steps = self._first_transaction_steps(all_steps)
         if not steps:
             return
         whole = len(steps) == len(all_steps)
         try:
             # Shared removals go with the last part, when nothing refers to their objects any more.
-            await self._commit(self._at_once((*steps, *shared)) if whole else steps)
+            await self._commit_steps(self._transaction_steps((*steps, *shared)) if whole else steps)
             if not whole:
-                await self._settle(owners, shared)
+                await self._settle_owners(owners, shared)
         except OutcomeUnknown as error:
-            await self._after_unknown(error)
-            await self._settle(owners)
+            await self._handle_unknown_outcome(error)
+            await self._settle_owners(owners)
         except DeviceRejected as error:
             kept = tuple(step for step in shared if not in_common(step.key.name))
             if whole and len(kept) < len(shared):
                 # Most likely a member of another partition names one of the nodes.
-                await self._settle(owners, kept)
-            elif await self._after_refusal() and self._first_of(self._plan().operations_of(frozenset(owners))) != steps:
-                await self._settle(owners)  # the plan was based on outdated state
+                await self._settle_owners(owners, kept)
+            elif (
+                await self._check_owner_after_refusal()
+                and self._first_transaction_steps(self._plan_remaining_work().operations_of(frozenset(owners))) != steps
+            ):
+                await self._settle_owners(owners)  # the plan was based on outdated state
             elif len(owners) == 1 and not shared:
                 self._errors[LoadBalancerId(owners[0])] = error.reason
             else:
                 # bisect: one load balancer at fault is found in about log2(n) refused commits
                 middle = (len(owners) + 1) // 2
                 for half in (owners[:middle], owners[middle:]):
-                    await self._settle(half)
+                    await self._settle_owners(half)
 
-    def _first_of(self, steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
+    def _first_transaction_steps(self, steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
         """Return the operations that go into the next transaction of the pass."""
-        return first_of(self._at_once(steps))
+        return first_of(self._transaction_steps(steps))
 
-    def _at_once(self, steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
+    def _transaction_steps(self, steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
         """Return the operations that the device accepts in one transaction; the others have to follow in another."""
         later = deleted_later(steps, self._view.observed or {}, self._folder)
         # Where nothing is left to go first, an object of somebody else is in the way, as the device's refusal will say.
         return tuple(step for step in steps if step.key not in later) or steps
 
-    async def _after_unknown(self, error: OutcomeUnknown) -> None:
+    async def _handle_unknown_outcome(self, error: OutcomeUnknown) -> None:
         self._unknown += 1
         if self._unknown > UNKNOWN_OUTCOMES_MAX:
             raise error
@@ -506,15 +511,15 @@ class PartitionPass:
         # Before the read: a transaction committed after it would be missing in the state.
         await drop_pending(self._device, self._pending)
         await remove_uploads(self._device, self._uploads)
-        await self._read()
+        await self._read_partition()
         self._writes += 1  # it may have been committed; counting one too many is harmless
 
-    async def _after_refusal(self) -> bool:
+    async def _check_owner_after_refusal(self) -> bool:
         """Check, after a refusal, that this agent still owns the partition. True: the partition was read again."""
         if self._view.first_guard:  # an upload was refused, before any transaction: nobody owns the partition yet
             await self._commit_commands([])
         if not self._read_fully:
-            await self._read()
+            await self._read_partition()
             await self._read_nodes()
             return True
         await self._check_owner()
@@ -544,7 +549,7 @@ class PartitionPass:
             return True
         return False
 
-    async def _commit(self, steps: tuple[ConfigOperation, ...]) -> None:
+    async def _commit_steps(self, steps: tuple[ConfigOperation, ...]) -> None:
         contents = {step.key: step.content for step in steps if step.content is not None}
         if contents and not self._view.uploads_swept:
             self._uploads.update(await earlier_uploads(self._device, self._partition))
@@ -554,7 +559,7 @@ class PartitionPass:
                 *(command_of(step, self._folder, sources.get(step.key, "")) for step in steps),
                 *self._also(),
             ]
-            await self._commit_commands(commands, self._revision())
+            await self._commit_commands(commands, self._batch_revision())
         self._writes += 1
         self._removed.update(step.key for step in steps if step.verb is Verb.DELETE)
         self._note_repairs(steps)
@@ -596,7 +601,7 @@ class PartitionPass:
             if owner in self._left and own:
                 self._repaired.setdefault(owner, []).extend(drift.findings(own, len(one.objects)))
 
-    def _revision(self) -> str:
+    def _batch_revision(self) -> str:
         services = self._batch.services
         if len(services) == 1:
             return f"{services[0].load_balancer_id}@{services[0].revision}"

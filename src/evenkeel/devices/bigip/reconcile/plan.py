@@ -126,8 +126,8 @@ class Plan(Value):
         needs = merge_network_objects(
             item for owner in sorted(owners & self.networks.keys()) for item in self.networks[owner]
         )
-        found.extend(_attach(needs, self.observed, self.partition))
-        found.sort(key=_order)
+        found.extend(_shared_additions(needs, self.observed, self.partition))
+        found.sort(key=_operation_sort_key)
         return tuple({(one.verb, one.key): one for one in found}.values())
 
 
@@ -166,7 +166,9 @@ def plan(
     }
     together = merge_network_objects(item for owner in sorted(needs) for item in needs[owner])
 
-    operations = [step for item in wanted.values() for step in _operations_for(item, observed.get(item.key), partition)]
+    operations = [
+        step for item in wanted.values() for step in _object_operations(item, observed.get(item.key), partition)
+    ]
     for seen in observed.values():
         owner = _own_load_balancer_id(seen, names)
         if (
@@ -177,22 +179,24 @@ def plan(
             and (owner in owners or (complete and owner not in named))
         ):
             # with the records of forwarding tables that go with it
-            operations.append(_remove(seen.key, SHARED if seen.key.type in NEIGHBOURS else owner))
+            operations.append(_delete_operation(seen.key, SHARED if seen.key.type in NEIGHBOURS else owner))
     # after all removals of members: a node is removed with its last member
     operations.extend(_unused_nodes(observed, wanted, operations, names))
     gone = {step.key for step in operations if step.verb is Verb.DELETE}
-    operations.extend(_remove(key, SHARED) for key in unused_files(observed, services, gone, partition, names))
+    operations.extend(
+        _delete_operation(key, SHARED) for key in unused_files(observed, services, gone, partition, names)
+    )
     operations.extend(_missing_files(observed, sound, partition))
-    changed = {step.key: step for step in _attach(together, observed, partition)}
+    changed = {step.key: step for step in _shared_additions(together, observed, partition)}
     for owner, items in needs.items():
         operations.extend(replace(changed[item.key], owner=owner) for item in items if item.key in changed)
     operations.extend(_removals_of_f5_objects(observed, wanted, gone, partition, names))
-    operations.extend(_detach(observed, {**wanted, **together}, gone, partition, names, shared))
-    operations.sort(key=_order)
+    operations.extend(_shared_removals(observed, {**wanted, **together}, gone, partition, names, shared))
+    operations.sort(key=_operation_sort_key)
     return Plan(operations=tuple(operations), problems=problems, networks=needs, observed=observed, partition=partition)
 
 
-def _order(step: ConfigOperation) -> tuple[int, str, str, str]:
+def _operation_sort_key(step: ConfigOperation) -> tuple[int, str, str, str]:
     return step.rank, step.key.type, step.key.pool, step.key.name
 
 
@@ -214,15 +218,17 @@ def _is_for_networks(step: ConfigOperation) -> bool:
     return step.key.type in NETWORK_TYPES and step.owner != SHARED and not removes
 
 
-def _attach(needs: Mapping[Key, WantedObject], observed: Observed, partition: str) -> Iterator[ConfigOperation]:
+def _shared_additions(
+    needs: Mapping[Key, WantedObject], observed: Observed, partition: str
+) -> Iterator[ConfigOperation]:
     """Yield operations that add to shared objects what these load balancers need; others' items in them stay."""
     for item in needs.values():
         seen = observed.get(item.key)
         if seen is None and item.key.type == FORWARDING_TABLE:  # it comes with the tunnel
             if item.attributes["records"]:
-                yield _modify(item, item.attributes)
+                yield _modify_operation(item, item.attributes)
         else:
-            yield from _operations_for(item if seen is None else beside_others(item, seen), seen, partition)
+            yield from _object_operations(item if seen is None else beside_others(item, seen), seen, partition)
 
 
 def _removals_of_f5_objects(
@@ -236,10 +242,10 @@ def _removals_of_f5_objects(
     theirs = objects_of_f5(observed, names.prefix) if partition != COMMON else []
     if theirs:
         left = remaining_attributes(observed, wanted, gone)
-        yield from (_remove(key, SHARED) for key in unreferenced(theirs, left, partition))
+        yield from (_delete_operation(key, SHARED) for key in unreferenced(theirs, left, partition))
 
 
-def _detach(
+def _shared_removals(
     observed: Observed,
     wanted: Mapping[Key, WantedObject],
     gone: Collection[Key],
@@ -256,7 +262,7 @@ def _detach(
     for item in routes.values():
         # A route of an operator to the same destination stays in the place of ours.
         if not _foreign_object_problem((item,), observed, partition, names) and not has_route(item, observed):
-            yield from _operations_for(item, observed.get(item.key), partition)
+            yield from _object_operations(item, observed.get(item.key), partition)
     stay = wanted.keys() | routes.keys()
     spare = spare_addresses(left, wanted, shared)
     unused = [key for key in unused_objects(left, observed, names, partition, spare) if key not in stay]
@@ -265,13 +271,13 @@ def _detach(
         unused += replaced_objects(left, wanted, observed, partition)
         rest = {key: attributes for key, attributes in left.items() if key not in unused}
         unused += abandoned_objects(rest, wanted, observed, partition)
-    yield from (_remove(key, SHARED) for key in unused)
+    yield from (_delete_operation(key, SHARED) for key in unused)
     stays = {key: attributes for key, attributes in left.items() if key.type == SELF_IP and key not in unused}
     forward = {item.key: item for item in forwarders(stays, partition, names)}
     for item in forward.values():
         if not _foreign_object_problem((item,), observed, partition, names):
-            yield from _operations_for(item, observed.get(item.key), partition)
-    yield from (_remove(key, SHARED) for key in forwarding(observed, names) if key not in forward)
+            yield from _object_operations(item, observed.get(item.key), partition)
+    yield from (_delete_operation(key, SHARED) for key in forwarding(observed, names) if key not in forward)
     shown = {key: attributes for key, attributes in left.items() if key in observed}
     removed = {*gone, *unused}
     for key, body in (
@@ -291,7 +297,7 @@ def remaining_attributes(
     for key, seen in observed.items():
         if key not in gone and key not in wanted:
             found[key] = (
-                {**seen.attributes, "members": list(map(_address_of, seen.members.values()))}
+                {**seen.attributes, "members": list(map(_member_address, seen.members.values()))}
                 if key.type == POOL
                 else seen.attributes
             )
@@ -301,11 +307,11 @@ def remaining_attributes(
     return found
 
 
-def _address_of(member: ObservedObject) -> str:
+def _member_address(member: ObservedObject) -> str:
     return str(member.attributes.get("address") or node_of(member.key.name))
 
 
-def _modify(item: WantedObject, body: Mapping[str, Any]) -> ConfigOperation:
+def _modify_operation(item: WantedObject, body: Mapping[str, Any]) -> ConfigOperation:
     return ConfigOperation(verb=Verb.MODIFY, key=item.key, owner=item.owner, body=body, rank=_MAKE[item.key.type])
 
 
@@ -328,50 +334,50 @@ def _own_load_balancer_id(seen: ObservedObject, names: BigIpNames) -> str:
     return mark.load_balancer_id if mark and names.is_own_mark(mark) else ""
 
 
-def _operations_for(item: WantedObject, seen: ObservedObject | None, partition: str) -> Iterator[ConfigOperation]:
+def _object_operations(item: WantedObject, seen: ObservedObject | None, partition: str) -> Iterator[ConfigOperation]:
     """Yield operations that bring one object, and its members, to the wanted state. ``seen`` None: the object is
     absent.
     """
     if seen is None:
-        yield _create(item, partition)
+        yield _create_operation(item, partition)
         return
     changed = canonical.differences(item.attributes, seen.attributes)
     # the removal comes first, because both have the same name
     if item.immutables & changed.keys():
-        yield _remove(item.key, item.owner, rank=_REPLACED)
-        yield _create(item, partition)
+        yield _delete_operation(item.key, item.owner, rank=_REPLACED)
+        yield _create_operation(item, partition)
         return
     if changed:
-        yield _modify(item, changed)
-    yield from _members(item, seen, partition)
+        yield _modify_operation(item, changed)
+    yield from _member_operations(item, seen, partition)
 
 
-def _members(item: WantedObject, seen: ObservedObject, partition: str) -> Iterator[ConfigOperation]:
+def _member_operations(item: WantedObject, seen: ObservedObject, partition: str) -> Iterator[ConfigOperation]:
     wanted = {member.key.name: member for member in item.members}
     for name, member in wanted.items():
-        yield from _operations_for(member, seen.members.get(name), partition)
+        yield from _object_operations(member, seen.members.get(name), partition)
     for name, extra in seen.members.items():
         if name not in wanted:
-            yield _remove(extra.key, item.owner)
+            yield _delete_operation(extra.key, item.owner)
 
 
-def _create(item: WantedObject, partition: str) -> ConfigOperation:
+def _create_operation(item: WantedObject, partition: str) -> ConfigOperation:
     return ConfigOperation(
         verb=Verb.CREATE,
         key=item.key,
         owner=item.owner,
-        body=_body(item, partition),
+        body=_create_body(item, partition),
         secrets=item.secrets,
         rank=_MAKE[item.key.type],
     )
 
 
-def _body(item: WantedObject, partition: str) -> dict[str, Any]:
+def _create_body(item: WantedObject, partition: str) -> dict[str, Any]:
     """Return the body of the request that creates the object, without empty attributes."""
     body: dict[str, Any] = {**place_of(item.key.name, partition)}
     body.update((name, value) for name, value in item.attributes.items() if value not in ("", []))
     if item.members:
-        body["members"] = [_body(member, partition) for member in item.members]
+        body["members"] = [_create_body(member, partition) for member in item.members]
     return body
 
 
@@ -382,10 +388,10 @@ def _missing_files(
     for one in rendered:
         for item in one.objects:
             if item.key.type in FILES and item.key not in observed:
-                yield replace(_create(item, partition), content=one.contents[item.key])
+                yield replace(_create_operation(item, partition), content=one.contents[item.key])
 
 
-def _remove(key: Key, owner: str, *, rank: int | None = None) -> ConfigOperation:
+def _delete_operation(key: Key, owner: str, *, rank: int | None = None) -> ConfigOperation:
     return ConfigOperation(verb=Verb.DELETE, key=key, owner=owner, rank=_REMOVE[key.type] if rank is None else rank)
 
 
@@ -412,7 +418,7 @@ def _unused_nodes(
         used.update(node_of(member.key.name) for member in item.members)
         before = observed.get(item.key)
         freed.extend(before.members.values() if before else ())
-    return [_remove(key, SHARED) for key in removable(freed, used, observed, names)]
+    return [_delete_operation(key, SHARED) for key in removable(freed, used, observed, names)]
 
 
 def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> bool:
@@ -437,18 +443,18 @@ def state_after(observed: Observed, operations: Iterable[ConfigOperation]) -> Ob
     result = dict(observed)
     for step in operations:
         if step.key.type == MEMBER:
-            _member_after(result, step)
+            _predict_member(result, step)
         elif step.verb is Verb.DELETE:
             result.pop(step.key, None)
             if step.key.type in (VLAN, TUNNEL):
                 forget_link(result, step.key)
         else:
             before = result.get(step.key) if step.verb is Verb.MODIFY else None
-            result[step.key] = _object_after(step, before)
+            result[step.key] = _predict_object(step, before)
         if step.verb is Verb.CREATE:
             for name in _member_names(step):
                 if not in_common(name):
-                    _node_after(result, node_of(name))
+                    _predict_node(result, node_of(name))
     return result
 
 
@@ -458,7 +464,7 @@ def _member_names(step: ConfigOperation) -> list[str]:
     return [name_in(member) for member in step.body.get("members", ())] if step.key.type == POOL else []
 
 
-def _object_after(step: ConfigOperation, before: ObservedObject | None) -> ObservedObject:
+def _predict_object(step: ConfigOperation, before: ObservedObject | None) -> ObservedObject:
     attributes = canonical.merge(before.attributes if before else {}, step.body)
     members = dict(before.members) if before else {}
     for body in attributes.pop("members", ()) if step.key.type == POOL else ():
@@ -469,7 +475,7 @@ def _object_after(step: ConfigOperation, before: ObservedObject | None) -> Obser
     return ObservedObject(key=step.key, attributes=attributes, mark=mark, members=members)
 
 
-def _member_after(result: Observed, step: ConfigOperation) -> None:
+def _predict_member(result: Observed, step: ConfigOperation) -> None:
     pool_key = Key(type=POOL, name=step.key.pool)
     pool = result.get(pool_key)
     if pool is None:
@@ -477,10 +483,10 @@ def _member_after(result: Observed, step: ConfigOperation) -> None:
     members = dict(pool.members)
     before = members.pop(step.key.name, None)
     if step.verb is not Verb.DELETE:
-        members[step.key.name] = _object_after(step, before)
+        members[step.key.name] = _predict_object(step, before)
     result[pool_key] = ObservedObject(key=pool_key, attributes=pool.attributes, mark=pool.mark, members=members)
 
 
-def _node_after(result: Observed, name: str) -> None:
+def _predict_node(result: Observed, name: str) -> None:
     key = Key(type=NODE, name=name)
     result.setdefault(key, ObservedObject(key=key, attributes={"address": name}))

@@ -57,7 +57,7 @@ def under_their_names(
     match.
     """
     services = [
-        replace(one, objects=tuple(_without_f5s_limits(item, observed) for item in one.objects)) for one in rendered
+        replace(one, objects=tuple(_remove_f5_limits(item, observed) for item in one.objects)) for one in rendered
     ]
     if not any(one.networks for one in services):
         return services
@@ -67,14 +67,14 @@ def under_their_names(
         if (attribute := _SAME.get(key.type)) is not None
     }
     return [
-        replace(one, networks=_with_found_names(one.networks, found, observed, names, partition))
+        replace(one, networks=_use_found_names(one.networks, found, observed, names, partition))
         if one.networks
         else one
         for one in services
     ]
 
 
-def _without_f5s_limits(item: WantedObject, observed: Observed) -> WantedObject:
+def _remove_f5_limits(item: WantedObject, observed: Observed) -> WantedObject:
     """Return the virtual server without the restriction to VLANs and the limits of rate and bandwidth that F5's agent
     gave it.
 
@@ -95,7 +95,7 @@ def _without_f5s_limits(item: WantedObject, observed: Observed) -> WantedObject:
     return replace(item, attributes={**item.attributes, **freed}) if freed else item
 
 
-def _with_found_names(
+def _use_found_names(
     networks: Sequence[WantedObject], found: Found, observed: Observed, names: BigIpNames, partition: str
 ) -> tuple[WantedObject, ...]:
     there = {
@@ -104,7 +104,9 @@ def _with_found_names(
         if (key := _key_on_device(item, found, observed, names, partition)) is not None
     }
     profiles = {
-        item.key: profile for item in networks if (profile := _profile(item, observed.get(item.key), names)) is not None
+        item.key: profile
+        for item in networks
+        if (profile := _tunnel_profile_path(item, observed.get(item.key), names)) is not None
     }
     if not there and not profiles:
         return tuple(networks)
@@ -112,21 +114,23 @@ def _with_found_names(
     made = []
     for item in networks:
         attributes = {
-            name: _with_paths(value, paths) if name in _PATHS else value for name, value in item.attributes.items()
+            name: _replace_paths(value, paths) if name in _PATHS else value for name, value in item.attributes.items()
         }
         if item.key in profiles:
             attributes["profile"] = profiles[item.key]
         made.append(replace(item, key=there.get(item.key, item.key), attributes=attributes))
     used = {item.attributes["profile"] for item in made if item.key.type == TUNNEL}
     # A profile of our own is not needed where the tunnel keeps that of F5's agent.
-    return tuple(item for item in made if item.key.type not in TUNNEL_PROFILES or _path(item.key, partition) in used)
+    return tuple(
+        item for item in made if item.key.type not in TUNNEL_PROFILES or _partition_path(item.key, partition) in used
+    )
 
 
-def _path(key: Key, partition: str) -> str:
+def _partition_path(key: Key, partition: str) -> str:
     return f"/{partition}/{key.name}"
 
 
-def _with_paths(value: Any, paths: Mapping[str, str]) -> Any:
+def _replace_paths(value: Any, paths: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         return paths.get(value, value)
     return sorted(paths.get(each, each) for each in value)
@@ -175,18 +179,18 @@ def _has_name_by_f5(seen: ObservedObject, item: WantedObject, partition: str) ->
         return f5_agent.is_route_domain(seen.key.name, partition)
     if item.key.type in NEIGHBOURS:
         return seen.key.name.lower() == str(seen.attributes.get("macAddress", "")).lower()
-    subnet_id = _subnet_of(item)
+    subnet_id = _marked_subnet_id(item)
     if item.key.type == SELF_IP:
         return f5_agent.is_self_ip_of(seen.key.name, subnet_id)
     return f5_agent.snat_index(seen.key.name, subnet_id) is not None
 
 
-def _subnet_of(item: WantedObject) -> str:
+def _marked_subnet_id(item: WantedObject) -> str:
     mark = parse_mark(item.attributes.get("description"))
     return marked_subnet(mark.object_id if mark else "").id
 
 
-def _profile(item: WantedObject, seen: ObservedObject | None, names: BigIpNames) -> str | None:
+def _tunnel_profile_path(item: WantedObject, seen: ObservedObject | None, names: BigIpNames) -> str | None:
     """Return the path of the tunnel's profile if that is the one of the same name in /Common: a tunnel's profile cannot
     be changed.
     """
@@ -207,8 +211,8 @@ def adoption_obstacle(rendered: Iterable[RenderedObjects], observed: Observed, p
             continue
         for name in sorted(item.immutables & canonical.differences(item.attributes, seen.attributes).keys()):
             return (
-                f"{item.key.type} {_path(item.key, partition)} has {name} {seen.attributes.get(name)} instead of"
-                f" {item.attributes[name]}, which cannot be changed in place"
+                f"{item.key.type} {_partition_path(item.key, partition)} has {name} {seen.attributes.get(name)} instead"
+                f" of {item.attributes[name]}, which cannot be changed in place"
             )
     return ""
 
@@ -237,7 +241,7 @@ def replaced_objects(
         if key.type == SELF_IP and any(f5_agent.is_self_ip_of(key.name, subnet_id) for subnet_id in subnet_ids)
     ]
     disconnected = Key(type=TUNNEL, name=f5_agent.DISCONNECTED)
-    if disconnected in theirs and _path(disconnected, partition) not in _vlans_of_virtuals(left):
+    if disconnected in theirs and _partition_path(disconnected, partition) not in _vlans_of_virtuals(left):
         found.append(disconnected)
     return [*found, *_replaced_snat(left, wanted, observed, theirs, partition)]
 
@@ -248,12 +252,12 @@ def _is_foreign_vip(key: Key, observed: Observed) -> bool:
 
 def _subnet_ids(wanted: Mapping[Key, WantedObject]) -> set[str]:
     """Return the ids of the subnets in which devices should have addresses."""
-    return {_subnet_of(item) for key, item in wanted.items() if key.type in (SELF_IP, SNAT_ADDRESS)} - {""}
+    return {_marked_subnet_id(item) for key, item in wanted.items() if key.type in (SELF_IP, SNAT_ADDRESS)} - {""}
 
 
 def _pools_in_use(observed: Observed) -> set[str]:
     """Return the paths of the SNAT pools that existing virtual servers use."""
-    return {_pool_of(seen.attributes) for key, seen in observed.items() if key.type == VIRTUAL}
+    return {_snat_pool(seen.attributes) for key, seen in observed.items() if key.type == VIRTUAL}
 
 
 def replaced_later(observed: Observed, partition: str) -> set[Key]:
@@ -268,10 +272,10 @@ def replaced_later(observed: Observed, partition: str) -> set[Key]:
         if key.type == SNAT_POOL
         and seen.mark is None
         and _is_pool(key.name, partition)
-        and _path(key, partition) in in_use
+        and _partition_path(key, partition) in in_use
     ]
     paths = {canonical.full_path(member) for key in pools for member in observed[key].attributes.get("members") or ()}
-    return {*pools, *(key for key in observed if key.type == SNAT_ADDRESS and _path(key, partition) in paths)}
+    return {*pools, *(key for key in observed if key.type == SNAT_ADDRESS and _partition_path(key, partition) in paths)}
 
 
 def _vlans_of_virtuals(left: Mapping[Key, Attributes]) -> set[str]:
@@ -296,7 +300,7 @@ def _replaced_snat(
     servers another pool: requests may be on their way.
     """
     subnet_ids = _subnet_ids(wanted)
-    used = {_pool_of(attributes) for key, attributes in left.items() if key.type == VIRTUAL}
+    used = {_snat_pool(attributes) for key, attributes in left.items() if key.type == VIRTUAL}
     used |= _pools_in_use(observed)
     named = [
         key
@@ -304,18 +308,20 @@ def _replaced_snat(
         if key.type in (SNAT_ADDRESS, SNAT_POOL)
         and (f5_agent.is_snat_of(key.name, subnet_ids) or (key.type == SNAT_POOL and _is_pool(key.name, partition)))
     ]
-    gone = {key for key in named if key.type == SNAT_POOL and _path(key, partition) not in used}
+    gone = {key for key in named if key.type == SNAT_POOL and _partition_path(key, partition) not in used}
     yield from sorted(gone, key=lambda key: key.name)
     # A device creates an address, with the address as its name, for a member of a pool that is written as an address.
     freed = {canonical.full_path(member) for key in gone for member in left[key].get("members") or ()}
-    named += [key for key in theirs if _is_address(key) and key not in named and _path(key, partition) in freed]
+    named += [
+        key for key in theirs if _is_address(key) and key not in named and _partition_path(key, partition) in freed
+    ]
     kept = {
         canonical.full_path(member)
         for key, attributes in left.items()
         if key.type == SNAT_POOL and key not in wanted and key not in gone
         for member in attributes.get("members") or ()
     }
-    yield from (key for key in named if key.type == SNAT_ADDRESS and _path(key, partition) not in kept)
+    yield from (key for key in named if key.type == SNAT_ADDRESS and _partition_path(key, partition) not in kept)
 
 
 def _is_address(key: Key) -> bool:
@@ -331,7 +337,7 @@ def _is_pool(name: str, partition: str) -> bool:
     return name == partition or f5_agent.is_of_one_object(name, partition)
 
 
-def _pool_of(virtual: Attributes) -> str:
+def _snat_pool(virtual: Attributes) -> str:
     translation = virtual.get("sourceAddressTranslation")
     return str(translation.get("pool", "")) if isinstance(translation, Mapping) else ""
 
@@ -351,12 +357,14 @@ def default_route_key(destination: str, number: int, observed: Observed, names: 
 def has_route(item: WantedObject, observed: Observed) -> bool:
     """Whether a route of another program, with another name, exists for the same destination and route domain."""
     return any(
-        seen.mark is None and key != item.key and _destination(seen.attributes) == _destination(item.attributes)
+        seen.mark is None
+        and key != item.key
+        and _route_destination(seen.attributes) == _route_destination(item.attributes)
         for key, seen in observed.items()
         if key.type == ROUTE
     )
 
 
-def _destination(route: Attributes) -> tuple[str, str]:
+def _route_destination(route: Attributes) -> tuple[str, str]:
     network, _, number = str(route.get("network", "")).partition("%")
     return network, number or str(route.get("gw", "")).partition("%")[2]

@@ -48,7 +48,9 @@ class References:
         """
         sha256 = self._required_sha256(what, reference, CertificateKind.CERTIFICATE)
         return CertificatePaths(
-            certificate=self._path(sha256, CERTIFICATE), key=self._path(sha256, KEY), chain=self._path(sha256, CHAIN)
+            certificate=self._file_path(sha256, CERTIFICATE),
+            key=self._file_path(sha256, KEY),
+            chain=self._file_path(sha256, CHAIN),
         )
 
     def group_by_names(self, references: Iterable[str]) -> list[list[str]]:
@@ -70,11 +72,11 @@ class References:
 
     def authority(self, what: str, reference: str) -> str:
         """Return the path of the file of CA certificates."""
-        return self._path(self._required_sha256(what, reference, CertificateKind.AUTHORITY), AUTHORITY)
+        return self._file_path(self._required_sha256(what, reference, CertificateKind.AUTHORITY), AUTHORITY)
 
     def revocation_list(self, what: str, reference: str) -> str:
         """Return the path of the file of a certificate revocation list."""
-        return self._path(self._required_sha256(what, reference, CertificateKind.REVOCATION_LIST), REVOCATION)
+        return self._file_path(self._required_sha256(what, reference, CertificateKind.REVOCATION_LIST), REVOCATION)
 
     def _required_sha256(self, what: str, reference: str, kind: CertificateKind) -> str:
         known = self._known.get((reference, kind))
@@ -86,5 +88,5 @@ class References:
         self._needs[CertificateNeed(kind=kind, sha256=sha256)] = None
         return sha256
 
-    def _path(self, sha256: str, suffix: str) -> str:
+    def _file_path(self, sha256: str, suffix: str) -> str:
         return f"{self._folder}/{self._names.file(sha256, suffix)}"

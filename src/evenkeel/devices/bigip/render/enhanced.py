@@ -136,12 +136,12 @@ class _Virtual:
             return
         idle = idle_settings(self.listener, "tcp", self.tunnel)
         connect = connect_settings(self.listener, "tcp")
-        path = self._transport(old, "tcp", idle) if idle else "/Common/tcp"
+        path = self._add_tcp_profile(old, "tcp", idle) if idle else "/Common/tcp"
         self.add(path, "clientside" if connect else "all")
         if connect:
-            self.add(self._transport(old, MEMBER_SIDE, idle | connect), "serverside")
+            self.add(self._add_tcp_profile(old, MEMBER_SIDE, idle | connect), "serverside")
 
-    def _transport(self, old: WantedObject, kind: str, settings: Mapping[str, Any]) -> str:
+    def _add_tcp_profile(self, old: WantedObject, kind: str, settings: Mapping[str, Any]) -> str:
         """Return the path of a tcp profile that replaces the fastL4 profile."""
         key = Key(type=_TCP, name=old.key.name.replace("_fastl4_", f"_{kind}_"))
         mark = str(old.attributes["description"]).replace(":fastl4:", f":{kind}:")
@@ -183,18 +183,26 @@ def with_enhanced_services(
     for place, virtual in enumerate(servers):
         # Each virtual server begins from the listener's unchanged objects, so all of them result in the same ones.
         made = _Virtual(listener, pool, virtual, own, tunnel)
-        _apply(made, found)
+        _apply_settings(made, found)
         servers[place] = replace(virtual, attributes={**made.attributes, "profiles": made.profiles})
         changed = made.own
     return changed, servers
 
 
-def _apply(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+def _apply_settings(made: _Virtual, found: Mapping[str, _Setting]) -> None:
     _check_protocol(made, found)
     # An operator's iRule may read the stream, like one of an enhanced service.
     if made.listener.operator_irules or _needs_full_proxy(found):
         made.make_full_proxy()
-    for step in (_transport, _http, _tls, _one_connect, _compression, _persistence, _code):
+    for step in (
+        _apply_transport_profiles,
+        _apply_http_profile,
+        _apply_tls_profiles,
+        _one_connect,
+        _apply_compression_profile,
+        _apply_persistence_profiles,
+        _append_rules_and_policies,
+    ):
         step(made, found)
 
 
@@ -232,7 +240,7 @@ def _needs_full_proxy(found: Mapping[str, _Setting]) -> bool:
     return False
 
 
-def _transport(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+def _apply_transport_profiles(made: _Virtual, found: Mapping[str, _Setting]) -> None:
     for tag, type_ in ((t.FAST_L4, _FAST_L4), (t.UDP, _UDP)):
         if tag in found and found[tag].paths and made.has_profile(type_):
             _refuse_times(made, tag, found[tag])
@@ -264,7 +272,7 @@ def _refuse_times(made: _Virtual, tag: str, setting: _Setting) -> None:
         raise made.refuse(tag, setting, f"timeouts.tunnel {made.tunnel} cannot be set beside it; none is allowed")
 
 
-def _http(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+def _apply_http_profile(made: _Virtual, found: Mapping[str, _Setting]) -> None:
     setting = found.get(t.HTTP)
     if setting is None:
         return
@@ -275,7 +283,7 @@ def _http(made: _Virtual, found: Mapping[str, _Setting]) -> None:
     made.add(setting.path)
 
 
-def _tls(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+def _apply_tls_profiles(made: _Virtual, found: Mapping[str, _Setting]) -> None:
     client, server = found.get(t.CLIENT_TLS), found.get(t.SERVER_TLS)
     if client is not None:
         if made.listener.protocol == TLS_PROTOCOL:
@@ -311,7 +319,7 @@ def _one_connect(made: _Virtual, found: Mapping[str, _Setting]) -> None:
     made.add(setting.path)
 
 
-def _compression(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+def _apply_compression_profile(made: _Virtual, found: Mapping[str, _Setting]) -> None:
     setting = found.get(t.COMPRESSION)
     if setting is None:
         return
@@ -326,7 +334,7 @@ def _need_http(made: _Virtual, tag: str, setting: _Setting, found: Mapping[str, 
         raise made.refuse(tag, setting, f"a {made.listener.protocol} listener needs {t.HTTP} too")
 
 
-def _persistence(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+def _apply_persistence_profiles(made: _Virtual, found: Mapping[str, _Setting]) -> None:
     setting, fallback = found.get(t.PERSISTENCE), found.get(t.FALLBACK)
     if setting is not None:
         if made.attributes.get("persist") or (made.pool and made.pool.lb_algorithm == "SOURCE_IP_PORT"):
@@ -342,7 +350,7 @@ def _persistence(made: _Virtual, found: Mapping[str, _Setting]) -> None:
         made.attributes["fallbackPersistence"] = fallback.path
 
 
-def _code(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+def _append_rules_and_policies(made: _Virtual, found: Mapping[str, _Setting]) -> None:
     """Append the services' iRules and policies to the listener's."""
     if t.RULES in found:
         made.attributes["rules"] = [*made.attributes.get("rules", ()), *found[t.RULES].paths]
@@ -352,7 +360,7 @@ def _code(made: _Virtual, found: Mapping[str, _Setting]) -> None:
         made.attributes["policies"] = [*ours, *theirs]
 
 
-def _content(definition: Definition) -> list[tuple[str, tuple[str, ...]]]:
+def _definition_content(definition: Definition) -> list[tuple[str, tuple[str, ...]]]:
     parts = [(part, (text,)) for part, text in parts_report(definition.parts).items()]
     secret = [("secret", (definition.secret_digest,))] if definition.secret_digest else []
     return sorted((*definition.tags.items(), *parts, *secret))
@@ -364,5 +372,5 @@ def digest_of(listeners: Iterable[ServiceListener], known: Definitions) -> str:
     names = sorted(name for name in named if not name.startswith(OPTIONAL) or name in known)
     if not names:
         return ""
-    text = repr([(name, _content(known[name]) if name in known else None) for name in names])
+    text = repr([(name, _definition_content(known[name]) if name in known else None) for name in names])
     return hashlib.sha256(text.encode()).hexdigest()

@@ -93,7 +93,7 @@ def render(
         # Before the addresses get their route domains, with which they are no IP addresses.
         check_addresses(service, addresses)
         references = References(service, names)
-        found = _objects(
+        found = _load_balancer_objects(
             in_route_domain(with_readers_of_cookies(service)),
             names,
             references,
@@ -108,7 +108,7 @@ def render(
         return RenderedObjects(service=service, problem=problem_of(error, service.load_balancer_id))
 
 
-def _objects(
+def _load_balancer_objects(
     service: ServiceDefinition,
     names: BigIpNames,
     references: References,

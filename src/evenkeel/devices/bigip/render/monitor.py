@@ -68,7 +68,7 @@ def monitor_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpN
     if monitor is None:
         return []
     elsewhere = {destination(member) for member in pool.members} - {EVERYWHERE}
-    return [_object(service, pool, monitor, place, names) for place in (EVERYWHERE, *sorted(elsewhere))]
+    return [_monitor_object(service, pool, monitor, place, names) for place in (EVERYWHERE, *sorted(elsewhere))]
 
 
 def active_monitor(pool: ServicePool) -> ServiceMonitor | None:
@@ -90,7 +90,7 @@ def destination(member: ServiceMember) -> str:
     return endpoint(address, member.monitor_port or member.protocol_port)
 
 
-def _object(
+def _monitor_object(
     service: ServiceDefinition, pool: ServicePool, monitor: ServiceMonitor, place: str, names: BigIpNames
 ) -> WantedObject:
     if monitor.type not in TYPES:
@@ -175,11 +175,11 @@ def send_string(monitor: ServiceMonitor) -> str:
         raise Unrenderable(f"health monitor {monitor.id}: url_path {monitor.url_path!r} must begin with '/'")
     lines = [f"{method} {path} HTTP/{version}"]
     if version == "1.1":
-        lines += [f"Host: {_host(monitor)}", "Connection: close"]
+        lines += [f"Host: {_domain_name(monitor)}", "Connection: close"]
     return LINE_END.join([*lines, "", ""])
 
 
-def _host(monitor: ServiceMonitor) -> str:
+def _domain_name(monitor: ServiceMonitor) -> str:
     if monitor.domain_name and not _HOST.fullmatch(monitor.domain_name):
         raise Unrenderable(f"health monitor {monitor.id}: domain_name {monitor.domain_name!r} is no host name")
     return monitor.domain_name or ""
@@ -187,7 +187,7 @@ def _host(monitor: ServiceMonitor) -> str:
 
 def recv_pattern(monitor: ServiceMonitor) -> str:
     """Build the regular expression for a status line with one of the expected codes."""
-    return rf"HTTP/1\.[01] ({'|'.join(_patterns(expected_codes(monitor)))})"
+    return rf"HTTP/1\.[01] ({'|'.join(_status_code_patterns(expected_codes(monitor)))})"
 
 
 def expected_codes(monitor: ServiceMonitor) -> tuple[int, ...]:
@@ -204,7 +204,7 @@ def expected_codes(monitor: ServiceMonitor) -> tuple[int, ...]:
     return tuple(sorted(codes))
 
 
-def _patterns(codes: tuple[int, ...]) -> list[str]:
+def _status_code_patterns(codes: tuple[int, ...]) -> list[str]:
     """Return the codes as alternatives of a regular expression, complete hundreds and tens combined."""
     left, found = set(codes), []
     for size, pattern in ((100, "{}[0-9][0-9]"), (10, "{}[0-9]")):

@@ -89,7 +89,7 @@ def _cookie_profile(service: ServiceDefinition, pool: ServicePool, names: BigIpN
     if wanted is None or wanted.type != "HTTP_COOKIE" or not wanted.cookie_name:
         return []
     settings = {"cookieName": _cookie_name(pool)}
-    return [_profile(service, pool, COOKIE_PERSISTENCE, COOKIE_KIND, "/Common/cookie", settings, names)]
+    return [_persistence_profile(service, pool, COOKIE_PERSISTENCE, COOKIE_KIND, "/Common/cookie", settings, names)]
 
 
 def _encrypted_cookie_profile(
@@ -100,7 +100,7 @@ def _encrypted_cookie_profile(
         return []
     settings = {"cookieEncryption": "required"} | ({"cookieName": _cookie_name(pool)} if wanted.cookie_name else {})
     kind = encryption.kind(COOKIE_KIND)
-    made = _profile(service, pool, COOKIE_PERSISTENCE, kind, "/Common/cookie", settings, names)
+    made = _persistence_profile(service, pool, COOKIE_PERSISTENCE, kind, "/Common/cookie", settings, names)
     return [replace(made, secrets={"cookieEncryptionPassphrase": encryption.passphrase})]
 
 
@@ -119,7 +119,7 @@ def _app_cookie_objects(service: ServiceDefinition, pool: ServicePool, names: Bi
             owner=service.load_balancer_id,
             attributes={"apiAnonymous": "\n".join((f"# {mark}", *code))},
         ),
-        _profile(
+        _persistence_profile(
             service,
             pool,
             UNIVERSAL_PERSISTENCE,
@@ -155,7 +155,7 @@ def _source_profile(service: ServiceDefinition, pool: ServicePool, names: BigIpN
     if not settings:
         return []
     parent = "/Common/source_addr"
-    return [_profile(service, pool, SOURCE_PERSISTENCE, SOURCE_KIND, parent, settings, names)]
+    return [_persistence_profile(service, pool, SOURCE_PERSISTENCE, SOURCE_KIND, parent, settings, names)]
 
 
 def _source_settings(service: ServiceDefinition, pool: ServicePool) -> dict[str, str]:
@@ -168,7 +168,7 @@ def _source_settings(service: ServiceDefinition, pool: ServicePool) -> dict[str,
         return {
             # 0: no time-out, as of the listener's time-outs
             "timeout": "180" if seconds is None else str(seconds) if seconds else "indefinite",
-            "mask": _mask(service, pool) if wanted.persistence_granularity else "none",
+            "mask": _persistence_mask(service, pool) if wanted.persistence_granularity else "none",
             "hashAlgorithm": "default",
         }
     if pool.lb_algorithm != "SOURCE_IP":
@@ -182,7 +182,7 @@ def _source_settings(service: ServiceDefinition, pool: ServicePool) -> dict[str,
     }
 
 
-def _mask(service: ServiceDefinition, pool: ServicePool) -> str:
+def _persistence_mask(service: ServiceDefinition, pool: ServicePool) -> str:
     """Return ``persistence_granularity``, which must be a netmask of the VIPs' address family."""
     wanted = pool.session_persistence.persistence_granularity if pool.session_persistence else None
     what = f"pool {pool.id}: persistence_granularity {wanted!r}"
@@ -197,7 +197,7 @@ def _mask(service: ServiceDefinition, pool: ServicePool) -> str:
     return str(mask)
 
 
-def _profile(
+def _persistence_profile(
     service: ServiceDefinition,
     pool: ServicePool,
     kind: str,
@@ -271,12 +271,12 @@ def persistence_attributes(
         )
     fallback = f"/{by_source[1]}/{by_source[0]}" if pool.lb_algorithm == "SOURCE_IP" else ""
     return {
-        "persist": [_default_profile(*_by_cookie(pool, partition, names, encryption))],
+        "persist": [_default_profile(*_cookie_profile_location(pool, partition, names, encryption))],
         "fallbackPersistence": fallback,
     }
 
 
-def _by_cookie(
+def _cookie_profile_location(
     pool: ServicePool, partition: str, names: BigIpNames, encryption: EncryptedCookies | None
 ) -> tuple[str, str]:
     wanted = pool.session_persistence

@@ -49,7 +49,7 @@ def pool_object(
             "monitor": _monitor_path(service, pool, EVERYWHERE, names),
             "description": names.marked_description("pool", service.load_balancer_id, pool.id),
         },
-        members=tuple(_member(service, pool, member, backups, names, limit) for member in pool.members),
+        members=tuple(_member_object(service, pool, member, backups, names, limit) for member in pool.members),
     )
 
 
@@ -70,7 +70,7 @@ def _member_address(member: ServiceMember) -> str:
         raise Unrenderable(f"member {member.id}: address {member.address!r} is no IP address") from error
 
 
-def _member(
+def _member_object(
     service: ServiceDefinition,
     pool: ServicePool,
     member: ServiceMember,

@@ -41,7 +41,7 @@ def http_profile(
                 "defaultsFrom": "/Common/http",
                 "insertXforwardedFor": "enabled" if plan.forwarded_for else "disabled",
                 "headerInsert": plan.profile_header or "none",
-                **({"hsts": _hsts(listener)} if listener.protocol == TLS_PROTOCOL else {}),
+                **({"hsts": _hsts_settings(listener)} if listener.protocol == TLS_PROTOCOL else {}),
                 **({"encryptCookies": list(encrypted)} if encrypted else {}),
                 "description": names.marked_description("http", service.load_balancer_id, listener.id),
             },
@@ -65,7 +65,7 @@ def compression_profile(
             owner=service.load_balancer_id,
             attributes={
                 "defaultsFrom": "/Common/httpcompression",
-                "contentTypeInclude": [_pattern(type_) for type_ in compression.types],
+                "contentTypeInclude": [_content_type_pattern(type_) for type_ in compression.types],
                 "minSize": compression.minimum_size or _MINIMUM_SIZE,
                 "description": names.marked_description("compression", service.load_balancer_id, listener.id),
             },
@@ -74,7 +74,7 @@ def compression_profile(
     ]
 
 
-def _pattern(content_type: str) -> str:
+def _content_type_pattern(content_type: str) -> str:
     """Return a regular expression for a content type, without its parameters. A backslash would need quoting of its
     own.
     """
@@ -82,7 +82,7 @@ def _pattern(content_type: str) -> str:
     return "".join(f"[{character}]" if character in ".+" else character for character in name)
 
 
-def _hsts(listener: ServiceListener) -> dict[str, str | int]:
+def _hsts_settings(listener: ServiceListener) -> dict[str, str | int]:
     if listener.hsts_max_age is None:
         return dict(_NO_HSTS)
     return {

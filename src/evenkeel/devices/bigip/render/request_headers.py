@@ -35,7 +35,7 @@ def header_parts(listener: ServiceListener, listeners: Iterable[ServiceListener]
     if not headers.removed and not headers.respelled:
         return
     yield RulePart(event="HTTP_REQUEST", order=Order.CLEANING, lines=tuple(_removal_lines(headers)))
-    yield RulePart(event="HTTP_REQUEST", order=Order.INSERTION, lines=tuple(_insertions(headers)))
+    yield RulePart(event="HTTP_REQUEST", order=Order.INSERTION, lines=tuple(_header_insertions(headers)))
 
 
 def _removal_lines(headers: HeaderPlan) -> Iterator[str]:
@@ -50,16 +50,16 @@ def _removal_lines(headers: HeaderPlan) -> Iterator[str]:
     yield "    }"
 
 
-def _insertions(headers: HeaderPlan) -> Iterator[str]:
+def _header_insertions(headers: HeaderPlan) -> Iterator[str]:
     for name, value in headers.inserted:
         yield f'    HTTP::header insert "{name}" "{value}"'
     for name, value in _ALWAYS_SAID.items():
         if name in headers.about_client:
             yield f'    HTTP::header insert "{name}" {value}'
-    yield from _of_certificate(headers)
+    yield from _certificate_insertions(headers)
 
 
-def _of_certificate(headers: HeaderPlan) -> Iterator[str]:
+def _certificate_insertions(headers: HeaderPlan) -> Iterator[str]:
     about_client = {name: value for name, value in _CERTIFICATE_VALUES.items() if name in headers.about_client}
     if not about_client:
         return

@@ -32,7 +32,7 @@ def server_ssl_profiles(
             attributes={
                 "defaultsFrom": PARENT,
                 **tls_attributes(service, pool, names),
-                **_verification(pool, references),
+                **_verification_settings(pool, references),
                 **_own_certificate(pool, references),
                 "description": names.marked_description("serverssl", service.load_balancer_id, pool.id),
             },
@@ -48,7 +48,7 @@ def server_ssl_path(service: ServiceDefinition, pool: ServicePool, names: BigIpN
     return f"/{names.partition(service.project_id)}/{names.helper('serverssl', pool.id)}"
 
 
-def _verification(pool: ServicePool, references: References) -> dict[str, Any]:
+def _verification_settings(pool: ServicePool, references: References) -> dict[str, Any]:
     if pool.ca_tls_container_ref is None:
         return {"peerCertMode": "ignore", "caFile": "none", "crlFile": "none"}
     crl = pool.crl_container_ref

@@ -80,7 +80,11 @@ def tls_attributes(
     """Return TLS versions and ciphers as attributes of a client-ssl or server-ssl profile. Raises
     :class:`Unrenderable`.
     """
-    group = f"/{names.partition(service.project_id)}/{_name(speaker, names)}" if speaker.tls_ciphers else DEFAULT_GROUP
+    group = (
+        f"/{names.partition(service.project_id)}/{_cipher_object_name(speaker, names)}"
+        if speaker.tls_ciphers
+        else DEFAULT_GROUP
+    )
     return {"tmOptions": options(speaker), "cipherGroup": group, "ciphers": "none"}
 
 
@@ -88,7 +92,7 @@ def options(speaker: ServiceListener | ServicePool) -> str:
     """Return the profile options that disable all TLS versions not allowed, in the form in which a device returns
     them.
     """
-    wanted = _versions(speaker)
+    wanted = _tls_versions(speaker)
     return f"{{ {' '.join((_ALWAYS, *(switch for version, switch in _SWITCHES.items() if version not in wanted)))} }}"
 
 
@@ -98,7 +102,7 @@ def cipher_objects(
     """Build the cipher rule and the cipher group; empty if the device's default group is used."""
     if not speaker.tls_ciphers:
         return []
-    name = _name(speaker, names)
+    name = _cipher_object_name(speaker, names)
     mark = names.marked_description("ciphers", service.load_balancer_id, speaker.id)
     rule = {"cipher": ":".join(_cipher_names(speaker)), "description": mark}
     group = {"allow": [{"name": f"/{names.partition(service.project_id)}/{name}"}], "description": mark}
@@ -108,11 +112,11 @@ def cipher_objects(
     ]
 
 
-def _name(speaker: ServiceListener | ServicePool, names: BigIpNames) -> str:
+def _cipher_object_name(speaker: ServiceListener | ServicePool, names: BigIpNames) -> str:
     return names.helper("ciphers", speaker.id)
 
 
-def _versions(speaker: ServiceListener | ServicePool) -> tuple[str, ...]:
+def _tls_versions(speaker: ServiceListener | ServicePool) -> tuple[str, ...]:
     for version in speaker.tls_versions:
         if version not in _SWITCHES:
             raise Unrenderable(f"{owner_text(speaker)}: tls_versions {version}: {', '.join(_SWITCHES)} are possible")
@@ -125,7 +129,7 @@ def _cipher_names(speaker: ServiceListener | ServicePool) -> Iterable[str]:
         if name not in CIPHERS:
             raise Unrenderable(f"{owner_text(speaker)}: tls_ciphers: {name!r} is no name of a cipher that a BIG-IP has")
     # As in OpenSSL, a list without TLS 1.3 ciphers does not restrict TLS 1.3.
-    if NEWEST in _versions(speaker) and not _NEWEST_CIPHERS.keys() & set(requested):
+    if NEWEST in _tls_versions(speaker) and not _NEWEST_CIPHERS.keys() & set(requested):
         requested = [*_NEWEST_CIPHERS, *requested]
     return dict.fromkeys(CIPHERS[name] for name in requested)
 

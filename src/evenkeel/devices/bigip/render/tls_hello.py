@@ -23,12 +23,12 @@ _VERSIONS = (0x0304, 0x0303, 0x0302, 0x0301)
 def client_hello() -> bytes:
     """Build the handshake record, always the same (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2)."""
     extensions = b"".join(
-        _with_size(number.to_bytes(2), content, 2)
+        _append_sized_content(number.to_bytes(2), content, 2)
         for number, content in (
-            (10, _with_size(b"", _words(_GROUPS), 2)),  # supported_groups
+            (10, _append_sized_content(b"", _encode_uint16_list(_GROUPS), 2)),  # supported_groups
             (11, b"\x01\x00"),  # ec_point_formats: uncompressed
-            (13, _with_size(b"", _words(_SIGNATURES), 2)),  # signature_algorithms
-            (43, _with_size(b"", _words(_VERSIONS), 1)),  # supported_versions
+            (13, _append_sized_content(b"", _encode_uint16_list(_SIGNATURES), 2)),  # signature_algorithms
+            (43, _append_sized_content(b"", _encode_uint16_list(_VERSIONS), 1)),  # supported_versions
             (51, b"\x00\x00"),  # key_share: none, so that a TLS 1.3 server requests one
         )
     )
@@ -36,18 +36,18 @@ def client_hello() -> bytes:
         b"\x03\x03"
         + _RANDOM
         + b"\x00"
-        + _with_size(b"", _words(_CIPHERS), 2)
+        + _append_sized_content(b"", _encode_uint16_list(_CIPHERS), 2)
         + b"\x01\x00"
-        + _with_size(b"", extensions, 2)
+        + _append_sized_content(b"", extensions, 2)
     )
-    return _with_size(b"\x16\x03\x01", _with_size(b"\x01", body, 3), 2)
+    return _append_sized_content(b"\x16\x03\x01", _append_sized_content(b"\x01", body, 3), 2)
 
 
-def _with_size(before: bytes, content: bytes, size_bytes: int) -> bytes:
+def _append_sized_content(before: bytes, content: bytes, size_bytes: int) -> bytes:
     return before + len(content).to_bytes(size_bytes) + content
 
 
-def _words(values: tuple[int, ...]) -> bytes:
+def _encode_uint16_list(values: tuple[int, ...]) -> bytes:
     return b"".join(value.to_bytes(2) for value in values)
 
 

@@ -90,10 +90,10 @@ def transport_profiles(
     kind = transport_kind(listener, pool)
     idle, connect = idle_settings(listener, kind, tunnel), connect_settings(listener, kind)
     if kind != "tcp":
-        return _profile(service, listener, kind, kind, idle | connect, names)
+        return _transport_profiles(service, listener, kind, kind, idle | connect, names)
     return [
-        *_profile(service, listener, kind, kind, idle, names),
-        *_profile(service, listener, kind, MEMBER_SIDE, idle | connect if connect else {}, names),
+        *_transport_profiles(service, listener, kind, kind, idle, names),
+        *_transport_profiles(service, listener, kind, MEMBER_SIDE, idle | connect if connect else {}, names),
     ]
 
 
@@ -121,7 +121,7 @@ def transport_entries(
     ]
 
 
-def _profile(
+def _transport_profiles(
     service: ServiceDefinition,
     listener: ServiceListener,
     kind: str,

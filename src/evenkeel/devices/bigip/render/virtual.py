@@ -93,12 +93,12 @@ def _profile_list(
     partition, listener = names.partition(service.project_id), routes.listener
     paths = {item.key.type: f"/{partition}/{item.key.name}" for item in own}
     over_http = listener.protocol in L7_PROTOCOLS
-    found = [_on_all_vlans(paths.get("ltm/profile/http", "/Common/http"))] if over_http else []
+    found = [_profile_in_all_contexts(paths.get("ltm/profile/http", "/Common/http"))] if over_http else []
     found.extend(transport_entries(service, listener, pool, own, names))
     if over_http and shares_connections(routes):
-        found.append(_on_all_vlans("/Common/oneconnect"))
+        found.append(_profile_in_all_contexts("/Common/oneconnect"))
     if over_http and COMPRESSION_PROFILE in paths:
-        found.append(_on_all_vlans(paths[COMPRESSION_PROFILE]))
+        found.append(_profile_in_all_contexts(paths[COMPRESSION_PROFILE]))
     clients = [f"/{partition}/{item.key.name}" for item in own if item.key.type == CLIENT_SSL]
     if speaks_http2(listener):
         clients.append(paths.get(HTTP2_PROFILE, HTTP2))
@@ -109,5 +109,5 @@ def _profile_list(
     return found
 
 
-def _on_all_vlans(path: str) -> dict[str, str]:
+def _profile_in_all_contexts(path: str) -> dict[str, str]:
     return {"name": path, "context": "all"}

@@ -79,7 +79,7 @@ class SyncUnit:
             await on_all(self.devices, work)
             return
         # Set before the move, because a moved guard has to be synchronised even if its answer is lost.
-        self.pending = bool(self._membership(writer).group)
+        self.pending = bool(self._group_membership(writer).group)
         peers = [device for device in self.devices if device is not writer]
         reached: dict[str, None] = {}
         if peers:
@@ -104,7 +104,7 @@ class SyncUnit:
         writer = await self._writable_device()
         outcome = await writer.run_watched(writer.apply(batch, rendered))
         # A pass without writes pushes, too, what an earlier one could not.
-        if not self._membership(writer).group or not (outcome.writes or self.pending):
+        if not self._group_membership(writer).group or not (outcome.writes or self.pending):
             return outcome, []
         return outcome, list(await self._push_configuration(writer, batch))
 
@@ -117,7 +117,7 @@ class SyncUnit:
         writer = await self._writable_device()
         owner = (batch.project_id, batch.epoch, batch.session_id)
         everyone = tuple(device.host for device in self.devices)
-        if not self._membership(writer).group:
+        if not self._group_membership(writer).group:
             return Retirement() if await writer.retire(*owner) else Retirement(left=everyone)
         guarded = await writer.is_guarded(*owner)
         if guarded:
@@ -152,14 +152,14 @@ class SyncUnit:
         async with self._turn:
             writer = self._writer
             if writer is None or writer.reach.doubt is not None:
-                writer = await self._elect()
-            if not self._membership(writer).group:  # no other device is synchronised from it
+                writer = await self._elect_writer()
+            if not self._group_membership(writer).group:  # no other device is synchronised from it
                 self._writer = writer
                 return writer
             async with writer.required_reachable():
                 status = await read_sync_status(writer.icontrol)
                 unsynced = await writer.journal.read()
-            state = self._state(writer, status)
+            state = self._sync_state(writer, status)
             self.pending = self.pending or unsynced.any
             if state in UNEXPLAINED and not (self.pending or await self._is_explained_by_journal(writer)):
                 self._refuse_unless_forced(writer, state, status)
@@ -170,7 +170,7 @@ class SyncUnit:
             self._writer = writer
             return writer
 
-    async def _elect(self) -> BigIpDevice:
+    async def _elect_writer(self) -> BigIpDevice:
         """Choose the device to write: the first reachable one with unsynchronised changes of this device group, else
         the first reachable one.
 
@@ -215,7 +215,7 @@ class SyncUnit:
         return False
 
     def _refuse_unless_forced(self, writer: BigIpDevice, state: str, status: SyncStatus) -> None:
-        name = self._membership(writer).group
+        name = self._group_membership(writer).group
         if self._push_is_forced:
             log.warning("changes of others are overwritten, as forced", device=writer.host, group=name, state=state)
             return
@@ -262,7 +262,7 @@ class SyncUnit:
         if not self.unknown:
             return
         known = {key_of(device.cluster.own) for device in self.devices}
-        others = {str(item.get("name")) for item in self._membership(writer).members if key_of(item) not in known}
+        others = {str(item.get("name")) for item in self._group_membership(writer).members if key_of(item) not in known}
         async with writer.required_reachable():
             links = links_of(await read_sync_status(writer.icontrol))
         if any(links.get(name) != "disconnected" for name in others):
@@ -277,29 +277,29 @@ class SyncUnit:
         if self._push is not None and not self._push.done():
             await asyncio.wait({self._push})
         if self._push is None or self._push.done():
-            self._push = asyncio.create_task(self._synchronise(writer))
+            self._push = asyncio.create_task(self._synchronise_group(writer))
         return await asyncio.shield(self._push)
 
-    async def _synchronise(self, writer: BigIpDevice) -> tuple[str, ...]:
+    async def _synchronise_group(self, writer: BigIpDevice) -> tuple[str, ...]:
         """Push and wait until the sync-failover group is in sync. Returns the devices that did not get the
         configuration.
         """
-        own = self._membership(writer)
+        own = self._group_membership(writer)
         peers = {str(item.get("name")) for item in own.members} - {str(writer.cluster.own.get("name"))}
         async with writer.required_reachable():
             links = links_of(await read_sync_status(writer.icontrol))
             away = {name for name, link in links.items() if link != "connected"}
             # With autoSync the devices push by themselves, and without a connected peer a push would reach none.
             if not own.auto_sync and peers - away:
-                await self._request(writer, own.group)
+                await self._request_sync(writer, own.group)
             deadline = time.monotonic() + self._options.sync_timeout_seconds
             attempt = 0
             while True:
                 status = await read_sync_status(writer.icontrol)
-                state = self._state(writer, status)
+                state = self._sync_state(writer, status)
                 away = peers & {name for name, link in links_of(status).items() if link == "disconnected"}
                 if state == IN_SYNC:
-                    await self._in_sync()
+                    await self._finish_sync()
                     return ()
                 # The group cannot come into sync while a device is away.
                 if away or time.monotonic() > deadline:
@@ -311,7 +311,7 @@ class SyncUnit:
         log.warning("config-sync not complete", device=writer.host, group=own.group, state=state, away=sorted(away))
         return tuple(sorted(away)) or (own.group,)
 
-    async def _request(self, writer: BigIpDevice, group: str) -> None:
+    async def _request_sync(self, writer: BigIpDevice, group: str) -> None:
         overwrite = "force-full-load-push " if self._push_is_forced or self._overruled else ""
         body = {"command": "run", "utilCmdArgs": f"config-sync {overwrite}to-group {group}"}
         try:
@@ -322,7 +322,7 @@ class SyncUnit:
             raise PartitionUnavailable(writer.host, f"config-sync refused: {error.reason}") from error
         log.info("config-sync requested", device=writer.host, group=group, forced=bool(overwrite))
 
-    async def _in_sync(self) -> None:
+    async def _finish_sync(self) -> None:
         self.pending = False
         self._overruled = frozenset()
         self.problem = ""
@@ -337,14 +337,14 @@ class SyncUnit:
 
     # -- reading
 
-    def _membership(self, writer: BigIpDevice) -> Membership:
+    def _group_membership(self, writer: BigIpDevice) -> Membership:
         return membership(writer.cluster)
 
-    def _state(self, writer: BigIpDevice, status: SyncStatus) -> str:
+    def _sync_state(self, writer: BigIpDevice, status: SyncStatus) -> str:
         """Return the config-sync state of the sync-failover group; the device's own if the details do not have the
         group's.
         """
-        own = re.compile(rf"{re.escape(self._membership(writer).group)} \(([^)]*)\)")
+        own = re.compile(rf"{re.escape(self._group_membership(writer).group)} \(([^)]*)\)")
         return next((found[1] for line in status.details if (found := own.match(line.strip()))), status.status)
 
 

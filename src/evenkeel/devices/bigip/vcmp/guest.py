@@ -77,7 +77,7 @@ class VcmpGuest:
             self._assigned |= {tag: missing[tag] for tag in there & missing.keys()}
             problems = {}
             for tag in sorted(missing.keys() - there):
-                reason = await self._provide(missing[tag])
+                reason = await self._provide_vlan(missing[tag])
                 if reason:
                     problems[tag] = reason
                 else:
@@ -93,7 +93,7 @@ class VcmpGuest:
             self._assigned.pop(tag, None)
         try:
             async with self._turn:
-                await self._withdraw(set(tags))
+                await self._withdraw_vlans(set(tags))
         except (DeviceUnavailable, DeviceRejected) as error:
             log.warning("VLANs not withdrawn; trying again", device=self._device.host, reason=str(error))
 
@@ -109,7 +109,7 @@ class VcmpGuest:
         self._reconciled_at_seconds = self._now()
         try:
             async with self._turn:
-                await self._reconcile()
+                await self._reconcile_vlans()
         except (DeviceUnavailable, DeviceRejected) as error:
             log.warning("VLANs of guest not reconciled", device=self._device.host, reason=str(error))
 
@@ -120,11 +120,11 @@ class VcmpGuest:
 
     # -- implementation
 
-    async def _provide(self, wanted: HostVlan) -> str:
+    async def _provide_vlan(self, wanted: HostVlan) -> str:
         """Have the host assign the VLAN. Returns the reason if the guest cannot have it; empty if the guest has it."""
         try:
             host, guest = await self._find_host()
-            await self._assign(host, guest, wanted)
+            await self._assign_vlan(host, guest, wanted)
         except (DeviceUnavailable, DeviceRejected) as error:
             return f"VLAN {wanted.tag} cannot be assigned to device {self._device.host} by its vCMP host: {error}"
         published = await self._find_vlan(wanted.tag)
@@ -139,7 +139,7 @@ class VcmpGuest:
             await delete_vlan(self._device, published.path)
         return ""
 
-    async def _assign(self, host: VcmpHost, guest: str, wanted: HostVlan) -> None:
+    async def _assign_vlan(self, host: VcmpHost, guest: str, wanted: HostVlan) -> None:
         """Have the host assign the VLAN on the interface of its network.
 
         Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
@@ -159,7 +159,7 @@ class VcmpGuest:
                 return found
             await asyncio.sleep(POLL_SECONDS)
 
-    async def _withdraw(self, tags: set[int]) -> None:
+    async def _withdraw_vlans(self, tags: set[int]) -> None:
         vlans = await read_vlans(self._device)
         # A pass of another tenant may use the VLAN by now.
         gone = tags - {each.tag for each in vlans if each.is_used}
@@ -171,7 +171,7 @@ class VcmpGuest:
             if each.tag in gone:  # it appeared, and was never used
                 await delete_vlan(self._device, each.path)
 
-    async def _reconcile(self) -> None:
+    async def _reconcile_vlans(self) -> None:
         host, guest = await self._find_host()
         used = {each.tag for each in await read_vlans(self._device) if each.is_used}
         at_host = await host.vlans()
@@ -184,20 +184,20 @@ class VcmpGuest:
         tags = {each.path: each.tag for each in at_host}
         for tag in sorted((self._assigned.keys() & used) - {tags.get(path) for path in mine.vlans}):
             log.warning("VLAN missing on guest; assigned again", vcmp_host=host.name, guest=guest, tag=tag)
-            await self._assign(host, guest, self._assigned[tag])
+            await self._assign_vlan(host, guest, self._assigned[tag])
         left = _left_over(at_host, guests, mine, used | self._assigned.keys())
         now = self._now()
         self._left_since = {tag: self._left_since.get(tag, now) for tag in left}
         due = {tag for tag, since in self._left_since.items() if now - since >= LEFTOVER_SECONDS}
         if due:
-            await self._withdraw(due)
+            await self._withdraw_vlans(due)
 
     async def _find_host(self) -> tuple[VcmpHost, str]:
         if self._place is None:
-            self._place = await self._find()
+            self._place = await self._search_hosts()
         return self._place
 
-    async def _find(self) -> tuple[VcmpHost, str]:
+    async def _search_hosts(self) -> tuple[VcmpHost, str]:
         addresses, hostname = await self._own_names()
         unreachable = ""
         for host in self._hosts:

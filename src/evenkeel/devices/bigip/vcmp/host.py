@@ -81,7 +81,7 @@ class VcmpHost:
 
     async def guests(self) -> tuple[FoundGuest, ...]:
         """Read all guests of the host."""
-        return tuple(_guest(item) for item in await self.icontrol.collection(GUESTS))
+        return tuple(_parse_guest(item) for item in await self.icontrol.collection(GUESTS))
 
     async def vlans(self) -> tuple[FoundVlan, ...]:
         """Read all VLANs of the host."""
@@ -95,7 +95,7 @@ class VcmpHost:
         async with self._turn:
             there = next((each for each in await self.vlans() if each.tag == wanted.tag), None)
             path = await self._create_vlan(wanted, interface) if there is None else there.path
-            found = await self._guest(guest)
+            found = await self._read_guest(guest)
             if path in found.vlans:
                 return
             if there is not None and not there.ours:
@@ -108,7 +108,7 @@ class VcmpHost:
         """Withdraw Even Keel's VLANs with these tags from the guest, and delete those that no guest has."""
         async with self._turn:
             these = {each.path for each in await self.vlans() if each.ours and each.tag in set(tags)}
-            found = await self._guest(guest)
+            found = await self._read_guest(guest)
             kept = tuple(path for path in found.vlans if path not in these)
             if kept != found.vlans:
                 await self._set_vlans(guest, kept)
@@ -116,7 +116,7 @@ class VcmpHost:
             # Read again, because guests of other device groups may have got these VLANs meanwhile.
             used = {path for each in await self.guests() for path in each.vlans}
             for path in sorted(these - used):
-                await self._delete(path)
+                await self._delete_vlan(path)
 
     async def close(self) -> None:
         await self.icontrol.close()
@@ -136,13 +136,13 @@ class VcmpHost:
             log.info("VLAN was created concurrently", vcmp_host=self.name, vlan=wanted.name)
         return f"/{COMMON}/{wanted.name}"
 
-    async def _guest(self, name: str) -> FoundGuest:
-        return _guest(await self.icontrol.get(f"/mgmt/tm/{GUESTS}/{name}"))
+    async def _read_guest(self, name: str) -> FoundGuest:
+        return _parse_guest(await self.icontrol.get(f"/mgmt/tm/{GUESTS}/{name}"))
 
     async def _set_vlans(self, guest: str, vlans: tuple[str, ...]) -> None:
         await self.icontrol.write("PATCH", f"/mgmt/tm/{GUESTS}/{guest}", {"vlans": list(vlans)})
 
-    async def _delete(self, path: str) -> None:
+    async def _delete_vlan(self, path: str) -> None:
         try:
             await delete_vlan(self.icontrol, path)
             log.info("VLAN deleted from host", vcmp_host=self.name, vlan=path)
@@ -154,7 +154,7 @@ async def read_vlans(device: IControl) -> tuple[FoundVlan, ...]:
     """Read all VLANs of a device in all partitions, with one request."""
     query: Any = {"$select": "fullPath,tag,description"}
     items = await device.collection(VLANS, **query)
-    return tuple(_vlan(item) for item in items)
+    return tuple(_parse_vlan(item) for item in items)
 
 
 async def delete_vlan(device: IControl, path: str) -> None:
@@ -166,7 +166,7 @@ async def delete_vlan(device: IControl, path: str) -> None:
         return
 
 
-def _vlan(item: Mapping[str, Any]) -> FoundVlan:
+def _parse_vlan(item: Mapping[str, Any]) -> FoundVlan:
     description = str(item.get("description", ""))
     return FoundVlan(
         path=str(item["fullPath"]),
@@ -176,7 +176,7 @@ def _vlan(item: Mapping[str, Any]) -> FoundVlan:
     )
 
 
-def _guest(item: Mapping[str, Any]) -> FoundGuest:
+def _parse_guest(item: Mapping[str, Any]) -> FoundGuest:
     return FoundGuest(
         name=str(item["name"]),
         address=str(item.get("managementIp", "")).partition("/")[0],

@@ -31,10 +31,10 @@ def vlans_of(rendered: Sequence[RenderedObjects]) -> dict[int, HostVlan]:
 
 def without_refused(rendered: Sequence[RenderedObjects], problems: Mapping[int, str]) -> tuple[RenderedObjects, ...]:
     """Return the load balancers, with a problem in each that needs a VLAN whose tag is in ``problems``."""
-    return tuple(_with_vlan_problem(one, problems) for one in rendered)
+    return tuple(_add_vlan_problem(one, problems) for one in rendered)
 
 
-def _with_vlan_problem(one: RenderedObjects, problems: Mapping[int, str]) -> RenderedObjects:
+def _add_vlan_problem(one: RenderedObjects, problems: Mapping[int, str]) -> RenderedObjects:
     tags = [int(item.attributes["tag"]) for item in one.networks if item.key.type == VLAN]
     problem = next((problems[tag] for tag in tags if tag in problems), "")
     return replace(one, objects=(), networks=(), problem=problem) if problem else one

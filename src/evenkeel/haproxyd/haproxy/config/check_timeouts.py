@@ -23,26 +23,26 @@ def with_kept_check_timeout(lines: Iterable[str]) -> Iterator[str]:
     A condition in the lines selects between both kinds of HAProxy.
     """
     lines = tuple(lines)
-    shorter, check, connect = limits_connects(lines), *_timeouts(lines)
+    shorter, check, connect = limits_connects(lines), *_find_timeouts(lines)
     for line in lines:
         if shorter and check is not None and connect is not None and line == connect[0]:
             # HAProxy evaluates the condition itself, so the file does not depend on the version that reads it.
-            yield from (f".if {KEPT}", line, ".else", f"timeout connect {_milliseconds(check)}ms", ".endif")
+            yield from (f".if {KEPT}", line, ".else", f"timeout connect {_timeout_milliseconds(check)}ms", ".endif")
         else:
             yield line
 
 
 def limits_connects(lines: Iterable[str]) -> bool:
     """Whether clients' connections get the time-out of the backend's checks too, where HAProxy ends checks early."""
-    check, connect = _timeouts(lines)
-    return check is not None and connect is not None and _milliseconds(check) < _milliseconds(connect)
+    check, connect = _find_timeouts(lines)
+    return check is not None and connect is not None and _timeout_milliseconds(check) < _timeout_milliseconds(connect)
 
 
-def _timeouts(lines: Iterable[str]) -> tuple[re.Match[str] | None, re.Match[str] | None]:
+def _find_timeouts(lines: Iterable[str]) -> tuple[re.Match[str] | None, re.Match[str] | None]:
     """Return the matches for the lines ``timeout check`` and ``timeout connect``."""
     found = {match[1]: match for match in map(_TIMEOUT.fullmatch, lines) if match}
     return found.get("check"), found.get("connect")
 
 
-def _milliseconds(found: re.Match[str]) -> int:
+def _timeout_milliseconds(found: re.Match[str]) -> int:
     return int(found[2]) * _MILLISECONDS[found[3]]

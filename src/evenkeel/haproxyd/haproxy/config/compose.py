@@ -159,18 +159,18 @@ def compose(
     """
     if fragment_of is None:
         fragment_of = functools.partial(fragment, traffic_log=settings.traffic_log)
-    parts = [_global(partition, config, layout, settings), _peers(config, layout, settings), DEFAULTS]
+    parts = [_global_section(partition, config, layout, settings), _peers_section(config, layout, settings), DEFAULTS]
     if layout.server_states is not None:
         parts.append("    load-server-state-from-file global\n")
     parts.extend(fragment_of(config.load_balancers[name]) for name in sorted(config.load_balancers))
     if any(frontend.metrics for one in config.load_balancers.values() for frontend in one.frontends):
-        parts.append(_metrics(partition, settings))
+        parts.append(_metrics_backend(partition, settings))
     if config.has_policies:
-        parts.append(_section(f"\nbackend {ANSWERS}", answer_lines()))
+        parts.append(_render_section(f"\nbackend {ANSWERS}", answer_lines()))
     return "".join(parts)
 
 
-def _global(partition: str, config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> str:
+def _global_section(partition: str, config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> str:
     lines = [
         *([f"hard-stop-after {settings.hard_stop_after_seconds}s"] if settings.hard_stop_after_seconds else []),
         f"mworker-max-reloads {RELOADS_MAX}",
@@ -194,7 +194,7 @@ def _global(partition: str, config: HaproxyConfig, layout: Layout, settings: Dae
         lines.append(f"maxconn {settings.maxconn}")
     if config.user:
         lines.extend((f"chroot {settings.jail_dir}", f"uid {config.user.uid}", f"gid {config.user.gid}"))
-    return _section(
+    return _render_section(
         f"# Written by evenkeel-haproxyd; changes here are undone. Add a local.cfg for {partition}.\nglobal", lines
     )
 
@@ -213,20 +213,20 @@ def _clients_show_certificates(frontends: Iterable[wire.Frontend]) -> bool:
     return any("verify" in word.split(" ") for frontend in frontends for word in frontend.bind_arguments)
 
 
-def _peers(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> str:
+def _peers_section(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> str:
     """Render the ``peers`` section.
 
     It exists also if there is only the local peer, through which a worker passes its stick tables to the next worker.
     """
     lines = (
-        _with_peers(config.peer, config.peers, layout, settings)
+        _peer_lines(config.peer, config.peers, layout, settings)
         if config.peer
         else _socket_access_lines(config, layout, settings)
     )
-    return _section(f"\npeers {wire.PEERS_SECTION}", lines)
+    return _render_section(f"\npeers {wire.PEERS_SECTION}", lines)
 
 
-def _with_peers(
+def _peer_lines(
     local: wire.HaproxyPeer, peers: Iterable[wire.HaproxyPeer], layout: Layout, settings: DaemonSettings
 ) -> Iterable[str]:
     identity, trusted = layout.files_dir / PEER_KEY, layout.files_dir / TRUSTED_PEERS
@@ -248,7 +248,7 @@ def _socket_access_lines(config: HaproxyConfig, layout: Layout, settings: Daemon
     yield f"server {settings.name}"
 
 
-def _metrics(partition: str, settings: DaemonSettings) -> str:
+def _metrics_backend(partition: str, settings: DaemonSettings) -> str:
     """Render the backend of listeners for Prometheus, which leads to the daemon.
 
     The daemon receives only partition and listener of a request; concurrent requests and requests per second are
@@ -261,10 +261,10 @@ def _metrics(partition: str, settings: DaemonSettings) -> str:
         f"http-request set-uri /{partition}/%[fe_name]",
         f"server daemon unix@{settings.metrics_socket} maxconn 2",
     )
-    return _section(f"\nbackend {METRICS_BACKEND}", lines)
+    return _render_section(f"\nbackend {METRICS_BACKEND}", lines)
 
 
-def _section(head: str, lines: Iterable[str]) -> str:
+def _render_section(head: str, lines: Iterable[str]) -> str:
     return "".join((head, "\n", *(f"    {line}\n" for line in lines)))
 
 
@@ -282,13 +282,13 @@ class Composer:
     def text(self, config: HaproxyConfig) -> str:
         """Return the text of :func:`compose`, with unchanged parts taken from a cache."""
         if self._last is None or self._last[0] is not config:
-            text = compose(self._partition, config, self._layout, self._settings, self._fragment)
+            text = compose(self._partition, config, self._layout, self._settings, self._cached_fragment)
             self._last = (config, text)
             # Only present load balancers stay cached; otherwise the cache would grow with each one that comes and goes.
             self._fragments = {name: self._fragments[name] for name in config.load_balancers}
         return self._last[1]
 
-    def _fragment(self, one: wire.LoadBalancerConfig) -> str:
+    def _cached_fragment(self, one: wire.LoadBalancerConfig) -> str:
         known = self._fragments.get(one.id)
         if known is None or known[0] is not one:
             known = self._fragments[one.id] = (one, fragment(one, self._settings.traffic_log))
@@ -298,30 +298,32 @@ class Composer:
 def fragment(one: wire.LoadBalancerConfig, traffic_log: str = "") -> str:
     """Render the sections of one load balancer. ``traffic_log``: address of the traffic log, as in the settings."""
     parts = [f"\n# load balancer {one.id}\n"]
-    parts.extend(_ring(frontend.name, log) for frontend in one.frontends if (log := frontend.access_log) is not None)
-    parts.extend(_frontend(frontend, traffic_log) for frontend in one.frontends)
-    parts.extend(_backend(backend) for backend in one.backends)
+    parts.extend(
+        _ring_section(frontend.name, log) for frontend in one.frontends if (log := frontend.access_log) is not None
+    )
+    parts.extend(_frontend_section(frontend, traffic_log) for frontend in one.frontends)
+    parts.extend(_backend_section(backend) for backend in one.backends)
     return "".join(parts)
 
 
-def _frontend(frontend: wire.Frontend, traffic_log: str) -> str:
+def _frontend_section(frontend: wire.Frontend, traffic_log: str) -> str:
     arguments = " ".join(("transparent", *frontend.bind_arguments))
     lines = [f"bind {host_and_port(bind.address, bind.port)} {arguments}" for bind in frontend.binds]
     if frontend.maxconn is not None:
         lines.append(f"maxconn {frontend.maxconn}")
     if "mode tcp" not in frontend.lines:
         lines.append("option idle-close-on-response")
-    lines.extend(with_live_policies(_with_root_path(frontend.lines)))
+    lines.extend(with_live_policies(_insert_root_path(frontend.lines)))
     if frontend.access_log is not None:
         lines.append(_access_log(frontend.name, frontend.access_log))
     if frontend.metrics:
         lines.extend(_METRICS_LINES)
     elif traffic_log:
         lines.extend(_traffic_log(traffic_log, frontend))
-    return _section(f"frontend {frontend.name}", lines)
+    return _render_section(f"frontend {frontend.name}", lines)
 
 
-def _with_root_path(lines: tuple[str, ...]) -> tuple[str, ...]:
+def _insert_root_path(lines: tuple[str, ...]) -> tuple[str, ...]:
     """Return the lines, with a line that makes an empty path ``/`` before the first L7 rule.
 
     The line comes after all ``tcp-request`` lines, which HAProxy wants first.
@@ -331,11 +333,11 @@ def _with_root_path(lines: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _access_log(name: str, target: wire.LogTarget) -> str:
-    where = f"ring@{_ring_name(name)}" if target.protocol == "tcp" else f"udp@{_place(target)}"
+    where = f"ring@{_ring_name(name)}" if target.protocol == "tcp" else f"udp@{_target_address(target)}"
     return f"log {where} len {ACCESS_LOG_BYTES_MAX} format rfc5424 local1 emerg notice"
 
 
-def _ring(name: str, target: wire.LogTarget) -> str:
+def _ring_section(name: str, target: wire.LogTarget) -> str:
     """Render the section that sends a frontend's access log over TCP; empty for UDP."""
     if target.protocol != "tcp":
         return ""
@@ -345,16 +347,16 @@ def _ring(name: str, target: wire.LogTarget) -> str:
         f"size {ACCESS_LOG_BUFFER_BYTES}",
         "timeout connect 5s",
         "timeout server 10s",
-        f"server target {_place(target)}",
+        f"server target {_target_address(target)}",
     )
-    return _section(f"ring {_ring_name(name)}", lines)
+    return _render_section(f"ring {_ring_name(name)}", lines)
 
 
 def _ring_name(frontend: str) -> str:
     return f"log_{frontend}"
 
 
-def _place(target: wire.LogTarget) -> str:
+def _target_address(target: wire.LogTarget) -> str:
     return host_and_port(target.address, target.port)
 
 
@@ -369,20 +371,20 @@ def _traffic_log(address: str, frontend: wire.Frontend) -> Iterable[str]:
     yield "option dontlognull"
 
 
-def _backend(backend: wire.Backend) -> str:
+def _backend_section(backend: wire.Backend) -> str:
     lines = ["log global"]
     lines.extend(["http-reuse never"] if _connections_are_personal(backend) else [])
     lines.extend(with_kept_check_timeout(backend.lines))
     ids = server_ids(tuple(server.name for server in backend.servers))
-    lines.extend(_server(server, ids[server.name]) for server in backend.servers)
-    return _section(f"backend {backend.name}", lines)
+    lines.extend(_server_line(server, ids[server.name]) for server in backend.servers)
+    return _render_section(f"backend {backend.name}", lines)
 
 
 def _connections_are_personal(backend: wire.Backend) -> bool:
     return any(word.startswith(_FORBIDS_REUSE) for server in backend.servers for word in server.arguments)
 
 
-def _server(server: wire.BackendServer, number: int) -> str:
+def _server_line(server: wire.BackendServer, number: int) -> str:
     words = ["server", server.name, host_and_port(server.address, server.port), *server_words(server, number)]
     if not server.admin_up:
         words.append("disabled")

@@ -39,12 +39,12 @@ class ConfigCheck:
         Raises :class:`HaproxyDown`.
         """
         try:
-            return await self._check(load_balancers)
+            return await self._check_load_balancers(load_balancers)
         finally:
             # The copy contains private keys, so it does not outlast the check.
             await asyncio.to_thread(self._storage.remove_check_dir)
 
-    async def _check(self, load_balancers: LoadBalancers) -> str:
+    async def _check_load_balancers(self, load_balancers: LoadBalancers) -> str:
         directory = await asyncio.to_thread(self._storage.make_check_dir)
         layout = Layout(
             config_dir=directory / "conf",
@@ -85,12 +85,12 @@ class ConfigCheck:
             return {}
         if not suspects:
             raise HaproxyDown(f"HAProxy does not take its configuration: {words}")
-        named = [name for name in suspects if _names_any_of(words, wanted[name])]
+        named = [name for name in suspects if _mentions_load_balancer(words, wanted[name])]
         if not named and not running and len(suspects) > 1:
             raise HaproxyDown(f"HAProxy does not take its configuration, and names no load balancer: {words}")
         return dict.fromkeys(named or suspects, words)
 
 
-def _names_any_of(words: str, one: wire.LoadBalancerConfig) -> bool:
+def _mentions_load_balancer(words: str, one: wire.LoadBalancerConfig) -> bool:
     names = (*(item.name for item in one.frontends), *(item.name for item in one.backends))
     return any(name in words for name in names)

@@ -124,13 +124,13 @@ def split_policies(lines: Sequence[str]) -> ParsedPolicies | None:
             words = [word for word in policy[2].split() if word != "!l7.chosen"]
             if after or any(word.removeprefix("!") not in acls for word in words):
                 return None
-            policies.append(ParsedPolicy(action=policy[1], conditions=tuple(_conditions(words, acls))))
+            policies.append(ParsedPolicy(action=policy[1], conditions=tuple(_parse_conditions(words, acls))))
         elif line not in (_CHOSEN, _SEND):
             (after if policies else before).append(line)
     return ParsedPolicies(before=tuple(before), policies=tuple(policies), after=tuple(after))
 
 
-def _conditions(words: Iterable[str], acls: Mapping[str, str]) -> Iterator[ParsedRule]:
+def _parse_conditions(words: Iterable[str], acls: Mapping[str, str]) -> Iterator[ParsedRule]:
     for word in words:
         yield ParsedRule(definition=acls[word.removeprefix("!")], negated=word.startswith("!"))
 
@@ -159,7 +159,7 @@ def with_live_policies(lines: tuple[str, ...]) -> tuple[str, ...]:
         *(
             f"http-request set-var-fmt(txn.l7) %[var(txn.l7)]{number}/ if l7.live l7.{number}"
             for definition, number in numbers.items()
-            if _comparison(definition) is None
+            if _comparison_regex(definition) is None
         ),
         'http-request set-var-fmt(txn.l7) "%[var(txn.l7)]\\n%[req.hdr(host),host_only]\\n%[path]\\n" if l7.live',
         f"http-request set-var(txn.l7) var(txn.l7),map_reg({POLICIES},{_NOTHING}) if l7.live",
@@ -202,17 +202,17 @@ def live_frontend(name: str, now: Sequence[str], wanted: Sequence[str], live: Li
     if then.policies and len(there.before) != len(then.before):
         return None
     generation = live.generation + 1
-    entries = [_entry(policy, there.numbers, generation) for policy in then.policies]
+    entries = [_map_entry(policy, there.numbers, generation) for policy in then.policies]
     found = tuple(entry for entry in entries if entry is not None)
     if len(found) < len(entries) or live.size + len(found) > ENTRIES_MAX:
         return None
     return LiveFrontend(loaded=loaded, generation=generation, entries=found)
 
 
-def _entry(policy: ParsedPolicy, numbers: Mapping[str, int], generation: int) -> tuple[str, str] | None:
+def _map_entry(policy: ParsedPolicy, numbers: Mapping[str, int], generation: int) -> tuple[str, str] | None:
     """Return expression and value of a policy; None if they cannot be given at runtime."""
-    value = _value(policy.action)
-    terms = [_term(one, numbers) for one in policy.conditions]
+    value = _map_value(policy.action)
+    terms = [_condition_term(one, numbers) for one in policy.conditions]
     if value is None or None in terms:
         return None
     return "".join((_generation_prefix(generation), *(term for term in terms if term is not None))), value
@@ -222,7 +222,7 @@ def _generation_prefix(generation: int) -> str:
     return f"^{generation}(?=/)"
 
 
-def _value(action: str) -> str | None:
+def _map_value(action: str) -> str | None:
     if action == _DENY:
         return f"{ANSWERS}|deny"
     if pool := _POOL.fullmatch(action):
@@ -239,26 +239,26 @@ def _redirect_value(letter: str, code: str) -> str:
     return f"{ANSWERS}|{letter}{code}|"
 
 
-def _term(condition: ParsedRule, numbers: Mapping[str, int]) -> str | None:
+def _condition_term(condition: ParsedRule, numbers: Mapping[str, int]) -> str | None:
     """Return the expression, without any text of its own, for a condition."""
-    body, number = _comparison(condition.definition), numbers.get(condition.definition)
+    body, number = _comparison_regex(condition.definition), numbers.get(condition.definition)
     if body is None and number is not None:
         body = f"[^\\n]*/{number}/"
     return None if body is None else f"(?{'!' if condition.negated else '='}{body})"
 
 
-def _comparison(definition: str) -> str | None:
+def _comparison_regex(definition: str) -> str | None:
     """Return the expression for a rule that compares the host or the path with a text; None for others."""
     what, *flags, last, value = shlex.split(definition)
     ignores_case = flags[:1] == ["-i"]
     how = flags[ignores_case:]
     if what not in _LINES or last != "--" or len(how) != 2 or how[0] != "-m" or how[1] not in _MATCHES or not value:
         return None
-    text = "".join(map(_literal, value.encode()))
+    text = "".join(map(_escape_byte, value.encode()))
     return _LINES[what] + _MATCHES[how[1]].format(f"(?i:{text})" if ignores_case else text)
 
 
-def _literal(byte: int) -> str:
+def _escape_byte(byte: int) -> str:
     character = chr(byte)
     return character if character.isascii() and (character.isalnum() or character in "/_-") else f"\\x{byte:02x}"
 

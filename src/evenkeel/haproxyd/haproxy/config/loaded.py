@@ -48,10 +48,10 @@ class LoadedParts:
 
     def of(self, load_balancers: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
         """Return ``{id: loaded part}`` of the load balancers."""
-        self._last = {name: (one, self._part(one)) for name, one in load_balancers.items()}
+        self._last = {name: (one, self._loaded_part(one)) for name, one in load_balancers.items()}
         return {name: part for name, (_, part) in self._last.items()}
 
-    def _part(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
+    def _loaded_part(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
         whole, part = self._last.get(one.id, (None, None))
         return part if part is not None and whole is one else loaded(one)
 

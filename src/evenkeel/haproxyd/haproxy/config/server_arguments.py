@@ -65,7 +65,7 @@ def arguments_of(server: wire.BackendServer) -> ServerArguments:
 
 @functools.lru_cache(maxsize=4096)
 def _parse_arguments(words: tuple[str, ...]) -> ServerArguments:
-    found = dict(_pairs(words))
+    found = dict(_argument_pairs(words))
     port = found.get("port", "")
     return ServerArguments(
         tls="ssl" in found,
@@ -98,13 +98,13 @@ def checked_elsewhere(old: wire.BackendServer, new: wire.BackendServer) -> bool:
 
     Checks use TLS and the PROXY header as traffic does only where they go to its address and port.
     """
-    words = _without_check_place(old)
+    words = _drop_check_place(old)
     found = _parse_arguments(words)
-    return words == _without_check_place(new) and found.checked and not found.implied_in_checks
+    return words == _drop_check_place(new) and found.checked and not found.implied_in_checks
 
 
-def _without_check_place(server: wire.BackendServer) -> tuple[str, ...]:
-    pairs = (pair for pair in _pairs(words_of(server)) if pair[0] not in ("addr", "port"))
+def _drop_check_place(server: wire.BackendServer) -> tuple[str, ...]:
+    pairs = (pair for pair in _argument_pairs(words_of(server)) if pair[0] not in ("addr", "port"))
     return tuple(word for pair in pairs for word in pair if word)
 
 
@@ -114,25 +114,25 @@ def unchecked_backend(backend: wire.Backend) -> wire.Backend | None:
     That is so if their arguments are not the last ones, or the checks go to another address or port, which the process
     would continue to show.
     """
-    servers = tuple(map(_unchecked, backend.servers))
+    servers = tuple(map(_unchecked_server, backend.servers))
     lines = tuple(line for line in backend.lines if not line.startswith(_LINES_OF_CHECKS))
     if lines == backend.lines or None in servers:
         return None
     return msgspec.structs.replace(backend, lines=lines, servers=tuple(one for one in servers if one is not None))
 
 
-def _unchecked(server: wire.BackendServer) -> wire.BackendServer | None:
+def _unchecked_server(server: wire.BackendServer) -> wire.BackendServer | None:
     words = server.arguments
     if "check" not in words:
         return server
     place = words.index("check")
-    of_checks = dict(_pairs(words[place:])).keys()
+    of_checks = dict(_argument_pairs(words[place:])).keys()
     if not of_checks <= _OF_CHECKS or ("ssl" in words[:place] and "verify" in of_checks):
         return None
     return msgspec.structs.replace(server, arguments=words[:place])
 
 
-def _pairs(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _argument_pairs(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Yield each argument with its value; the value is empty for an argument without one."""
     rest = iter(words)
     for word in rest:

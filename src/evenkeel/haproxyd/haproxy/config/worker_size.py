@@ -73,7 +73,7 @@ def connections_of(frontends: tuple[wire.Frontend, ...], grown: int = 0) -> int:
     ``grown``: connections to which the worker has grown before.
     """
     total = sum(frontend.maxconn or 0 for frontend in frontends)
-    if any(_unlimited(frontends)):
+    if any(_unlimited_flags(frontends)):
         total = max(total + UNLIMITED_CONNECTIONS, grown)
     total = _rounded_up(total)
     return total if total <= CONNECTIONS_MAX else 0
@@ -81,7 +81,7 @@ def connections_of(frontends: tuple[wire.Frontend, ...], grown: int = 0) -> int:
 
 def grown_connections(size: WorkerSize, frontends: tuple[wire.Frontend, ...], used: int) -> int:
     """Return the connections to which a worker that serves ``used`` ones has to grow; 0: the worker is large enough."""
-    if not size.connections or 2 * used < size.connections or not any(_unlimited(frontends)):
+    if not size.connections or 2 * used < size.connections or not any(_unlimited_flags(frontends)):
         return 0
     return GROWTH * size.connections
 
@@ -98,7 +98,7 @@ def uses_tls(frontend: wire.Frontend) -> bool:
     return "ssl" in frontend.bind_arguments
 
 
-def _unlimited(frontends: tuple[wire.Frontend, ...]) -> Iterator[bool]:
+def _unlimited_flags(frontends: tuple[wire.Frontend, ...]) -> Iterator[bool]:
     return (frontend.maxconn is None for frontend in frontends)
 
 

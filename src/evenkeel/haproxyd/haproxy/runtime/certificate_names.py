@@ -23,11 +23,11 @@ def shown_for(content: str) -> ShownFor:
     Empty if the file cannot be parsed: HAProxy then reports the error.
     """
     leaf = _PEM.search(content)
-    return _of_leaf(leaf[0]) if leaf else frozenset()
+    return _leaf_certificate_names(leaf[0]) if leaf else frozenset()
 
 
 @functools.lru_cache(maxsize=LEAVES_MAX)
-def _of_leaf(pem: str) -> ShownFor:
+def _leaf_certificate_names(pem: str) -> ShownFor:
     try:
         found = x509.load_pem_x509_certificate(pem.encode())
         names = {str(one.value) for one in found.subject.get_attributes_for_oid(NameOID.COMMON_NAME)}

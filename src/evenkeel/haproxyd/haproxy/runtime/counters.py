@@ -160,7 +160,7 @@ class PartitionCounters:
             # the reload succeeded: the connection stays open until the old worker has been counted
             kept.pop_all()
         if held:
-            await self._follow(held)
+            await self._follow_worker(held)
 
     async def _open_worker(self, worker_socket: Path) -> HeldWorker | None:
         try:
@@ -173,13 +173,13 @@ class PartitionCounters:
     async def _read_before_reload(self, cli: WorkerCli) -> None:
         try:
             async with self._lock:
-                await self._record(cli, worker_pid(await cli.command(INFO)))
-            await self._save()
+                await self._record_worker(cli, worker_pid(await cli.command(INFO)))
+            await self._save_totals()
         except HaproxyDown as error:
             # A worker that does not answer must not prevent the reload.
             log.warning("counters not carried over", partition=self._name, reason=str(error))
 
-    async def _follow(self, held: HeldWorker) -> None:
+    async def _follow_worker(self, held: HeldWorker) -> None:
         try:
             # This connection leads to the replaced worker, although the new one listens on the socket by now.
             worker = worker_key(worker_pid(await held.command(INFO)))
@@ -220,17 +220,17 @@ class PartitionCounters:
         :class:`HaproxyDown` if the worker does not answer.
         """
         async with self._lock:
-            current, (answer, *answers) = await self._query(cli, pid, FRONTENDS, *others)
+            current, (answer, *answers) = await self._query_worker(cli, pid, FRONTENDS, *others)
             # Followed workers are read over connections of their own.
             leaving = [worker for worker in self._totals.workers if worker != current and worker not in self._followed]
             known = self._last
             if leaving or known is None or known[:4] != (current, answer, kept, self._totals.version):
-                known = self._last = await self._collected(cli, current, answer, kept, leaving)
+                known = self._last = await self._collect_totals(cli, current, answer, kept, leaving)
         if self._monotonic() - self._saved_at_seconds >= SAVE_EVERY_SECONDS:
-            await self._save()
+            await self._save_totals()
         return known.totals, tuple(answers)
 
-    async def _query(self, cli: WorkerCli, pid: int, *texts: str) -> tuple[str, tuple[str, ...]]:
+    async def _query_worker(self, cli: WorkerCli, pid: int, *texts: str) -> tuple[str, tuple[str, ...]]:
         """Return the key of the worker ``pid`` and its answers."""
         before = cli.connection_to(pid)
         is_known = self._connected is not None and self._connected[0] is before
@@ -243,7 +243,7 @@ class PartitionCounters:
         self._connected = (connection, key) if connection is not None else None
         return key, answers
 
-    async def _collected(
+    async def _collect_totals(
         self, cli: WorkerCli, current: str, answer: str, kept: Collection[str], leaving: Iterable[str]
     ) -> _Collected:
         self._totals.record_counts(current, frontend_counts(answer))
@@ -266,9 +266,9 @@ class PartitionCounters:
         for task in followed:
             task.cancel()
         await asyncio.gather(*followed, return_exceptions=True)
-        await self._save()
+        await self._save_totals()
 
-    async def _record(self, cli: WorkerCli, pid: int) -> None:
+    async def _record_worker(self, cli: WorkerCli, pid: int) -> None:
         """Read and record the counts of the worker ``pid``, current or old. Raises :class:`HaproxyDown`."""
         worker = worker_key(pid)  # cannot be determined any more once the process has ended
         self._totals.record_counts(worker, frontend_counts(await cli.of_worker(pid, FRONTENDS)))
@@ -278,18 +278,18 @@ class PartitionCounters:
         try:
             if worker_key(pid) != worker:
                 raise HaproxyDown("another process has its pid")
-            await self._record(cli, pid)
+            await self._record_worker(cli, pid)
         except HaproxyDown:
             self._totals.add_to_base(worker)
 
-    async def _save(self) -> None:
+    async def _save_totals(self) -> None:
         # Set also if the write fails, so that a full disk is not tried again at each observation.
         self._saved_at_seconds = self._monotonic()
         content = msgspec.json.encode(self._totals.state_to_save())
         if content == self._saved and self._file.exists():
             return
         try:
-            await asyncio.to_thread(_write, self._file, content)
+            await asyncio.to_thread(_write_atomically, self._file, content)
             self._saved = content
         except OSError as error:
             log.warning("counters not saved", partition=self._name, reason=error.strerror)
@@ -310,7 +310,7 @@ def _read_saved(file: Path, name: str) -> Saved | None:
         return None
 
 
-def _write(file: Path, content: bytes) -> None:
+def _write_atomically(file: Path, content: bytes) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     fresh = file.with_suffix(".new")
     fresh.write_bytes(content)

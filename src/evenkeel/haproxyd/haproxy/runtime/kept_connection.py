@@ -60,7 +60,7 @@ class KeptConnection:
             if self._worker is not None and (answers := await self._send_commands(texts)) is not None:
                 return answers
             # The worker closes a connection that was idle for long.
-            return await self._open(pid, texts)
+            return await self._open_connection(pid, texts)
 
     def connection_to(self, pid: int) -> HeldWorker | None:
         """Return the connection to the worker with this pid; None: there is none now."""
@@ -73,7 +73,7 @@ class KeptConnection:
             worker.close()
             self._kept.give_back()
 
-    async def _open(self, pid: int, texts: Sequence[str]) -> tuple[str, ...] | None:
+    async def _open_connection(self, pid: int, texts: Sequence[str]) -> tuple[str, ...] | None:
         """Connect, and return the answers of the worker with this pid; None as :meth:`query`. Raises
         :class:`HaproxyDown`.
         """

@@ -69,8 +69,8 @@ class MasterCli:
         for request in requests_of(texts):
             # The master is free between two requests, so that a reload need not wait for all of them.
             await self._wait_until_open()
-            with self._counted():
-                answers.append(await self._send(request, self._timeout_seconds))
+            with self._counted_exchange():
+                answers.append(await self._send_request(request, self._timeout_seconds))
         return "".join(answers)
 
     async def of_worker(self, pid: int, text: str) -> str:
@@ -85,7 +85,7 @@ class MasterCli:
         for text in texts:
             _check_query(text)
         await self._wait_until_open()
-        with self._counted():
+        with self._counted_exchange():
             answers = await self._kept.query(pid, *texts) if self._kept is not None else None
             if answers is None:
                 answers = tuple([await self.master_command(f"@!{pid:d} {text}") for text in texts])
@@ -121,7 +121,7 @@ class MasterCli:
 
     async def _send_when_open(self, text: str, payload: str) -> str:
         await self._wait_until_open()
-        with self._counted():
+        with self._counted_exchange():
             return await self.master_command(text, payload)
 
     async def _wait_until_open(self) -> None:
@@ -135,7 +135,7 @@ class MasterCli:
             raise HaproxyDown("HAProxy is being reloaded") from error
 
     @contextlib.contextmanager
-    def _counted(self) -> Iterator[None]:
+    def _counted_exchange(self) -> Iterator[None]:
         """Have :meth:`exclusive` wait for what is done in this context; no await may lie between
         :meth:`_wait_until_open` and its begin.
         """
@@ -151,12 +151,12 @@ class MasterCli:
     async def master_command(self, text: str, payload: str = "", *, timeout_seconds: float | None = None) -> str:
         """Send one command to the master, also during :meth:`exclusive`. Raises :class:`HaproxyDown`."""
         limit_seconds = self._timeout_seconds if timeout_seconds is None else timeout_seconds
-        return await self._send(request_of(text, payload), limit_seconds)
+        return await self._send_request(request_of(text, payload), limit_seconds)
 
-    async def _send(self, request: bytes, limit_seconds: float) -> str:
+    async def _send_request(self, request: bytes, limit_seconds: float) -> str:
         try:
             async with asyncio.timeout(limit_seconds):
-                answer = await self._exchange(request)
+                answer = await self._request_answer(request)
         except TimeoutError as error:
             raise HaproxyDown(f"HAProxy did not answer in {limit_seconds:g} s") from error
         except OSError as error:
@@ -167,7 +167,7 @@ class MasterCli:
             raise HaproxyDown("HAProxy has no worker")
         return answer
 
-    async def _exchange(self, request: bytes) -> str:
+    async def _request_answer(self, request: bytes) -> str:
         loop = asyncio.get_running_loop()
         transport, answer = await loop.create_unix_connection(
             lambda: _WholeAnswer(loop, self._answer_bytes_max), str(self._socket)

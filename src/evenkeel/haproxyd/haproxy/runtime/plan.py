@@ -115,9 +115,9 @@ class _Step:
         yield from file_changes(self._before, self._after, self._binary)
         yield from self._removal_commands()
         for old, new in _changed_pairs("frontends", self._before.frontends, self._after.frontends):
-            yield from self._frontend(old, new)
+            yield from self._frontend_commands(old, new)
         for old_backend, new_backend in _changed_pairs("backends", self._before.backends, self._after.backends):
-            yield from self._backend(old_backend, new_backend)
+            yield from self._backend_commands(old_backend, new_backend)
         yield from key_removals(self._before, self._after)
 
     def _removal_commands(self) -> Iterator[RuntimeCommand]:
@@ -126,32 +126,32 @@ class _Step:
         A closed frontend has released its addresses. As in an old worker, its connections go on, over HTTP until their
         next response, and servers are not checked any more.
         """
-        for frontend in _gone(self._before.frontends, self._after.frontends):
+        for frontend in _removed_items(self._before.frontends, self._after.frontends):
             if frontend.access_log is not None and frontend.access_log.protocol == "tcp":
                 raise NeedsReload(f"frontend {frontend.name} is connected to a log server")
             # `shutdown` alone leaves sockets that a next worker may take over, listening, and nobody accepts
             # (2.6 to 3.4): `disable` ends that.
             yield RuntimeCommand(text=f"disable frontend {frontend.name}")
             yield RuntimeCommand(text=f"shutdown frontend {frontend.name}")
-        backends = tuple(_gone(self._before.backends, self._after.backends))
+        backends = tuple(_removed_items(self._before.backends, self._after.backends))
         named = names_in(texts_of(self._after)) if backends else frozenset()
         for backend in backends:
             if backend.name in named:
                 raise NeedsReload(f"backend {backend.name} is still referred to")
             yield from (disable_checks(backend.name, server) for server in backend.servers if is_checked(server))
 
-    def _frontend(self, old: wire.Frontend, new: wire.Frontend) -> Iterator[RuntimeCommand]:
+    def _frontend_commands(self, old: wire.Frontend, new: wire.Frontend) -> Iterator[RuntimeCommand]:
         fixed = [(one.binds, one.bind_arguments, one.metrics, one.access_log) for one in (old, new)]
         if fixed[0] != fixed[1]:
             raise NeedsReload(f"frontend {new.name}")
         if old.lines != new.lines:
-            yield from self._policies(old, new)
+            yield from self._policy_commands(old, new)
         if old.maxconn != new.maxconn:
             if new.maxconn is None:
                 raise NeedsReload(f"frontend {new.name} has no limit of its own")
             yield RuntimeCommand(text=f"set maxconn frontend {new.name} {new.maxconn}")
 
-    def _policies(self, old: wire.Frontend, new: wire.Frontend) -> Iterator[RuntimeCommand]:
+    def _policy_commands(self, old: wire.Frontend, new: wire.Frontend) -> Iterator[RuntimeCommand]:
         """Yield commands for a frontend of which at most the L7 policies differ. Raises :class:`NeedsReload`."""
         changed = live_frontend(new.name, old.lines, new.lines, self.live)
         # An access log shows that a backend answered, where the loaded lines answer in the frontend.
@@ -167,13 +167,13 @@ class _Step:
         yield RuntimeCommand(text=f"{verb} map {GENERATIONS} {new.name} {changed.generation}/")
         self.live = self.live.with_frontend(new.name, changed)
 
-    def _backend(self, old: wire.Backend, new: wire.Backend) -> Iterator[RuntimeCommand]:
+    def _backend_commands(self, old: wire.Backend, new: wire.Backend) -> Iterator[RuntimeCommand]:
         if (old.lines, old.dynamic) != (new.lines, new.dynamic):
-            yield from self._without_checks(old, new)
+            yield from self._check_removal_commands(old, new)
             return
-        yield from self._servers(old, new)
+        yield from self._server_list_commands(old, new)
 
-    def _without_checks(self, old: wire.Backend, new: wire.Backend) -> Iterator[RuntimeCommand]:
+    def _check_removal_commands(self, old: wire.Backend, new: wire.Backend) -> Iterator[RuntimeCommand]:
         """Yield commands for a backend whose health checks are removed.
 
         Raises :class:`NeedsReload` for any other change of the backend's lines.
@@ -187,9 +187,9 @@ class _Step:
             yield disable_checks(old.name, server)
             if server.admin_up:
                 yield set_up(old.name, server)  # the last check may have set it down
-        yield from self._servers(left, new)
+        yield from self._server_list_commands(left, new)
 
-    def _servers(self, old: wire.Backend, new: wire.Backend) -> Iterator[RuntimeCommand]:
+    def _server_list_commands(self, old: wire.Backend, new: wire.Backend) -> Iterator[RuntimeCommand]:
         before = {server.name: server for server in old.servers}
         after = {server.name: server for server in new.servers}
         for name in before:
@@ -199,7 +199,7 @@ class _Step:
                 self._gone.append((old.name, name))
         for name, server in after.items():
             if name in before:
-                yield from _server(new.name, before[name], server)
+                yield from _server_commands(new.name, before[name], server)
                 if old.ping is not None and server.admin_up and not is_judged(new, server):
                     yield set_up(new.name, server)  # the daemon's last ping may have set it down
             else:
@@ -236,11 +236,11 @@ class _Step:
 
 
 def _refuse_removed_listeners(before: wire.LoadBalancerConfig, after: wire.LoadBalancerConfig) -> None:
-    for frontend in _gone(before.frontends, after.frontends):
+    for frontend in _removed_items(before.frontends, after.frontends):
         raise NeedsReload(f"connections of frontend {frontend.name} end after a while")
 
 
-def _server(backend: str, old: wire.BackendServer, new: wire.BackendServer) -> Iterator[RuntimeCommand]:
+def _server_commands(backend: str, old: wire.BackendServer, new: wire.BackendServer) -> Iterator[RuntimeCommand]:
     if (old.address, old.port, old.backup) != (new.address, new.port, new.backup):
         raise NeedsReload(f"server {new.name}")
     if old.arguments != new.arguments:
@@ -297,7 +297,7 @@ def set_up(backend: str, server: wire.BackendServer) -> RuntimeCommand:
     return RuntimeCommand(text=f"set server {backend}/{server.name} health up")
 
 
-def _gone(before: tuple[_Named, ...], after: tuple[_Named, ...]) -> Iterator[_Named]:
+def _removed_items(before: tuple[_Named, ...], after: tuple[_Named, ...]) -> Iterator[_Named]:
     kept = {one.name for one in after}
     return (one for one in before if one.name not in kept)
 

@@ -46,7 +46,7 @@ class RuntimeCommands:
         Raises :class:`NeedsReload`, :class:`HaproxyDown`, as do the other methods.
         """
         drift = server_drift(running, server_states(await self._cli.command(SERVERS_STATE)))
-        return await self._repair(drift.findings), drift.to_delete
+        return await self._repair_findings(drift.findings), drift.to_delete
 
     async def repair_servers_and_frontends(
         self, running: HaproxyConfig, worker_pid: int
@@ -57,8 +57,8 @@ class RuntimeCommands:
         """
         servers, frontends = await self._cli.query(worker_pid, SERVERS_STATE, FRONTENDS)
         drift = server_drift(running, server_states(servers))
-        repaired = await self._repair(drift.findings)
-        return (*repaired, *await self._repair(frontend_drift(running, frontends))), drift.to_delete
+        repaired = await self._repair_findings(drift.findings)
+        return (*repaired, *await self._repair_findings(frontend_drift(running, frontends))), drift.to_delete
 
     async def repair_lists(self, running: HaproxyConfig) -> tuple[Finding, ...]:
         """Restore ACLs and maps that were changed manually, and return the repairs."""
@@ -69,7 +69,7 @@ class RuntimeCommands:
                     continue
                 answer = await self._cli.command(f"show {file.kind} {file.name}")
                 if not answer.startswith("Unknown"):  # no configuration line refers to it
-                    repaired.extend(await self._repair(list_drift(one.id, file, answer)))
+                    repaired.extend(await self._repair_findings(list_drift(one.id, file, answer)))
         return tuple(repaired)
 
     async def check_policies(self, running: HaproxyConfig, live: LivePolicies) -> None:
@@ -86,9 +86,9 @@ class RuntimeCommands:
     async def repair_certificates(self, running: HaproxyConfig) -> tuple[Finding, ...]:
         """Restore certificates, CA files and lists of certificates, and return the repairs."""
         reads = drift_commands(running)
-        return await self._repair(ssl_drift(running, await self._cli.commands(reads)) if reads else ())
+        return await self._repair_findings(ssl_drift(running, await self._cli.commands(reads)) if reads else ())
 
-    async def _repair(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    async def _repair_findings(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:
         for finding in findings:
             self._log.warning("repairing a manual change", command=finding.command.text)
             if not await self.send(finding.command):

@@ -61,7 +61,7 @@ def ssl_drift(config: HaproxyConfig, text: str) -> tuple[Finding, ...]:
     Raises :class:`NeedsReload` if a file is missing, or if a list differs.
     """
     seen = parse(text)
-    return tuple(finding for one in config.load_balancers.values() for finding in _findings_of(one, seen))
+    return tuple(finding for one in config.load_balancers.values() for finding in _certificate_findings(one, seen))
 
 
 def fingerprints(content: str) -> list[str]:
@@ -75,7 +75,7 @@ def fingerprints(content: str) -> list[str]:
     return [hashlib.sha1(der, usedforsecurity=False).hexdigest().upper() for der in found]
 
 
-def _findings_of(one: wire.LoadBalancerConfig, seen: SeenCertificates) -> Iterator[Finding]:
+def _certificate_findings(one: wire.LoadBalancerConfig, seen: SeenCertificates) -> Iterator[Finding]:
     listed: set[str] = set()
     for file in one.files:
         if file.kind == "crt_list" and file.name in seen.listed:

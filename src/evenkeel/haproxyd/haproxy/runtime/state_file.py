@@ -55,7 +55,7 @@ def kept_states(config: HaproxyConfig, shown: str) -> str:
         if found is None or int(row["srv_admin_state"]) & MAINTENANCE:
             continue
         if _has_moved(found[1], row) or not _is_outdated(row):
-            lines.append(_line(*found, row))
+            lines.append(_server_line(*found, row))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -82,11 +82,11 @@ def _servers_in_service(
                     yield (backend.name, server.name), (backend, server)
 
 
-def _line(backend: wire.Backend, server: wire.BackendServer, row: Mapping[str, str]) -> str:
+def _server_line(backend: wire.Backend, server: wire.BackendServer, row: Mapping[str, str]) -> str:
     weight = str(server.weight)
     checked = arguments_of(server).checked
     changed = {
-        "srv_op_state": _health(backend, server, row),
+        "srv_op_state": _operational_state(backend, server, row),
         "srv_admin_state": _IN_SERVICE,
         "srv_uweight": weight,
         "srv_iweight": weight,
@@ -104,7 +104,7 @@ def _has_moved(server: wire.BackendServer, row: Mapping[str, str]) -> bool:
     return before != (canonical_notation(server.address), str(server.port))
 
 
-def _health(backend: wire.Backend, server: wire.BackendServer, row: Mapping[str, str]) -> str:
+def _operational_state(backend: wire.Backend, server: wire.BackendServer, row: Mapping[str, str]) -> str:
     if not is_judged(backend, server):
         return UP
     if _has_moved(server, row):

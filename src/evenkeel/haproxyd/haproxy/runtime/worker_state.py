@@ -131,11 +131,11 @@ def frontend_counts(text: str) -> dict[str, FrontendCounts]:
     """Return ``{frontend: counters}`` from ``show stat``."""
     return {
         name: FrontendCounts(
-            bytes_in=_number_in(row, "bin"),
-            bytes_out=_number_in(row, "bout"),
-            connections=_number_in(row, "stot"),
-            request_errors=_number_in(row, "ereq"),
-            active=_number_in(row, "scur"),
+            bytes_in=_read_integer(row, "bin"),
+            bytes_out=_read_integer(row, "bout"),
+            connections=_read_integer(row, "stot"),
+            request_errors=_read_integer(row, "ereq"),
+            active=_read_integer(row, "scur"),
             listening=row["status"] in ("OPEN", "FULL"),
         )
         for name, row in frontend_rows(text).items()
@@ -156,7 +156,7 @@ def table_rows(text: str) -> Iterator[Mapping[str, str]]:
             yield dict(zip(columns, fields, strict=False))
 
 
-def _number_in(row: Mapping[str, str], column: str) -> int:
+def _read_integer(row: Mapping[str, str], column: str) -> int:
     # `show stat` leaves a column empty where it does not apply.
     value = row.get(column) or "0"
     return int(value) if value.isdigit() else 0

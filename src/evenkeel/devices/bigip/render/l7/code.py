@@ -36,12 +36,12 @@ def program_parts(
     group = data_group_path(service, KIND, routing.listener.id, names)
     text = "".join((*_compare_code(routing), *_action_code(routing, responses)))
     text = text.replace("@GROUP@", group).replace("@COUNT@", str(len(routing.policies)))
-    yield RulePart(event="HTTP_REQUEST", order=Order.ROUTING, lines=_lines(text))
+    yield RulePart(event="HTTP_REQUEST", order=Order.ROUTING, lines=_indented_lines(text))
     if sets_app_cookies(routing.pools):
-        yield RulePart(event="HTTP_RESPONSE", order=Order.PERSISTENCE, lines=_lines(_LEARN_APP_COOKIE))
+        yield RulePart(event="HTTP_RESPONSE", order=Order.PERSISTENCE, lines=_indented_lines(_LEARN_APP_COOKIE))
 
 
-def _lines(text: str) -> tuple[str, ...]:
+def _indented_lines(text: str) -> tuple[str, ...]:
     return tuple(f"    {line}" for line in text.splitlines() if line)
 
 

@@ -18,7 +18,7 @@ _CHOOSES_BY_CLIENT = ("SOURCE_IP", "SOURCE_IP_PORT")
 
 def same_persistence(pools: Sequence[ServicePool]) -> bool:
     """Whether all these pools have the same session persistence."""
-    return all(_settings(pool) == _settings(pools[0]) for pool in pools)
+    return all(_persistence_settings(pool) == _persistence_settings(pools[0]) for pool in pools)
 
 
 def sets_app_cookies(pools: Sequence[ServicePool]) -> bool:
@@ -47,6 +47,6 @@ def persistence_words(pool: ServicePool) -> tuple[str, str]:
     )
 
 
-def _settings(pool: ServicePool) -> object:
+def _persistence_settings(pool: ServicePool) -> object:
     by_client = pool.lb_algorithm if pool.lb_algorithm in _CHOOSES_BY_CLIENT else ""
     return pool.session_persistence, by_client, bool(by_client) and different_weights(pool)

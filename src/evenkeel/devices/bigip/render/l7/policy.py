@@ -70,11 +70,13 @@ def policy_object(service: ServiceDefinition, routing: Routing, names: BigIpName
     default = "" if routing.default is None else f"/{partition}/{names.object_name(routing.default.id)}"
     # The iRule answers them afterwards, which it could not after a redirect.
     if default and (challenges := list(answered_paths(service, routing.listener))):
-        matching = {**_condition(0, Comparison(operand="path", how="equal", value="")), "values": challenges}
-        rules.append({"name": CHALLENGES_RULE, "ordinal": 0, "conditions": [matching], "actions": [_forward(default)]})
-    rules.extend(_rule(place, each, partition, names) for place, each in enumerate(routing.policies, len(rules)))
+        matching = {**_rule_condition(0, Comparison(operand="path", how="equal", value="")), "values": challenges}
+        rules.append(
+            {"name": CHALLENGES_RULE, "ordinal": 0, "conditions": [matching], "actions": [_forward_action(default)]}
+        )
+    rules.extend(_policy_rule(place, each, partition, names) for place, each in enumerate(routing.policies, len(rules)))
     if default:
-        forward = _forward(default)
+        forward = _forward_action(default)
         rules.append({"name": DEFAULT_RULE, "ordinal": len(rules), "conditions": [], "actions": [forward]})
     return WantedObject(
         key=Key(type=POLICY, name=names.helper("l7", routing.listener.id)),
@@ -91,21 +93,21 @@ def policy_object(service: ServiceDefinition, routing: Routing, names: BigIpName
     )
 
 
-def _rule(place: int, each: EffectivePolicy, partition: str, names: BigIpNames) -> dict[str, Any]:
-    conditions = [_condition(number, comparison(rule)) for number, rule in enumerate(each.rules)]
+def _policy_rule(place: int, each: EffectivePolicy, partition: str, names: BigIpNames) -> dict[str, Any]:
+    conditions = [_rule_condition(number, comparison(rule)) for number, rule in enumerate(each.rules)]
     return {
         "name": plain_or_digest(each.policy.id),
         "ordinal": place,
         "conditions": conditions,
         "actions": [
-            _forward(f"/{partition}/{names.object_name(each.pool.id)}")
+            _forward_action(f"/{partition}/{names.object_name(each.pool.id)}")
             if each.pool
-            else _redirect(redirect_url(each.policy))
+            else _redirect_action(redirect_url(each.policy))
         ],
     }
 
 
-def _condition(number: int, wanted: Comparison) -> dict[str, Any]:
+def _rule_condition(number: int, wanted: Comparison) -> dict[str, Any]:
     operand, selector = _OPERANDS[wanted.operand]
     return {
         "name": str(number),
@@ -119,9 +121,9 @@ def _condition(number: int, wanted: Comparison) -> dict[str, Any]:
     }
 
 
-def _forward(pool: str) -> dict[str, Any]:
+def _forward_action(pool: str) -> dict[str, Any]:
     return {"name": "0", "forward": True, "select": True, "request": True, "pool": pool}
 
 
-def _redirect(location: str) -> dict[str, Any]:
+def _redirect_action(location: str) -> dict[str, Any]:
     return {"name": "0", "httpReply": True, "redirect": True, "request": True, "location": location}

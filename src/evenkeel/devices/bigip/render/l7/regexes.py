@@ -67,44 +67,44 @@ class _Parser:
             raise NotPossible(f"groups are nested deeper than {_DEPTH_MAX}")
         branches, atoms = [], 0
         while True:
-            branches.append(self._branch(depth))
+            branches.append(self._parse_branch(depth))
             atoms += self.atoms
             if not self._skip_if_next("|"):
                 break
         self.atoms = atoms
         return "|".join(branches)
 
-    def _branch(self, depth: int) -> str:
+    def _parse_branch(self, depth: int) -> str:
         pieces, atoms = [], 0
         while self.rest and self.rest[0] not in "|)":
-            pieces.append(self._piece(depth))
+            pieces.append(self._parse_piece(depth))
             atoms += self.atoms
         self.atoms = atoms
         return "".join(pieces)
 
-    def _piece(self, depth: int) -> str:
-        atom, anchor = self._atom(depth)
+    def _parse_piece(self, depth: int) -> str:
+        atom, anchor = self._parse_atom(depth)
         repetition = self._take_repetition()
         if repetition and anchor:
             raise NotPossible(f"{atom} cannot be repeated")
         return atom + repetition
 
-    def _atom(self, depth: int) -> tuple[str, bool]:
+    def _parse_atom(self, depth: int) -> tuple[str, bool]:
         """Read one atom; return its translation and whether it is an anchor."""
         self.atoms = 1
         if self._skip_if_next("("):
-            return self._group(depth), False
+            return self._parse_group(depth), False
         if self._skip_if_next("["):
-            return self._brackets(), False
+            return self._parse_brackets(), False
         if self._skip_if_next("\\"):
-            return self._escape()
+            return self._parse_escape()
         char = self._take_character()
         if char in "*+?":
             raise NotPossible(f"nothing to repeat before {char}")
         # At the place of an atom these are plain characters in PCRE, and escaped in Tcl, too.
         return ("\\" + char if char in "{}]" else char), char in "^$"
 
-    def _group(self, depth: int) -> str:
+    def _parse_group(self, depth: int) -> str:
         self._skip_if_next("?:")
         if self.rest.startswith(("?", "*")):
             raise NotPossible(
@@ -116,13 +116,13 @@ class _Parser:
         # Groups do not capture, because only whether there is a match counts.
         return f"(?:{inner})"
 
-    def _escape(self) -> tuple[str, bool]:
+    def _parse_escape(self) -> tuple[str, bool]:
         char = self._take_character()
         if char in _ANCHORS:
             return _ANCHORS[char], True
         if char in _SAME_ESCAPES:
             return f"\\{char}", False
-        return _literal(self._escaped_character(char)), False
+        return _escape_literal(self._escaped_character(char)), False
 
     def _escaped_character(self, char: str) -> str:
         if char == "x":
@@ -161,15 +161,15 @@ class _Parser:
         self.atoms *= max(most, 1)
         return f"{{{least}{',' + (str(most) if count[3] else '') if count[2] else ''}}}"
 
-    def _brackets(self) -> str:
+    def _parse_brackets(self) -> str:
         negated = "^" if self._skip_if_next("^") else ""
         items: list[str] = []
         # A `]` at the beginning of brackets is a character.
         while not (items and self._skip_if_next("]")):
-            items.append(self._item())
+            items.append(self._parse_bracket_item())
         return f"[{negated}{''.join(items)}]"
 
-    def _item(self) -> str:
+    def _parse_bracket_item(self) -> str:
         """Read a character, a range or a class inside brackets; return its translation."""
         if name := _CLASS_NAME.match(self.rest):
             self._at += name.end()
@@ -178,19 +178,19 @@ class _Parser:
             raise NotPossible(f"{self.rest[:2]} inside brackets names no class of characters")
         if self.rest[:2] in (r"\d", r"\w", r"\s"):
             return self._take_character() + self._take_character()
-        first = self._parse_brackets()
+        first = self._parse_bracket_character()
         # A `-` at the end of brackets is a character.
         if self.rest.startswith("-") and self.rest[1:2] not in ("]", ""):
             self._take_character()
             if self.rest[:2] in (r"\d", r"\w", r"\s") or self.rest.startswith("["):
                 raise NotPossible("a range inside brackets must end in a character")
-            last = self._parse_brackets()
+            last = self._parse_bracket_character()
             if last < first:
                 raise NotPossible("a range inside brackets is in the wrong order")
-            return f"{_in_brackets(first)}-{_in_brackets(last)}"
-        return _in_brackets(first)
+            return f"{_escape_in_brackets(first)}-{_escape_in_brackets(last)}"
+        return _escape_in_brackets(first)
 
-    def _parse_brackets(self) -> str:
+    def _parse_bracket_character(self) -> str:
         char = self._take_character()
         if char != "\\":
             return char
@@ -211,11 +211,11 @@ class _Parser:
         return found
 
 
-def _literal(char: str) -> str:
+def _escape_literal(char: str) -> str:
     if char in _PLAIN:
         return char
     return f"\\{char}" if char.isprintable() and char.isascii() else f"\\u{ord(char):04x}"
 
 
-def _in_brackets(char: str) -> str:
+def _escape_in_brackets(char: str) -> str:
     return char if char.isascii() and char.isalnum() else f"\\u{ord(char):04x}"

@@ -74,20 +74,20 @@ def comparison(rule: ServiceL7Rule) -> Comparison:
     return Comparison(
         operand=OPERANDS[rule.type],
         how="ends" if (rule.type, rule.compare_type) == ("FILE_TYPE", "EQUAL_TO") else COMPARISONS[rule.compare_type],
-        value=_value(rule),
-        key=_key(rule) if rule.type in KEYED else "",
+        value=_rule_value(rule),
+        key=_rule_key(rule) if rule.type in KEYED else "",
         invert=rule.invert,
     )
 
 
-def _value(rule: ServiceL7Rule) -> str:
+def _rule_value(rule: ServiceL7Rule) -> str:
     if rule.type == "SSL_CONN_HAS_CERT":
         check_true(rule)
         return "1"
     if rule.type == "SSL_VERIFY_RESULT":
         return verify_result(rule)
     if rule.compare_type == "REGEX":
-        return _regex(rule)
+        return _rule_regex(rule)
     value = unquoted_value(rule)
     if not 1 <= len(value) <= 255 or any(ord(char) < 32 or ord(char) == 127 for char in value):
         raise Unrenderable(f"l7rule {rule.id}: value {value!r}: 1 to 255 characters, none a control character")
@@ -96,7 +96,7 @@ def _value(rule: ServiceL7Rule) -> str:
     return value.lower() if rule.type == "HOST_NAME" else value
 
 
-def _regex(rule: ServiceL7Rule) -> str:
+def _rule_regex(rule: ServiceL7Rule) -> str:
     check_regex(rule)
     try:
         found = tcl_regex(rule.value)
@@ -113,7 +113,7 @@ def regex_atoms(rule: ServiceL7Rule) -> int:
     return atoms_of(rule.value) if rule.compare_type == "REGEX" else 0
 
 
-def _key(rule: ServiceL7Rule) -> str:
+def _rule_key(rule: ServiceL7Rule) -> str:
     key = rule.key or ""
     if rule.type == "SSL_DN_FIELD":
         if key.upper() not in CAPABILITIES.l7rule_dn_fields:

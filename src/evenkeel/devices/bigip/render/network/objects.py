@@ -113,21 +113,23 @@ class _Renderer:
                 # tenant's pool.
                 self._snat += [_common_snat(subnet.id, each) for subnet in network.subnets for each in subnet.addresses]
                 continue
-            link, made = self._link(network)
-            links.append(self._path(link))
+            link, made = self._build_link(network)
+            links.append(self._partition_path(link))
             yield from made
             for subnet in network.subnets:
-                yield from self._subnet(subnet, self._path(link))
+                yield from self._subnet_objects(subnet, self._partition_path(link))
         if self._number:
             yield self._route_domain(links)
-        # Only now, because `_subnet` has collected the addresses.
+        # Only now, because `_subnet_objects` has collected the addresses.
         if self._snat and not self._owner:
-            yield self._object(Key(type=SNAT_POOL, name=self._partition), {"members": sorted(self._snat)}, "snatpool")
+            yield self._wanted_object(
+                Key(type=SNAT_POOL, name=self._partition), {"members": sorted(self._snat)}, "snatpool"
+            )
 
-    def _path(self, name: str) -> str:
+    def _partition_path(self, name: str) -> str:
         return f"/{self._partition}/{name}"
 
-    def _object(
+    def _wanted_object(
         self, key: Key, attributes: dict[str, Any], kind: str, object_id: str = "", *immutables: str
     ) -> WantedObject:
         # The tunnels of all networks have one profile, so its mark names no network.
@@ -142,11 +144,11 @@ class _Renderer:
 
     # -- segments
 
-    def _link(self, network: ServiceNetwork) -> tuple[str, list[WantedObject]]:
+    def _build_link(self, network: ServiceNetwork) -> tuple[str, list[WantedObject]]:
         """Build the VLAN or tunnel of the network; returns its name and its objects."""
-        return self._tunnel(network) if network.network_type in TUNNELS else self._vlan(network)
+        return self._build_tunnel(network) if network.network_type in TUNNELS else self._build_vlan(network)
 
-    def _vlan(self, network: ServiceNetwork) -> tuple[str, list[WantedObject]]:
+    def _build_vlan(self, network: ServiceNetwork) -> tuple[str, list[WantedObject]]:
         if self._at.guest:
             return guest_vlan(network, self._at.device, self._vlan_object)
         physical = network.physical_network or ""
@@ -171,9 +173,9 @@ class _Renderer:
         return name, [self._vlan_object(name, attributes, network)]
 
     def _vlan_object(self, name: str, attributes: dict[str, Any], network: ServiceNetwork) -> WantedObject:
-        return self._object(Key(type=VLAN, name=name), attributes, "vlan", network.id)
+        return self._wanted_object(Key(type=VLAN, name=name), attributes, "vlan", network.id)
 
-    def _tunnel(self, network: ServiceNetwork) -> tuple[str, list[WantedObject]]:
+    def _build_tunnel(self, network: ServiceNetwork) -> tuple[str, list[WantedObject]]:
         if not self._at.vtep:
             reason = self._at.vtep_problem or f"device {self._at.device} has no tunnel end point"
             raise Unrenderable(f"network {network.id}: {reason}")
@@ -181,21 +183,23 @@ class _Renderer:
         parent = f"/{COMMON}/{profile_type.rpartition('/')[2]}"
         name = f"tunnel-{network.network_type.value}-{network.segmentation_id}"
         attributes = {
-            "profile": self._path(profile),
+            "profile": self._partition_path(profile),
             "key": network.segmentation_id,
             "localAddress": self._at.vtep,
             "remoteAddress": "any6" if ":" in self._at.vtep else "any",
             "mtu": network.mtu or _DEFAULT_MTU[TUNNEL],
         }
         return name, [
-            self._object(Key(type=profile_type, name=profile), {"defaultsFrom": parent, **settings}, _SHARED_PROFILE),
-            self._object(
+            self._wanted_object(
+                Key(type=profile_type, name=profile), {"defaultsFrom": parent, **settings}, _SHARED_PROFILE
+            ),
+            self._wanted_object(
                 Key(type=TUNNEL, name=name), attributes, "tunnel", network.id, "profile", "key", "localAddress"
             ),
             WantedObject(
                 key=Key(type=FORWARDING_TABLE, name=name),
                 owner=self._service.load_balancer_id,
-                attributes={"records": list(_records(network, self._at.vtep))},
+                attributes={"records": list(_forwarding_records(network, self._at.vtep))},
             ),
         ]
 
@@ -208,11 +212,11 @@ class _Renderer:
             "parent": "none" if self._at.options.strict else f"/{COMMON}/{COMMON_ROUTE_DOMAIN}",
             "vlans": sorted(links),
         }
-        return self._object(key, attributes, "routedomain", "", "id")
+        return self._wanted_object(key, attributes, "routedomain", "", "id")
 
     # -- subnets
 
-    def _subnet(self, subnet: ServiceSubnet, link: str) -> Iterator[WantedObject]:
+    def _subnet_objects(self, subnet: ServiceSubnet, link: str) -> Iterator[WantedObject]:
         for address in subnet.addresses:
             if address.use is AddressUse.SELF and address.owner == self._at.device:
                 name = f"local-{address.owner.translate(_NAMEABLE)}-{subnet.id}"
@@ -221,16 +225,16 @@ class _Renderer:
                 yield self._self_ip(f"gw-{subnet.id}", subnet, address, link, f"/{COMMON}/{address.owner}")
             elif address.use is AddressUse.SNAT:
                 name = _snat_name(subnet.id, address)
-                self._snat.append(self._path(name))
+                self._snat.append(self._partition_path(name))
                 attributes = {
                     "address": with_domain(address.address, self._number),
                     "trafficGroup": f"/{COMMON}/{address.owner}",
                 }
-                yield self._object(Key(type=SNAT_ADDRESS, name=name), attributes, "snat", subnet.id, "address")
+                yield self._wanted_object(Key(type=SNAT_ADDRESS, name=name), attributes, "snat", subnet.id, "address")
         for host in subnet.hosts:
-            yield self._neighbour(subnet, host)
+            yield self._neighbour_entry(subnet, host)
 
-    def _neighbour(self, subnet: ServiceSubnet, host: MemberHost) -> WantedObject:
+    def _neighbour_entry(self, subnet: ServiceSubnet, host: MemberHost) -> WantedObject:
         """Build the static ARP or NDP entry of a member's host.
 
         The name has no ``%``: some releases neither find nor remove an entry whose name has one.
@@ -239,7 +243,7 @@ class _Renderer:
         kind, word = (NDP, "ndp") if ":" in address else (ARP, "arp")
         key = Key(type=kind, name=f"{word}-{address.translate(_NAMEABLE)}-{self._number}")
         attributes = {"ipAddress": with_domain(address, self._number), "macAddress": host.mac_address}
-        return self._object(key, attributes, word, subnet.id, "ipAddress")
+        return self._wanted_object(key, attributes, word, subnet.id, "ipAddress")
 
     def _self_ip(
         self, name: str, subnet: ServiceSubnet, address: DeviceAddress, link: str, traffic_group: str
@@ -254,7 +258,7 @@ class _Renderer:
         }
         leads_out = subnet.id in self._external and self._at.options.external_gateway
         mark = MarkedSubnet(subnet.id, subnet.gateway_ip or "", external=leads_out).text()
-        return self._object(Key(type=SELF_IP, name=name), attributes, "self", mark, "address", "vlan")
+        return self._wanted_object(Key(type=SELF_IP, name=name), attributes, "self", mark, "address", "vlan")
 
 
 def _snat_name(subnet_id: str, address: DeviceAddress) -> str:
@@ -269,7 +273,7 @@ def _common_snat(subnet_id: str, address: DeviceAddress) -> str:
 _NAMEABLE = str.maketrans({":": "-", "[": "", "]": ""})
 
 
-def _records(network: ServiceNetwork, own: str) -> Iterator[dict[str, Any]]:
+def _forwarding_records(network: ServiceNetwork, own: str) -> Iterator[dict[str, Any]]:
     """Yield the records of the forwarding table: the end point of each host; broadcasts go to all of them.
 
     ``own``: this device's own end point, which is left out.

@@ -73,20 +73,20 @@ def log_parts(
     )
     if listener.protocol in L7_PROTOCOLS:
         yield RulePart(event="CLIENT_ACCEPTED", order=Order.ADMISSION, lines=opened)
-        yield RulePart(event="HTTP_REQUEST", order=Order.ADMISSION, lines=tuple(_noted(log)))
-        lines = tuple(_sent(service, listener, log, partition, _of_response(listener)))
+        yield RulePart(event="HTTP_REQUEST", order=Order.ADMISSION, lines=tuple(_request_value_lines(log)))
+        lines = tuple(_send_entry_lines(service, listener, log, partition, _response_fields(listener)))
         yield RulePart(event="HTTP_RESPONSE", order=Order.ADMISSION, lines=lines)
         return
     begun = ("    set service_log_start [clock clicks -milliseconds]", '    set service_log_member "-:-"')
     yield RulePart(event="CLIENT_ACCEPTED", order=Order.ADMISSION, lines=(*opened, *begun))
     connected = (f'    set service_log_member "{_MEMBER}"',)
     yield RulePart(event="SERVER_CONNECTED", order=Order.ADMISSION, lines=connected)
-    lines = tuple(_sent(service, listener, log, partition, _of_connection()))
+    lines = tuple(_send_entry_lines(service, listener, log, partition, _connection_fields()))
     closed = ("    if { [info exists service_log_member] } {", *(f"    {line}" for line in lines), "    }")
     yield RulePart(event="CLIENT_CLOSED", order=Order.ADMISSION, lines=closed)
 
 
-def _noted(log: AccessLog) -> Iterator[str]:
+def _request_value_lines(log: AccessLog) -> Iterator[str]:
     path = "[HTTP::uri]" if log.query else "[HTTP::path]"
     values = " ".join(f"[string range {code} 0 {LOGGED_VALUE_BYTES_MAX - 1}]" for code in _VALUES.values())
     yield "    set service_log_start [clock clicks -milliseconds]"
@@ -102,39 +102,39 @@ Fields = Iterable[tuple[str, str]]
 """Names of fields, and Tcl code of their values as JSON."""
 
 
-def _of_response(listener: ServiceListener) -> Fields:
+def _response_fields(listener: ServiceListener) -> Fields:
     over_tls = listener.protocol == TLS_PROTOCOL
-    yield "protocol", _quoted("https" if over_tls else "http")
-    yield "tls_version", _quoted("[SSL::cipher version]" if over_tls else "-")
+    yield "protocol", _json_string("https" if over_tls else "http")
+    yield "tls_version", _json_string("[SSL::cipher version]" if over_tls else "-")
     for place, field in enumerate(("path", *_VALUES)):
-        yield field, _quoted(f"[lindex $service_log_values {place}]")
+        yield field, _json_string(f"[lindex $service_log_values {place}]")
     yield "status", "[HTTP::status]"
     yield "duration_ms", _DURATION
-    yield "member", _quoted(_MEMBER)
+    yield "member", _json_string(_MEMBER)
 
 
-def _of_connection() -> Fields:
-    yield "protocol", _quoted("tcp")
-    yield "tls_version", _quoted("-")
+def _connection_fields() -> Fields:
+    yield "protocol", _json_string("tcp")
+    yield "tls_version", _json_string("-")
     yield "duration_ms", _DURATION
-    yield "member", _quoted("$service_log_member")
+    yield "member", _json_string("$service_log_member")
     yield "request_bytes", "[IP::stats bytes in]"
     yield "response_bytes", "[IP::stats bytes out]"
 
 
-def _sent(
+def _send_entry_lines(
     service: ServiceDefinition, listener: ServiceListener, log: AccessLog, partition: str, more: Fields
 ) -> Iterator[str]:
     fields = (
         ("time", "[clock seconds]"),
-        ("load_balancer", _quoted(plain_or_digest(service.load_balancer_id))),
-        ("listener", _quoted(plain_or_digest(listener.id))),
+        ("load_balancer", _json_string(plain_or_digest(service.load_balancer_id))),
+        ("listener", _json_string(plain_or_digest(listener.id))),
         # without its route domain
-        ("client_address", _quoted("[getfield [IP::client_addr] % 1]")),
+        ("client_address", _json_string("[getfield [IP::client_addr] % 1]")),
         ("client_port", "[TCP::client_port]"),
         *more,
     )
-    line = ",".join(f"{_quoted(field)}:{value}" for field, value in fields)
+    line = ",".join(f"{_json_string(field)}:{value}" for field, value in fields)
     yield f'    set service_log_key "log:{plain_or_digest(listener.id)}"'
     yield "    table add $service_log_key 0 indefinite 1"
     yield f"    if {{ [table incr -notouch $service_log_key] <= {log.lines_per_second} }} {{"
@@ -142,6 +142,6 @@ def _sent(
     yield "    }"
 
 
-def _quoted(code: str) -> str:
+def _json_string(code: str) -> str:
     """Return the text as a JSON string, escaped for a Tcl word in double quotes."""
     return f'\\"{code}\\"'

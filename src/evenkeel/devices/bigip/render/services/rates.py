@@ -34,9 +34,11 @@ def rate_limit_lines(listener: ServiceListener, limits: Sequence[ClientLimit], r
         yield "    set service_carried $service_total"
     numbers = {counter: number for number, counter in enumerate(conditions)}
     for limit in limits:
-        met = " && ".join(_met(condition, numbers[condition.counter], texts) for condition in limit.conditions)
+        met = " && ".join(
+            _condition_expression(condition, numbers[condition.counter], texts) for condition in limit.conditions
+        )
         yield f"    if {{ {met} }} {{"
-        yield f"        {_action(limit, responses)}"
+        yield f"        {_limit_action(limit, responses)}"
         yield "        return"
         yield "    }"
 
@@ -59,27 +61,27 @@ def _count_request(
 ) -> Iterator[str]:
     name = f"rate:{plain_or_digest(listener.id)}:{counter.key}.{counter.interval}"
     if counter.key == "client":
-        yield from _counted(f"{name}:{_ADDRESS}", counter, number)
+        yield from _count_lines(f"{name}:{_ADDRESS}", counter, number)
         return
     yield f"    set service_rate_{number} 0"
     if counter.key == "url":
         urls = sorted({url for condition in conditions for url in condition.urls})
         yield "    set service_path [URI::decode [HTTP::path]]"
-        yield f"    if {{ {_is_one_of(urls, texts)} }} {{"
+        yield f"    if {{ {_path_match_expression(urls, texts)} }} {{"
         yield "        binary scan [sha256 $service_path] H* service_key"
-        inner = _counted(f"{name}:{_ADDRESS}:$service_key", counter, number)
+        inner = _count_lines(f"{name}:{_ADDRESS}:$service_key", counter, number)
     else:
         source = "header" if counter.key == "header" else "cookie"
         yield f"    set service_key [HTTP::{source} value {texts.word(counter.name)}]"
         yield '    if { $service_key ne "" } {'
         # a digest, because a client chooses what the key is and how long
         yield "        binary scan [sha256 $service_key] H* service_key"
-        inner = _counted(f"{name}:$service_key", counter, number)
+        inner = _count_lines(f"{name}:$service_key", counter, number)
     yield from (f"    {line}" for line in inner)
     yield "    }"
 
 
-def _counted(key: str, counter: Counter, number: int) -> Iterator[str]:
+def _count_lines(key: str, counter: Counter, number: int) -> Iterator[str]:
     yield f'    set service_key "{key}"'
     yield f"    table add $service_key 0 indefinite {counter.interval}"
     yield f"    set service_rate_{number} [table incr -notouch $service_key]"
@@ -92,18 +94,18 @@ def _count_bytes(listener: ServiceListener, counter: Counter) -> Iterator[str]:
     yield "    set service_bytes [table incr -notouch $service_key [expr { $service_total - $service_carried }]]"
 
 
-def _met(condition: Condition, number: int, texts: Texts) -> str:
+def _condition_expression(condition: Condition, number: int, texts: Texts) -> str:
     if condition.of_bytes:
         return f"$service_bytes_{number} > {condition.threshold}"
     judged = f"$service_rate_{number} > {condition.threshold}"
-    return f"({_is_one_of(condition.urls, texts)}) && {judged}" if condition.urls else judged
+    return f"({_path_match_expression(condition.urls, texts)}) && {judged}" if condition.urls else judged
 
 
-def _is_one_of(urls: Sequence[str], texts: Texts) -> str:
+def _path_match_expression(urls: Sequence[str], texts: Texts) -> str:
     return " || ".join(f"$service_path eq {texts.word(url)}" for url in urls)
 
 
-def _action(limit: ClientLimit, responses: Responses) -> str:
+def _limit_action(limit: ClientLimit, responses: Responses) -> str:
     if limit.action == "DENY":
         return responses.command(limit.status, '"Retry-After"', str(limit.retry_after))
     return rendered_action(limit, _ACTIONS)

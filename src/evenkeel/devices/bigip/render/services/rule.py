@@ -75,14 +75,14 @@ def service_objects(
     rule = [
         *others,
         *(log_parts(service, listener, log, names) if log is not None else ()),
-        *_admission(service, listener, parts, names),
+        *_admission_parts(service, listener, parts, names),
         *_connection_limit(listener, parts),
         *byte_counting_parts(listener, limits),
-        *_of_requests(listener, parts, limits, responses),
-        *_without_member(parts, responses),
+        *_request_parts(listener, parts, limits, responses),
+        *_lb_failed_parts(parts, responses),
     ]
     objects = [
-        network_group(service, kind, listener.id, _canonical(networks), names)
+        network_group(service, kind, listener.id, _canonical_networks(networks), names)
         for kind in NETWORKS
         if (networks := getattr(parts, kind)) is not None
     ]
@@ -101,18 +101,18 @@ def listener_responses(
     return Responses(parts, Texts(group, over_tls=listener.protocol == TLS_PROTOCOL))
 
 
-def _without_member(parts: Parts, responses: Responses) -> Iterator[RulePart]:
+def _lb_failed_parts(parts: Parts, responses: Responses) -> Iterator[RulePart]:
     # clients for whom no member has room get the same as from HAProxy
     if responses.has_page(503) or parts.member_connection_limit is not None:
         yield RulePart(event="LB_FAILED", order=Order.ADMISSION, lines=(f"    {responses.command(503)}",))
 
 
-def _canonical(networks: Iterable[str]) -> list[str]:
+def _canonical_networks(networks: Iterable[str]) -> list[str]:
     # Sorted, so that the same networks in another order are no change.
     return sorted({str(ipaddress.ip_network(network)) for network in networks})
 
 
-def _admission(
+def _admission_parts(
     service: ServiceDefinition, listener: ServiceListener, parts: Parts, names: BigIpNames
 ) -> Iterator[RulePart]:
     for kind in NETWORKS:
@@ -139,21 +139,21 @@ def _connection_limit(listener: ServiceListener, parts: Parts) -> Iterator[RuleP
     yield RulePart(event="CLIENT_CLOSED", order=Order.ADMISSION, lines=closed)
 
 
-def _of_requests(
+def _request_parts(
     listener: ServiceListener, parts: Parts, limits: Sequence[ClientLimit], responses: Responses
 ) -> Iterator[RulePart]:
     texts = responses.texts
-    answers = tuple(_answers(listener, parts, limits, responses))
+    answers = tuple(_answer_lines(listener, parts, limits, responses))
     if answers:
         yield RulePart(event="HTTP_REQUEST", order=Order.ADMISSION, lines=answers)
     changes = [each for each in (parts.request_headers, parts.response_headers) if each is not None]
-    stored = tuple(_stored(listener, changes))
+    stored = tuple(_stored_value_lines(listener, changes))
     if stored:
         yield RulePart(event="HTTP_REQUEST", order=Order.CLEANING, lines=stored)
     if parts.request_headers is not None:
-        lines = tuple(_changes(parts.request_headers, texts))
+        lines = tuple(_header_change_lines(parts.request_headers, texts))
         yield RulePart(event="HTTP_REQUEST", order=Order.INSERTION, lines=lines)
-    lines = tuple(_changes(parts.response_headers, texts)) if parts.response_headers is not None else ()
+    lines = tuple(_header_change_lines(parts.response_headers, texts)) if parts.response_headers is not None else ()
     if parts.security_headers is not None:
         named = SECURITY_HEADERS[parts.security_headers]
         lines += tuple(
@@ -163,7 +163,7 @@ def _of_requests(
         yield RulePart(event="HTTP_RESPONSE", order=Order.INSERTION, lines=lines)
 
 
-def _answers(
+def _answer_lines(
     listener: ServiceListener, parts: Parts, limits: Sequence[ClientLimit], responses: Responses
 ) -> Iterator[str]:
     redirects = parts.https_redirect is not None and listener.protocol != TLS_PROTOCOL
@@ -191,7 +191,7 @@ def _answers(
         yield "    return"
 
 
-def _stored(listener: ServiceListener, changes: Iterable[HeaderChanges]) -> Iterator[str]:
+def _stored_value_lines(listener: ServiceListener, changes: Iterable[HeaderChanges]) -> Iterator[str]:
     """Lines that store what header values need from the request."""
     used = frozenset[str]().union(*(each.variables for each in changes))
     if "host" in used:
@@ -205,7 +205,7 @@ def _stored(listener: ServiceListener, changes: Iterable[HeaderChanges]) -> Iter
         yield "    }"
 
 
-def _changes(changes: HeaderChanges, texts: Texts) -> Iterator[str]:
+def _header_change_lines(changes: HeaderChanges, texts: Texts) -> Iterator[str]:
     for name in changes.remove:
         yield f"    HTTP::header remove {texts.word(name)}"
     for action, values in (("replace", changes.set), ("insert", changes.add)):

@@ -31,12 +31,12 @@ class Texts:
     def value(self, template: str) -> str:
         """Tcl code whose value is that of a header value with variables."""
         words = [
-            (self.word(literal) if literal else "") + (self._variable(name) if name else "")  # type: ignore[arg-type]
+            (self.word(literal) if literal else "") + (self._variable_code(name) if name else "")  # type: ignore[arg-type]
             for literal, name in template_words(template)
         ]
         return f'"{"".join(words)}"'
 
-    def _variable(self, name: Variable) -> str:
+    def _variable_code(self, name: Variable) -> str:
         over_tls: dict[Variable, str] = {
             "tls_version": "[SSL::cipher version]",
             "sni": "[SSL::sni name]",
