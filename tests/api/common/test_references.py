@@ -57,11 +57,11 @@ class CountingKeyManager(DirectoryKeyManager):
     reads: list[tuple[str, str]]
     down = False
 
-    async def _read(self, reference: str, project_id: str, kind: CertificateKind) -> Any:
+    async def _read_reference(self, reference: str, project_id: str, kind: CertificateKind) -> Any:
         self.reads.append((reference, project_id))
         if self.down:
             raise KeyManagerUnavailable("the vault is closed")
-        return await super()._read(reference, project_id, kind)
+        return await super()._read_reference(reference, project_id, kind)
 
 
 @pytest.fixture
