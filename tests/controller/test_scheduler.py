@@ -330,17 +330,17 @@ def hosted() -> Shard:
 async def test_a_failover_moves_the_shard_for_good() -> None:
     at = Bench()
     at.store.hosts, at.store.snapshot = hosted(), GroupSnapshot(agents=(A, B))
-    assert await at.scheduler.move("lb-1")
+    assert await at.scheduler.fail_over_shard_of("lb-1")
     assert (at.store.handovers, at.hints.assignments) == ([("x", 6, "b", True)], ["x"])
 
 
 async def test_a_failover_moves_nothing_where_nobody_serves_nobody_else_can_or_another_was_first() -> None:
     at = Bench()
-    assert not await at.scheduler.move("lb-1")
+    assert not await at.scheduler.fail_over_shard_of("lb-1")
     at.store.hosts, at.store.snapshot = hosted(), GroupSnapshot(agents=(A,))
-    assert not await at.scheduler.move("lb-1")
+    assert not await at.scheduler.fail_over_shard_of("lb-1")
     at.store.snapshot, at.store.taken = GroupSnapshot(agents=(A, B)), False
-    assert not await at.scheduler.move("lb-1")
+    assert not await at.scheduler.fail_over_shard_of("lb-1")
     assert at.hints.assignments == []
 
 

@@ -129,7 +129,11 @@ class AcmeAuthority:
         await self._run_with_client(account, post_revocation)
 
     async def read(self, account: PrivateKey, url: str, *, dns_names: Collection[str] = ()) -> AuthorityOrder:
-        """Read an order and all of its authorizations."""
+        """Read the order at ``url``, with its authorizations while it is pending or invalid, else without any.
+
+        ``dns_names``: names that are proven by dns-01; all others are by http-01. Raises :class:`OrderUnknown` if the
+        authority does not have the order.
+        """
         if _url_origin(url) != self._origin:
             raise OrderUnknown(f"The order was made at another authority: {url[:TEXT_CHARACTERS_MAX]}")
         return await self._run_with_client(

@@ -6,7 +6,9 @@ from evenkeel.core.devices.device import DeviceState
 
 
 class Incarnations:
-    """The last known identity and incarnation of each device."""
+    """The last known identity of each device, and its incarnation: a value that changes whenever the device may have
+    lost configuration, by a restart or a restored backup.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[str, str]] = {}

@@ -301,7 +301,7 @@ class Reconciler:
         self._work.not_applied(missing.services)
         supply = await self._certificates.fetch(missing)
         self._work.queued_again(supply.later, self._clock.monotonic())
-        self._log_outcomes(supply.refused)
+        self._record_outcomes(supply.refused)
         await self._client.report(supply.refused)
         self._work.retried_later(supply.unanswered, self._clock.monotonic())
         await self._report_waiting(supply.unanswered, supply.reason)
@@ -319,24 +319,26 @@ class Reconciler:
 
     # -- results
 
-    async def _record_and_report(self, outcome: PartitionOutcome, outcomes: tuple[Applied, ...]) -> None:
-        """Record ``outcomes``, the final ones of ``outcome``, and report them to controllers."""
+    async def _record_and_report(self, result: PartitionOutcome, outcomes: tuple[Applied, ...]) -> None:
+        """Record in the work list, and report to controllers, those ``outcomes`` of a pass that will not change any
+        more. ``result``: what the pass says of the whole partition: lagging devices, repairs.
+        """
         # Recorded before the report: if its answer is lost, the load balancer still shows as unconfirmed, and the next
         # pass over it reports again without a write.
-        self._log_outcomes(outcomes)
-        self.note_unreachable(outcome.lagging)
-        if outcome.lagging:
-            # After _note, which recorded the outcomes as applied: the lagging devices hold none of them.
-            self._log.warning("devices are not up to date", devices=outcome.lagging)
+        self._record_outcomes(outcomes)
+        self.note_unreachable(result.lagging)
+        if result.lagging:
+            # After _record_outcomes, which recorded the outcomes as applied: the lagging devices hold none of them.
+            self._log.warning("devices are not up to date", devices=result.lagging)
             self._work.nothing_applied()
-        if outcome.lagging or outcome.left:
+        if result.lagging or result.left:
             self._work.complete_failed(self._clock.monotonic())
         with tracer().span("report"):
             await self._report_outcomes(outcomes)
-        REPAIRED.inc(len(outcome.repaired))
-        await self._client.report_repaired(outcome.repaired)
+        REPAIRED.inc(len(result.repaired))
+        await self._client.report_repaired(result.repaired)
 
-    def _log_outcomes(self, outcomes: tuple[Applied, ...]) -> None:
+    def _record_outcomes(self, outcomes: tuple[Applied, ...]) -> None:
         now = self._clock.monotonic()
         for outcome in outcomes:
             APPLIED.labels("refused" if outcome.error else "applied").inc()

@@ -57,7 +57,7 @@ class Driver:
         """Move the load balancer to another agent; without one its agent applies it to the device again."""
         moving = False
         try:
-            moving = change.owner is not None and await self._scheduler.move(change.load_balancer_id)
+            moving = change.owner is not None and await self._scheduler.fail_over_shard_of(change.load_balancer_id)
         except Exception as error:  # the agent that serves it applies the accepted change
             log.warning("failover not moved to another agent", load_balancer=change.load_balancer_id, error=repr(error))
         if not moving:

@@ -121,8 +121,8 @@ class Scheduler:
             self._hints.notify_work(owner, load_balancer_id)  # for a new shard its agent requests the assignments
         return "", False
 
-    async def move(self, load_balancer_id: LoadBalancerId) -> bool:
-        """Move the load balancer's shard to another agent permanently; False: no agent can take it, or none serves it
+    async def fail_over_shard_of(self, load_balancer_id: LoadBalancerId) -> bool:
+        """Assign the load balancer's shard to another agent permanently; False: no agent can take it, or none serves it
         now.
         """
         shard = await self._operators.hosting(load_balancer_id)

@@ -95,7 +95,10 @@ class VipPortUpdates:
         return True
 
     async def _set_options(self, port: DuePort) -> DuePort | None:
-        """Update a port; returns it with the options that were set, None if no change is pending."""
+        """Set the newest options (QoS policy, security groups, host) on a VIP's port at the network service.
+
+        Returns the port with the options that were set, None if no update of it was pending any more.
+        """
         latest: DuePort | None = port
 
         async def read_options() -> PortOptions | None:

@@ -87,8 +87,8 @@ async def test_a_clock_that_was_set_back_delays_nothing_for_long(world: World) -
 async def test_requested_refresh_is_due_at_once(world: World) -> None:
     await world.certificate(await world.load_balancer(), "ref-1")
     await one_due(world)
-    await world.store.renewals.check_now(ProjectId("p1"), "ref-1", CERTIFICATE)
-    await world.store.renewals.check_now(ProjectId("p1"), "gone", CERTIFICATE)
+    await world.store.renewals.make_due(ProjectId("p1"), "ref-1", CERTIFICATE)
+    await world.store.renewals.make_due(ProjectId("p1"), "gone", CERTIFICATE)
     assert (await one_due(world)).reference == "ref-1"
 
 

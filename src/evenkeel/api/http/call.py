@@ -32,7 +32,7 @@ class Limits(Value):
 
 
 class Permissions(Protocol):
-    """Statements of the policy about the caller of a request, beyond the request itself."""
+    """Answers further questions about a request's caller by the policy, which has admitted the request already."""
 
     def permits(self, rule: str) -> bool:
         """Whether the rule allows the caller for every project."""

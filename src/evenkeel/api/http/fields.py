@@ -116,18 +116,18 @@ MonitorRetries = Annotated[int, Meta(ge=1, le=10)]
 _PATH_CHARACTERS = r"A-Za-z0-9._~!$&'()*+,;=:@/?-"
 
 
-def _url_path(besides: str = "") -> Meta:
+def _url_path_rule(more_characters: str = "") -> Meta:
     return Meta(
         max_length=1024,
-        pattern=rf"^/([{besides}{_PATH_CHARACTERS}]|%[0-9A-Fa-f]{{2}})*" + END,
+        pattern=rf"^/([{more_characters}{_PATH_CHARACTERS}]|%[0-9A-Fa-f]{{2}})*" + END,
         description="A URL path that begins with a slash",
         extra={REFUSAL: "Value must be a valid URL Path string"},
     )
 
 
-UrlPath = Annotated[str, _url_path("#")]
+UrlPath = Annotated[str, _url_path_rule("#")]
 """URL path as Octavia accepts it."""
-NeutronUrlPath = Annotated[str, _url_path()]
+NeutronUrlPath = Annotated[str, _url_path_rule()]
 """URL path as LBaaS v2 and v1 accept it."""
 ExpectedCodes = Annotated[
     str,

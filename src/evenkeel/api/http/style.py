@@ -48,7 +48,7 @@ class ApiStyle(Protocol):
         ...
 
     def reader(self, kind: type[T]) -> Reader[T]:
-        """Return the reader for bodies of a type."""
+        """Return the decoder of request bodies that are a ``kind``; its errors are worded in this style."""
         ...
 
     def answer_to(self, error: Exception, request_id: str) -> Answer:
@@ -74,7 +74,7 @@ class OctaviaStyle:
         self._lax = lax
 
     def reader(self, kind: type[T]) -> Reader[T]:
-        """Return the reader for bodies of a type."""
+        """Return the decoder of request bodies that are a ``kind``; its errors are worded in this style."""
         return BodyReader(kind, lax=self._lax)
 
     def answer_to(self, error: Exception, request_id: str) -> Answer:

@@ -109,7 +109,7 @@ class KeystoneIdentity:
             raise IdentityUnavailable("the identity service is out of reach")
         caller = caller_of(verdict.environ)
         token = verdict.environ.get("keystone.token_info", {}).get("token", {})
-        if _is_for_every_request(token):
+        if _is_without_access_rules(token):
             self._remember_token(digest, caller, token)
         return caller
 
@@ -197,7 +197,7 @@ def caller_of(environ: Mapping[str, Any]) -> Caller:
     )
 
 
-def _is_for_every_request(token: Mapping[str, Any]) -> bool:
+def _is_without_access_rules(token: Mapping[str, Any]) -> bool:
     """Whether the token is valid for all requests: not if it is of an application credential with access rules."""
     credential = token.get("application_credential") or {}
     return credential.get("access_rules") is None

@@ -343,7 +343,7 @@ class AcmeIssuing:
         issued = await authority.download(account, order, key, certificate.names)
         kept = await self._keys.store_certificate(certificate, issued, key)
         for reference in (kept.reference, *spellings(certificate.reference)):
-            await self._renewals.check_now(certificate.project_id, reference, CertificateKind.CERTIFICATE)
+            await self._renewals.make_due(certificate.project_id, reference, CertificateKind.CERTIFICATE)
         return p.Issued(
             not_before=issued.not_before.timestamp(),
             not_after=issued.not_after.timestamp(),

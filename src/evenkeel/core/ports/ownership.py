@@ -120,8 +120,9 @@ class OwnershipStore(Protocol):
         ...
 
     async def ports_to_adopt(self, call: AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:
-        """Return (network id, address) of addresses that have ports at the network service and do not belong to the
-        shard yet. Raises :class:`SessionLost` like :meth:`services`.
+        """Return (network id, address) of those addresses in ``call`` that need a port: their subnet is one of the
+        network service, and they do not belong to the shard yet. Raises :class:`SessionLost` if the agent does not own
+        the shard at that epoch, or the session is not the agent's.
         """
         ...
 

@@ -10,7 +10,7 @@ from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate, 
 class RenewalStore(Protocol):
     """Store port for references of listeners and pools. Several controllers may use it at the same time."""
 
-    async def check_now(self, project_id: ProjectId, reference: str, kind: CertificateKind) -> None:
+    async def make_due(self, project_id: ProjectId, reference: str, kind: CertificateKind) -> None:
         """Make a reference due to be read again. Does nothing if no listener or pool has it any more."""
         ...
 

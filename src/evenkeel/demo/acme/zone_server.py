@@ -63,7 +63,7 @@ class ZoneServer(NameServer):
         return self.address
 
     def close(self) -> None:
-        """Stop both."""
+        """Stop the servers for UDP and TCP; does nothing to one that does not run."""
         super().close()
         if self._server is not None:
             self._server.close()

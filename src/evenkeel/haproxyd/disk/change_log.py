@@ -116,7 +116,9 @@ class ChangeLog:
         os.truncate(self._log, 0)
 
     def rewrite(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        """Write the complete state and all contents again, because files may have been removed."""
+        """Write the files of certificates and a new snapshot of ``held``, the complete state, also where they exist:
+        files may have been removed by others. Raises :class:`OSError`.
+        """
         self._contents.rewrite()
         self.write(held)
 

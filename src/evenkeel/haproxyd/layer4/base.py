@@ -89,8 +89,11 @@ def _rule_for_each_family(make: Callable[[Family], Rule]) -> tuple[Rule, ...]:
     return tuple((OfFamily(family), *make(family)) for family in FAMILIES)
 
 
-def _each_protocol(make: Callable[[Family], Rule], protocols: tuple[str, ...] = PROTOCOLS) -> tuple[Rule, ...]:
-    """Rules that read the port of a flow's first packet, which nft lists only behind a condition of the protocol."""
+def _rule_for_each_protocol(make: Callable[[Family], Rule], protocols: tuple[str, ...] = PROTOCOLS) -> tuple[Rule, ...]:
+    """Return a rule for each protocol and family: conditions of both, then the parts from ``make(family)``.
+
+    For rules that read the port of a flow's first packet, which nft lists only behind a condition of the protocol.
+    """
     return tuple(
         (OfFamily(family), OfProtocol(protocol), *make(family)) for protocol in protocols for family in FAMILIES
     )
@@ -156,7 +159,7 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
     ),
     # Members answer to this host. The last rules also make the kernel keep translating live flows, whatever else goes.
     "source": (
-        *_each_protocol(
+        *_rule_for_each_protocol(
             lambda family: (
                 TRANSLATED,
                 Among(_original_destination(family), f"owned{family}"),
@@ -165,7 +168,7 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
             # no datagram is outside of a window
             ("sctp", "tcp"),
         ),
-        *_each_protocol(
+        *_rule_for_each_protocol(
             lambda family: (
                 TRANSLATED,
                 Among(_original_destination(family), f"owned{family}"),
@@ -183,7 +186,7 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
     ),
 }
 """Rules of the chains that are always there."""
-BIND_RULES = _each_protocol(
+BIND_RULES = _rule_for_each_protocol(
     lambda family: (
         InDirection("original"),
         TRANSLATED,

@@ -56,7 +56,7 @@ class HeldLoadBalancers:
             if problem:
                 log.error("binds overlap", partition=self._partition, load_balancer=one.id, reason=problem)
 
-    def release_other_binds(self) -> None:
+    def keep_only_held_binds(self) -> None:
         """Reserve the addresses of the held load balancers, and release all others of the partition."""
         self._binds.replace(self._partition, self.by_id)
 

@@ -136,7 +136,7 @@ class MergedChanges:
         fit = [one for one in changed if one.id not in problems]
         problems |= in_the_way(still, fit)
         taken = {key: one.id for one in still for key in _names_used(one)}
-        # An address that is reserved here and not used in the end is released after the pass (`release_other_binds`).
+        # An address that is reserved here and not used in the end is released after the pass (`keep_only_held_binds`).
         for one in fit:
             problem = problems.get(one.id) or _name_taken(one, taken) or self._registry.reserve(self._partition, one)
             if problem:

@@ -360,7 +360,7 @@ class PartitionSupervisor:
         finally:
             # Before the receipts: when a client reads that a load balancer was removed, its addresses must be free.
             if merged.moved:
-                self._held.release_other_binds()
+                self._held.keep_only_held_binds()
             # A takeover may be waiting for the end of the pass, also of one that failed.
             self._current_pass.end()
         left_out = self._applier.left_out(merged, applied)

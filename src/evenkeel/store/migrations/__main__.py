@@ -10,7 +10,9 @@ from evenkeel.store.migrations import configuration, upgrade
 
 
 def main(message: str) -> None:
-    """Write ``versions/v<number>_<message>.py``."""
+    """Write a draft migration, ``versions/v<next number>_<message>.py``, from the difference between the schema and
+    the migrations.
+    """
     config = configuration()
     number = len(list(ScriptDirectory.from_config(config).walk_revisions())) + 1
     with create_engine("sqlite://").begin() as connection:

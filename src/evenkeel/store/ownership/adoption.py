@@ -43,8 +43,8 @@ _address, _port = schema.device_address, schema.device_port
 
 
 def ports_to_adopt(connection: Connection, call: AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:
-    """Return (network id, address) for reported addresses that have a port at the network service and do not belong to
-    the shard yet. Three queries.
+    """Return (network id, address) of those addresses in ``call`` that need a port: their subnet is one of the network
+    service, and they do not belong to the shard yet. Three queries.
     """
     check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
     _check_call(call)

@@ -30,7 +30,7 @@ RESTORED_TOTAL_MAX = 5_000
 the agent since the history began count.
 """
 NAMED_MAX = 3
-"""Maximum number of restored shards that the event names."""
+"""Maximum number of shards that an event ``shard_restored`` names; it counts the others."""
 
 _agent = schema.agent
 _history = schema.history

@@ -23,7 +23,7 @@ class SqlRenewals:
         self._db = database
         self._options = options
 
-    async def check_now(self, project_id: ProjectId, reference: str, kind: CertificateKind) -> None:
+    async def make_due(self, project_id: ProjectId, reference: str, kind: CertificateKind) -> None:
         id_ = certificate_id(project_id, reference, kind)
         await self._db.write(lambda connection: _check_now(connection, id_))
 

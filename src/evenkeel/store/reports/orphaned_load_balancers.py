@@ -139,7 +139,9 @@ class _Orphans:
         return self._going
 
     def record(self, *, environment: str, agent_id: AgentId) -> None:
-        """Store the orphans that stay, with events of new ones."""
+        """Store the reported orphans with the times of their removal, forget those not reported for
+        :data:`SEEN_SECONDS`, and record events: one for all new ones, one for each whose removal begins.
+        """
         here = _orphan.c.shard_id == self._shard_id
         self._connection.execute(delete(_orphan).where(here, _orphan.c.seen_at < self._now - SEEN_SECONDS))
         rows = [

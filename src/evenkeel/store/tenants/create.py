@@ -55,11 +55,12 @@ def create_load_balancer(
     mirrored: bool = False,
     checks_quota: bool = True,
 ) -> Op[Change]:
-    """Store a whole tree at revision 1, placed at once if its project has a shard with room and without a capacity
+    """Store a whole tree at revision 1, placed at once if its project has a shard that has room and no capacity
     policy.
 
-    ``mirrored``: the load balancer mirrors another system's. No quota is checked then, nor without ``checks_quota``.
-    Raises :class:`Invalid` for one without a project.
+    ``plan``: how to allocate the VIPs; None: none is allocated. ``random`` chooses free addresses. ``certificates``:
+    checked contents of the references in the tree. ``mirrored``: the load balancer mirrors another system's. No quota
+    is checked then, nor without ``checks_quota``. Raises :class:`Invalid` for one without a project.
     """
     if not tree.load_balancer.project_id:
         raise Invalid("project_id: a load balancer needs a project")

@@ -140,15 +140,15 @@ def lock_project(connection: Connection, project_id: ProjectId) -> dict[str, int
 
 
 @cache
-def _counts_query(names: tuple[str, ...], below: tuple[str, ...]) -> Select[Any]:
-    """Return a query that counts the project's objects of the kinds ``names``, and the load balancer's of the kinds
-    ``below``.
+def _counts_query(project_kinds: tuple[str, ...], load_balancer_kinds: tuple[str, ...]) -> Select[Any]:
+    """Return a query that counts the project's objects of the kinds ``project_kinds``, and the load balancer's of
+    ``load_balancer_kinds``.
     """
-    own = (_count_of_table(COUNTED[name]).label(name) for name in names)
-    return select(*own, *(_count_below(COUNTED[name]).label(f"{name}_below") for name in below))
+    own = (_count_of_table(COUNTED[name]).label(name) for name in project_kinds)
+    return select(*own, *(_count_in_load_balancer(COUNTED[name]).label(f"{name}_below") for name in load_balancer_kinds))
 
 
-def _count_below(table: Table) -> Any:
+def _count_in_load_balancer(table: Table) -> Any:
     return _live_count(table, table.c.load_balancer_id == bindparam("holder_id"))
 
 

@@ -121,7 +121,7 @@ def _http_lines(monitor: ServiceMonitor, vip_address: str) -> tuple[str, ...]:
     if not uri.startswith("/"):
         raise Unrenderable(f"health monitor {monitor.id}: url_path {monitor.url_path!r} must begin with '/'")
     version = (
-        ("ver", "HTTP/1.1", "hdr", "Host", log_format_literal(_check_host_header(monitor, vip_address)))
+        ("ver", "HTTP/1.1", "hdr", "Host", log_format_literal(_host_header_of_check(monitor, vip_address)))
         if _speaks_1_1(monitor)
         else ()
     )
@@ -136,7 +136,7 @@ def _speaks_1_1(monitor: ServiceMonitor) -> bool:
     return monitor.http_version == 1.1 or bool(monitor.domain_name)
 
 
-def _check_host_header(monitor: ServiceMonitor, vip_address: str) -> str:
+def _host_header_of_check(monitor: ServiceMonitor, vip_address: str) -> str:
     """Return the Host header of a check, which HTTP/1.1 requires and HAProxy does not send if empty.
 
     Without a domain name it is the VIP, as from a client that knows only the address.
