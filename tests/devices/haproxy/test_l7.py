@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.core.devices.device import PartitionOutcome
-from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition, ServiceL7Policy
 from evenkeel.core.tls.certificates import CertificateContent
 from tests.devices.haproxy.rig import HaproxyRig
 from tests.devices.haproxy.test_tls import HaproxySite
@@ -78,6 +78,24 @@ async def test_a_daemon_that_was_restarted_reloads_for_policies_that_its_predece
     assert await site.worker() == worker and " 403 " in (await ask(where, "/b"))[0]
     await site.serve(3, listeners=(listener(l7policies=(policy(1, path("STARTS_WITH", "/c")),)),))
     assert await site.worker() != worker and " 403 " in (await ask(where, "/c"))[0]
+
+
+async def test_policies_that_a_predecessor_changed_decide_for_no_other_listener(rig: HaproxyRig) -> None:
+    site = HaproxySite(rig)
+    refused = policy(1, path("STARTS_WITH", "/b"))
+    moved = policy(1, path("STARTS_WITH", "/b"), action="REDIRECT_TO_URL", redirect_url="http://new.test/")
+    never = policy(1, path("EQUAL_TO", "/never"))
+
+    async def serve(revision: int, first: ServiceL7Policy, second: ServiceL7Policy) -> None:
+        web, other = listener(l7policies=(first,)), listener(id="l-2", protocol_port=81, l7policies=(second,))
+        await site.serve(revision, listeners=(web, other))
+
+    await serve(1, never, never)
+    await serve(2, refused, never)
+    await rig.box.stop()
+    await rig.box.start()
+    await serve(3, refused, moved)
+    assert [(await ask(rig.box.moved(VIP, port), "/b"))[0].split(" ")[1] for port in (80, 81)] == ["403", "302"]
 
 
 @pytest.mark.parametrize("compare_type", ["EQUAL_TO", "STARTS_WITH", "REGEX"])

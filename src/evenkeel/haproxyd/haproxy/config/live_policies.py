@@ -88,7 +88,7 @@ class LivePolicies(Value):
     """Frontends of one process whose policies were changed since HAProxy loaded them, by name.
 
     ``generation``: the last one of any frontend; ``size``: number of entries of policies in the process; ``unknown``:
-    frontends that an earlier daemon changed.
+    frontends that an earlier daemon changed; if there are any, only a reload changes policies.
     """
 
     frontends: Mapping[str, LiveFrontend] = {}
@@ -197,7 +197,8 @@ def live_frontend(name: str, now: Sequence[str], wanted: Sequence[str], live: Li
     known = live.frontends.get(name)
     loaded = tuple(now) if known is None else known.loaded
     there, then = split_policies(loaded), split_policies(wanted)
-    if name in live.unknown or there is None or then is None or not there.policies or there.others != then.others:
+    # Entries that an earlier daemon added are in the process until its next reload, and may be of any generation.
+    if live.unknown or there is None or then is None or not there.policies or there.others != then.others:
         return None
     if then.policies and len(there.before) != len(then.before):
         return None
