@@ -2,6 +2,8 @@
 
 import asyncio
 import shutil
+import socket
+import struct
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -13,7 +15,7 @@ from evenkeel.haproxyd.layer4.elements import FlowTarget
 from evenkeel.haproxyd.layer4.kernel import KernelTable
 from evenkeel.haproxyd.layer4.ruleset import ServerKey, content_of
 from tests.haproxyd.layer4.configs import balancer, server
-from tests.haproxyd.layer4.lab import CLIENT, CLIENT6, PORT, VIP, VIP6, Lab, Member, Stream, in_namespace, ip
+from tests.haproxyd.layer4.lab import CLIENT, CLIENT6, HOST, PORT, VIP, VIP6, Lab, Member, Stream, in_namespace, ip
 from tests.haproxyd.layer4.libnftables import Libnftables
 from tests.waiting import eventually
 
@@ -360,6 +362,49 @@ async def test_a_member_that_refuses_is_known_and_errors_of_clients_say_nothing_
     await asyncio.sleep(0)  # the event loop closes the socket in its next turn
     assert await lab.ask(vip) == "refused"
     assert in_namespace(lab.host, host.table.refusing) == {FlowTarget(address=member.address, port=member.port)}
+
+
+async def test_a_client_cannot_forge_that_a_member_refuses(lab: Lab, host: Host) -> None:
+    member = await lab.member(8)
+    ip("-n", lab.client, "route", "add", "10.91.0.1", "via", HOST)
+    host.serve(balancer(member))
+    client = lab.open_client(VIP)
+    assert await client.ask() == "m8"
+    # masquerading keeps a free port
+    answered = struct.pack("!HHHH", client.address[1], member.port, 12, 0)
+    addresses = socket.inet_aton("10.91.0.1") + socket.inet_aton(member.address)
+    header = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(answered), 0, 0, 64, socket.IPPROTO_UDP, 0) + addresses
+    in_namespace(lab.client, lambda: _send_icmp("10.91.0.1", port_unreachable(header + answered)))
+    # packets keep their order: after this one, the forged error was judged, which refuses its own client only
+    assert await lab.ask() == "m8"
+    refusing = in_namespace(lab.host, host.table.refusing)
+    assert {one.address for one in refusing} == {CLIENT}  # seen, and nobody's server
+
+
+def port_unreachable(datagram: bytes) -> bytes:
+    """The ICMP error of a host whose port is closed, with its checksum."""
+    message = struct.pack("!BBHI", 3, 3, 0, 0) + datagram
+    total = sum(struct.unpack(f"!{len(message) // 2}H", message))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return message[:2] + struct.pack("!H", ~total & 0xFFFF) + message[4:]
+
+
+def _send_icmp(address: str, message: bytes) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as sender:
+        sender.sendto(message, (address, 0))
+
+
+async def test_a_member_that_refuses_a_client_which_it_sees_itself_is_not_down(lab: Lab, host: Host) -> None:
+    member = await lab.member(8)
+    ip("-n", lab.servers, "route", "add", "default", "via", "10.91.0.1")
+    host.serve(balancer(member), direct=True)
+    client = lab.open_client(VIP)
+    assert await client.ask() == "m8"
+    member.stop()
+    await asyncio.sleep(0)  # the event loop closes the socket in its next turn
+    assert await client.ask() == "refused"
+    assert in_namespace(lab.host, host.table.refusing) == frozenset()
 
 
 async def test_tenants_are_apart(lab: Lab, host: Host, members: list[Member]) -> None:

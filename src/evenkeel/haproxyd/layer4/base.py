@@ -14,6 +14,7 @@ from evenkeel.haproxyd.layer4.statements import (
     FAMILIES,
     INVALID,
     MASQUERADE,
+    MASQUERADED,
     ORIGINAL_PORT,
     PROTOCOL,
     REJECT,
@@ -29,6 +30,7 @@ from evenkeel.haproxyd.layer4.statements import (
     HashedNumber,
     InDirection,
     OfFamily,
+    OfFlowProtocol,
     OfProtocol,
     Part,
     PortUnreachable,
@@ -40,7 +42,6 @@ from evenkeel.haproxyd.layer4.statements import (
     destination,
     goto,
     original_destination,
-    reply_source,
     source,
 )
 
@@ -126,7 +127,8 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
         (UNASSIGNED, goto("unassigned")),
     ),
     # A server's host sends few errors a second to this one, and most of them for clients' datagrams: without these,
-    # checks of a server that has clients would find silence.
+    # checks of a server that has clients would find silence. An error counts if the server's address sent it, not
+    # whoever forges one, and if the server saw this host as the client: it may refuse a client that it sees itself.
     # The kernel does not drop what it cannot assign to a flow, but lets it pass without translation: this host, or with
     # direct return the client, would answer, and end a connection.
     "unassigned": (
@@ -135,8 +137,10 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
                 RELATED,
                 InDirection("reply"),
                 PortUnreachable(family),
+                OfFlowProtocol("udp"),
                 TRANSLATED,
-                Remembered((reply_source(family), REPLY_PORT), f"refused{family}"),
+                MASQUERADED,
+                Remembered((source(family), REPLY_PORT), f"refused{family}"),
             )
         ),
         *_rule_for_each_family(lambda family: (INVALID, Among(service_key(family), f"owned{family}"), DROP)),

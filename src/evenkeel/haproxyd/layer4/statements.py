@@ -102,11 +102,6 @@ def original_destination(family: Family) -> Field:
     return _of_flow(f"ct original {IP[family]} daddr", {4: 20, 6: 22}[family], ADDRESS_BYTES[family])
 
 
-def reply_source(family: Family) -> Field:
-    """The source address of the flow's answers: the server."""
-    return _of_flow(f"ct reply {IP[family]} saddr", {4: 19, 6: 21}[family], ADDRESS_BYTES[family], 1)
-
-
 SOURCE_PORT = _payload_field("th sport", _TRANSPORT, 0, 2)
 DESTINATION_PORT = _payload_field("th dport", _TRANSPORT, 2, 2)
 ORIGINAL_PORT = _of_flow("ct original proto-dst", 12, 2)
@@ -201,6 +196,21 @@ class OfProtocol:
 
 
 @dataclass(frozen=True)
+class OfFlowProtocol:
+    """The packet's flow is of this protocol; that of an ICMP error is the flow that the error is about."""
+
+    protocol: str
+
+    @property
+    def text(self) -> str:
+        return f"ct protocol {self.protocol}"
+
+    def expressions(self) -> Iterator[bytes]:
+        yield expression("ct", number32(1, _FIRST_REGISTER), number32(2, 10))
+        yield _compare_first_register(bytes([PROTOCOL_NUMBERS[self.protocol]]))
+
+
+@dataclass(frozen=True)
 class PortUnreachable:
     """The packet is the ICMP error "port unreachable"."""
 
@@ -251,6 +261,7 @@ class HasBit:
 INVALID = HasBit("ct state invalid", 0, 1)
 UNASSIGNED = HasBit("ct state invalid,related,new", 0, 13)
 RELATED = HasBit("ct state related", 0, 4)
+MASQUERADED = HasBit("ct status snat", 2, 16)
 TRANSLATED = HasBit("ct status dnat", 2, 32)
 
 
