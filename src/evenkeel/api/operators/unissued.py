@@ -19,9 +19,11 @@ async def unissued_certificates(services: Services, root: LoadBalancer) -> Certi
     """Describe a certificate of the load balancer that its authority does not issue: first one that listeners wait
     for.
     """
-    requests = await _unissued_requests(services, root)
     query = ReferenceQuery(load_balancer_id=root.id)
     used = {each.reference: each for each in await services.operators.references(query, limit=NAMED_OF_ONE_MAX)}
+    if not used:
+        return CertificateTrouble()
+    requests = await _unissued_requests(services, root)
     awaited = {each.reference for each in used.values() if not each.sha256}
     for reference, request in sorted(requests.items(), key=lambda item: item[1].reference not in awaited):
         is_awaited = request.reference in awaited

@@ -145,7 +145,9 @@ def _counts_query(project_kinds: tuple[str, ...], load_balancer_kinds: tuple[str
     ``load_balancer_kinds``.
     """
     own = (_count_of_table(COUNTED[name]).label(name) for name in project_kinds)
-    return select(*own, *(_count_in_load_balancer(COUNTED[name]).label(f"{name}_below") for name in load_balancer_kinds))
+    return select(
+        *own, *(_count_in_load_balancer(COUNTED[name]).label(f"{name}_below") for name in load_balancer_kinds)
+    )
 
 
 def _count_in_load_balancer(table: Table) -> Any:

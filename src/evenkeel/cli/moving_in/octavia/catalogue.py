@@ -71,8 +71,8 @@ class ChosenEntry(NamedTuple):
     choice: Choice
 
     def as_json(self) -> dict[str, Any]:
-        """Return a JSON object for ``-f json``: ``kind``, ``id``, ``name`` and data of the source's entry; ``ours``: the
-        entry that replaces it, null if there is none; ``reason``.
+        """Return a JSON object for ``-f json``: ``kind``, ``id``, ``name`` and data of the source's entry; ``ours``:
+        the entry that replaces it, null if there is none; ``reason``.
         """
         return {
             "kind": self.kind.title,
