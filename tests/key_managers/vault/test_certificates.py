@@ -116,6 +116,14 @@ async def test_one_of_several_controllers_stores_a_new_certificate(store: Certif
     assert sorted(type(each).__name__ for each in made) == ["Conflict", "Conflict", "Conflict", "KeptCertificate"]
 
 
+async def test_a_certificate_that_others_deleted_can_be_stored_again(vault: Vault, store: CertificateStore) -> None:
+    await store.add(new(), replace=False)
+    vault.root.secrets.kv.v2.delete_latest_version_of_secret("evenkeel/p1/www")
+    await store.add(new(), replace=False)
+    with pytest.raises(Conflict):
+        await store.add(new(), replace=False)
+
+
 async def test_a_deleted_certificate_is_gone_with_its_versions(vault: Vault, store: CertificateStore) -> None:
     await store.add(new(), replace=False)
     await store.delete(P1, "www")

@@ -70,14 +70,15 @@ class SecretFolders:
         is one, and not ``replace``.
         """
         path = self._path(place.project_id, place.name)
-        if not replace and self.version(place) is not None:
+        # the number that the secret must still have when it is written: nothing that was stored meanwhile is replaced
+        number = None if replace else self._free_number(path)
+        if not replace and number is None:
             return False
 
         def work(client: hvac.Client) -> None:
             kv = client.secrets.kv.v2
             kv.update_metadata(path, max_versions=1, mount_point=self._mount_point)
-            # In Vault 0 means: unless there is one.
-            kv.create_or_update_secret(path, dict(fields), cas=None if replace else 0, mount_point=self._mount_point)
+            kv.create_or_update_secret(path, dict(fields), cas=number, mount_point=self._mount_point)
 
         try:
             self._in_policy(lambda: self._call(work, exceptions.InvalidRequest))
@@ -86,6 +87,19 @@ class SecretFolders:
                 raise KeyManagerUnavailable(f"Vault does not take the secret {place.reference}") from None
             return False
         return True
+
+    def _free_number(self, path: str) -> int | None:
+        """Return the number of a secret's newest version if that is deleted, 0 without any version; None if there is a
+        secret.
+        """
+
+        def read(client: hvac.Client) -> int | None:
+            return _deleted_number(client.secrets.kv.v2.read_secret_metadata(path, mount_point=self._mount_point))
+
+        try:
+            return self._in_policy(lambda: self._call(read))
+        except exceptions.InvalidPath:
+            return 0
 
     def delete(self, place: CertificatePlace) -> bool:
         """Delete a secret with all its versions; returns whether there was one."""
@@ -165,4 +179,14 @@ def _version(answer: Any) -> SecretVersion:
         texts = {name: value for name, value in fields.items() if isinstance(value, str)}
         return SecretVersion(texts, str(described.get("created_time", "")))
     except (KeyError, TypeError, AttributeError):
+        raise KeyManagerUnavailable("Vault's answer is not understood") from None
+
+
+def _deleted_number(metadata: Any) -> int | None:
+    """Return the number of the newest version if that is deleted, 0 if there never was one; else None."""
+    try:
+        number = int(metadata["data"]["current_version"])
+        newest = metadata["data"]["versions"].get(str(number))
+        return number if newest is None or newest["deletion_time"] or newest["destroyed"] else None
+    except (KeyError, TypeError, ValueError, AttributeError):
         raise KeyManagerUnavailable("Vault's answer is not understood") from None
