@@ -164,7 +164,8 @@ async def test_lines_of_operators_take_effect(rig: HaproxyRig, tmp_path: Path, s
     clients = EnhancedClients(EnhancedHaproxySite(rig, tmp_path))
     lines = [
         "http-request set-header X-From 'an operator'",
-        "tcp-request connection reject if { src 127.0.0.9 }",
+        "acl unwanted src 127.0.0.9",
+        "tcp-request connection reject if unwanted",
         "http-request return status 404 if { path /private }",
     ]
     await clients.offer(own={"haproxy_lines": lines, "https_redirect": {"code": 302}})

@@ -92,9 +92,12 @@ def service_lines(listener: ServiceListener, parts: Parts, load_balancer_id: str
 
 
 def _operators_lines(parts: Parts, *, of_connections: bool) -> Iterator[str]:
-    """Lines of operators; HAProxy runs ``tcp-request`` rules before all others, and warns if they stand after them."""
+    """Lines of operators; HAProxy runs ``tcp-request`` rules before all others, and warns if they stand after them.
+
+    ACLs stand with them, because such a rule may need one; where an ACL stands before its use means nothing.
+    """
     for line in parts.haproxy_lines or ():
-        if line.lstrip().startswith("tcp-request ") is of_connections:
+        if line.lstrip().startswith(("tcp-request ", "acl ")) is of_connections:
             yield line
 
 
