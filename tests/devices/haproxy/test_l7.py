@@ -94,6 +94,7 @@ async def test_policies_that_a_predecessor_changed_decide_for_no_other_listener(
     await serve(2, refused, never)
     await rig.box.stop()
     await rig.box.start()
+    await serve(2, refused, never)
     await serve(3, refused, moved)
     assert [(await ask(rig.box.moved(VIP, port), "/b"))[0].split(" ")[1] for port in (80, 81)] == ["403", "302"]
 

@@ -99,6 +99,12 @@ def test_only_policies_may_differ():
     assert changed(FIRST, since=lines()) is None
 
 
+@pytest.mark.parametrize("line", ["redirect location http://x.test/ if { path /x }", "use_backend b if { path /x }"])
+def test_lines_of_operators_that_answer_before_the_backend_need_a_reload(line):
+    around = {"after": (line,)}
+    assert changed(policy(1, path("EQUAL_TO", "/b")), since=lines(FIRST, **around), **around) is None
+
+
 def test_a_later_change_is_made_from_what_was_loaded():
     held = live.LivePolicies().with_frontend("web", live.LiveFrontend(loaded=lines(FIRST), generation=7))
     change = changed(FIRST, since=lines(policy(1, path("EQUAL_TO", "/b"))), held=held)

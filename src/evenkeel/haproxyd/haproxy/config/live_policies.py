@@ -202,6 +202,9 @@ def live_frontend(name: str, now: Sequence[str], wanted: Sequence[str], live: Li
         return None
     if then.policies and len(there.before) != len(then.before):
         return None
+    # Operators' lines that choose before the backend does, which at runtime redirects and refuses for policies.
+    if any(line.startswith(("redirect ", "use_backend ")) for line in there.others):
+        return None
     generation = live.generation + 1
     entries = [_map_entry(policy, there.numbers, generation) for policy in then.policies]
     found = tuple(entry for entry in entries if entry is not None)
