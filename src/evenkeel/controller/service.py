@@ -189,8 +189,9 @@ class Controller:
         if self._renewals is not None:
             pause = self._make_pause(lambda: settings.renewal_interval_seconds)
             loops.append(self._repeat_work(pause, self._renewals.process_due, "certificates read again"))
-        pause = self._make_pause(lambda: LOOK_SECONDS)
-        loops.append(self._repeat_work(pause, self._waits.end_overdue, "listeners that wait for certificates"))
+            # Without a key manager no listener can have a certificate, nor wait for one.
+            pause = self._make_pause(lambda: LOOK_SECONDS)
+            loops.append(self._repeat_work(pause, self._waits.end_overdue, "listeners that wait for certificates"))
         if self._acme is not None:
             acme_settings = self._acme.settings
             pause = self._make_pause(lambda: acme_settings.look_seconds)

@@ -1,4 +1,4 @@
-"""Waiting for certificates ends on every controller, one without an authority, too."""
+"""Waiting for certificates ends on every controller with a key manager, one without an authority, too."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -9,7 +9,7 @@ from evenkeel.bus.memory import MemoryBus, MemoryHub
 from evenkeel.controller.acme import WaitEnds
 from evenkeel.controller.acme.waits import AWAITED_SECONDS, WAITS_PER_LOOK
 from evenkeel.controller.service import Controller
-from evenkeel.core.ports import AcmeStore
+from evenkeel.core.ports import AcmeStore, KeyManager
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import open_store
 from tests.api.stores import new_file
@@ -40,7 +40,12 @@ async def test_a_controller_without_an_authority_ends_waits(tmp_path: Path, monk
     asked = Store()
     monkeypatch.setattr(store.acme, "end_overdue_waits", asked.end_overdue_waits)
     controller = Controller(
-        store=store, bus=MemoryBus(MemoryHub(), name="c"), clock=QuickClock(), settings=QUICK, acme=None
+        store=store,
+        bus=MemoryBus(MemoryHub(), name="c"),
+        clock=QuickClock(),
+        settings=QUICK,
+        key_manager=cast(KeyManager, object()),  # nothing is read: there are no references
+        acme=None,
     )
     try:
         await controller.start()

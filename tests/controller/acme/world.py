@@ -163,7 +163,7 @@ class Database:
     async def environments(self) -> list[Environment]:
         return [Environment(name="e", device_driver="haproxy"), Environment(name="f5", device_driver="bigip")]
 
-    async def check_now(self, project_id: str, reference: str, kind: Any) -> None:
+    async def make_due(self, project_id: str, reference: str, kind: Any) -> None:
         self.checked.append(reference)
 
 
@@ -447,7 +447,7 @@ class World:
         """A controller that has just started."""
         effects = self.effects
         keys = effects.of(self.keys, "add", "delete", "self_signed")
-        database: Any = effects.of(self.database, "take_due", "note", "place", "remove", "check_now", "keep_records")
+        database: Any = effects.of(self.database, "take_due", "note", "place", "remove", "make_due", "keep_records")
         zone: Any = effects.of(self.zone, "add", "remove")
         authority: Any = effects.of(self.authority, "order", "read", "answer", "finalize", "download", "revoke")
         parts = AcmeParts(

@@ -13,8 +13,8 @@ WAITS_PER_LOOK = 100
 
 
 class WaitEnds:
-    """Ends waits that last too long. Every controller does, because an operator may remove the authority from the
-    configuration of all of them while listeners wait.
+    """Ends waits that last too long. Every controller with a key manager does, because an operator may remove the
+    authority from the configuration of all of them while listeners wait.
     """
 
     def __init__(self, store: AcmeStore) -> None:
