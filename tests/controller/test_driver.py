@@ -28,7 +28,7 @@ class Neighbours:
         if self.problem is not None:
             raise self.problem
 
-    async def move(self, load_balancer_id: str) -> bool:
+    async def fail_over_shard_of(self, load_balancer_id: str) -> bool:
         self.asked.append(("move", load_balancer_id))
         if self.problem is not None:
             raise self.problem
