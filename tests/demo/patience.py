@@ -8,6 +8,8 @@ from evenkeel.demo.device_kinds import daemon
 from evenkeel.demo.workspace import Workspace
 
 ANSWER_SECONDS = 60.0
+PAUSE_SECONDS = 0.2
+"""Between two requests of a client of the demo."""
 START_SECONDS = 240.0
 REQUEST_SECONDS = 20.0
 """A request through a load balancer has failed when it takes longer."""

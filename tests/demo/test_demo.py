@@ -10,12 +10,11 @@ from evenkeel.demo.acme.server import HTTP_PORT
 from evenkeel.demo.addresses import is_free
 from evenkeel.demo.cluster import DEVICES
 from evenkeel.demo.device_kinds.leftovers import haproxy_pids
+from tests.demo.patience import PAUSE_SECONDS
 
 ROOT = Path(__file__).parents[2]
-PAUSE_SECONDS = 0.2
-"""Between a client's requests."""
 SHORT_PAUSE_SECONDS = 0.02
-"""That of people's demo."""
+"""Between a client's requests, as in people's demo."""
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(900)]
 

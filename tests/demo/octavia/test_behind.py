@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from evenkeel.demo.device_kinds.leftovers import haproxy_pids
+from tests.demo.patience import PAUSE_SECONDS
 from tests.services import mariadb
 from tests.services.installation import NotInstallable
 from tests.services.octavia import installed
@@ -24,9 +25,9 @@ def test_demo_behind_octavia_keeps_its_promises(tmp_path: Path) -> None:
     except NotInstallable as error:
         pytest.skip(str(error))
     home = tmp_path / "demo"
-    command = [sys.executable, "-m", "tests.demo.patient", "--octavia", "--octavia-environment", str(venv)]
+    command = [sys.executable, "-m", "tests.demo.patient", str(PAUSE_SECONDS), "--octavia"]
     ran = subprocess.run(
-        [*command, "--once", "--directory", str(home)],
+        [*command, "--octavia-environment", str(venv), "--once", "--directory", str(home)],
         cwd=ROOT,
         capture_output=True,
         text=True,
