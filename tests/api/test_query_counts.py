@@ -29,7 +29,7 @@ READS, WRITES, FROM_MANY_TABLES = 8, 14, 20
 SUMMARIES = {
     "GET /evenkeel/v1/status": 15,
     "GET /evenkeel/v1/topology": 10,
-    "GET /evenkeel/v1/loadbalancers/{id}/agent": 14,
+    "GET /evenkeel/v1/loadbalancers/{id}/agent": 13,
 }
 """More: one statement for each thing that is summed up, of the whole system or of all agents."""
 THOUSAND = 1000

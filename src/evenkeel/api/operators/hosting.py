@@ -1,6 +1,6 @@
 """Handler of the operators' API for the agents that serve a load balancer."""
 
-from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -11,7 +11,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
 from evenkeel.api.operators.references import CertificateTrouble, expiry_trouble, unreadable_trouble
 from evenkeel.api.operators.remedies import device_remedy
-from evenkeel.api.operators.unissued import NAMED_OF_ONE_MAX, unissued_certificates
+from evenkeel.api.operators.unissued import NAMED_OF_ONE_MAX, unissued_certificates, used_references
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.control.environments import GroupReach
@@ -20,7 +20,7 @@ from evenkeel.core.control.shards import Shard
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.core.resources.statuses import PENDING
-from evenkeel.core.tls.certificates import EXPIRY_DAYS, ReferencedCertificate, ReferenceQuery
+from evenkeel.core.tls.certificates import ReferenceQuery
 
 
 async def hosting(services: Services, call: Call) -> Answer:
@@ -75,17 +75,13 @@ async def _certificate_trouble(services: Services, root: LoadBalancer) -> Certif
     """Describe the certificates of a load balancer that cannot be read, or else one that its authority does not issue,
     or else those that expire soon.
     """
-    load_balancer_id = root.id
-
-    async def found(query: ReferenceQuery) -> Sequence[ReferencedCertificate]:
-        return await services.operators.references(query, limit=NAMED_OF_ONE_MAX)
-
-    unreadable = await found(ReferenceQuery(load_balancer_id=load_balancer_id, unreadable=True))
+    query = ReferenceQuery(load_balancer_id=root.id, unreadable=True)
+    unreadable = await services.operators.references(query, limit=NAMED_OF_ONE_MAX)
     if unreadable:
         return unreadable_trouble(unreadable)
-    unissued = await unissued_certificates(services, root)
+    used = await used_references(services, root)
+    unissued = await unissued_certificates(services, root, used)
     if unissued.text:
         return unissued
-    return expiry_trouble(
-        await found(ReferenceQuery(load_balancer_id=load_balancer_id, expiring_days=max(EXPIRY_DAYS)))
-    )
+    now = datetime.now(UTC).timestamp()
+    return expiry_trouble([each for each in used if each.is_expiring(now)])

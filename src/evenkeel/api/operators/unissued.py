@@ -1,6 +1,6 @@
 """Certificates of a load balancer that an authority does not issue, and listeners that wait for them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.operators.references import CertificateTrouble, unissued_trouble, unrequested_trouble
@@ -9,18 +9,25 @@ from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.core.tls.acme.references import is_acme_reference, spellings
 from evenkeel.core.tls.acme.values import AcmeCertificate
 from evenkeel.core.tls.certificate_references import references_of
-from evenkeel.core.tls.certificates import ReferenceQuery
+from evenkeel.core.tls.certificates import ReferencedCertificate, ReferenceQuery
 
 NAMED_OF_ONE_MAX = 100
 """Most certificates of one load balancer that are counted."""
 
 
-async def unissued_certificates(services: Services, root: LoadBalancer) -> CertificateTrouble:
-    """Describe a certificate of the load balancer that its authority does not issue: first one that listeners wait
-    for.
-    """
+async def used_references(services: Services, root: LoadBalancer) -> tuple[ReferencedCertificate, ...]:
+    """Return the references of the load balancer's listeners and pools, those that expire first at the front."""
     query = ReferenceQuery(load_balancer_id=root.id)
-    used = {each.reference: each for each in await services.operators.references(query, limit=NAMED_OF_ONE_MAX)}
+    return tuple(await services.operators.references(query, limit=NAMED_OF_ONE_MAX))
+
+
+async def unissued_certificates(
+    services: Services, root: LoadBalancer, references: Iterable[ReferencedCertificate]
+) -> CertificateTrouble:
+    """Describe a certificate of the load balancer that its authority does not issue: first one that listeners wait
+    for. ``references``: the load balancer's.
+    """
+    used = {each.reference: each for each in references}
     if not used:
         return CertificateTrouble()
     requests = await _unissued_requests(services, root)
@@ -39,7 +46,10 @@ async def why_listeners_wait(services: Services, tree: LoadBalancerTree) -> str:
         and any(is_acme_reference(each.reference) for each in references_of(row))
         for row in tree.listeners
     )
-    return (await unissued_certificates(services, tree.load_balancer)).text if waits else ""
+    if not waits:
+        return ""
+    root = tree.load_balancer
+    return (await unissued_certificates(services, root, await used_references(services, root))).text
 
 
 async def _unissued_requests(services: Services, root: LoadBalancer) -> Mapping[str, AcmeCertificate]:

@@ -236,6 +236,15 @@ class ReferencedCertificate(Value):
     load_balancers: int
     """Number of load balancers that use the reference."""
 
+    def is_expiring(self, now_seconds: float) -> bool:
+        """Whether the content has reached the first of the stages that its kind has: see :data:`EXPIRY_DAYS`.
+        ``now_seconds``: seconds since the epoch.
+        """
+        if self.ends_at is None:
+            return False
+        stages = expiry_stages(self.ends_at.timestamp(), now_seconds)
+        return 0 in stages if self.kind is CertificateKind.REVOCATION_LIST else bool(stages)
+
 
 class ReadableCertificate(Value):
     """A certificate whose content an agent is authorised to read."""
