@@ -29,7 +29,8 @@ from typing import Any
 
 import aiohttp
 
-from benchmarks.new_tenants import first_subnet, seen_active
+from benchmarks.new_tenants import LOOK_SECONDS, first_subnet
+from benchmarks.reaction import active
 from evenkeel.demo.cluster import Cluster
 from tests.acceptance.tenant import LBAAS, Tenant, session
 
@@ -56,16 +57,16 @@ class Site:
         fields = {"project_id": self.tenant.project_id, "vip_subnet_id": subnet}
         made = await self._post("/loadbalancers", "loadbalancer", fields)
         self.tenant.load_balancer_id, self.vip = made["id"], made["vip_address"]
-        await seen_active(self.tenant)
+        await active(self.tenant, LOOK_SECONDS)
         for name, port in members.items():
             pool = {"loadbalancer_id": made["id"], "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN"}
             self.pools[name] = (await self._post("/pools", "pool", pool))["id"]
-            await seen_active(self.tenant)
+            await active(self.tenant, LOOK_SECONDS)
             await self._post(f"/pools/{self.pools[name]}/members", "member", member(port))
-            await seen_active(self.tenant)
+            await active(self.tenant, LOOK_SECONDS)
         for port, default in ((WEB, {"default_pool_id": self.pools["A"]}), (EMPTY, {})):
             self.listeners[port] = (await self._post("/listeners", "listener", self.listener(port, **default)))["id"]
-            await seen_active(self.tenant)
+            await active(self.tenant, LOOK_SECONDS)
 
     def listener(self, port: int, **more: Any) -> dict[str, Any]:
         """Fields of a listener."""
@@ -84,9 +85,9 @@ class Site:
             took = await asking - began
         finally:
             asking.cancel()
-        await seen_active(self.tenant)
+        await active(self.tenant, LOOK_SECONDS)
         await self.tenant.surely("DELETE", f"{LBAAS}{path}/{made['id']}")
-        await seen_active(self.tenant)
+        await active(self.tenant, LOOK_SECONDS)
         return took
 
     async def _until_answered(self, port: int, url: str, by: str) -> float:

@@ -24,17 +24,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.api import START_TIMEOUT_SECONDS, SUBNET_ID, server
+from benchmarks.density import cpu_ms
 
 LISTENERS, MEMBERS = 100, 10
 WARM_UP = 3
 TIMES = {"create": 5, "show": 100, "status tree": 20, "its listeners": 20, "its pools": 20, "members of a pool": 50}
 """Request -> how often it is made."""
 PATH = "/v2.0/lbaas"
-
-
-def cpu_ms(pid: int) -> float:
-    """CPU time of all threads of a process so far."""
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in Path(f"/proc/{pid}/task").iterdir()) / 1e6
 
 
 class Target:
@@ -72,10 +68,10 @@ class Target:
 
     def cost(self, times: int, request: Callable[[], Any]) -> float:
         """CPU milliseconds of a request."""
-        before = cpu_ms(self._pid)
+        before = cpu_ms([self._pid])
         for _ in range(times):
             request()
-        return (cpu_ms(self._pid) - before) / times
+        return (cpu_ms([self._pid]) - before) / times
 
     def costs(self) -> dict[str, float]:
         """CPU milliseconds by request."""

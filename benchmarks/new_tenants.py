@@ -31,7 +31,7 @@ from evenkeel.cli.client import API
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import DEVICES, Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
-from tests.acceptance.tenant import LBAAS, Tenant, session
+from tests.acceptance.tenant import Tenant, session
 
 WARM_UP = 3
 """Tenants whose times do not count: processes load what they need once."""
@@ -81,18 +81,6 @@ def cpu_by_kind(cluster: Cluster) -> dict[str, float]:
     return {kind: cpu_ms(found) + children_cpu_ms(found) for kind, found in pids.items()}
 
 
-async def seen_active(tenant: Tenant) -> None:
-    """Wait until its load balancer is."""
-    path = f"{LBAAS}/loadbalancers/{tenant.load_balancer_id}?fields=provisioning_status"
-    while True:
-        status = (await tenant.surely("GET", path))["loadbalancer"]["provisioning_status"]
-        if status == "ACTIVE":
-            return
-        if status == "ERROR":
-            raise RuntimeError(f"load balancer {tenant.load_balancer_id} is in ERROR")
-        await asyncio.sleep(LOOK_SECONDS)
-
-
 async def at_once(cluster: Cluster, http: aiohttp.ClientSession, tenants: int, callers: int) -> str:
     """Row of the table for so many callers, without the device."""
     subnet = await first_subnet(cluster)
@@ -103,7 +91,7 @@ async def at_once(cluster: Cluster, http: aiohttp.ClientSession, tenants: int, c
         tenant = Tenant(http, cluster.controllers, f"tenant-{number}")
         began = time.perf_counter()
         await tenant.create(subnet)
-        await seen_active(tenant)
+        await reaction.active(tenant, LOOK_SECONDS)
         found.append(time.perf_counter() - began)
 
     async def caller() -> None:

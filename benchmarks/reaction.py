@@ -35,8 +35,8 @@ async def populate(tenants: list[Tenant], subnet_id: str, network: str, port: in
     await asyncio.gather(*(one(number, tenant) for number, tenant in enumerate(tenants, 2)))
 
 
-async def active(tenant: Tenant) -> None:
-    """Wait until its load balancer is."""
+async def active(tenant: Tenant, pause_seconds: float = POLL_SECONDS) -> None:
+    """Wait until its load balancer is. ``pause_seconds``: between two looks."""
     path = f"{LBAAS}/loadbalancers/{tenant.load_balancer_id}?fields=provisioning_status"
     async with asyncio.timeout(LIMIT_SECONDS):
         while True:
@@ -45,7 +45,7 @@ async def active(tenant: Tenant) -> None:
                 return
             if status == "ERROR":
                 raise RuntimeError(f"load balancer {tenant.load_balancer_id} is in ERROR")
-            await asyncio.sleep(POLL_SECONDS)
+            await asyncio.sleep(pause_seconds)
 
 
 async def through_the_api(tenant: Tenant, path: str, wrapper: str, field: str, values: list[int]) -> list[float]:

@@ -23,9 +23,7 @@ from evenkeel.core.tls.certificates import CertificateKind, NewCertificate, Secr
 from evenkeel.key_managers.parsing import certificate_bundle
 from evenkeel.key_managers.vault import certificates
 from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT, STRANGER
-from tests.key_managers.vault.world import POLICY, WRITING, Vault
-from tests.services.installation import NotInstallable
-from tests.services.openbao import OpenBao, program
+from tests.key_managers.vault.world import POLICY, WRITING, Vault, started
 
 pytestmark = [pytest.mark.services, pytest.mark.timeout(1200)]  # the first one waits for the installation
 
@@ -36,14 +34,7 @@ BUNDLE = certificate_bundle(REFERENCE, LEAF.pem + INTERMEDIATE.pem, Secret(LEAF.
 
 @pytest.fixture(scope="module")
 def vault() -> Iterator[Vault]:
-    """The first time it is installed."""
-    try:
-        server = OpenBao(program())
-    except NotInstallable as error:
-        pytest.skip(str(error))
-    server.start()
-    yield Vault(server)
-    server.close()
+    yield from started()
 
 
 @pytest.fixture

@@ -32,9 +32,7 @@ from evenkeel.core.ports import KeyManager
 from evenkeel.core.tls.certificates import Secret
 from evenkeel.key_managers.parsing import certificate_bundle
 from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT, STRANGER
-from tests.key_managers.vault.world import POLICY, Vault
-from tests.services.installation import NotInstallable
-from tests.services.openbao import OpenBao, program
+from tests.key_managers.vault.world import POLICY, Vault, started
 
 pytestmark = [pytest.mark.services, pytest.mark.timeout(1200)]  # the first one waits for the installation
 
@@ -50,14 +48,7 @@ Opener = Callable[..., OpenedKeyManager]
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Vault]:
-    """With our role; the first time it is installed."""
-    try:
-        server = OpenBao(program())
-    except NotInstallable as error:
-        pytest.skip(str(error))
-    server.start()
-    yield Vault(server)
-    server.close()
+    yield from started()
 
 
 @pytest.fixture

@@ -1,11 +1,14 @@
 """What operators and tenants do in Vault."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import hvac
+import pytest
 
-from tests.services.openbao import OpenBao
+from tests.services.installation import NotInstallable
+from tests.services.openbao import OpenBao, program
 
 POLICY = """
 path "secret/data/evenkeel/*" { capabilities = ["read"] }
@@ -16,6 +19,17 @@ path "secret/data/evenkeel/*" { capabilities = ["create", "read", "update"] }
 path "secret/metadata/evenkeel/*" { capabilities = ["create", "delete", "list", "read", "update"] }
 """
 """Of controllers that store certificates there."""
+
+
+def started() -> Iterator["Vault"]:
+    """A server with our role until its module has been tested; the first time it is installed."""
+    try:
+        server = OpenBao(program())
+    except NotInstallable as error:
+        pytest.skip(str(error))
+    server.start()
+    yield Vault(server)
+    server.close()
 
 
 class Vault:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from evenkeel.api.app import create_app
 from evenkeel.core.control.environments import Environment
+from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.ports import Store
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.network.builtin import BuiltinNetwork
@@ -37,15 +38,19 @@ MONITOR_BODY = {"id": uid(6), "type": "HTTP", "delay": 5, "timeout": 3, "max_ret
 @pytest.fixture
 async def haproxy(store: Store) -> AsyncIterator[Client]:
     """The API with the capabilities of HAProxy."""
+    async with client_with(store, CAPABILITIES) as client:
+        yield client
+
+
+def client_with(store: Store, capabilities: Capabilities) -> Client:
     app = create_app(
         store=store,
         network=BuiltinNetwork(store.operators),
         driver=Sink(),
         default_provider="dev",
-        capabilities={"noop": CAPABILITIES},
+        capabilities={"noop": capabilities},
     )
-    async with Client.of(app) as client:
-        yield client
+    return Client.of(app)
 
 
 async def check(api: Client, kind: str, body: Any, status: int = 204, **more: Any) -> str:
@@ -249,14 +254,7 @@ async def test_services_are_not_for_load_balancers_that_the_kernel_forwards(hapr
 async def test_members_that_are_vips_of_the_same_devices_are_refused_where_these_cannot_chain(
     store: SqlStore, kind: str
 ) -> None:
-    app = create_app(
-        store=store,
-        network=BuiltinNetwork(store.operators),
-        driver=Sink(),
-        default_provider="dev",
-        capabilities={"noop": replace(CAPABILITIES, chaining=False)},
-    )
-    async with Client.of(app) as api:
+    async with client_with(store, replace(CAPABILITIES, chaining=False)) as api:
         await Octavia(api, store).put(whole())
         vip = member(uid(22), address=whole()["vip_address"])
         bodies: dict[str, Any] = {
