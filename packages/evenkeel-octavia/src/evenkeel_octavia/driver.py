@@ -73,7 +73,8 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     # -- listeners
 
     def listener_create(self, listener: Any) -> None:
-        self._check_new("listener", listener, pool_protocol=convert.pool_protocol(listener.to_dict(recurse=True)))
+        values = listener.to_dict(recurse=True)
+        self._check_new("listener", values, pool_protocol=convert.pool_protocol(values))
 
     def listener_delete(self, listener: Any) -> None:
         """Accept the deletion."""
@@ -84,7 +85,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     # -- pools
 
     def pool_create(self, pool: Any) -> None:
-        self._check_new("pool", pool)
+        self._check_new("pool", pool.to_dict(recurse=True))
 
     def pool_delete(self, pool: Any) -> None:
         """Accept the deletion."""
@@ -95,7 +96,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     # -- members
 
     def member_create(self, member: Any) -> None:
-        self._check_new("member", member)
+        self._check_new("member", member.to_dict(recurse=True))
 
     def member_delete(self, member: Any) -> None:
         """Accept the deletion."""
@@ -110,7 +111,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     # -- health monitors
 
     def health_monitor_create(self, healthmonitor: Any) -> None:
-        self._check_new("healthmonitor", healthmonitor)
+        self._check_new("healthmonitor", healthmonitor.to_dict(recurse=True))
 
     def health_monitor_delete(self, healthmonitor: Any) -> None:
         """Accept the deletion."""
@@ -121,7 +122,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     # -- L7 policies
 
     def l7policy_create(self, l7policy: Any) -> None:
-        self._check_new("l7policy", l7policy)
+        self._check_new("l7policy", l7policy.to_dict(recurse=True))
 
     def l7policy_delete(self, l7policy: Any) -> None:
         """Accept the deletion."""
@@ -132,7 +133,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     # -- L7 rules
 
     def l7rule_create(self, l7rule: Any) -> None:
-        self._check_new("l7rule", l7rule)
+        self._check_new("l7rule", l7rule.to_dict(recurse=True))
 
     def l7rule_delete(self, l7rule: Any) -> None:
         """Accept the deletion."""
@@ -176,9 +177,8 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
         answer = self._call("GET", f"/{kind}-metadata", query={"provider": self._environment()}) or {}
         return {str(each["name"]): str(each["description"]) for each in answer.get("metadata", ())}
 
-    def _check_new(self, kind: str, provider_object: Any, **context: str | None) -> None:
-        above = convert.ids_above(kind, provider_object.to_dict(recurse=True))
-        self._check("create", kind, _whole_body(kind, provider_object), **above, **context)
+    def _check_new(self, kind: str, values: convert.Body, **context: str | None) -> None:
+        self._check("create", kind, convert.object_body(kind, values), **convert.ids_above(kind, values), **context)
 
     def _check_change(self, kind: str, old: Any, new: Any) -> None:
         before, changes = old.to_dict(recurse=True), new.to_dict(recurse=True)
