@@ -1,11 +1,15 @@
 """References of the form ``scheme://PROJECT/NAME``, for key managers with a folder per project. Pure."""
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.values import Value
 
 PROJECT_RULE = "1 to 36 letters, digits, '.', '-' and '_', not beginning with '.'"
+LISTED_MAX = 1000
+"""Maximum number of certificates in a list."""
 NAME_RULE = "1 to 100 letters, digits, '.', '-' and '_', beginning with a letter or a digit"
 
 _PROJECT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,35}")
@@ -24,6 +28,15 @@ class CertificatePlace(Value):
     def reference(self) -> str:
         """The reference that listeners and pools use."""
         return f"{self.scheme}://{self.project_id}/{self.name}"
+
+
+def checked_list(places: Iterator[CertificatePlace]) -> list[CertificatePlace]:
+    """Return the places of a list of certificates. Raises :class:`Invalid` for more than :data:`LISTED_MAX`."""
+    # One more than allowed is read, to see whether there are more.
+    found = list(islice(places, LISTED_MAX + 1))
+    if len(found) > LISTED_MAX:
+        raise Invalid(f"There are more than {LISTED_MAX} certificates: name a project_id.")
+    return found
 
 
 def parse_place(scheme: str, reference: str) -> CertificatePlace | None:

@@ -20,8 +20,8 @@ from evenkeel.core.ports import CertificateStore, KeyManager
 from evenkeel.core.tls.acme.references import parse_reference
 from evenkeel.core.tls.acme.values import ACME_PROJECT
 from evenkeel.core.tls.certificates import CertificateKind, NewCertificate, Secret
+from evenkeel.key_managers import places
 from evenkeel.key_managers.parsing import certificate_bundle
-from evenkeel.key_managers.vault import certificates
 from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT, STRANGER
 from tests.key_managers.vault.world import POLICY, WRITING, Vault, started
 
@@ -140,7 +140,7 @@ async def test_unusable_content_is_not_stored_and_is_listed_without_facts(
     (listed,) = await store.kept(None)
     assert (listed.name, listed.facts, listed.sha256) == ("text", None, "")
     vault.put("p1", "more", certificate="text")
-    monkeypatch.setattr(certificates, "LISTED_MAX", 1)
+    monkeypatch.setattr(places, "LISTED_MAX", 1)
     with pytest.raises(Invalid, match="more than 1 certificates"):
         await store.kept(None)
     vault.root.secrets.kv.v2.delete_metadata_and_all_versions("evenkeel/p1/folder/below")

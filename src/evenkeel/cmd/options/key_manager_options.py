@@ -95,12 +95,13 @@ def _open_vault(conf: cfg.ConfigOpts) -> OpenedKeyManager:
     manager, certificates = open_vault(conf)
     if certificates is None:
         return OpenedKeyManager(manager, None, close=manager.close)
+    from evenkeel.key_managers.vault import SCHEME
 
     def close() -> None:
         manager.close()
         certificates.close()
 
-    return OpenedKeyManager(AcmeReferences(manager, scheme="vault"), certificates, close)
+    return OpenedKeyManager(AcmeReferences(manager, scheme=SCHEME), certificates, close)
 
 
 def _open_barbican(conf: cfg.ConfigOpts) -> OpenedKeyManager:

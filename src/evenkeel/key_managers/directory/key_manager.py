@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,7 +9,7 @@ import msgspec
 from msgspec import structs
 
 from evenkeel.core.kit.blocking import BlockingCalls
-from evenkeel.core.kit.errors import CertificateNotFound, Invalid, KeyManagerUnavailable, NotFound
+from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable, NotFound
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.values import Wire
 from evenkeel.core.tls.certificates import (
@@ -26,13 +25,12 @@ from evenkeel.core.tls.certificates import (
 from evenkeel.key_managers.directory.encryption import Encryption, Undecryptable
 from evenkeel.key_managers.directory.files import SCHEME, SealedFiles
 from evenkeel.key_managers.parsing import authority_bundle, new_bundle, read_revocation_list
-from evenkeel.key_managers.places import CertificatePlace, checked_place, parse_place
+from evenkeel.key_managers.places import CertificatePlace, checked_list, checked_place, parse_place
 
 T = TypeVar("T")
 
 TIMEOUT_SECONDS = 20.0
 """Time-out of one read: parsing a PKCS#12 file may take half of it."""
-LISTED_MAX = 1000
 
 
 class SealedContent(Wire):
@@ -113,11 +111,7 @@ class DirectoryKeyManager:
             checked_place(SCHEME, project_id, "any")
 
         def list_places() -> tuple[KeptCertificate, ...]:
-            # One more than allowed is read, to see whether there are more.
-            places = list(islice(self._files.places(project_id), LISTED_MAX + 1))
-            if len(places) > LISTED_MAX:
-                raise Invalid(f"There are more than {LISTED_MAX} certificates: name a project_id.")
-            rows = map(self._find_certificate, places)
+            rows = map(self._find_certificate, checked_list(self._files.places(project_id)))
             # A file may be deleted while the list is read.
             return tuple(row for row in rows if row is not None)
 

@@ -1,18 +1,14 @@
 """The port ``CertificateStore``, implemented with Vault: certificates of operators and of authorities."""
 
-from itertools import islice
-
 from msgspec.structs import replace as changed
 
 from evenkeel.core.kit.blocking import BlockingCalls
-from evenkeel.core.kit.errors import Conflict, Invalid, KeyManagerUnavailable, NotFound
+from evenkeel.core.kit.errors import Conflict, KeyManagerUnavailable, NotFound
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.certificates import KeptCertificate, NewCertificate
-from evenkeel.key_managers.places import CertificatePlace, checked_place
+from evenkeel.key_managers.places import CertificatePlace, checked_list, checked_place
 from evenkeel.key_managers.vault.fields import kept_certificate, new_fields
 from evenkeel.key_managers.vault.secrets import SCHEME, SecretFolders
-
-LISTED_MAX = 1000
 
 
 class VaultCertificates:
@@ -47,9 +43,7 @@ class VaultCertificates:
             checked_place(SCHEME, project_id, "any")
 
         def work() -> tuple[KeptCertificate, ...]:
-            places = list(islice(self._folders.places(project_id), LISTED_MAX + 1))
-            if len(places) > LISTED_MAX:
-                raise Invalid(f"There are more than {LISTED_MAX} certificates: name a project_id.")
+            places = checked_list(self._folders.places(project_id))
             found = ((place, self._folders.version(place)) for place in places)
             # One may be deleted while the list is read.
             return tuple(kept_certificate(place, *version) for place, version in found if version is not None)
