@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from evenkeel.api.common.services import Services
+from evenkeel.api.usecases.flavor_data import flavor_data_of
 from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.resources.catalogue import ACME_AUTHORITY, Flavor, acme_authority_of, metadata
-from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree
+from evenkeel.core.resources.catalogue import ACME_AUTHORITY, acme_authority_of
+from evenkeel.core.resources.model import Listener, LoadBalancerTree
 from evenkeel.core.tls.acme.references import RULE, by_authority, is_acme_reference, shown_reference
 from evenkeel.core.tls.certificate_references import ChangedReferences, ListenerReferences
 
@@ -38,7 +39,7 @@ def tree_by_authority(tree: LoadBalancerTree, authority: str) -> LoadBalancerTre
 
 def listener_by_authority(row: Listener, authority: str) -> Listener:
     """Return a requested listener whose references have the authority. Raises :class:`Invalid`."""
-    given = {DEFAULT: row.default_tls_container_ref, SNI: row.sni_container_refs}
+    given = _references_of(row)
     return replace(row, **_by_authority(given, authority)) if requests_certificates(given) else row
 
 
@@ -46,8 +47,7 @@ async def with_flavors_authority(services: Services, row: Listener) -> Listener:
     """Return a requested listener whose references have the authority of its load balancer's flavor. Without such
     references nothing is read. Raises :class:`Invalid`.
     """
-    given = {DEFAULT: row.default_tls_container_ref, SNI: row.sni_container_refs}
-    if not requests_certificates(given):
+    if not requests_certificates(_references_of(row)):
         return row
     return listener_by_authority(row, await authority_of(services, row.load_balancer_id))
 
@@ -63,9 +63,7 @@ async def changes_with_flavors_authority(
 
 async def authority_of(services: Services, load_balancer_id: LoadBalancerId) -> str:
     """Return the authority that the load balancer's flavor names; empty if it names none."""
-    root: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=None)
-    offer = None if root.flavor_id is None else await services.catalogue.offer(Flavor, root.flavor_id)
-    return "" if offer is None else acme_authority_of(metadata("flavor_data", offer.data))
+    return acme_authority_of(await flavor_data_of(services, load_balancer_id))
 
 
 class ResizedListener(NamedTuple):
@@ -100,6 +98,10 @@ def requests_certificates(given: Mapping[str, Any]) -> bool:
     return any(is_acme_reference(each) for each in (given.get(DEFAULT) or "", *(given.get(SNI) or ())))
 
 
+def _references_of(row: Listener) -> dict[str, Any]:
+    return {DEFAULT: row.default_tls_container_ref, SNI: row.sni_container_refs}
+
+
 def _by_authority(given: Mapping[str, Any], authority: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if given.get(DEFAULT):
@@ -111,11 +113,11 @@ def _by_authority(given: Mapping[str, Any], authority: str) -> dict[str, Any]:
 
 def _one_by_authority(field: str, reference: str, authority: str) -> str:
     if shown_reference(reference) != reference:
-        raise Invalid(f"Validation failure: {field}: {reference[:255]}: should be {RULE}.")
+        raise Invalid(f"Validation failure: {field}: {reference[:REFERENCE_CHARACTERS_MAX]}: should be {RULE}.")
     stored = by_authority(reference, authority)
     if len(stored) > REFERENCE_CHARACTERS_MAX:
         raise Invalid(
-            f"Validation failure: {field}: {reference[:255]}: should have at most"
+            f"Validation failure: {field}: {reference[:REFERENCE_CHARACTERS_MAX]}: should have at most"
             f" {REFERENCE_CHARACTERS_MAX - len(stored) + len(reference)} characters with this flavor."
         )
     return stored

@@ -10,24 +10,25 @@ from evenkeel.api.usecases import change_requests, requests
 from evenkeel.api.usecases.build import member_row
 from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.changes import member_changes
+from evenkeel.api.usecases.flavor_data import flavor_data_of
 from evenkeel.api.usecases.member_subnets import check_subnets
 from evenkeel.api.usecases.parents import Place
 from evenkeel.api.usecases.writes import state_after_write, write_changes
 from evenkeel.core.devices.capabilities import member_problems, needs_check, version_problems
 from evenkeel.core.kit.errors import Invalid
-from evenkeel.core.resources.catalogue import Flavor, metadata
+from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import LoadBalancer, Member, Pool
 
 
 async def check_sriov(
-    services: Services, load_balancer_id: str, bodies: Iterable[requests.MemberNew | change_requests.MemberBatchItem]
+    services: Services,
+    load_balancer_id: LoadBalancerId,
+    bodies: Iterable[requests.MemberNew | change_requests.MemberBatchItem],
 ) -> None:
     """Check that the load balancer's flavor allows the SR-IOV ports of the request. Raises :class:`Invalid`."""
     if not any(body.request_sriov is True for body in bodies):
         return
-    root: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=None)
-    offer = None if root.flavor_id is None else await services.catalogue.offer(Flavor, root.flavor_id)
-    if offer is None or metadata("flavor_data", offer.data).get("allow_member_sriov") is not True:
+    if (await flavor_data_of(services, load_balancer_id)).get("allow_member_sriov") is not True:
         raise Invalid("The load balancer flavor does not allow SR-IOV member ports. (request_sriov)")
 
 

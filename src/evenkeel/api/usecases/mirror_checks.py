@@ -69,7 +69,8 @@ async def check_operation(services: Services, check: MirrorCheck) -> None:
     body = _READERS[check.kind].read(msgspec.json.encode(check.object))
     around = await read_surroundings(services, check, body)
     root = _root_of(body, around)
-    offered = await offered_services(services, check.provider, table.of_path(root.data_path))
+    on_path = table.of_path(root.data_path)
+    offered = await offered_services(services, check.provider, on_path)
     if check.operation == "create" and isinstance(body, CheckedLoadBalancer):
         _check_networks(await services.providers.vip_networks_of(check.provider), body)
     try:
@@ -80,12 +81,11 @@ async def check_operation(services: Services, check: MirrorCheck) -> None:
         raise Invalid(str(error), code=error.code) from error
     refuse(check.provider, tree_problems(table, tree))
     _check_pairs(check, tree, around)
-    table = table.of_path(root.data_path)
-    refuse(check.provider, _pair_problems(table, check, tree, around))
+    refuse(check.provider, _pair_problems(on_path, check, tree, around))
     if around.pool is not None:
         vip_address = None if root.vip is None else root.vip.address
-        refuse(check.provider, version_problems(table, vip_address, around.pool.protocol, tree.members))
-    await _check_chaining(services, check, table, tree, around)
+        refuse(check.provider, version_problems(on_path, vip_address, around.pool.protocol, tree.members))
+    await _check_chaining(services, check, on_path, tree, around)
 
 
 def _root_of(body: Any, around: Surroundings) -> LoadBalancer:
