@@ -17,21 +17,30 @@ _BEGIN = "$M$"
 _NONCE_BYTES = 12
 
 
+def seal(cipher: AESGCM, plain: bytes) -> str:
+    """Encrypt into base64, in another form at each call."""
+    nonce = secrets.token_bytes(_NONCE_BYTES)
+    return base64.b64encode(nonce + cipher.encrypt(nonce, plain, None)).decode()
+
+
+def unseal(cipher: AESGCM, text: str) -> bytes | None:
+    """Return what `seal` encrypted; None for anything else."""
+    try:
+        raw = base64.b64decode(text, validate=True)
+        return cipher.decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], None)
+    except (ValueError, InvalidTag):
+        return None
+
+
 def hide(props: dict[str, Any], name: str) -> None:
     """Encrypt a property that was given in the clear."""
     given = props.get(name)
     if isinstance(given, str) and given not in ("", "none") and not given.startswith(_BEGIN):
-        nonce = secrets.token_bytes(_NONCE_BYTES)
-        sealed = base64.b64encode(nonce + _MASTER.encrypt(nonce, given.encode(), None)).decode()
-        props[name] = f"{_BEGIN}{secrets.token_hex(1)}${sealed}"
+        props[name] = f"{_BEGIN}{secrets.token_hex(1)}${seal(_MASTER, given.encode())}"
 
 
 def revealed(shown: object) -> str:
     """Return the text that `hide` encrypted; empty for anything else."""
     if not isinstance(shown, str) or not shown.startswith(_BEGIN):
         return ""
-    try:
-        raw = base64.b64decode(shown.rpartition("$")[2], validate=True)
-        return _MASTER.decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], None).decode()
-    except (ValueError, InvalidTag):
-        return ""
+    return (unseal(_MASTER, shown.rpartition("$")[2]) or b"").decode()

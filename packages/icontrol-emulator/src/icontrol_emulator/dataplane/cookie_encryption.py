@@ -7,18 +7,15 @@ cookies which do not decrypt is from memory.
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import secrets
 from collections.abc import Collection
 
-from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from icontrol_emulator.config.secrets import seal, unseal
 from icontrol_emulator.dataplane.http_wire import Head
 
 KEY_BYTES = 24
-_NONCE_BYTES = 12
 
 
 class CookieCipher:
@@ -28,16 +25,12 @@ class CookieCipher:
         self._cipher = AESGCM(hashlib.sha256(passphrase.encode()).digest()[:KEY_BYTES])
 
     def encrypted(self, value: str) -> str:
-        nonce = secrets.token_bytes(_NONCE_BYTES)
-        return base64.b64encode(nonce + self._cipher.encrypt(nonce, value.encode("latin-1"), None)).decode()
+        return seal(self._cipher, value.encode("latin-1"))
 
     def decrypted(self, text: str) -> str | None:
         """The value; None for a text that was not encrypted so."""
-        try:
-            raw = base64.b64decode(text, validate=True)
-            return self._cipher.decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], None).decode("latin-1")
-        except (ValueError, InvalidTag):
-            return None
+        plain = unseal(self._cipher, text)
+        return None if plain is None else plain.decode("latin-1")
 
 
 def decrypt_request(head: Head, names: Collection[str], passphrase: str) -> None:
