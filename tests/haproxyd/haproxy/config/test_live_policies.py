@@ -4,6 +4,7 @@ import pytest
 
 from evenkeel.devices.haproxy.render.l7 import policy_lines
 from evenkeel.haproxyd.haproxy.config import live_policies as live
+from evenkeel.haproxyd.haproxy.runtime.drift import parse_list
 from tests.devices.l7_behaviour import away, cookie, file_type, header, host, moved, path, to_pool
 from tests.devices.services import listener, policy
 
@@ -115,12 +116,16 @@ def test_a_later_change_is_made_from_what_was_loaded():
     assert changed(FIRST, held=live.LivePolicies(size=live.ENTRIES_MAX)) is None
 
 
+def changed_by_others(held, generations, policies):
+    return live.changed_by_others(held, parse_list(generations), parse_list(policies))
+
+
 def test_entries_that_others_changed_are_found():
     change = changed(policy(1, path("EQUAL_TO", "/b")))
     held = live.LivePolicies(unknown=frozenset({"other"})).with_frontend("web", change)
     shown = "".join(f"0x55 {expression} {value}\n" for expression, value in (("^0(?=/)", "-"), *change.entries))
-    assert not live.changed_by_others(held, "0x55 web 1/\n0x56 other 3/\n", shown)
-    assert live.changed_by_others(held, "0x55 web 2/\n", shown) == "web"
-    assert live.changed_by_others(held, "0x55 web 1/\n0x56 more 3/\n", shown) == "more"
-    assert live.changed_by_others(held, "0x55 web 1/\n", shown.replace("deny", "l302|http://a")) == "web"
-    assert live.changed_by_others(held, "", shown) == "web"
+    assert not changed_by_others(held, "0x55 web 1/\n0x56 other 3/\n", shown)
+    assert changed_by_others(held, "0x55 web 2/\n", shown) == "web"
+    assert changed_by_others(held, "0x55 web 1/\n0x56 more 3/\n", shown) == "more"
+    assert changed_by_others(held, "0x55 web 1/\n", shown.replace("deny", "l302|http://a")) == "web"
+    assert changed_by_others(held, "", shown) == "web"

@@ -87,14 +87,18 @@ class LiveFrontend(Value):
 class LivePolicies(Value):
     """Frontends of one process whose policies were changed since HAProxy loaded them, by name.
 
-    ``generation``: the last one of any frontend; ``size``: number of entries of policies in the process; ``unknown``:
+    ``size``: number of entries of policies in the process; ``unknown``:
     frontends that an earlier daemon changed; if there are any, only a reload changes policies.
     """
 
     frontends: Mapping[str, LiveFrontend] = {}
-    generation: int = 0
     size: int = 0
     unknown: frozenset[str] = frozenset()
+
+    @property
+    def generation(self) -> int:
+        """Return the last generation of any frontend; 0 without any."""
+        return max((one.generation for one in self.frontends.values()), default=0)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -105,7 +109,6 @@ class LivePolicies(Value):
         """Return these policies after a change of one frontend."""
         return LivePolicies(
             frontends={**self.frontends, name: frontend},
-            generation=frontend.generation,
             size=self.size + len(frontend.entries),
             unknown=self.unknown,
         )
@@ -140,7 +143,8 @@ def _parse_conditions(words: Iterable[str], acls: Mapping[str, str]) -> Iterator
 
 def has_policies(lines: Iterable[str]) -> bool:
     """Whether a frontend has L7 policies."""
-    return any(_ACL.match(line) for line in lines)
+    # the prefix first: nearly all lines of a partition are none, and each change looks at all
+    return any(line.startswith("acl l7.") and _ACL.match(line) for line in lines)
 
 
 def with_live_policies(lines: tuple[str, ...]) -> tuple[str, ...]:
@@ -270,25 +274,23 @@ def _escape_byte(byte: int) -> str:
 # -- what HAProxy has
 
 
-def changed_by_others(live: LivePolicies, generations: str, policies: str) -> str:
+def changed_by_others(live: LivePolicies, generations: Iterable[str], policies: Iterable[str]) -> str:
     """Return the name of a frontend whose entries are not those of ``live``; empty if there is none.
 
-    ``generations``, ``policies``: HAProxy's answers to ``show map`` of the two maps.
+    ``generations``, ``policies``: entries that HAProxy shows of the two maps.
     """
-    seen = dict(_shown_entries(generations))
+    seen = dict(_pairs(generations))
     wanted = {name: f"{one.generation}/" for name, one in live.frontends.items()}
     for name in sorted((seen.keys() | wanted.keys()) - live.unknown):
         if seen.get(name) != wanted.get(name):
             return name
-    shown = list(_shown_entries(policies))
+    shown = _pairs(policies)
     for name, one in live.frontends.items():
         if [entry for entry in shown if entry[0].startswith(_generation_prefix(one.generation))] != list(one.entries):
             return name
     return ""
 
 
-def _shown_entries(text: str) -> Iterator[tuple[str, str]]:
-    for line in text.splitlines():
-        fields = line.split(None, 2)
-        if len(fields) == 3 and fields[0].startswith("0x"):
-            yield fields[1], fields[2]
+def _pairs(entries: Iterable[str]) -> list[tuple[str, str]]:
+    pairs = (entry.split(None, 1) for entry in entries)
+    return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]

@@ -261,7 +261,7 @@ def enable_checks(backend: str, server: wire.BackendServer) -> Iterator[RuntimeC
     HAProxy then runs them also while a server added at runtime is in maintenance, unlike the checks of a server in the
     file; so they stay disabled until then.
     """
-    if arguments_of(server).checked:
+    if is_checked(server):
         yield RuntimeCommand(text=f"enable health {backend}/{server.name}")
 
 

@@ -8,7 +8,7 @@ from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.live_policies import GENERATIONS, POLICIES, LivePolicies, changed_by_others
 from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
-from evenkeel.haproxyd.haproxy.runtime.drift import frontend_drift, list_drift, server_drift
+from evenkeel.haproxyd.haproxy.runtime.drift import frontend_drift, list_drift, parse_list, server_drift
 from evenkeel.haproxyd.haproxy.runtime.file_changes import LISTS
 from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli
 from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete
@@ -78,7 +78,7 @@ class RuntimeCommands:
         """
         if not (live.frontends or running.has_policies):
             return
-        answers = [await self._cli.command(f"show map {name}") for name in (GENERATIONS, POLICIES)]
+        answers = [parse_list(await self._cli.command(f"show map {name}")) for name in (GENERATIONS, POLICIES)]
         if name := changed_by_others(live, *answers):
             owners = (one.id for one in running.load_balancers.values() for each in one.frontends if each.name == name)
             raise NeedsReload(f"policies of frontend {name} were changed", next(owners, ""))
