@@ -197,7 +197,7 @@ def advance(now: AcmeProgress, event: Event, *, at: float, uniform: Uniform) -> 
             longest = max(now.order_until - at, 0.0) + 1.0
             return polled._replace(delay_seconds=min(max(polled.delay_seconds, wanted), longest))
         case Issued():
-            return _advance_issued(now, event, at, uniform)
+            return _advance_issued(event, at, uniform)
         case RenewalSuggested(window=window):
             suggested = _advance_to_suggested_window(now, window, at, uniform)
             if suggested.delay_seconds <= 0:
@@ -243,7 +243,7 @@ def _advance_later(
     return Advance(later, delay)
 
 
-def _advance_issued(now: AcmeProgress, event: Issued, at: float, uniform: Uniform) -> Advance:
+def _advance_issued(event: Issued, at: float, uniform: Uniform) -> Advance:
     lifetime = max(event.not_after - event.not_before, 0.0)
     renew_at = event.not_before + lifetime * (_RENEWAL + uniform(0.0, _SPREAD))
     issued = AcmeProgress(

@@ -77,31 +77,26 @@ def persistence_objects(
     listeners that encrypt the pool's cookie. Raises :class:`Unrenderable`.
     """
     return [
-        *_cookie_profile(service, pool, names),
-        *_encrypted_cookie_profile(service, pool, names, encryption),
+        *_cookie_profiles(service, pool, names, encryption),
         *_app_cookie_objects(service, pool, names),
         *_source_profile(service, pool, names),
     ]
 
 
-def _cookie_profile(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
-    wanted = pool.session_persistence
-    if wanted is None or wanted.type != "HTTP_COOKIE" or not wanted.cookie_name:
-        return []
-    settings = {"cookieName": _cookie_name(pool)}
-    return [_persistence_profile(service, pool, COOKIE_PERSISTENCE, COOKIE_KIND, "/Common/cookie", settings, names)]
-
-
-def _encrypted_cookie_profile(
+def _cookie_profiles(
     service: ServiceDefinition, pool: ServicePool, names: BigIpNames, encryption: EncryptedCookies | None
-) -> list[WantedObject]:
+) -> Iterator[WantedObject]:
     wanted = pool.session_persistence
-    if encryption is None or wanted is None or wanted.type != "HTTP_COOKIE":
-        return []
-    settings = {"cookieEncryption": "required"} | ({"cookieName": _cookie_name(pool)} if wanted.cookie_name else {})
-    kind = encryption.kind(COOKIE_KIND)
-    made = _persistence_profile(service, pool, COOKIE_PERSISTENCE, kind, "/Common/cookie", settings, names)
-    return [replace(made, secrets={"cookieEncryptionPassphrase": encryption.passphrase})]
+    if wanted is None or wanted.type != "HTTP_COOKIE":
+        return
+    named = {"cookieName": _cookie_name(pool)} if wanted.cookie_name else {}
+    if named:
+        yield _persistence_profile(service, pool, COOKIE_PERSISTENCE, COOKIE_KIND, "/Common/cookie", named, names)
+    if encryption is not None:
+        kind = encryption.kind(COOKIE_KIND)
+        settings = {"cookieEncryption": "required"} | named
+        made = _persistence_profile(service, pool, COOKIE_PERSISTENCE, kind, "/Common/cookie", settings, names)
+        yield replace(made, secrets={"cookieEncryptionPassphrase": encryption.passphrase})
 
 
 def _app_cookie_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
