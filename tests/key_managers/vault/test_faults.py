@@ -16,8 +16,10 @@ from hvac import exceptions
 from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.certificates import Secret
+from evenkeel.key_managers.places import checked_place
 from evenkeel.key_managers.vault import AuthMethod, LoggedIn, SecretFolders, VaultAddress, VaultLogin, vault_client
 from evenkeel.key_managers.vault.client import ANSWER_BYTES_MAX
+from evenkeel.key_managers.vault.secrets import READERS, SCHEME
 
 P1 = ProjectId("p1")
 FOUND = json.dumps({"data": {"data": {"certificate": "x", "number": 3}, "metadata": {}}}).encode()
@@ -34,6 +36,8 @@ class AnyVault:
         self.tokens: list[str] = []
         """The one that each read came with."""
         self.logins = 0
+        self.readers_together: threading.Barrier | None = None
+        """Where each read waits until as many others are there."""
 
     def answer(self, method: str, path: str, token: str) -> tuple[int, dict[str, str], bytes]:
         if method == "POST":
@@ -43,6 +47,8 @@ class AnyVault:
         if path == "/v1/auth/token/lookup-self":
             return self.lookup_status, {}, b'{"data": {"ttl": 3600}}'
         self.tokens.append(token)
+        if self.readers_together is not None:
+            self.readers_together.wait(timeout=60.0)
         return self.status, self.headers, self.body
 
 
@@ -100,6 +106,21 @@ def session(vault: AnyVault, clock: Clock) -> LoggedIn:
 @pytest.fixture
 def folders(session: LoggedIn) -> SecretFolders:
     return SecretFolders(session, mount_point="secret", folder="evenkeel")
+
+
+def test_secrets_of_a_list_are_read_together(vault: AnyVault, folders: SecretFolders) -> None:
+    vault.readers_together = threading.Barrier(READERS)
+    vault.body = json.dumps({"data": {"data": {}, "metadata": {"created_time": "2026-11-29T00:00:00Z"}}}).encode()
+    places = [checked_place(SCHEME, P1, f"c{number}") for number in range(2 * READERS)]
+    assert [found is not None for found in folders.versions(places)] == [True] * len(places)
+    assert folders.versions([]) == []
+
+
+def test_a_list_ends_with_the_first_error(vault: AnyVault, folders: SecretFolders) -> None:
+    vault.status = 503
+    with pytest.raises(KeyManagerUnavailable):
+        folders.versions([checked_place(SCHEME, P1, f"c{number}") for number in range(100)])
+    assert len(vault.tokens) < 100
 
 
 def test_only_texts_of_a_secret_are_taken(folders: SecretFolders) -> None:

@@ -44,7 +44,7 @@ class VaultCertificates:
 
         def work() -> tuple[KeptCertificate, ...]:
             places = checked_list(self._folders.places(project_id))
-            found = ((place, self._folders.version(place)) for place in places)
+            found = zip(places, self._folders.versions(places), strict=True)
             # One may be deleted while the list is read.
             return tuple(kept_certificate(place, *version) for place, version in found if version is not None)
 

@@ -1,6 +1,7 @@
 """Reads and writes secrets of Vault's KV engine, which have a folder for each project. Blocking."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 import hvac
@@ -14,6 +15,10 @@ from evenkeel.key_managers.vault.login import LoggedIn, LoginRefused
 SCHEME = "vault"
 
 T = TypeVar("T")
+
+
+READERS = 8
+"""Secrets of a list that are read at the same time."""
 
 
 class SecretVersion(NamedTuple):
@@ -51,6 +56,16 @@ class SecretFolders:
     def version(self, place: CertificatePlace) -> SecretVersion | None:
         """Return the newest version of a secret; None if there is none."""
         return self._in_policy(lambda: self._read(place))
+
+    def versions(self, places: Sequence[CertificatePlace]) -> list[SecretVersion | None]:
+        """Return the newest version of each secret (None: it is missing), in order. Reads :data:`READERS` at a time."""
+        with ThreadPoolExecutor(READERS, thread_name_prefix="Vault list") as readers:
+            try:
+                return list(readers.map(self.version, places))
+            except KeyManagerUnavailable:
+                # Requests that wait would fail as well, each after its time-out.
+                readers.shutdown(wait=False, cancel_futures=True)
+                raise
 
     def _read(self, place: CertificatePlace) -> SecretVersion | None:
         """Raises :class:`exceptions.Forbidden`."""
