@@ -382,7 +382,7 @@ async def test_no_order_is_made_while_an_authority_refuses_those_of_several_proj
     assert len(world.authority.attempts) == 2
     assert ACME_RESULTS.labels("rate_limited")._value.get() == before + 2
     assert world.progress.state is AcmeState.WAITING
-    assert "has refused orders of several projects because of its rate limits" in world.progress.problem
+    assert "The authority has refused orders of several projects because of its rate limits" in world.progress.problem
     world.authority.order_failure = None
     world.clock += 601.0
     await issue(world)

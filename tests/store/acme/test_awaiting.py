@@ -25,7 +25,7 @@ UNPROVEN = "www.example.org has no address in the DNS."
 AWAITED_SECONDS = 3600.0
 
 
-async def add_listener(world: World, root: LoadBalancer, **values: Any) -> Listener:
+async def add_listener(world: World, root: LoadBalancer, reference: str = REFERENCE, **values: Any) -> Listener:
     """A listener with the reference, stored as the API stores it while nothing is issued."""
     row = Listener(
         id=f"tls-{root.id}"[:36],
@@ -33,9 +33,9 @@ async def add_listener(world: World, root: LoadBalancer, **values: Any) -> Liste
         project_id=root.project_id,
         protocol="TERMINATED_HTTPS",
         protocol_port=443,
-        **{"default_tls_container_ref": REFERENCE, **values},
+        **{"default_tls_container_ref": reference, **values},
     )
-    await world.store.tenants.add_listener(row, certificates=[awaited_certificate(REFERENCE)], project_id=None)
+    await world.store.tenants.add_listener(row, certificates=[awaited_certificate(reference)], project_id=None)
     return row
 
 
@@ -286,6 +286,13 @@ async def test_no_listener_is_stored_that_would_wait_for_nothing(world: World, p
         await world.store.acme.note(await taken(world), Advance(progress, 5.0), lease_seconds=60.0)
     with pytest.raises(Conflict, match="not being issued any more"):
         await add_listener(world, root)
+
+
+async def test_a_refusal_names_the_reference_without_the_authority_of_the_flavor(world: World) -> None:
+    root = await world.load_balancer()
+    stored = "acme://internal@www.example.org"
+    with pytest.raises(Conflict, match=r"Certificate acme://www[.]example[.]org is not being issued any more"):
+        await add_listener(world, root, stored)
 
 
 OLD = replace(ISSUED, reference="old", sha256="a" * 64)

@@ -246,8 +246,9 @@ class AcmeIssuing:
         if held_until := self._rate_limits.held_until(certificate.authority, at=self._now()):
             until = datetime.fromtimestamp(held_until, tz=UTC).strftime("%H:%M:%S")
             return p.NamesUnproven(
-                reason=f"Authority {certificate.authority} has refused orders of several projects because of its rate"
-                f" limits: the next one is made after {until} UTC."
+                # Tenants see it, and the authority's name is the operators'.
+                reason="The authority has refused orders of several projects because of its rate limits: the next one"
+                f" is made after {until} UTC."
             )
         if not await self._store.reserve_order(
             certificate, orders_max=settings.orders_max, lease_seconds=settings.lease_seconds

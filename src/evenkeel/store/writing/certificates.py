@@ -16,6 +16,7 @@ from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.resources.limits import check_limits
 from evenkeel.core.resources.model import Listener, Pool
+from evenkeel.core.tls.acme.references import shown_reference
 from evenkeel.core.tls.acme.values import AcmeStep
 from evenkeel.core.tls.certificate_references import REFERENCES, references_of
 from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate
@@ -142,8 +143,8 @@ def _store_awaited(connection: Connection, locked: Locked, awaited: Sequence[Che
         there = select(_certificate.c.announced_sha256, _in_use).where(_certificate.c.id == id_)
         row = connection.execute(there.with_for_update(key_share=True)).first()
         if row is None or (row.announced_sha256 and row.in_use):
-            reference = rows[id_]["reference"]
-            raise Conflict(f"Certificate {reference} is served, and is not in the key manager: repeat the request.")
+            shown = shown_reference(rows[id_]["reference"])
+            raise Conflict(f"Certificate {shown} is served, and is not in the key manager: repeat the request.")
         if row.announced_sha256:
             values = {name: rows[id_][name] for name in (*_READ, "announced_sha256")}
             connection.execute(update(_certificate).where(_certificate.c.id == id_).values(**values))
@@ -156,7 +157,7 @@ def _check_requested(connection: Connection, project_id: ProjectId, reference: s
     there = select(request.c.id).where(request.c.project_id == project_id, request.c.reference == reference, *hopeful)
     # Locked, so that the next step finds the listener, and tells it what has become of the certificate.
     if connection.execute(there.with_for_update(read=True)).first() is None:
-        raise Conflict(f"Certificate {reference} is not being issued any more: repeat the request.")
+        raise Conflict(f"Certificate {shown_reference(reference)} is not being issued any more: repeat the request.")
 
 
 _in_use = exists().where(_use.c.certificate_id == _certificate.c.id).label("in_use")
