@@ -34,7 +34,7 @@ from evenkeel.haproxyd.haproxy.config.config_check import ConfigCheck
 from evenkeel.haproxyd.haproxy.config.config_files import ConfigFiles, owner_of
 from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.haproxy.config.local_config import LocalConfig
-from evenkeel.haproxyd.haproxy.config.worker_size import HostSizes, grown_connections
+from evenkeel.haproxyd.haproxy.config.worker_size import HostSizes, WorkerSize, grown_connections
 from evenkeel.haproxyd.haproxy.process import HaproxyProcess
 from evenkeel.haproxyd.haproxy.reloader import Reloader
 from evenkeel.haproxyd.haproxy.running_state import RunningState
@@ -132,7 +132,7 @@ class HaproxyRunner:
         if await self.process.adopt(saved.master_pid, saved.master_started):
             self._state.adopt(saved, config, read_text(self._layout.local) or "")
             self._grown = saved.connections
-            self._sizes.size_of(self._partition, config.frontends, self._grown)  # its share of TLS sessions is taken
+            self._sizes.record(self._partition, WorkerSize(tls_sessions=saved.tls_sessions))
             self._log.info("haproxy adopted", master=self.process.master_pid, as_configured=self._state.known)
 
     @property
@@ -216,7 +216,11 @@ class HaproxyRunner:
                 return ApplyResult(how="nothing")
         await self._find_binds()
         config, errors = self._bindable_config(config)
-        how, refused = await self._change_config(config, verify=verify)
+        size = self._sizes.choose(self._partition, config.frontends, self._grown)
+        try:
+            how, refused = await self._change_config(config, size, verify=verify)
+        finally:
+            self._sizes.record(self._partition, self._state.config.size)
         errors |= refused
         repaired: Repaired = {}
         # A new worker runs what it has just read, so only a process that continued is compared.
@@ -258,11 +262,13 @@ class HaproxyRunner:
             previous = {**listening, **still_bindable(previous, self._state.binds)}
         return without_unbindable(config, previous, errors), errors
 
-    async def _change_config(self, config: HaproxyConfig, *, verify: bool) -> tuple[wire.How, dict[str, str]]:
-        """Apply the configuration; returns how, and ``{load balancer id: error}``. ``verify``: also undo manual
-        changes.
+    async def _change_config(
+        self, config: HaproxyConfig, size: WorkerSize, *, verify: bool
+    ) -> tuple[wire.How, dict[str, str]]:
+        """Apply the configuration; returns how, and ``{load balancer id: error}``.
+
+        ``size``: that of a worker that has to be started; ``verify``: also undo manual changes.
         """
-        size = self._sizes.size_of(self._partition, config.frontends, self._grown)
         started = msgspec.structs.replace(config, size=size)
         step = await self._plan_change(started, verify=verify)
         # A worker that goes on keeps the size with which it was started.

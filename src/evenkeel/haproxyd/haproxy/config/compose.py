@@ -14,9 +14,7 @@ Reasons for what is not obvious; all of it was tested:
   any port of its host. The peers section and its key belong to one tenant (:mod:`network.peer_keys`).
 - TLS as in Mozilla's intermediate profile unless a load balancer sets it otherwise: curves, ciphers, DH parameters of
   2048 bits, no session tickets.
-- ``cachesize 0`` where a listener verifies client certificates: HAProxy resumes a session at any listener of the
-  process, so a session from a listener without verification would bypass it.
-- ``cachesize 0`` where only peers use TLS: they resume no sessions, for which HAProxy would reserve 4.5 MiB.
+- ``cachesize 0`` where no client may resume a session: for peers alone HAProxy would reserve 4.5 MiB.
 - ``fd-hard-limit`` and other sizes of the cache: :mod:`.worker_size`. HAProxy derives its ``maxconn`` from the former.
 - ``httpclient.ssl.verify none``: HAProxy has an HTTP client for Lua, which no load balancer uses; by default 2.6 loads
   the system's whole CA bundle for it at each check, start and reload: most of a check's time, and 0.8 MiB a worker.
@@ -46,7 +44,7 @@ from evenkeel.haproxyd.haproxy.binary import WITHOUT_NAME
 from evenkeel.haproxyd.haproxy.config.check_timeouts import with_kept_check_timeout
 from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.haproxy.config.live_policies import ANSWERS, answer_lines, has_policies, with_live_policies
-from evenkeel.haproxyd.haproxy.config.worker_size import WorkerSize, open_files, uses_tls
+from evenkeel.haproxyd.haproxy.config.worker_size import WorkerSize, open_files, remembers_sessions, uses_tls
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUser
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -202,15 +200,12 @@ def _global_section(partition: str, config: HaproxyConfig, layout: Layout, setti
 def _size_lines(config: HaproxyConfig) -> Iterator[str]:
     if config.size.connections:
         yield f"fd-hard-limit {open_files(config.size.connections, tuple(config.load_balancers.values()))}"
-    tls = [frontend for frontend in config.frontends if uses_tls(frontend)]
-    if _clients_show_certificates(tls) or (config.peer and not tls):
-        yield "tune.ssl.cachesize 0"
+    if not remembers_sessions(config.frontends):
+        # only where there is TLS, so that other configurations stay as they are
+        if config.peer or any(map(uses_tls, config.frontends)):
+            yield "tune.ssl.cachesize 0"
     elif config.size.tls_sessions:
         yield f"tune.ssl.cachesize {config.size.tls_sessions}"
-
-
-def _clients_show_certificates(frontends: Iterable[wire.Frontend]) -> bool:
-    return any("verify" in word.split(" ") for frontend in frontends for word in frontend.bind_arguments)
 
 
 def _peers_section(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> str:

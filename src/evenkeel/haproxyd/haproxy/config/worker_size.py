@@ -1,13 +1,16 @@
 """Number of connections and TLS sessions for which a worker reserves memory when it starts.
 
+Sessions are resumed from this memory alone: with session tickets (RFC 5077) clients would hold them, and HAProxy would
+not use it at all, but tickets are off, because their key lives as long as the worker (Mozilla, "Server Side TLS").
+
 Pure, except for the host's shares. HAProxy initializes memory for each file that it may ever open (some 80 bytes) and
-for each TLS session that it may remember (some 220 bytes), and sizes both for a host of its own: with the limits of the
+for each TLS session that it may remember (some 230 bytes), and sizes both for a host of its own: with the limits of the
 systemd unit 7 MiB, and 4.5 MiB more with TLS, for a tenant that has ten connections. So a worker is sized by its
 listeners' limits; where a listener has none, a small size grows by a reload when half of it is used, until only the
 host's limits are left.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
@@ -21,10 +24,13 @@ FILES_RESERVED = 512
 """Open files that are neither clients' nor members' connections; listening sockets and checks are counted
 separately.
 """
-SESSIONS_MIN, SESSIONS_MAX = 2_000, 20_000
+SESSIONS_OF_HOST = 100_000
+"""TLS sessions that all workers of a host remember together, about 22 MiB; exceeded by workers with the minimum, and by
+workers that have grown."""
+SESSIONS_SHARE = 10
+"""A worker gets this part of the sessions that running workers have left: the first 10,000, the next 9,000."""
+SESSIONS_MIN, SESSIONS_MAX = 1_000, 20_000
 """Range of TLS sessions that a worker remembers; the maximum is HAProxy's default. A client of TLS 1.3 takes two."""
-SESSIONS_OF_HOST = 400_000
-"""TLS sessions of all workers of a host together, about 90 MiB, unless each has only the minimum."""
 
 
 class WorkerSize(Value):
@@ -47,24 +53,37 @@ class HostSizes:
     def __init__(self, connections: int | None) -> None:
         """``connections``: size of each worker, as configured; None: each worker is sized by its listeners."""
         self._connections = connections
-        self._tls: set[str] = set()
+        self._sessions: dict[str, int] = {}
+        """``{partition: TLS sessions}`` of workers that run or are about to start."""
 
-    def size_of(self, partition: str, frontends: tuple[wire.Frontend, ...], grown: int) -> WorkerSize:
-        """Return the size for a worker that is about to start. ``grown``: connections to which it has grown before."""
-        if any(uses_tls(frontend) for frontend in frontends):
-            self._tls.add(partition)
-        else:
-            self._tls.discard(partition)
-        share = SESSIONS_OF_HOST // max(1, len(self._tls))
-        sessions = min(max(share, SESSIONS_MIN, min(grown, SESSIONS_MAX)), SESSIONS_MAX)
-        return WorkerSize(
+    def choose(self, partition: str, frontends: tuple[wire.Frontend, ...], grown: int) -> WorkerSize:
+        """Choose the size for a worker that may be started, and reserve its sessions until :meth:`record`.
+
+        ``grown``: connections to which the worker has grown before.
+        """
+        size = WorkerSize(
             connections=0 if self._connections else connections_of(frontends, grown),
-            tls_sessions=sessions if partition in self._tls else 0,
+            # an adopted worker's size counts as grown, also if it is no larger than a new worker's
+            tls_sessions=self._sessions_for(partition, grown if grown > connections_of(frontends) else 0)
+            if remembers_sessions(frontends)
+            else 0,
         )
+        self.record(partition, size)
+        return size
+
+    def _sessions_for(self, partition: str, grown: int) -> int:
+        # A worker keeps its sessions as long as it runs, so a share is taken of what the others have left, not of all.
+        others = sum(sessions for name, sessions in self._sessions.items() if name != partition)
+        share = (SESSIONS_OF_HOST - others) // SESSIONS_SHARE
+        return min(max(share, grown, SESSIONS_MIN), SESSIONS_MAX)
+
+    def record(self, partition: str, size: WorkerSize) -> None:
+        """Record the size with which the partition's worker was started."""
+        self._sessions[partition] = size.tls_sessions
 
     def forget(self, partition: str) -> None:
-        """Release the partition's share of TLS sessions, because it has no worker any more."""
-        self._tls.discard(partition)
+        """Release the partition's TLS sessions, because it has no worker any more."""
+        self._sessions.pop(partition, None)
 
 
 def connections_of(frontends: tuple[wire.Frontend, ...], grown: int = 0) -> int:
@@ -96,6 +115,16 @@ def open_files(connections: int, load_balancers: tuple[wire.LoadBalancerConfig, 
 def uses_tls(frontend: wire.Frontend) -> bool:
     """Whether clients of the frontend use TLS."""
     return "ssl" in frontend.bind_arguments
+
+
+def remembers_sessions(frontends: Iterable[wire.Frontend]) -> bool:
+    """Whether clients may resume TLS sessions.
+
+    Not where a listener verifies client certificates: HAProxy resumes a session at any listener of the process, so a
+    session from a listener without verification would bypass it.
+    """
+    tls = [frontend for frontend in frontends if uses_tls(frontend)]
+    return bool(tls) and not any("verify" in word.split(" ") for one in tls for word in one.bind_arguments)
 
 
 def _unlimited_flags(frontends: tuple[wire.Frontend, ...]) -> Iterator[bool]:
