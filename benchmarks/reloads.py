@@ -63,7 +63,7 @@ def kind_of(edit: h.Edit, trees: h.Trees) -> str:
 
 def histories(seed: str, steps: int) -> Iterator[h.History]:
     """Histories of single changes, without end."""
-    device = HAPROXY._replace(happens=(("change", 1),), datagrams=False)
+    device = HAPROXY._replace(happens=(("change", 1),), riders=False)
     number = 0
     while True:
         yield h.draw(f"{seed}-{number}", device, steps=steps)

@@ -56,6 +56,12 @@ class ChangeLog:
         """Whether the log file exists: it may have been removed from outside."""
         return self._log.exists()
 
+    @property
+    def is_long(self) -> bool:
+        """Whether the log is long enough to be compacted."""
+        size = _file_size(self._log)
+        return size > LOG_BYTES_MIN and size > _file_size(self._snapshot)
+
     def read(self) -> dict[str, wire.LoadBalancerConfig]:
         """Read ``{id: load balancer}``; contents of certificates that are lost are empty. Raises
         :class:`StorageBroken`, :class:`OSError`.
@@ -106,9 +112,8 @@ class ChangeLog:
         """Replace snapshot and log by a new snapshot if the log is long. ``held``: the state that snapshot and log give
         together.
         """
-        if _file_size(self._log) <= max(LOG_BYTES_MIN, _file_size(self._snapshot)):
-            return
-        self.write(held)
+        if self.is_long:
+            self.write(held)
 
     def write(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
         """Write the complete state as a new snapshot, replacing snapshot and log."""

@@ -18,8 +18,9 @@ import structlog
 from evenkeel.haproxyd.disk import run_dir
 from evenkeel.haproxyd.errors import HaproxyDown, HaproxyRefused
 from evenkeel.haproxyd.haproxy.alerts import alerts
-from evenkeel.haproxyd.haproxy.binary import FindBinary
+from evenkeel.haproxyd.haproxy.binary import Binary, FindBinary
 from evenkeel.haproxyd.haproxy.launch import launch, takeover_arguments
+from evenkeel.haproxyd.haproxy.master_socket import MasterSocketWatch
 from evenkeel.haproxyd.haproxy.old_workers import OldWorkers
 from evenkeel.haproxyd.haproxy.output_log import OutputLog
 from evenkeel.haproxyd.haproxy.processes import execution_of, parent_pid, start_ticks, terminate
@@ -176,11 +177,9 @@ class HaproxyProcess:
             self._transitions -= 1
 
     async def _start_master(self, arguments: Sequence[str]) -> None:
-        # The directories of the sockets may have been removed since the last start.
-        await asyncio.to_thread(run_dir.prepare, self._settings)
-        # The position is taken before the start, so that only messages of this attempt are read.
-        position = self._output.position()
-        pid = await self._launch_master(arguments)
+        binary = await self._binary()
+        socket = MasterSocketWatch(self._master_socket)
+        pid, position = await asyncio.to_thread(self._launch_master, binary, arguments)
         try:
             self._watch_master(pid)
         except ProcessLookupError:
@@ -189,6 +188,7 @@ class HaproxyProcess:
             found = await self._wait_for_processes(
                 lambda seen: seen.master_pid == pid and seen.worker_pid is not None,
                 self._settings.start_timeout_seconds,
+                socket,
             )
         except HaproxyDown as error:
             # before stop(), which closes the pidfd: a master that ended by itself refused its configuration
@@ -198,9 +198,14 @@ class HaproxyProcess:
         self._set_workers(found)
         self._log.info("haproxy started", master=self.master_pid, worker=self.worker_pid)
 
-    async def _launch_master(self, arguments: Sequence[str]) -> int:
-        return await launch(
-            await self._binary(),
+    def _launch_master(self, binary: Binary, arguments: Sequence[str]) -> tuple[int, int]:
+        """Start a master. Returns its pid, and the position in the log where its messages begin. Blocks."""
+        # The directories of the sockets may have been removed since the last start.
+        run_dir.prepare(self._settings)
+        # The position is taken before the start, so that only messages of this attempt are read.
+        position = self._output.position()
+        pid = launch(
+            binary,
             directory=self._directory,
             config_dir=self._config_dir,
             log_path=self._output.open_path(),
@@ -208,8 +213,11 @@ class HaproxyProcess:
             memory_mib=self._settings.address_space_mib,
             arguments=arguments,
         )
+        return pid, position
 
-    async def _wait_for_processes(self, right: Callable[[Processes], bool], limit_seconds: float) -> Processes:
+    async def _wait_for_processes(
+        self, right: Callable[[Processes], bool], limit_seconds: float, socket: MasterSocketWatch
+    ) -> Processes:
         """Wait until ``right`` holds and the worker answers, and return the processes. Raises :class:`HaproxyDown`.
 
         The worker's answer is needed because from HAProxy 3.1 on the master lists a worker before the worker has read
@@ -218,12 +226,14 @@ class HaproxyProcess:
         deadline = time.monotonic() + limit_seconds
         answer_seconds = FIRST_ANSWER_SECONDS
         while self.up and time.monotonic() < deadline:
-            with contextlib.suppress(HaproxyDown):  # it is starting, or re-executing itself
-                seen = await self.cli.processes()
-                if right(seen):
-                    answer_seconds = min(2 * answer_seconds, LAST_ANSWER_SECONDS)
-                    await self.cli.master_command(f"@!{seen.worker_pid} show info", timeout_seconds=answer_seconds)
-                    return seen
+            if socket.is_worth_a_query():
+                with contextlib.suppress(HaproxyDown):  # it is starting, or re-executing itself
+                    seen = await self.cli.processes()
+                    socket.note_answer()
+                    if right(seen):
+                        answer_seconds = min(2 * answer_seconds, LAST_ANSWER_SECONDS)
+                        await self.cli.master_command(f"@!{seen.worker_pid} show info", timeout_seconds=answer_seconds)
+                        return seen
             await asyncio.sleep(POLL_SECONDS)
         raise HaproxyDown(f"HAProxy's master did not report within {limit_seconds:g} s that its worker serves")
 
@@ -242,7 +252,7 @@ class HaproxyProcess:
         # commands of others would be answered by the old worker, or get no answer while the master re-executes itself
         async with self.cli.exclusive():
             with self._counted_transition():
-                before = await self.cli.processes()
+                before, socket = await self.cli.processes(), MasterSocketWatch(self._master_socket)
                 answer = ""
                 with contextlib.suppress(HaproxyDown):  # before 2.7 the connection just closes
                     answer = await self.cli.master_command(
@@ -252,6 +262,7 @@ class HaproxyProcess:
                     # The master's count shows the reload, because the command's connection may close without an answer.
                     lambda seen: seen.reloads != before.reloads and seen.worker_pid is not None,
                     self._settings.reload_timeout_seconds,
+                    socket,
                 )
         self._set_workers(after)
         # Before 2.7 the command has no result: there the refusal shows in the worker, which is the same as before.

@@ -131,19 +131,33 @@ class Reloader:
         await self.write(config)
         # Read before HAProxy reads it: a change in between shows as a difference later, and leads to another reload.
         local = self._local.text_to_include()
-        if await asyncio.to_thread(self._process.reload_obstacle):
+        inherits = await self._run_new_worker(config)
+        self._refusals = 0
+        self._state.set_new_worker(config, local)
+        await asyncio.to_thread(self._record_new_worker, config)
+        if inherits:
+            with contextlib.suppress(NeedsReload):  # another reload would have the same result
+                await self.repair_servers()
+
+    async def _run_new_worker(self, config: HaproxyConfig) -> bool:
+        """Reload, replace or start the process. Returns whether the new worker may have states of servers from an
+        earlier one, and not only what is in its configuration.
+        """
+        obstacle = await asyncio.to_thread(self._process.reload_obstacle) if self._process.up else ""
+        if obstacle:
             await self._replace_process(config)
         elif self._process.up:
             await self._reload_process(config)
         else:
-            await self._drop_server_states()
+            dropped = self._drop_server_states()
             await self._process.start()
-        self._refusals = 0
-        await self._state.set_new_worker(config, local)
-        with contextlib.suppress(NeedsReload):  # another reload would have the same result
-            await self.repair_servers()
+            return not dropped
+        return True
+
+    def _record_new_worker(self, config: HaproxyConfig) -> None:
+        self._state.try_to_save()
         # Only now, because after a refusal the files of the previous configuration would be needed again.
-        await asyncio.to_thread(self._files.remove_unused_files, config)
+        self._files.remove_unused_files(config)
 
     async def _reload_process(self, config: HaproxyConfig) -> None:
         async with self._counters.carry_over(self._process.cli, self._layout.worker_socket):
@@ -160,7 +174,7 @@ class Reloader:
             try:
                 await self._keep_server_states(config)
             except HaproxyDown:
-                await self._drop_server_states()
+                self._drop_server_states()
             await self._process.replace()
 
     async def _check_before_reload(self, config: HaproxyConfig) -> None:
@@ -176,16 +190,18 @@ class Reloader:
         states = await self._process.cli.command(SERVERS_STATE)
         await asyncio.to_thread(write_file, self._storage.states, kept_states(config, states).encode())
 
-    async def _drop_server_states(self) -> None:
-        """Remove the stored server states, which are from before the last reload, possibly long ago.
+    def _drop_server_states(self) -> bool:
+        """Remove the stored server states, which are from before the last reload, possibly long ago. Blocks shortly.
 
-        On a read-only disk they stay: HAProxy then begins with that health, until its next checks, which is better than
-        no HAProxy.
+        On a read-only disk they stay (False): HAProxy then begins with that health, until its next checks, which is
+        better than no HAProxy.
         """
         try:
-            await asyncio.to_thread(self._storage.states.unlink, missing_ok=True)
+            self._storage.states.unlink(missing_ok=True)
         except OSError as error:
             self._log.warning("old server states not removed", reason=error.strerror)
+            return False
+        return True
 
     async def _find_refused(self, config: HaproxyConfig, reason: str) -> dict[str, str]:
         """Find the load balancers that HAProxy refuses, ``{id: reason}``.

@@ -17,7 +17,7 @@ import structlog
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.files import read_text
-from evenkeel.haproxyd.disk.storage import PartitionStorage
+from evenkeel.haproxyd.disk.storage import PartitionStorage, RunningFile
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.binary import FindBinary
 from evenkeel.haproxyd.haproxy.config.bindability import (
@@ -90,6 +90,8 @@ class HaproxyRunner:
         self._layout = layout
         self._partition = partition
         self._sizes = sizes
+        self._saved = RunningFile()
+        """Record of an earlier daemon's HAProxy."""
         self._grown = 0
         """Connections to which the worker's size has grown beyond its listeners' limits."""
         self._log = log.bind(partition=partition)
@@ -126,9 +128,13 @@ class HaproxyRunner:
 
     # -- the process
 
+    def read_record(self) -> None:
+        """Read the record of a HAProxy that an earlier daemon started, for :meth:`adopt`. Blocks."""
+        self._saved = self._storage.read_running()
+
     async def adopt(self, config: HaproxyConfig) -> None:
         """Adopt a HAProxy that an earlier daemon started, if there is one, and determine whether it runs ``config``."""
-        saved = await asyncio.to_thread(self._storage.read_running)
+        saved = self._saved
         if await self.process.adopt(saved.master_pid, saved.master_started):
             self._state.adopt(saved, config, read_text(self._layout.local) or "")
             self._grown = saved.connections

@@ -105,23 +105,25 @@ class RunningState:
         """Record in memory that the process runs exactly this configuration; :meth:`save` writes that to disk."""
         self.config, self.known, self._adopted = config, True, {}
 
-    async def set_new_worker(self, config: HaproxyConfig, local: str) -> None:
-        """Record that a new worker has read this configuration, and ``local``, the operator's file.
-
-        The worker serves, so a failure to write the record is only logged: until :meth:`save_again`, a restarted daemon
-        would reload HAProxy.
+    def set_new_worker(self, config: HaproxyConfig, local: str) -> None:
+        """Record in memory that a new worker has read this configuration, and ``local``, the operator's file;
+        :meth:`try_to_save` writes that to disk.
         """
         self.binds, self.lost = binds_of(config), False
         self.local, self.servers_to_delete, self.live = local, frozenset(), LivePolicies()
         self.set_unsaved(config)
-        await asyncio.to_thread(self._try_to_save)
 
     async def save_again(self) -> None:
         """Write the record if an earlier attempt failed. Does not raise."""
         if self.known and not self._saved and self._process.up:
-            await asyncio.to_thread(self._try_to_save)
+            await asyncio.to_thread(self.try_to_save)
 
-    def _try_to_save(self) -> None:
+    def try_to_save(self) -> None:
+        """Write the record for the next daemon. Blocks.
+
+        The worker serves, so a failure is only logged: until :meth:`save_again`, a restarted daemon would reload
+        HAProxy.
+        """
         try:
             self.save()
         except OSError as error:

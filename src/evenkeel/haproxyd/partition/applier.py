@@ -68,7 +68,9 @@ class ChangeApplier:
 
     def _read_directory(self) -> None:
         self._storage.prepare()
-        self._user.read()  # also if the rest is not readable: its HAProxy keeps running
+        # these also if the rest is not readable: its HAProxy keeps running
+        self._user.read()
+        self.runner.read_record()
         self.held.read()
         self.guard.read()
         self.drains.read(self.held.by_id)

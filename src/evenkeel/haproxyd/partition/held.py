@@ -1,7 +1,7 @@
 """Accepted ("held") load balancers of a partition, in memory, on disk and in the registry of listening addresses."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import structlog
 
@@ -79,9 +79,13 @@ class HeldLoadBalancers:
 
     async def compact(self) -> None:
         """Compact the log on disk if it is long, and remove contents that no load balancer refers to."""
-        await asyncio.to_thread(self._change_log.compact, self.by_id.values())
+        if self._contents_changed or self._change_log.is_long:
+            await asyncio.to_thread(self._compact, self.by_id.values(), remove_contents=self._contents_changed)
+            self._contents_changed = False
+
+    def _compact(self, held: Collection[wire.LoadBalancerConfig], *, remove_contents: bool) -> None:
+        self._change_log.compact(held)
         # Contents go last: until a change is in the log, a restarted daemon reads the load balancer that refers to
         # them.
-        if self._contents_changed:
-            await asyncio.to_thread(self._change_log.remove_unused_contents, self.by_id.values())
-            self._contents_changed = False
+        if remove_contents:
+            self._change_log.remove_unused_contents(held)

@@ -342,8 +342,11 @@ class PartitionManager:
 
         Empty partitions are not counted: each is only a guard, and costs almost nothing.
         """
+        limit = self._settings.partitions_max
+        if len(self._supervisors) < limit:  # they need not be counted one by one
+            return
         count = sum(supervisor.in_use for supervisor in self._supervisors.values())
-        if count >= self._settings.partitions_max:
+        if count >= limit:
             raise InvalidChange(f"partition {name}: there are {count} already, and no more are allowed")
 
 

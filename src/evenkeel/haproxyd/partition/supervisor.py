@@ -21,6 +21,7 @@ from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
 from evenkeel.haproxyd.partition.applier import ChangeApplier, HostResources
 from evenkeel.haproxyd.partition.availability import HaproxyAvailability
 from evenkeel.haproxyd.partition.change_queue import ApplyPass, ChangeQueue, PartitionBusy, QueuedChange
+from evenkeel.haproxyd.partition.guard import UNGUARDED
 from evenkeel.haproxyd.partition.merge import MergedChanges
 from evenkeel.haproxyd.partition.repairs import RepairReport
 from evenkeel.haproxyd.ports import OnEvent, PartitionEvent, WorkerCli
@@ -157,6 +158,11 @@ class PartitionSupervisor:
         """Whether the partition holds a load balancer or its HAProxy runs."""
         return bool(self._held) or self.runs
 
+    @property
+    def _is_new(self) -> bool:
+        """Whether the partition has nothing yet, not even an owner."""
+        return self._guard.epoch == UNGUARDED and not self.in_use
+
     # -- start and end
 
     async def load(self) -> None:
@@ -183,6 +189,8 @@ class PartitionSupervisor:
             self._started = True
             self._applier.drains.start()
         self._waits_for_owner = self.runs
+        if self._is_new:
+            return  # nothing is to be done before its first owner comes
         if not self._waits_for_owner:
             self._pass_due = True
             await self._run_passes()
