@@ -8,7 +8,7 @@ reached: its connections end by themselves.
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import structlog
 
@@ -16,6 +16,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage, ServerDrain
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.process import HaproxyProcess
+from evenkeel.haproxyd.haproxy.runtime.sessions import SESSIONS, session_shutdowns
 
 log = structlog.get_logger(__name__)
 
@@ -149,12 +150,20 @@ class ConnectionDrains:
         """
         if not self._process.up:
             return  # and there are no connections
-        processes = await self._process.cli.processes()
-        workers = (*processes.workers_leaving, *([processes.worker_pid] if processes.worker_pid else []))
-        # A server may come back into service meanwhile.
-        for drain in (one for one in due if one in self._drains):
-            # a worker that has no such server says so, and has no connections to it either
-            command = f"shutdown sessions server {drain.backend}/{drain.server}"
-            for pid in workers:
-                await self._process.cli.of_worker(pid, command)
-            self._log.info("connections of a drained server ended", backend=drain.backend, server=drain.server)
+        cli = self._process.cli
+        processes = await cli.processes()
+        for pid in processes.workers_leaving:
+            # One by one: an old worker refuses ``shutdown sessions server``, because its proxies are disabled.
+            listed = await cli.of_worker(pid, SESSIONS)
+            await cli.commands(session_shutdowns(listed, self._servers_out_of_service(due)), pid=pid)
+        servers = self._servers_out_of_service(due)
+        if processes.worker_pid:
+            # If it has no such server, it says so, and has no connections to it either.
+            commands = [f"shutdown sessions server {backend}/{server}" for backend, server in servers]
+            await cli.commands(commands, pid=processes.worker_pid)
+        for backend, server in servers:
+            self._log.info("connections of a drained server ended", backend=backend, server=server)
+
+    def _servers_out_of_service(self, due: Iterable[ServerDrain]) -> Collection[tuple[str, str]]:
+        # A server may have come back into service since.
+        return frozenset((one.backend, one.server) for one in due if one in self._drains)

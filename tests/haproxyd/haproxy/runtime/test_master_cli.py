@@ -56,6 +56,7 @@ def test_text_that_could_become_two_commands_is_refused(text):
 def test_many_commands_go_in_as_few_requests_as_they_fit_in():
     assert list(requests_of([])) == []
     assert list(requests_of(["show info", "show stat"])) == [b"@1 show info;@1 show stat\n"]
+    assert list(requests_of(["show info", "show stat"], worker="@!12")) == [b"@!12 show info;@!12 show stat\n"]
     texts = [f"show ssl cert {number:03}.pem" for number in range(1000)]
     requests = list(requests_of(texts))
     assert len(requests) == 4 and max(map(len, requests)) <= 8001 + 1

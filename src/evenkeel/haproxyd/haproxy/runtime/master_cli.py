@@ -61,12 +61,12 @@ class MasterCli:
         """
         return await self._send_when_open(f"@1 {text}", payload)
 
-    async def commands(self, texts: Iterable[str]) -> str:
-        """Send commands to the current worker, one after the other, and return the answers as one text. Raises as
-        :meth:`command`.
+    async def commands(self, texts: Iterable[str], *, pid: int | None = None) -> str:
+        """Send commands to the current worker, or to the one with this pid, one after the other, and return the answers
+        as one text. Raises as :meth:`command`.
         """
         answers: list[str] = []
-        for request in requests_of(texts):
+        for request in requests_of(texts, worker="@1" if pid is None else f"@!{pid:d}"):
             # The master is free between two requests, so that a reload need not wait for all of them.
             await self._wait_until_open()
             with self._counted_exchange():
@@ -220,14 +220,15 @@ def request_of(text: str, payload: str = "") -> bytes:
     return f"{text} <<\n{payload}\n".encode() if payload else f"{text}\n".encode()
 
 
-def requests_of(texts: Iterable[str]) -> Iterator[bytes]:
-    """Encode many commands without payload for the current worker, packed into as few requests as possible.
+def requests_of(texts: Iterable[str], *, worker: str = "@1") -> Iterator[bytes]:
+    """Encode many commands without payload for one worker, packed into as few requests as possible. ``worker``: its
+    prefix; the default is the current worker.
 
     Raises as :func:`request_of`.
     """
     some: list[bytes] = []
     size = 0
-    for command in (request_of(f"@1 {text}").rstrip(b"\n") for text in texts):
+    for command in (request_of(f"{worker} {text}").rstrip(b"\n") for text in texts):
         if some and size + len(command) > COMMAND_CHARS_MAX:
             yield b";".join(some) + b"\n"
             some, size = [], 0
