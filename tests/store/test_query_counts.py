@@ -190,6 +190,9 @@ CASES: dict[str, Case] = {
     "get listener": Case(lambda store, it: store.tenants.get(Listener, it.listeners[0].id, project_id=None), 1),
     "served by": Case(lambda store, it: store.tenants.served_by(Member, it.members[0].id, project_id=None), 1),
     "tree": Case(lambda store, it: store.tenants.tree(it.load_balancer.id, project_id=None), 7),
+    "status tree": Case(
+        lambda store, it: store.tenants.tree(it.load_balancer.id, project_id=None, statuses_only=True), 7
+    ),
     "list load balancers": Case(lambda store, it: store.tenants.list(LoadBalancer, ListQuery()), 2),
     "list from a marker": Case(
         lambda store, it: store.tenants.list(LoadBalancer, ListQuery(limit=1, marker=it.load_balancer.id)), 3

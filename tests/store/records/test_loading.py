@@ -1,3 +1,8 @@
+from msgspec.structs import replace
+
+from evenkeel.api.neutron.v2 import trees as v2
+from evenkeel.api.octavia import trees as octavia
+from evenkeel.api.operators.trees import tree_pieces
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import create, placed, tree
@@ -29,3 +34,17 @@ async def test_rows_marked_deleted_are_part_of_the_tree(store: SqlStore) -> None
     assert found.load_balancer.deleted
     assert (len(found.listeners), len(found.pools), len(found.members)) == (1, 1, 2)
     assert found.pools[0].health_monitor_id == stored.health_monitors[0].id
+
+
+async def test_trees_of_statuses_have_what_status_trees_show(store: SqlStore) -> None:
+    made = tree(listeners=2, members=3)
+    stored = await create(store, replace(made, members=(replace(made.members[0], name="first"), *made.members[1:])))
+    root = stored.load_balancer.id
+
+    whole = await store.tenants.tree(root, project_id=None)
+    found = await store.tenants.tree(root, project_id=None, statuses_only=True)
+
+    assert b"".join(octavia.status_pieces(found)) == b"".join(octavia.status_pieces(whole))
+    assert b"".join(v2.status_pieces(found)) == b"".join(v2.status_pieces(whole))
+    assert b"".join(tree_pieces(found)) == b"".join(tree_pieces(whole))
+    assert "first" in {member.name for member in found.members}

@@ -9,8 +9,8 @@ from evenkeel.api.common.status_trees import (
     STATUSES,
     ListenerStatus,
     LoadBalancerStatus,
+    encode_items,
     join_item_pieces,
-    join_with_commas,
     json_before_children,
     member_status,
     policies_of,
@@ -20,7 +20,6 @@ from evenkeel.api.common.status_trees import (
 )
 from evenkeel.api.octavia.full_views import FullLoadBalancerView
 from evenkeel.api.octavia.showing import full_listener_view, full_pool_view, load_balancer_view
-from evenkeel.api.responses.answers import encode
 from evenkeel.core.resources.model import Listener, LoadBalancerTree, Pool
 
 
@@ -45,7 +44,7 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
 
     def pool(row: Pool) -> Iterator[bytes]:
         yield json_before_children(pool_status(row, monitors.get(row.id)))
-        yield from join_with_commas(encode(member_status(member)) for member in members.get(row.id, ()))
+        yield from encode_items(members.get(row.id, ()), member_status)
         yield CLOSED
 
     def listener(row: Listener) -> Iterator[bytes]:

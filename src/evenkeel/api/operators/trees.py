@@ -8,8 +8,8 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.common.status_trees import (
     CLOSED,
     PoolStatus,
+    encode_items,
     join_item_pieces,
-    join_with_commas,
     json_before_children,
     member_status,
     policies_of,
@@ -121,7 +121,7 @@ def tree_pieces(tree: LoadBalancerTree, *, bare_tags: bool = False, waits: str =
 
     def pool(row: Pool) -> Iterator[bytes]:
         yield json_before_children(pool_status(row, monitors.get(row.id)))
-        yield from join_with_commas(encode(member_status(member)) for member in members.get(row.id, ()))
+        yield from encode_items(members.get(row.id, ()), member_status)
         yield CLOSED
 
     def listener(row: Listener) -> Iterator[bytes]:
@@ -136,9 +136,7 @@ def tree_pieces(tree: LoadBalancerTree, *, bare_tags: bool = False, waits: str =
                 l7policies=[],
             )
         )
-        yield from join_with_commas(
-            encode(_policy_node(policy, rules.get(policy.id, ()))) for policy in policies.get(row.id, ())
-        )
+        yield from encode_items(policies.get(row.id, ()), lambda policy: _policy_node(policy, rules.get(policy.id, ())))
         yield CLOSED
 
     root = tree.load_balancer

@@ -262,7 +262,9 @@ class TenantStore(Protocol):
     ) -> LoadBalancerTree:
         """Return all objects of one load balancer, including objects marked deleted. Raises :class:`NotFound`.
 
-        ``statuses_only``: without descriptions and tags (except for listeners' tags), which may be most of the data.
+        ``statuses_only``: for status trees. Members and pools have only what these show (ids of the object and its
+        parents, name, statuses, address and port); the other children lack descriptions and tags, except for
+        listeners' tags.
         """
         ...
 

@@ -11,15 +11,14 @@ from msgspec import UNSET, UnsetType
 from evenkeel.api.common.status_trees import (
     CLOSED,
     STATUSES,
+    encode_items,
     join_item_pieces,
-    join_with_commas,
     json_before_children,
     policies_of,
     pool_contents,
 )
 from evenkeel.api.common.views import View, shown_address
 from evenkeel.api.neutron.v2.showing import DEGRADED, DISABLED, operating_status
-from evenkeel.api.responses.answers import encode
 from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,
@@ -179,7 +178,7 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     def pool(row: Pool, disabled: bool) -> Iterator[bytes]:
         yield json_before_children(parts.pool(row, disabled).view)
         down = disabled or not row.admin_state_up
-        yield from join_with_commas(encode(_member_status(member, down)) for member in parts.members.get(row.id, ()))
+        yield from encode_items(parts.members.get(row.id, ()), lambda member: _member_status(member, down))
         yield CLOSED
 
     def listener(row: Listener) -> Iterator[bytes]:
