@@ -1,6 +1,7 @@
 """Agents with users of their own: what the broker lets them do, and whom controllers believe."""
 
 import asyncio
+import functools
 import shlex
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -26,19 +27,29 @@ from tests.waiting import eventually
 
 pytestmark = pytest.mark.services
 
-ENVIRONMENT = f"users-{uuid.uuid4()}"
-"""Of this process: users are those of the whole node, which other workers have, too."""
-CALLBACK = m.callback_queue(ENVIRONMENT)
 HOSTS = ("host.1", "host-2")
-IDS = {host: derived_agent_id(ENVIRONMENT, 1, host) for host in HOSTS}
-
-
 MORE_QUEUES = 20
 POLICIES = ("evenkeel-presence", "evenkeel-dead")
 
 
+@functools.cache
+def environment() -> str:
+    """Of this process: users are those of the whole node, which other workers have, too."""
+    return f"users-{uuid.uuid4()}"
+
+
+def callback() -> str:
+    """The queue of the environment's controllers."""
+    return m.callback_queue(environment())
+
+
+def id_of(host: str) -> str:
+    """The host's agent, and its user."""
+    return derived_agent_id(environment(), 1, host)
+
+
 def queue_of(host: str) -> str:
-    return m.agent_queue(ENVIRONMENT, 1, host)
+    return m.agent_queue(environment(), 1, host)
 
 
 @pytest.fixture(scope="module")
@@ -46,14 +57,14 @@ def users(rabbitmq_node: SharedRabbitMQ) -> Iterator[SharedRabbitMQ]:
     """A virtual host with the users as the command's printed lines make them."""
     with rabbitmq_node.virtual_host() as broker:
         for host in HOSTS:
-            broker.add_agent(ENVIRONMENT, 1, host, password="s3cret")
+            broker.add_agent(environment(), 1, host, password="s3cret")
         yield broker
-        for user in IDS.values():
+        for user in map(id_of, HOSTS):
             broker.delete_user(user)
 
 
 def url_of(users: SharedRabbitMQ, host: str) -> str:
-    return users.url.replace("guest:guest", f"{IDS[host]}:s3cret")
+    return users.url.replace("guest:guest", f"{id_of(host)}:s3cret")
 
 
 class Scene:
@@ -66,11 +77,11 @@ class Scene:
 
     async def controller(self) -> Bus:
         bus = await self._open(self.users.url, ControllerAccess(refusal=impersonation_refusal))
-        await bus.consume(CALLBACK, self._answer, concurrency=4)
+        await bus.consume(callback(), self._answer, concurrency=4)
         return bus
 
     async def agent(self, host: str) -> Bus:
-        return await self._open(url_of(self.users, host), AgentAccess(user=IDS[host]))
+        return await self._open(url_of(self.users, host), AgentAccess(user=id_of(host)))
 
     async def _open(self, url: str, access: AgentAccess | ControllerAccess) -> Bus:
         bus = open_bus(url, name="test", access=access)
@@ -95,14 +106,14 @@ async def scene(users: SharedRabbitMQ, patience: None) -> AsyncIterator[Scene]:
 
 
 def keepalive(host: str) -> m.Keepalive:
-    return m.Keepalive(agent_id=IDS[host], session_id="s")
+    return m.Keepalive(agent_id=id_of(host), session_id="s")
 
 
 def register(host: str, place: str) -> m.Register:
     return m.Register(
-        agent_id=IDS[host],
+        agent_id=id_of(host),
         session_id="s",
-        environment=ENVIRONMENT,
+        environment=environment(),
         group_number=1,
         host=place,
         device_driver="noop",
@@ -122,7 +133,7 @@ async def test_an_agent_with_its_own_user_calls_hears_and_is_seen(scene: Scene) 
 
     for host, bus in zip(HOSTS, (first, second), strict=True):
         await bus.consume(queue_of(host), hearing(host), concurrency=1)  # type: ignore[arg-type]
-        assert await bus.call(CALLBACK, register(host, host), timeout_seconds=60) == m.Done()
+        assert await bus.call(callback(), register(host, host), timeout_seconds=60) == m.Done()
         await controller.send(queue_of(host), m.ApplyHint(shard_id=host, load_balancer_ids=()))
     await eventually(lambda: all(len(seen) == 1 for seen in hints.values()))
     # settled: no host may get another hint
@@ -142,8 +153,8 @@ async def test_an_agent_with_its_own_user_calls_hears_and_is_seen(scene: Scene) 
 async def test_an_agent_with_its_own_user_leaves_a_will(scene: Scene) -> None:
     await scene.controller()
     agent = await scene.agent("host.1")
-    notice = m.Departure(agent_id=IDS["host.1"], session_id="s")
-    announcement = await agent.announce(m.presence_name(str(uuid.uuid4())), Will(queue=CALLBACK, message=notice))
+    notice = m.Departure(agent_id=id_of("host.1"), session_id="s")
+    announcement = await agent.announce(m.presence_name(str(uuid.uuid4())), Will(queue=callback(), message=notice))
     session = announcement._link.current  # type: ignore[attr-defined]
     await session.queue.channel.close()
     await eventually(lambda: notice in scene.heard)
@@ -153,19 +164,19 @@ async def test_call_in_the_name_of_another_agent_or_place_is_refused(scene: Scen
     await scene.controller()
     agent = await scene.agent("host.1")
     for forged in (keepalive("host-2"), register("host.1", "host-2"), register("host-2", "host-2")):
-        reply = await agent.call(CALLBACK, forged, timeout_seconds=60)
+        reply = await agent.call(callback(), forged, timeout_seconds=60)
         assert isinstance(reply, m.Refused)
         assert reply.code == "not_authorised"
     nobody = open_bus(scene.users.url, name="test")  # allowed to send to every queue, but vouched for by nobody
     await nobody.start()
     try:
-        reply = await nobody.call(CALLBACK, keepalive("host.1"), timeout_seconds=60)
+        reply = await nobody.call(callback(), keepalive("host.1"), timeout_seconds=60)
     finally:
         await nobody.close()
     assert isinstance(reply, m.Refused)
     assert "no user validated" in reply.reason
     assert not scene.heard
-    assert await agent.call(CALLBACK, keepalive("host.1"), timeout_seconds=60) == m.Done()
+    assert await agent.call(callback(), keepalive("host.1"), timeout_seconds=60) == m.Done()
 
 
 async def test_the_broker_refuses_an_agent_what_is_not_its_own(scene: Scene) -> None:
@@ -193,16 +204,16 @@ async def test_the_broker_refuses_an_agent_what_is_not_its_own(scene: Scene) -> 
         await through.publish(message, key)
 
     try:
-        for queue in (CALLBACK, queue_of("host-2"), DEAD_QUEUE):
+        for queue in (callback(), queue_of("host-2"), DEAD_QUEUE):
             await refused(lambda channel, queue=queue: get(channel, queue))
             await refused(lambda channel, queue=queue: declare_own_queue(channel, queue))
-            await refused(lambda channel, queue=queue: publish(channel, "", queue, IDS["host.1"]))
+            await refused(lambda channel, queue=queue: publish(channel, "", queue, id_of("host.1")))
         await refused(lambda channel: get(channel, presence), ChannelLockedResource)
         for exchange in ("amq.fanout", calls_exchange(m.callback_queue("other"))):
-            await refused(lambda channel, name=exchange: publish(channel, name, "", IDS["host.1"]))
-        for user in (IDS["host-2"], "guest"):
+            await refused(lambda channel, name=exchange: publish(channel, name, "", id_of("host.1")))
+        for user in (id_of("host-2"), "guest"):
             await refused(
-                lambda channel, user=user: publish(channel, calls_exchange(CALLBACK), "", user),
+                lambda channel, user=user: publish(channel, calls_exchange(callback()), "", user),
                 ChannelPreconditionFailed,
             )
         channel = await connection.channel()
@@ -221,8 +232,8 @@ async def test_controllers_write_to_no_queue_that_a_caller_names(scene: Scene) -
         own = await declare_own_queue(channel, queue_of("host.1"))
         await own.purge()
         raw = encode(keepalive("host.1"), message_id="m", reply_to=queue_of("host.1"))
-        message = aio_pika.Message(raw, user_id=IDS["host.1"], reply_to=queue_of("host.1"))
-        calls = await channel.get_exchange(calls_exchange(CALLBACK), ensure=False)
+        message = aio_pika.Message(raw, user_id=id_of("host.1"), reply_to=queue_of("host.1"))
+        calls = await channel.get_exchange(calls_exchange(callback()), ensure=False)
         with structlog.testing.capture_logs() as lines:
             await calls.publish(message, "")
             await eventually(lambda: [line for line in lines if "its address is a queue" in line["event"]])
@@ -233,17 +244,17 @@ async def test_controllers_write_to_no_queue_that_a_caller_names(scene: Scene) -
 
 
 async def test_an_agent_waits_for_the_first_controller(users: SharedRabbitMQ, patience: None) -> None:
-    await asyncio.to_thread(users.control, "eval", _deleted(users.vhost, calls_exchange(CALLBACK)))
+    await asyncio.to_thread(users.control, "eval", _deleted(users.vhost, calls_exchange(callback())))
     scene = Scene(users)
     try:
         agent = await scene.agent("host.1")
         with pytest.raises(BusUnavailable):
-            await agent.call(CALLBACK, keepalive("host.1"), timeout_seconds=5)
+            await agent.call(callback(), keepalive("host.1"), timeout_seconds=5)
         await scene.controller()
 
         async def answered() -> bool:
             try:
-                return await agent.call(CALLBACK, keepalive("host.1"), timeout_seconds=60) == m.Done()
+                return await agent.call(callback(), keepalive("host.1"), timeout_seconds=60) == m.Done()
             except BusUnavailable:
                 return False
 
@@ -286,7 +297,7 @@ async def test_queues_of_an_agents_user_are_limited_in_number_and_size_and_do_no
         await channel.set_qos(prefetch_count=1)
         await queue.consume(ignored)  # it is in use
         for _ in range(command.PRESENCE_MESSAGES_MAX * 5):
-            await exchange.publish(aio_pika.Message(b"x", user_id=IDS["host.1"]), "")
+            await exchange.publish(aio_pika.Message(b"x", user_id=id_of("host.1")), "")
         found = await channel.declare_queue(name, passive=True)
         assert (found.declaration_result.message_count or 0) <= command.PRESENCE_MESSAGES_MAX
         with pytest.raises(ChannelPreconditionFailed, match="limit"):
@@ -299,8 +310,8 @@ async def test_queues_of_an_agents_user_are_limited_in_number_and_size_and_do_no
 
 async def test_an_agent_is_seen_and_leaves_a_will_within_the_limits(scene: Scene, limited: SharedRabbitMQ) -> None:
     controller, agent = await scene.controller(), await scene.agent("host.1")
-    name, notice = m.presence_name(str(uuid.uuid4())), m.Departure(agent_id=IDS["host.1"], session_id="limited")
-    announcement = await agent.announce(name, Will(queue=CALLBACK, message=notice))
+    name, notice = m.presence_name(str(uuid.uuid4())), m.Departure(agent_id=id_of("host.1"), session_id="limited")
+    announcement = await agent.announce(name, Will(queue=callback(), message=notice))
     await eventually(lambda: controller.present(name))
     await announcement._link.current.queue.channel.close()  # type: ignore[attr-defined]
     await eventually(lambda: notice in scene.heard)
@@ -311,8 +322,8 @@ async def ignored(message: object) -> None:
 
 
 def test_an_agent_with_another_ones_user_gets_an_error_at_start(users: SharedRabbitMQ) -> None:
-    with pytest.raises(ValueError, match=f"this agent's user is {IDS['host.1']}"):
-        open_bus(users.url, name="test", access=AgentAccess(user=IDS["host.1"]))
+    with pytest.raises(ValueError, match=f"this agent's user is {id_of('host.1')}"):
+        open_bus(users.url, name="test", access=AgentAccess(user=id_of("host.1")))
 
 
 @pytest.mark.parametrize("url", ["memory://x", "embedded:///tmp/x"])
@@ -322,9 +333,9 @@ def test_only_rabbitmq_has_users(url: str) -> None:
 
 
 def test_the_printed_lines_are_what_is_run_here(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.main(["agent-user", "--environment", ENVIRONMENT, "--host", "host.1"]) == 0
+    assert command.main(["agent-user", "--environment", environment(), "--host", "host.1"]) == 0
     lines = [tuple(shlex.split(line)) for line in capsys.readouterr().out.splitlines()]
-    expected = (*command.agent_user_commands(ENVIRONMENT, 1, "host.1", vhost="/"), *command.limit_commands(vhost="/"))
+    expected = (*command.agent_user_commands(environment(), 1, "host.1", vhost="/"), *command.limit_commands(vhost="/"))
     assert lines == [("rabbitmqctl", *one) for one in expected]
     for wrong in (["--environment", "not one"], ["--environment", "one", "--max-queues", "3"]):
         with pytest.raises(SystemExit):

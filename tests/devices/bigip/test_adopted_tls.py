@@ -22,7 +22,6 @@ from tests.devices.tls_behaviour import RENEWED, SHOP, WWW, tls_listener
 from tests.services.process import loopback_network
 from tests.waiting import eventually
 
-NETWORK = f"{loopback_network()}.78"
 SHARED, OWN, ACL = (f"{at:08x}-1111-4000-8000-000000000000" for at in range(1, 4))
 COMMON = (
     ("ltm/profile/client-ssl", f"dev_{SHARED}"),
@@ -46,7 +45,7 @@ class F5Tenant:
         self.project = f"a3f1c{number}"
         self.partition = f"dev_{self.project}"
         self.listener = f"{number:08x}-2222-4000-8000-000000000000"
-        self.address = f"{NETWORK}.{number}"
+        self.address = f"{loopback_network()}.78.{number}"
         self.port = free_port(self.address)
         self.backend = f"127.0.0.{number}"
         """A device has no node of one address in two partitions."""

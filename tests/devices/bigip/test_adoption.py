@@ -18,8 +18,12 @@ from tests.devices.services import PROJECT, batch, gone, listener, member, pool,
 from tests.services.process import loopback_network
 from tests.waiting import eventually
 
-VIP = f"{loopback_network()}.77.9"
 SEVEN_LAYERS = [{"name": name, "partition": "Common"} for name in ("http", "oneconnect", "tcp")]
+
+
+def vip() -> str:
+    """The load balancer's address."""
+    return f"{loopback_network()}.77.9"
 
 
 class AdoptionScene:
@@ -42,7 +46,7 @@ class AdoptionScene:
             listeners=(listener(protocol_port=self.port),),
             pools=(pool(members=members, lb_algorithm="LEAST_CONNECTIONS", monitor=None),),
         )
-        return replace(made, vip=replace(made.vip, address=VIP))
+        return replace(made, vip=replace(made.vip, address=vip()))
 
     def owner(self) -> Owner:
         return self.rig.owner(allow_loopback_addresses="true")
@@ -52,7 +56,7 @@ class AdoptionScene:
         call = self.rig.hands.call
         place = {"partition": PARTITION}
         await call("POST", "auth/partition", {"name": PARTITION})
-        address = {"name": "dev_lb-1", "address": VIP, "autoDelete": "false", "description": "web: a site"}
+        address = {"name": "dev_lb-1", "address": vip(), "autoDelete": "false", "description": "web: a site"}
         await call("POST", "ltm/virtual-address", {**place, **address})
         members = [{**place, "name": f"127.0.0.1:{server.port}", "ratio": 1} for server in self.servers]
         body = {"name": "dev_pool-1", "loadBalancingMode": "round-robin", "description": "p: ", "members": members}
@@ -76,7 +80,7 @@ class AdoptionScene:
         """Requests, one after the other, until cancelled."""
         while True:
             try:
-                head, name = await fetch(VIP, self.port)
+                head, name = await fetch(vip(), self.port)
                 self.failed += name not in ("a", "b") or " 200 " not in f"{head} "
             except (OSError, EOFError, ValueError):
                 self.failed += 1
@@ -321,7 +325,7 @@ class IruleScene:
         """Requests, one after the other, until cancelled."""
         while True:
             try:
-                head, _ = await fetch(VIP, self.scene.port)
+                head, _ = await fetch(vip(), self.scene.port)
                 self.missed += "X-Operator: yes" not in head
             except (OSError, EOFError, ValueError):
                 self.missed += 1
@@ -377,7 +381,7 @@ async def test_operators_irules_that_are_kept_act_over_adoption_changes_and_fail
     (detached,) = with_irules((replace(changed, revision=3),), (ListenerIrules(listener_id="listener-1", irules=()),))
     await successor.apply(batch(detached, epoch=2))
     assert "rules" not in (await named(scene, "ltm/virtual"))["dev_listener-1"]
-    head, _ = await fetch(VIP, scene.port)
+    head, _ = await fetch(vip(), scene.port)
     assert "X-Operator" not in head
     assert "b" in await named(scene, "ltm/rule")
 

@@ -28,7 +28,6 @@ from tests.devices.tls_behaviour import SHOP, WWW, tls_listener
 from tests.services.process import loopback_network
 from tests.waiting import eventually
 
-VIP = f"{loopback_network()}.79.9"
 _KEYS = "https://keys.example/v1/containers"
 CONTAINERS = {f"{_KEYS}/{uuid_of('tls-1')}": WWW, f"{_KEYS}/{uuid_of('tls-2')}": SHOP}
 NAMED = {reference: certificate(issued) for reference, issued in CONTAINERS.items()}
@@ -37,6 +36,11 @@ PAUSE_SECONDS = 0.02
 """Between the requests of a connection, which otherwise take the core from the device that is changed."""
 ENOUGH = 4
 ANSWER_SECONDS = 20.0
+
+
+def vip() -> str:
+    """The load balancer's address."""
+    return f"{loopback_network()}.79.9"
 
 
 class Visitors:
@@ -60,7 +64,7 @@ class Visitors:
         context = self._tls(port)
         name = self._ports[port] if context else None
         async with asyncio.timeout(ANSWER_SECONDS):
-            reader, writer = await asyncio.open_connection(VIP, port, ssl=context, server_hostname=name)
+            reader, writer = await asyncio.open_connection(vip(), port, ssl=context, server_hostname=name)
         try:
             while not self._over.is_set() and requests != 0:
                 async with asyncio.timeout(ANSWER_SECONDS):
@@ -129,7 +133,7 @@ def definition(servers: list[Backend], ports: list[int]) -> ServiceDefinition:
     passing = listener(202, protocol="TCP", protocol_port=ports[2])
     first = pool(members=members, monitor=monitor(type="TCP"))
     plain = service(listeners=(listener(protocol_port=ports[0]),), pools=(first,))
-    plain = replace(plain, vip=replace(plain.vip, address=VIP))
+    plain = replace(plain, vip=replace(plain.vip, address=vip()))
     more = [
         replace(
             first,
@@ -158,7 +162,7 @@ async def upload_files(rig: BigIpRig, wanted: ServiceDefinition) -> None:
 
 async def test_nothing_that_f5s_agent_made_in_global_routed_mode_is_noticed_to_go() -> None:
     servers = [await Backend(name).start() for name in ("a", "b")]
-    ports = [free_port(VIP) for _ in range(3)]
+    ports = [free_port(vip()) for _ in range(3)]
     async with Emulator(["bigip-1"], users={"admin": "admin"}, monitor_scale=0.1) as emulator:
         rig = BigIpRig(emulator, "standalone")
         wanted = definition(servers, ports)
