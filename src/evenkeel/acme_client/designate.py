@@ -20,19 +20,20 @@ from evenkeel.core.tls.acme.values import TxtRecord
 
 TTL_SECONDS = 60
 ATTEMPTS = 3
-"""Attempts to change records of a name that another controller changes, too."""
+"""Number of attempts to change the records of a name that another controller changes at the same time."""
 REQUESTS_PER_CALL = 10
-"""Time for a call, in time-outs of one request."""
+"""Time limit of a call, as a multiple of the time-out of one request."""
 _THREADS, _WAITING_MAX = 2, 30
 _CONFLICT = 409
 
 Connect = Callable[[], Any]
-"""Function that returns openstacksdk's proxy of the DNS service; called once, in a thread, at the first use."""
+"""Returns openstacksdk's proxy of the DNS service; called once, in a thread, at the first use."""
 
 
 class DesignateZone:
-    """One zone of the project for which ``connect`` logs in. ``timeout_seconds``: of each request; ``connect`` has to
-    see to it.
+    """Changes TXT records of one zone in Designate, in the project for which ``connect`` logs in.
+
+    ``timeout_seconds``: time-out of each request, which ``connect`` must set in the SDK.
     """
 
     def __init__(self, zone: str, connect: Connect, *, timeout_seconds: float) -> None:
@@ -49,20 +50,24 @@ class DesignateZone:
         )
 
     async def check(self, names: Sequence[str]) -> None:
-        """Look for the zone: Designate has no way to try a change."""
+        """Check that the project has the zone, because Designate cannot try a change; ``names`` is ignored. Raises
+        :class:`ZoneUnavailable`.
+        """
         await self._run(lambda call: call.zone_id())
 
     async def add(self, records: Sequence[TxtRecord]) -> None:
-        """Add the values to the record set of each name."""
+        """Add each record's value to the record set of its name. Raises :class:`ZoneUnavailable`."""
         await self._run(lambda call: call.change(records, lambda there, values: [*there, *(values - set(there))]))
 
     async def remove(self, records: Sequence[TxtRecord]) -> None:
-        """Remove the values from the record set of each name, and sets that are empty then."""
+        """Remove each record's value from the record set of its name, and delete sets that are then empty. Raises
+        :class:`ZoneUnavailable`.
+        """
         await self._run(lambda call: call.change(records, lambda there, values: [v for v in there if v not in values]))
 
     async def missing(self, records: Sequence[TxtRecord]) -> str:
-        """Return which record Designate has not brought to the zone's name servers yet: ACTIVE are those that all name
-        servers of its pool have.
+        """Return a text that names a record which is not yet on all name servers of the zone (status ACTIVE); empty if
+        all are. Raises :class:`ZoneUnavailable`.
         """
         found: str = await self._run(lambda call: call.missing(records))
         return found
@@ -72,7 +77,10 @@ class DesignateZone:
         self._calls.close()
 
     async def _run(self, work: "Callable[[_Call], Any]") -> Any:
-        """Raises :class:`ZoneUnavailable` without addresses, which are the operators' and not for tenants."""
+        """Run ``work`` in a thread, within the time limit, and return its result.
+
+        Raises :class:`ZoneUnavailable` without addresses, because tenants, who may see the text, must not learn them.
+        """
         # From now on, so that a thread whose call has timed out sends nothing more.
         deadline = time.monotonic() + self._seconds
 
@@ -88,7 +96,7 @@ class DesignateZone:
 
 
 class _Call:
-    """Requests of one call, until the deadline."""
+    """Requests to Designate that are part of one call and end with its deadline."""
 
     def __init__(self, sdk: Any, zone: str, deadline: float) -> None:
         self._sdk = sdk
@@ -96,7 +104,9 @@ class _Call:
         self._deadline = deadline
 
     def zone_id(self) -> str:
-        """Raises :class:`ZoneUnavailable` if the project does not have the zone, or not as a primary one."""
+        """Return the zone's id. Raises :class:`ZoneUnavailable` if the project does not have the zone, or it is not a
+        primary one.
+        """
         found = list(islice(self._in_time().zones(name=f"{self._zone}."), 1))
         if not found:
             raise ZoneUnavailable(f"Designate has no zone {self._zone} in the project of the controllers' login.")
@@ -105,8 +115,9 @@ class _Call:
         return str(found[0].id)
 
     def change(self, records: Sequence[TxtRecord], change: Callable[[list[str], set[str]], list[str]]) -> None:
-        """Change the record set of each name. ``change``: makes the values from those that are there, and those of the
-        records.
+        """Change the record set of each name; repeated if another controller changed it at the same time.
+
+        ``change``: returns the new values of a set, from its present values and those of the records.
         """
         zone_id = self.zone_id()
         for name in dict.fromkeys(each.name for each in records):
@@ -149,19 +160,21 @@ class _Call:
             self._in_time().update_recordset(found, records=quoted)
 
     def _record_set(self, zone_id: str, name: str) -> Any:
-        """The TXT records of a name; None if there are none."""
+        """Return the set of TXT records of a name; None if there is none."""
         found: Iterable[Any] = self._in_time().recordsets(zone_id, name=f"{name}.", type="TXT")
         return next(iter(islice(found, 1)), None)
 
     def _in_time(self) -> Any:
-        """The SDK's proxy. Raises :class:`ZoneUnavailable` after the deadline."""
+        """Return the SDK's proxy. Raises :class:`ZoneUnavailable` after the deadline."""
         if time.monotonic() > self._deadline:
             raise ZoneUnavailable(f"Designate, which has zone {self._zone}, did not answer in time.")
         return self._sdk
 
 
 def _values(record_set: Any) -> list[str]:
-    """Values without quotes; each has one text, as the values of these records have no spaces."""
+    """Return the values of a set of TXT records without quotes. Each is one string, because values of ACME contain no
+    spaces.
+    """
     return [str(each).strip('"') for each in record_set.records or ()]
 
 

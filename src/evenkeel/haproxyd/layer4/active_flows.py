@@ -19,13 +19,15 @@ from evenkeel.haproxyd.layer4.statements import PROTOCOL_NUMBERS, Family
 _GET = 1
 _FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 _PLACES = {4: (20, 4, 32, 48), 6: (32, 16, 56, 72)}
-"""In the kernel's usual order of attributes: place and size of the destination address, places of protocol and port."""
+"""Offsets in a flow's attributes, in the kernel's usual order: those of the destination address, its size, and those of
+the protocol and the destination port. Bytes, by IP version.
+"""
 SHARE_MAX = 0.02
 """Share of one processor's time that counts may take."""
 
 
 def count_flows(netfilter: Netfilter, services: Collection[Service]) -> Mapping[Service, int]:
-    """Number of flows by service; services without flows are left out. Raises :class:`OSError`."""
+    """Return the number of flows by service; services without flows are left out. Raises :class:`OSError`."""
     wanted: dict[tuple[Family, str], dict[bytes, Service]] = {}
     for service in services:
         address = ipaddress.ip_address(service.address)
@@ -40,7 +42,7 @@ def count_flows(netfilter: Netfilter, services: Collection[Service]) -> Mapping[
 
 
 def _count_by_place(netfilter: Netfilter, family: Family, protocol: str) -> Counter[bytes]:
-    """Number of flows of a protocol by the address and port to which the client sends."""
+    """Return the number of flows of a protocol, by the packed address and port to which the client sends."""
     address_at, size, protocol_at, port_at = _PLACES[family]
     number = PROTOCOL_NUMBERS[protocol]
     found: Counter[bytes] = Counter()
@@ -53,7 +55,7 @@ def _count_by_place(netfilter: Netfilter, family: Family, protocol: str) -> Coun
 
 
 class Pace:
-    """Decides when the next count may begin, by what the last one cost."""
+    """Decides when flows may be counted again, so that counts take at most ``SHARE_MAX`` of one processor's time."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
@@ -64,5 +66,5 @@ class Pace:
         return self._monotonic() >= self._next_at_seconds
 
     def record(self, took_seconds: float) -> None:
-        """Record that a count has ended just now, and how long it took."""
+        """Record that a count has just ended, after ``took_seconds`` of processor time."""
         self._next_at_seconds = self._monotonic() + took_seconds / SHARE_MAX

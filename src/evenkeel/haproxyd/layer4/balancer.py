@@ -32,13 +32,15 @@ from evenkeel.metrics.haproxyd import FLOWS, FLOWS_DROPPED, FLOWS_MAX
 log = structlog.get_logger(__name__)
 
 REFUSING_KNOWN_SECONDS = 0.25
-"""Time for which the servers that refuse datagrams are not read again."""
+"""Time for which the list of servers that refuse datagrams is used before the kernel is asked again."""
 
 LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
 
 
 class DatagramBalancer:
-    """Keeps the kernel's table in accordance with partitions' load balancers and their servers' health."""
+    """Keeps the kernel's nftables table in accordance with the load balancers of all partitions and their servers'
+    health.
+    """
 
     def __init__(
         self,
@@ -63,24 +65,27 @@ class DatagramBalancer:
         self._active: Mapping[Service, int] = {}
         self._active_pace = Pace()
         self._dirty: set[str] = set()
-        """Partitions whose servers' health changed since their content was made."""
+        """Partitions whose servers' health has changed since the kernel last got their rules."""
         self._failed: set[str] = set()
-        """Partitions whose last change of health the kernel refused."""
+        """Partitions for which the kernel refused the last update of servers' health."""
         self._turn = asyncio.Lock()
-        """Held from the moment a partition's content is made until the kernel has it, so that none is overtaken."""
+        """Held from the computation of a partition's rules until the kernel has them, so that older rules never replace
+        newer ones.
+        """
         self._task: asyncio.Task[None] | None = None
         self._uncertain_until = 0.0
         self._flow_watch = FlowWatch()
         self._needed = False
-        """Whether a load balancer was refused since the kernel was last tried."""
+        """Whether a load balancer was refused since the daemon last tried to use the kernel's nftables."""
         self.problem = "the daemon has not started"
         """Reason why datagrams are not forwarded on this host; empty if they are."""
 
     # -- start and end
 
     async def start(self, held: Mapping[str, LoadBalancers]) -> None:
-        """Take over the kernel's table, for the load balancers that are on disk. Failures are reported in
-        ``problem``."""
+        """Take over the kernel's table for ``held``, the load balancers on disk by partition. A failure is stored in
+        ``problem``.
+        """
         self._held = {
             name: of_datagrams for name, each in held.items() if (of_datagrams := _with_datagram_listeners(each))
         }
@@ -93,13 +98,13 @@ class DatagramBalancer:
         await self._open_kernel_table()
 
     async def close(self) -> None:
-        """Stop; the kernel goes on forwarding."""
+        """Stop this object's task and give the table up; the kernel goes on forwarding."""
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
         self._kernel.close()
 
     async def clear(self) -> None:
-        """Stop all forwarding. Failures are logged."""
+        """Remove the kernel's table, so that this host forwards no datagrams any more. Failures are logged."""
         try:
             await asyncio.to_thread(self._kernel.clear)
         except KernelRefused as error:
@@ -125,7 +130,9 @@ class DatagramBalancer:
     # -- changes
 
     def problem_of(self, one: wire.LoadBalancerConfig) -> str:
-        """Reason to refuse a load balancer; empty if it has no datagrams, or this host forwards them."""
+        """Return the reason to refuse a load balancer; empty if it has no datagram listeners, or this host can forward
+        for them.
+        """
         if not one.datagram_listeners:
             return ""
         families = {family_of(bind.address) for listener in one.datagram_listeners for bind in listener.binds}
@@ -139,7 +146,7 @@ class DatagramBalancer:
 
     @property
     def host_problem(self) -> str:
-        """Reason why this host forwards no datagrams at all; empty if it forwards those of one family at least."""
+        """Reason why this host forwards no datagrams at all; empty if it forwards IPv4's or IPv6's."""
         if self.problem or self._settings.addresses.allow_loopback:
             return self.problem
         reasons = [self._forwarding((family,), ()) for family in FAMILIES]
@@ -147,11 +154,12 @@ class DatagramBalancer:
 
     @property
     def sctp_problem(self) -> str:
-        """Reason why this host does not forward SCTP, which other datagrams do not have; empty if there is none."""
+        """Reason why this host cannot forward SCTP in particular; empty if nothing of SCTP's own prevents it."""
         return self._forwarding((), ("sctp",))
 
     async def serve(self, partition: str, load_balancers: LoadBalancers) -> bool:
-        """Have the kernel forward exactly the datagrams of these load balancers of the partition.
+        """Make the kernel forward for exactly these load balancers of the partition; those without datagram listeners
+        are ignored.
 
         Returns whether the kernel's table changed. Raises :class:`PartitionFailed`: then it has not.
         """
@@ -186,12 +194,12 @@ class DatagramBalancer:
     # -- health
 
     def on_event(self, event: PartitionEvent) -> None:
-        """Take note of a server whose health changed."""
+        """Record the health of the server that an event of HAProxy names; other events are ignored."""
         if event.server:
             self.observe(event.partition, {(event.backend, event.server): event.up})
 
     def observe(self, partition: str, states: Mapping[ServerKey, bool]) -> None:
-        """Take note of servers' health; servers that get no datagrams are ignored."""
+        """Record whether servers are up, and update the kernel soon. Servers that get no datagrams are ignored."""
         held = self._held.get(partition)
         if held is None:
             return
@@ -203,8 +211,9 @@ class DatagramBalancer:
             self._apply_soon([partition])
 
     async def refuses(self, address: str, port: int) -> bool:
-        """Whether a server has refused a client's datagram in the last seconds. The kernel is asked once in a while for
-        all servers; where it does not answer, none has."""
+        """Whether the server at this address and port has refused a client's datagram in the last seconds. False, too,
+        if the kernel cannot be asked; its answer is used for ``REFUSING_KNOWN_SECONDS``.
+        """
         if self.problem:
             return False
         async with self._refusing_turn:
@@ -219,7 +228,7 @@ class DatagramBalancer:
         return FlowTarget(address=str(ipaddress.ip_address(address)), port=port) in self._refusing
 
     def down_of(self, partition: str) -> frozenset[ServerKey]:
-        """Servers of the partition that get datagrams and that checks found down."""
+        """Return those servers of the partition that are configured for datagrams and that health checks found down."""
         return self._down.get(partition, frozenset())
 
     def _apply_soon(self, partitions: Iterable[str]) -> None:
@@ -253,7 +262,7 @@ class DatagramBalancer:
             self._down.pop(partition, None)
 
     def _partition_content(self, partition: str, held: LoadBalancers, down: frozenset[ServerKey]) -> Content:
-        """The partition's content, with the connections that drain; notes which servers do."""
+        """Return the kernel objects of a partition, with its draining connections; also updates which servers drain."""
         content = content_of(partition, held.values(), down, direct=self._settings.kernel_direct_return)
         draining = next_draining(
             self._draining.get(partition, {}),
@@ -271,7 +280,7 @@ class DatagramBalancer:
     # -- totals
 
     async def collect_totals(self) -> None:
-        """Read the kernel's counters. Failures are logged, and the last totals stay."""
+        """Read the kernel's counters into the listeners' totals. Failures are logged, and the last totals stay."""
         if self.problem or not (self._held or self._totals):
             return
         try:
@@ -295,12 +304,14 @@ class DatagramBalancer:
             self._active_pace.record(time.thread_time() - began)
 
     def totals_of(self, partition: str) -> Mapping[str, DatagramTotals]:
-        """Totals of the partition's listeners at the last reading, by name."""
+        """Return ``{listener: totals}`` of the partition, as of the last reading of the kernel's counters."""
         found = self._totals.get(partition)
         return found.totals() if found is not None else {}
 
     def active_of(self, partition: str) -> Mapping[str, int]:
-        """Flows of the partition's listeners at the last count, by name; the kernel keeps a flow until its time-out."""
+        """Return ``{listener: number of flows}`` of the partition at the last count; the kernel keeps a flow until its
+        time-out.
+        """
         if not self._active:
             return {}
         listeners = (each for one in self._held.get(partition, {}).values() for each in one.datagram_listeners)
@@ -309,7 +320,9 @@ class DatagramBalancer:
     # -- repair
 
     async def verify(self) -> None:
-        """Compare the kernel's table and restore it if another program changed it. Called with each observation."""
+        """Compare the kernel's table with what it should be, and restore it if another program changed it. To be called
+        with each observation; failures are logged.
+        """
         if self.problem:
             # A host that was repaired is noticed with the observation after a tenant needed it, at the latest.
             await self._open_kernel_table()
@@ -331,7 +344,7 @@ class DatagramBalancer:
         await self._watch_flows()
 
     async def _watch_flows(self) -> None:
-        """Report a connection table that is nearly full, and flows that were dropped."""
+        """Report a connection table that is nearly full, and new flows that the kernel dropped."""
         if not self._held:
             return
         try:
@@ -354,7 +367,7 @@ def _with_datagram_listeners(load_balancers: LoadBalancers) -> dict[str, wire.Lo
 
 
 def _datagram_servers(load_balancers: LoadBalancers) -> Iterator[ServerKey]:
-    """Servers in service that get datagrams. HAProxy forgets the health of one that is not in service."""
+    """Yield the enabled servers that get datagrams. HAProxy forgets the health of a disabled server."""
     for one in load_balancers.values():
         for backend in one.backends:
             if backend.datagrams is not None:
@@ -362,7 +375,7 @@ def _datagram_servers(load_balancers: LoadBalancers) -> Iterator[ServerKey]:
 
 
 def _server_targets(load_balancers: LoadBalancers, servers: frozenset[ServerKey]) -> Iterator[FlowTarget]:
-    """Addresses and ports of some servers."""
+    """Yield the addresses and ports of those servers of the load balancers that are in ``servers``."""
     for one in load_balancers.values():
         for backend in one.backends:
             yield from (target_of(each) for each in backend.servers if (backend.name, each.name) in servers)

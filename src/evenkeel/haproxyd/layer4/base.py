@@ -47,7 +47,7 @@ from evenkeel.haproxyd.layer4.statements import (
 
 
 class Hook(NamedTuple):
-    """Place of a base chain in the kernel: its type, hook with the kernel's number, and priority."""
+    """Attachment of a base chain in the kernel: chain type, hook with the kernel's number for it, and priority."""
 
     kind: str
     name: str
@@ -57,7 +57,9 @@ class Hook(NamedTuple):
 
 _PREROUTING, _OUTPUT, _POSTROUTING = ("prerouting", 0), ("output", 3), ("postrouting", 4)
 BIND = "bind"
-"""Chain that is there only while a pool binds clients, because each packet of the host passes it."""
+"""Name of the chain that binds clients to servers. It exists only while a pool binds clients, because each packet of
+the host passes it.
+"""
 HOOKS: Mapping[str, Hook] = {
     "count-in": Hook("filter", *_PREROUTING, -150),
     "dispatch": Hook("nat", *_PREROUTING, -100),
@@ -67,18 +69,18 @@ HOOKS: Mapping[str, Hook] = {
     "source": Hook("nat", *_POSTROUTING, 100),
     "count-out": Hook("filter", *_POSTROUTING, 150),
 }
-"""Base chains."""
+"""Hooks of the base chains, by chain name."""
 PROTOCOLS = ("udp", "sctp", "tcp")
-"""Protocols of listeners."""
+"""Protocols that listeners in the kernel may have."""
 
 
 def service_key(family: Family) -> tuple[Part, ...]:
-    """The service that a packet is sent to."""
+    """Return the key parts that read the service a packet is sent to: destination address, protocol and port."""
     return destination(family), PROTOCOL, DESTINATION_PORT
 
 
 def deal_key(family: Family, deal: Deal) -> tuple[Part, ...]:
-    """The service, and the number that a new flow draws."""
+    """Return the key parts that read the service of a packet, and the number that a new flow draws in this deal."""
     if deal.draw == "weight":
         return *service_key(family), RandomNumber(deal.below, deal.offset)
     # Port alone would be the same for many clients, address alone for all clients behind one translation.
@@ -189,7 +191,7 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
         )
     ),
 }
-"""Rules of the chains that are always there."""
+"""Rules of the base chains that are always there, by chain name."""
 BIND_RULES = _rule_for_each_protocol(
     lambda family: (
         InDirection("original"),
@@ -197,9 +199,10 @@ BIND_RULES = _rule_for_each_protocol(
         VisitByMap((*_original_destination(family), destination(family), DESTINATION_PORT), f"bonds{family}"),
     )
 )
-"""The first packet of a flow binds its client to the server, and later ones keep it bound."""
+"""Rules of the chain ``bind``: the first packet of a flow binds its client to the server, and later ones keep it bound.
+"""
 
 
 def fixed_rules(*, binds_clients: bool) -> Mapping[str, tuple[Rule, ...]]:
-    """Rules of the fixed chains that a table has."""
+    """Return the rules of the chains that do not depend on listeners, by chain name."""
     return {**BASE, BIND: BIND_RULES} if binds_clients else BASE

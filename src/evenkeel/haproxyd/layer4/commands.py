@@ -34,22 +34,27 @@ _ACCEPT, _COUNTER, _INTERVAL_END, _DATA_VALUE, _ELEMENT = 1, 1, 1, 1, 1
 _TYPES = {"verdict": 1, "addr4": 7, "addr6": 8, "inet_proto": 12, "inet_service": 13, "mark": 19}
 _TYPE_BITS = 6
 _USER_DATA = 0xE0
-"""Type of the daemon's part of a rule's user data; nft shows only those of a comment."""
+"""Type of the rule's mark among its user data; the command nft shows only the type of comments."""
 DIGEST_BYTES = 8
 ELEMENTS_BYTES_MAX = 48_000
-"""An attribute, which all elements of a message are together, has at most 65,535 bytes."""
+"""Maximum size of the elements in one message: together they are one attribute, which may have 65,535 bytes."""
 FILLED_MAX = 65_536
-"""Elements that rules can add to one set. Further clients are balanced without being bound to a server."""
+"""Maximum number of elements that rules can add to one set. Further clients are balanced without being bound to a
+server.
+"""
 
 
 def digest_of(rule: Rule) -> bytes:
-    """The mark of a rule in the kernel, by which the daemon knows it."""
+    """Return the digest that is stored with a rule in the kernel, by which the daemon recognizes the rule."""
     return hashlib.sha256(text_of(rule).encode()).digest()[:DIGEST_BYTES]
 
 
 class SetDeclaration(Value):
-    """A named set of one listener or server. ``seconds``: the time for which clients are bound, in a set that fills by
-    itself; 0: a set of networks. A name always has the same ``seconds``."""
+    """A named set of one listener or server.
+
+    ``seconds``: how long a client stays in a set that rules fill; 0: the set holds ``networks``. It never changes for a
+    name.
+    """
 
     family: Family
     seconds: int = 0
@@ -57,10 +62,10 @@ class SetDeclaration(Value):
 
 
 class TableCommand:
-    """One step of a transaction."""
+    """One command of an nftables transaction."""
 
     def messages(self, table: str) -> Iterator[Message]:
-        """The kernel's messages."""
+        """Yield the netlink messages that carry out the command on ``table``."""
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -69,7 +74,7 @@ class TableCommand:
 
 @dataclass(frozen=True)
 class _Simple(TableCommand):
-    """A step about a named object. ``name`` of a rule's step: its chain."""
+    """A command about a named chain, set or counter. For a rule's command, ``name`` is that of its chain."""
 
     name: str
 
@@ -77,7 +82,7 @@ class _Simple(TableCommand):
         return f"{type(self).__name__} {self.name}"
 
     def payload(self, table: str) -> bytes:
-        """Attributes that name the object."""
+        """Return the encoded attributes that name the table and the object."""
         return text_attribute(_TABLE, table) + text_attribute(2, self.name)
 
 
@@ -99,7 +104,7 @@ class DeleteTable(TableCommand):
 
 @dataclass(frozen=True)
 class AddChain(_Simple):
-    """Create a chain, at its hook if it has one."""
+    """Create a chain, attached to its hook if it is a base chain."""
 
     def messages(self, table: str) -> Iterator[Message]:
         parts = [text_attribute(_TABLE, table), text_attribute(3, self.name)]
@@ -119,7 +124,7 @@ class DeleteChain(_Simple):
 
 @dataclass(frozen=True)
 class FlushChain(_Simple):
-    """Remove a chain's rules."""
+    """Remove all rules of a chain."""
 
     def messages(self, table: str) -> Iterator[Message]:
         yield _DELETE_RULE, 0, self.payload(table)
@@ -160,7 +165,7 @@ class DeleteCounter(_Simple):
 
 @dataclass(frozen=True)
 class AddShared(TableCommand):
-    """Create a set or map that all partitions share."""
+    """Create a set or map that all partitions share, for one IP version."""
 
     name: str
     family: Family
@@ -174,7 +179,7 @@ class AddShared(TableCommand):
 
 @dataclass(frozen=True)
 class AddSet(_Simple):
-    """Create a listener's or server's set."""
+    """Create a set that belongs to one listener or server."""
 
     declared: SetDeclaration
 
@@ -192,7 +197,7 @@ class DeleteSet(_Simple):
 
 @dataclass(frozen=True)
 class FlushSet(_Simple):
-    """Remove a set's elements."""
+    """Remove all elements of a set."""
 
     def messages(self, table: str) -> Iterator[Message]:
         yield _DELETE_ELEMENTS, 0, self.payload(table)
@@ -200,7 +205,7 @@ class FlushSet(_Simple):
 
 @dataclass(frozen=True)
 class AddNetworks(_Simple):
-    """Put networks into a set."""
+    """Add networks to a set."""
 
     networks: tuple[str, ...]
 
@@ -211,7 +216,7 @@ class AddNetworks(_Simple):
 
 @dataclass(frozen=True)
 class AddElements(_Simple):
-    """Put elements into a shared set or map."""
+    """Add elements to a shared set or map."""
 
     elements: tuple[tuple[ElementKey, Data], ...]
 
@@ -223,7 +228,7 @@ class AddElements(_Simple):
 
 @dataclass(frozen=True)
 class DeleteElements(_Simple):
-    """Take elements out of a shared set or map."""
+    """Remove elements from a shared set or map."""
 
     keys: tuple[ElementKey, ...]
 
@@ -245,8 +250,11 @@ def _new_set(
     *,
     filled: bool = False,
 ) -> Message:
-    """A set or map. ``seconds`` 0: of networks; more: of what is forgotten after so long; None: of what the daemon puts
-    there. ``filled``: rules add to a set of the second kind."""
+    """Return the message that creates a set, or a map of this ``kind``.
+
+    ``seconds``: None: only the daemon changes the elements; 0: they are networks; more: the kernel forgets an element
+    after so long. ``filled``: rules may add elements, too, if ``seconds`` is more than 0.
+    """
     key_type = 0
     for field in fields:
         key_type = key_type << _TYPE_BITS | _key_type(field, family)
@@ -293,7 +301,7 @@ def _encode_data(kind: Kind, data: Data) -> bytes:
 
 
 def _element_messages(kind: int, flags: int, table: str, name: str, encoded: Iterable[bytes]) -> Iterator[Message]:
-    """Messages with the elements, as few as possible."""
+    """Yield messages of the given kind with all encoded elements, as few messages as possible."""
     head = text_attribute(_TABLE, table) + text_attribute(2, name)
     found: list[bytes] = []
     size = 0
@@ -309,7 +317,8 @@ def _element_messages(kind: int, flags: int, table: str, name: str, encoded: Ite
 
 
 def spans_of(networks: Iterable[str]) -> Iterator[tuple[bytes, bytes]]:
-    """The networks as spans without gaps between them: first address, and the one after the last; empty: there is none.
+    """Merge networks into disjoint spans, and yield each as (packed first address, packed address after the last); the
+    second is empty if the span ends at the last address of the family.
 
     The kernel refuses spans that overlap.
     """

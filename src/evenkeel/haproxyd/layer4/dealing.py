@@ -13,29 +13,33 @@ from dataclasses import dataclass
 from typing import Literal
 
 SLOTS = 256
-"""Slots of one pool whose clients are hashed, whatever the number of its servers."""
+"""Number of slots of each pool whose clients are hashed, however many servers it has."""
 EXACT_MAX = 8
-"""Up to this sum, weights are dealt exactly."""
+"""Greatest sum of weights for which each server gets as many numbers as its weight."""
 OFFSET_BITS = 16
 SHARES = (256, 4096)
-"""Numbers that weights of a greater sum share, and the servers for which the first is enough."""
+"""How many numbers are shared out if the sum of weights is greater than ``EXACT_MAX``: the first up to ``FEW_SERVERS``
+servers, the second for more.
+"""
 FEW_SERVERS = 8
 HASH_SEED = 0x65766B6C
-"""Any number but 0, for which the kernel takes one of its own; the same on all hosts."""
+"""Seed of the kernel's hash, the same on all hosts; not 0, for which the kernel takes one of its own."""
 
 Draw = Literal["weight", "source", "source_port"]
 
 
 @dataclass(frozen=True)
 class Deal:
-    """The way in which a flow gets its number."""
+    """A way to give each new flow a number: at random (``draw`` is "weight") or by a hash of the client, one of
+    ``below`` numbers.
+    """
 
     draw: Draw
     below: int
 
     @property
     def offset(self) -> int:
-        """The first of the deal's numbers. Those of different deals differ."""
+        """First number of the deal. No two deals have a number in common."""
         return (DEALS.index(self) + 1) << OFFSET_BITS
 
 
@@ -49,7 +53,7 @@ DEALS = (
 
 
 def dealt(draw: Draw, weights: Mapping[str, int], salt: str) -> dict[int, str]:
-    """The server of each number; none without a server of a weight above 0.
+    """Return ``{number: server}``; empty without a server of a weight above 0.
 
     ``salt``: the pool's name, so that slots of pools with the same servers are dealt differently.
     """
@@ -70,8 +74,9 @@ def _slots_by_weight(weights: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _apportion_by_weight(weights: Mapping[str, int], count: int) -> dict[str, int]:
-    """Divide the count in proportion to the weights, by largest remainders; each server gets at least one while there
-    are enough."""
+    """Divide ``count`` numbers among the servers in proportion to their weights, by largest remainders; each server
+    gets at least one while there are enough. Returns ``{server: number of numbers}``.
+    """
     total = sum(weights.values())
     shares = {name: max(weight * count // total, 1) for name, weight in weights.items()}
     # the nearest to another number first; names decide between equals, so that all hosts decide alike
@@ -97,7 +102,7 @@ def _index_of_greatest(numbers: Sequence[float]) -> int:
 
 
 def _slot_scores(text: str, weight: int) -> list[float]:
-    """A server's score for each slot; the server with the highest one gets the slot."""
+    """Return a server's score for each slot; the server with the highest score gets the slot."""
     # Weighted rendezvous hashing: -w / ln(u) with u uniform in (0, 1) is largest with probability w / sum of weights.
     numbers = struct.unpack(f">{SLOTS}Q", hashlib.shake_128(text.encode()).digest(SLOTS * 8))
     return [-weight / math.log((number + 0.5) / 2**64) for number in numbers]

@@ -25,8 +25,13 @@ Draining = Mapping[Service, Mapping[FlowTarget, float]]
 def next_draining(
     draining: Draining, before: Flows, wanted: Flows, *, dead: Iterable[FlowTarget], now: float, seconds: float
 ) -> dict[Service, dict[FlowTarget, float]]:
-    """The servers that are draining after a change. ``before``: servers whose flows go on; ``wanted``: those that the
-    configuration names now; ``dead``: servers that checks found down; ``now``: a Unix time."""
+    """Return the servers that are draining after a change of the partition, each with the Unix time at which its
+    connections end.
+
+    ``draining``: the servers that drained until now; ``before``: servers whose flows go on; ``wanted``: servers that
+    the configuration now names; ``dead``: servers that health checks found down; ``now``: a Unix time; ``seconds``: how
+    long a removed server drains.
+    """
     ended = frozenset(dead)
     found: dict[Service, dict[FlowTarget, float]] = {}
     for service, servers in wanted.items():
@@ -41,12 +46,12 @@ def next_draining(
 
 
 def with_draining(wanted: Flows, draining: Draining) -> dict[Service, frozenset[FlowTarget]]:
-    """The servers whose flows may go on, with those that are draining."""
+    """Return the servers whose flows may go on, by service: those in ``wanted``, and those that are draining."""
     return {service: servers | draining.get(service, {}).keys() for service, servers in wanted.items()}
 
 
 def is_over(draining: Draining, now: float) -> bool:
-    """Whether a deadline has passed."""
+    """Whether the connections of a draining server have to end now."""
     return any(end <= now for servers in draining.values() for end in servers.values())
 
 
@@ -57,19 +62,23 @@ class _Entry(Wire):
 
 
 class DrainingServers(Wire):
-    """Draining servers by partition."""
+    """Content of the file of draining servers, by partition."""
 
     draining: dict[str, tuple[_Entry, ...]] = {}
 
 
 class DrainFile:
-    """The file of the draining servers, for the next daemon. A hint: without it their connections end at its start."""
+    """File with the draining servers, for the next daemon. If it is missing, their connections end when the daemon
+    starts.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self) -> dict[str, Draining]:
-        """Read the file; it never raises. Blocks."""
+        """Return the draining servers by partition; empty, with a warning in the log, if the file is unreadable.
+        Blocks.
+        """
         try:
             found = read_value(self._path, DrainingServers) or DrainingServers()
         except (OSError, StorageBroken) as error:
@@ -82,7 +91,7 @@ class DrainFile:
         return dict(read)
 
     def write(self, draining: Mapping[str, Draining]) -> None:
-        """Replace the file; it never raises. Blocks."""
+        """Replace the file's content; a failure is logged. Blocks."""
         content = {name: tuple(_file_entries(each)) for name, each in draining.items() if each}
         try:
             write_file(self._path, msgspec.json.encode(DrainingServers(draining=content)))

@@ -38,19 +38,20 @@ SHARED: dict[str, tuple[tuple[str, ...], Kind]] = {
     # servers that have left
     "gone": (SERVICE, ""),
 }
-"""Fields of the key, and kind of the data, by name."""
+"""Sets and maps that all partitions share: the fields of the key and the kind of the data, by name."""
 SECONDS: Mapping[str, int] = {"servers": 30 * 86_400, "gone": 180, "refused": 3}
-"""Times of sets whose elements the kernel forgets by itself. A connection lives for 5 days without a packet, and each
-new one renews its server's time; late answers come within seconds; a host that refuses sends an error each second."""
+"""Time after which the kernel itself removes an element, by set. A connection lives for 5 days without a packet, and
+each new one renews its server's time; late answers come within seconds; a host that refuses sends an error each second.
+"""
 FILLED_BY_PACKETS = frozenset({"servers", "refused"})
-"""Sets to which rules add elements."""
+"""Sets to which rules add elements when packets pass."""
 SHARED_NAMES = tuple(f"{name}{family}" for name in SHARED for family in FAMILIES)
 HELD_NAMES = tuple(f"{name}{family}" for name in SHARED if name not in SECONDS for family in FAMILIES)
-"""Sets and maps whose elements are exactly those of the partitions' contents."""
+"""Shared sets and maps whose elements come only from the partitions' load balancers."""
 
 
 class Service(Value):
-    """An address and port at which a listener receives."""
+    """Protocol, address and port at which a listener receives packets."""
 
     protocol: wire.DatagramProtocol
     address: str
@@ -58,19 +59,19 @@ class Service(Value):
 
 
 class FlowTarget(Value):
-    """An address and port to which flows are translated."""
+    """Address and port of a server to which flows are translated."""
 
     address: str
     port: int
 
     @property
     def text(self) -> str:
-        """Address and port in one."""
+        """Address and port, as in ``192.0.2.1:53`` or ``[2001:db8::1]:53``."""
         return host_and_port(self.address, self.port)
 
 
 class ElementKey(Value):
-    """Key of an element: a service, and for some maps a number or a server."""
+    """Key of an element in a shared set or map: a service, and for some maps the number that a flow draws, or a server."""
 
     service: Service
     number: int | None = None
@@ -85,7 +86,7 @@ class ElementKey(Value):
         return f"{one.address} . {one.protocol} . {one.port}{more}"
 
     def packed(self) -> bytes:
-        """The key as the kernel has it in its registers."""
+        """Return the key as bytes, as the kernel has it in its registers."""
         one = self.service
         data = packed_address(one.address) + bytes([PROTOCOL_NUMBERS[one.protocol], 0, 0, 0]) + _pack_port(one.port)
         if self.number is not None:
@@ -94,44 +95,43 @@ class ElementKey(Value):
 
 
 Data = str | FlowTarget
-"""Name of a chain or of a counter, empty in a set; or a server."""
+"""Data of an element: the name of a chain or counter, empty in a set; or a server."""
 
 
 def data_text(data: Data) -> str:
-    """Data in nft's notation, without its kind."""
+    """Return an element's data in nft's notation, without the word for its kind."""
     if isinstance(data, FlowTarget):
         return f"{data.address} . {data.port}"
     return data
 
 
 def packed_data(data: Data) -> bytes:
-    """Data as bytes, without their kind."""
+    """Return an element's data as bytes, without their kind."""
     return data.encode() if isinstance(data, str) else packed_target(data)
 
 
 def packed_address(address: str) -> bytes:
-    """The address's bytes."""
     return ipaddress.ip_address(address).packed
 
 
 def packed_target(target: FlowTarget) -> bytes:
-    """Address and port in consecutive registers."""
+    """Return the address and port of a server as bytes, as they stand in consecutive registers of the kernel."""
     return packed_address(target.address) + _pack_port(target.port)
 
 
 def unpacked_target(data: bytes) -> FlowTarget:
-    """Address and port from consecutive registers."""
+    """Parse the address and port of a server from the bytes of consecutive registers of the kernel."""
     address, port = data[:-4], data[-4:-2]
     return FlowTarget(address=str(ipaddress.ip_address(address)), port=int.from_bytes(port, "big"))
 
 
 def family_of(address: str) -> Family:
-    """Version of the address's protocol."""
+    """Return the IP version of the address, 4 or 6."""
     return ipaddress.ip_address(address).version
 
 
 def field_bytes(field: str, family: Family) -> int:
-    """Size of a key's field in registers."""
+    """Return the number of bytes that a field of a key takes in the kernel's registers."""
     return ADDRESS_BYTES[family] if field == "addr" else 4
 
 

@@ -16,7 +16,9 @@ _INSERT_FAILED, _DROPPED = 9, 10
 
 
 class FlowTable(Value):
-    """State of the table. ``failed``: new flows that found no free port, or no place, since the host started."""
+    """State of the kernel's connection table. ``failed``: new flows since the host started for which no port or no
+    place was free.
+    """
 
     count: int
     maximum: int
@@ -24,7 +26,7 @@ class FlowTable(Value):
 
 
 def read_flow_table(netfilter: Netfilter, proc: Path = PROC) -> FlowTable:
-    """Read the table's state. Blocks. Raises :class:`OSError` or :class:`ValueError`."""
+    """Read how full the kernel's connection table is. Blocks. Raises :class:`OSError` or :class:`ValueError`."""
     count, maximum = (int((proc / name).read_text()) for name in (COUNT, MAXIMUM))
     failed = sum(
         int.from_bytes(processor.get(number, b""), "big")
@@ -35,16 +37,18 @@ def read_flow_table(netfilter: Netfilter, proc: Path = PROC) -> FlowTable:
 
 
 class FlowWatch:
-    """Decides which states of the table are worth a report: once when a limit is reached, and again after relief."""
+    """Decides when the connection table needs a warning: once when it is nearly full, again after it was relieved, and
+    for each increase of dropped flows.
+    """
 
     def __init__(self) -> None:
         self._failed: int | None = None
         self._is_full = False
         self.dropped = 0
-        """Flows that were dropped between the last two states."""
+        """Number of flows that were dropped between the last two calls of ``news``."""
 
     def news(self, now: FlowTable) -> tuple[str, ...]:
-        """Texts about what is new since the last state."""
+        """Compare the table's state with that of the last call, and return warnings as texts."""
         percent = now.count * 100 // max(now.maximum, 1)
         texts: list[str] = []
         if percent >= FULL_PERCENT and not self._is_full:

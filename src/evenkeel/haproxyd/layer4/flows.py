@@ -23,13 +23,14 @@ _SOURCE4, _DESTINATION4, _SOURCE6, _DESTINATION6 = 1, 2, 3, 4
 _NUMBER, _SOURCE_PORT, _DESTINATION_PORT = 1, 2, 3
 _FILTER_ORIGINAL = 1
 _BY_ADDRESS, _BY_PROTOCOL, _BY_PORT = 1 << 1, 1 << 3, 1 << 5
-"""Parts of a flow by which the kernel selects: destination address, protocol and destination port."""
+"""Bits by which the kernel selects flows: by destination address, protocol, and destination port."""
 _PROTOCOL_NAMES = {number: name for name, number in PROTOCOL_NUMBERS.items()}
 
 
 class Ended(Value):
-    """Flows to remove: those of a service whose server is not among ``kept``, or whose client is in none of the
-    networks ``clients``; None: all clients are allowed."""
+    """Flows of one service that have to be removed: those to servers that are not in ``kept``, and those of clients
+    outside the networks ``clients`` (None: all clients are allowed).
+    """
 
     service: Service
     kept: frozenset[FlowTarget]
@@ -37,9 +38,10 @@ class Ended(Value):
 
 
 def ended_by(old: Content, new: Content) -> tuple[Ended, ...]:
-    """Flows that the change from one content to another ends.
+    """Return the flows that have to end when a partition's content changes from ``old`` to ``new``.
 
-    A new service is among them: until it was there, datagrams to it may have left flows that are not translated.
+    Flows of a new service are among them: before the service was there, datagrams to its address may have left flows
+    that are not translated.
     """
     return tuple(
         Ended(service=service, kept=new.flows.get(service, frozenset()), clients=new.clients.get(service))
@@ -53,11 +55,14 @@ def ended_by(old: Content, new: Content) -> tuple[Ended, ...]:
 
 
 ONE_BY_ONE_MAX = 4
-"""Services whose flows are read one by one; the kernel examines its whole connection table each time."""
+"""Up to so many services, flows are read service by service; the kernel examines its whole connection table each time.
+"""
 
 
 def remove(netfilter: Netfilter, ended: Iterable[Ended]) -> int:
-    """Remove the flows and return their number. Blocks. Raises :class:`OSError`."""
+    """Remove the ended flows from the kernel's connection table, and return how many were removed. Blocks. Raises
+    :class:`OSError`.
+    """
     by_service = {one.service: one for one in ended}
     if len(by_service) <= ONE_BY_ONE_MAX:
         selections = [(_address_family(service), _service_selection(service)) for service in by_service]
@@ -99,8 +104,9 @@ def _address_family(service: Service) -> int:
 
 
 def _service_selection(service: Service) -> bytes:
-    """Has the kernel (5.8 and later) select the service's flows, and maybe others; an earlier one dumps all of the
-    family."""
+    """Return the attributes that make the kernel (5.8 and later) dump the service's flows, and maybe others; an earlier
+    kernel dumps all flows of the IP version.
+    """
     address = ipaddress.ip_address(service.address)
     protocol = attribute(_NUMBER, bytes([PROTOCOL_NUMBERS[service.protocol]]))
     port = attribute(_DESTINATION_PORT, struct.pack("!H", service.port))
@@ -113,7 +119,9 @@ def _service_selection(service: Service) -> bytes:
 
 
 def all_of_protocol(protocol: str) -> bytes:
-    """Has the kernel (5.8 and later) select the flows of a protocol; an earlier one dumps all of the family."""
+    """Return the attributes that make the kernel (5.8 and later) dump the flows of one protocol; an earlier kernel
+    dumps all flows of the IP version.
+    """
     number = attribute(_NUMBER, bytes([PROTOCOL_NUMBERS[protocol]]))
     chosen = nested(_FILTER, attribute(_FILTER_ORIGINAL, struct.pack("=I", _BY_PROTOCOL)))
     return nested(_ORIGINAL, nested(_TUPLE_PROTOCOL, number)) + chosen
@@ -129,7 +137,7 @@ def _flow_service(flow: Attributes) -> Service | None:
 
 
 def _flow_target(flow: Attributes) -> FlowTarget | None:
-    """The server that answers."""
+    """Return the server that answers the flow; None if the flow's attributes do not contain it."""
     numbers, addresses = _tuple_attributes(flow, _REPLY)
     return _parse_place(addresses, numbers, (_SOURCE4, _SOURCE6), _SOURCE_PORT)
 

@@ -13,11 +13,13 @@ PROC = Path("/proc/sys")
 
 
 SCTP_SYSCTL = "net/netfilter/nf_conntrack_sctp_timeout_established"
-"""A setting of kernels whose connection tracking knows SCTP (CONFIG_NF_CT_PROTO_SCTP)."""
+"""Setting that exists only in kernels whose connection tracking supports SCTP (CONFIG_NF_CT_PROTO_SCTP)."""
 
 
 def forwarding_problem(families: Iterable[Family], protocols: Iterable[str] = (), proc: Path = PROC) -> str:
-    """Reason why this host forwards nothing of one of the families or protocols; empty if it forwards all."""
+    """Return the reason why this host cannot forward packets of one of the families (4, 6) or protocols; empty if it
+    can.
+    """
     if "sctp" in protocols and not (proc / SCTP_SYSCTL).exists():
         return "this host's kernel does not track SCTP (CONFIG_NF_CT_PROTO_SCTP)"
     for family in sorted(families):
@@ -31,7 +33,7 @@ def forwarding_problem(families: Iterable[Family], protocols: Iterable[str] = ()
 
 
 class TableLock:
-    """Exclusive use of a table in this network namespace, until the process ends."""
+    """Lock on an nftables table for one process in this network namespace; it is released when the process ends."""
 
     def __init__(self, table: str) -> None:
         # Abstract sockets belong to the network namespace, as tables do, and end with their process.
@@ -39,7 +41,7 @@ class TableLock:
         self._descriptor: int | None = None
 
     def take(self) -> bool:
-        """Whether the table is this process's now. Raises :class:`OSError`."""
+        """Try to take the lock without waiting; returns whether this process has it now. Raises :class:`OSError`."""
         if self._descriptor is not None:
             return True
         taken = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
@@ -55,7 +57,7 @@ class TableLock:
         return True
 
     def release(self) -> None:
-        """Give the table up."""
+        """Release the lock, if this process has it."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

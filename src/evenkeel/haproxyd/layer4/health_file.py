@@ -17,19 +17,21 @@ log = structlog.get_logger(__name__)
 
 
 class DownFile(Wire):
-    """Backend and name of each server that is down, by partition."""
+    """Content of the file of servers that are down: (backend, server) of each, by partition."""
 
     down: dict[str, tuple[ServerKey, ...]] = {}
 
 
 class HealthFile:
-    """The file; it never raises."""
+    """File with the servers that are down. Failures are logged and never raised."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self) -> dict[str, frozenset[ServerKey]]:
-        """Servers that were down, by partition. Blocks."""
+        """Return (backend, server) of those that were down, by partition; empty if the file is missing or unreadable.
+        Blocks.
+        """
         try:
             found = read_value(self._path, DownFile) or DownFile()
         except (OSError, StorageBroken) as error:
@@ -38,7 +40,7 @@ class HealthFile:
         return {name: frozenset(servers) for name, servers in found.down.items()}
 
     def write(self, down: Mapping[str, frozenset[ServerKey]]) -> None:
-        """Replace the file. Blocks."""
+        """Replace the file's content; ``down``: (backend, server) of each server that is down, by partition. Blocks."""
         content = DownFile(down={name: tuple(sorted(servers)) for name, servers in down.items() if servers})
         try:
             write_file(self._path, msgspec.json.encode(content))

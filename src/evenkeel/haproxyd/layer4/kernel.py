@@ -36,33 +36,35 @@ _NOTHING = Content()
 
 
 class KernelRefused(EvenKeelError):
-    """The kernel did not take a change, which is undone as a whole; the text gives the cause."""
+    """The kernel refused a change, and nothing of it was carried out; the text gives the cause."""
 
 
 class KernelTable:
-    """One nftables table. Nothing is touched before :meth:`open`."""
+    """The daemon's nftables table in the kernel. Nothing is changed before :meth:`open`."""
 
     def __init__(self, table: str) -> None:
         self._table = table
         self._table_lock = TableLock(table)
         self._lock = threading.Lock()
         self._contents: dict[str, Content] = {}
-        """Contents that the kernel holds, by partition; those that it should hold while ``_known`` is False."""
+        """Content that the kernel holds for each partition; while ``_known`` is False, the content that it should hold.
+        """
         self._exists = False
         self._known = True
-        """Whether the table holds ``_contents``."""
+        """Whether the kernel's table is known to equal ``_contents``."""
         self._generation = -1
-        """Generation in which the table was last certain; -1: none."""
+        """The kernel's generation at which its table was last known to equal ``_contents``; -1: there is none."""
         self._lacking = ""
-        """The reason why the kernel refused the table when it was last tried."""
+        """The reason why the kernel refused an empty table when that was last tried; empty: it did not."""
         self._pending: list[Ended] = []
-        """Flows whose removal failed."""
+        """Flows that could not be removed yet."""
 
     def open(self, *, needed: bool = True) -> None:
-        """Check permission and kernel, and take the table for this process. May be repeated.
+        """Check the daemon's permission and the kernel's features, and take the table for this process. May be
+        repeated.
 
-        Raises :class:`KernelRefused`. A kernel that lacked something is not tried again while nobody needs it
-        (``needed`` False); permission and the other daemon are.
+        ``needed`` False: a kernel that lacked a feature is not tried again; permission and the lock of another daemon
+        are. Raises :class:`KernelRefused`.
         """
         with self._lock, _open_netfilter() as netfilter:
             generation(netfilter)
@@ -73,7 +75,9 @@ class KernelTable:
             self._try_empty_table(netfilter)
 
     def _try_empty_table(self, netfilter: Netfilter) -> None:
-        """Have the kernel name what it lacks, without a change."""
+        """Have the kernel check an empty table without creating it. Raises :class:`KernelRefused` with the feature that
+        is missing.
+        """
         try:
             self._send_transaction(netfilter, whole(()), dry_run=True)
         except TransactionRefused as error:
@@ -84,8 +88,11 @@ class KernelTable:
         self._lacking = ""
 
     def adopt(self, contents: Contents) -> bool:
-        """Take over the table of an earlier daemon, with the contents that it should have. False: it has others, and
-        is left as it is until the next change or :meth:`restore`. Raises :class:`KernelRefused`."""
+        """Take over the table of an earlier daemon. ``contents``: what it should contain, by partition.
+
+        Returns False if it contains anything else; it is then left as it is until the next change or :meth:`restore`.
+        Raises :class:`KernelRefused`.
+        """
         with self._lock:
             self._contents = {name: one for name, one in contents.items() if one != _NOTHING}
             with _open_netfilter() as netfilter:
@@ -97,7 +104,8 @@ class KernelTable:
             return self._known
 
     def apply(self, partition: str, wanted: Content) -> bool:
-        """Bring one partition's content into the kernel in one transaction, and then end flows of servers that left.
+        """Change the table to one partition's ``wanted`` content in one transaction, and then remove flows to servers
+        that left.
 
         Returns whether anything changed. Raises :class:`KernelRefused`: then nothing has.
         """
@@ -117,7 +125,9 @@ class KernelTable:
             return True
 
     def _change_content(self, before: Content, wanted: Content, ended: tuple[Ended, ...], *, others_bind: bool) -> bool:
-        """Change one partition's content. False: another program changed the table, which has to be made anew."""
+        """Change one partition's content. Returns False if another program changed the table, which must then be
+        replaced.
+        """
         try:
             self._run_transaction(change([(before, wanted)], others_bind=others_bind), ended)
         except KernelRefused:
@@ -127,8 +137,9 @@ class KernelTable:
         return self._known
 
     def restore(self) -> bool:
-        """Replace the table if it is not what it should be. Returns whether it was replaced. Raises
-        :class:`KernelRefused`."""
+        """Replace the kernel's table if it is not what it should be; returns whether it was replaced. Raises
+        :class:`KernelRefused`.
+        """
         with self._lock:
             if self._known and not self._exists:
                 return False
@@ -142,11 +153,11 @@ class KernelTable:
 
     @property
     def certain(self) -> bool:
-        """Whether the table is known to hold what it should."""
+        """Whether the kernel's table is known to hold what it should."""
         return self._known
 
     def clear(self) -> None:
-        """Remove the table: nothing is forwarded any more. Raises :class:`KernelRefused`."""
+        """Remove the table, so that nothing is forwarded any more. Raises :class:`KernelRefused`."""
         with self._lock:
             if self._exists:
                 gone = {service: targets for one in self._contents.values() for service, targets in one.flows.items()}
@@ -154,31 +165,31 @@ class KernelTable:
                 self._contents, self._exists = {}, False
 
     def flows_of(self, partition: str) -> Mapping[Service, frozenset[FlowTarget]]:
-        """Servers whose flows go on, by service, in the partition's present content."""
+        """Return the servers whose flows may go on, by service, of a partition as it is now."""
         return self._contents.get(partition, _NOTHING).flows
 
     def counters(self) -> dict[str, CounterValue]:
-        """The named counters. Raises :class:`KernelRefused`."""
+        """Read the table's named counters; empty without a table. Raises :class:`KernelRefused`."""
         if not self._exists:
             return {}
         with _open_netfilter() as netfilter:
             return read_counters(netfilter, self._table)
 
     def refusing(self) -> frozenset[FlowTarget]:
-        """Servers that refused a client's datagram in the last seconds. Raises :class:`KernelRefused`."""
+        """Read which servers refused a client's datagram in the last seconds. Raises :class:`KernelRefused`."""
         if not self._exists:
             return frozenset()
         with _open_netfilter() as netfilter:
             return read_refusing(netfilter, self._table)
 
     def active_flows(self) -> Mapping[Service, int]:
-        """Number of flows by service, without services that have none. Raises :class:`KernelRefused`."""
+        """Count flows by service; services without flows are left out. Raises :class:`KernelRefused`."""
         services = [service for one in self._contents.values() for service in one.flows]
         with _open_netfilter() as netfilter:
             return count_flows(netfilter, services)
 
     def flow_table(self) -> FlowTable:
-        """State of the kernel's connection table. Raises :class:`KernelRefused`."""
+        """Read how full the kernel's connection table is. Raises :class:`KernelRefused`."""
         try:
             with Netfilter() as netfilter:
                 return read_flow_table(netfilter)
@@ -186,20 +197,22 @@ class KernelTable:
             raise KernelRefused(f"connection table: {error}") from error
 
     def retry_flows(self) -> None:
-        """Remove flows whose removal has failed before."""
+        """Try again to remove the flows whose removal failed."""
         with self._lock:
             if self._pending:
                 pending, self._pending = self._pending, []
                 self._end_flows(None, pending)
 
     def close(self) -> None:
-        """Give the table up; the kernel goes on forwarding."""
+        """Give the table up for other processes; the kernel goes on forwarding."""
         self._table_lock.release()
 
     def _run_transaction(
         self, commands: Iterable[TableCommand], ended: tuple[Ended, ...], *, anew: bool = False
     ) -> None:
-        """Run a transaction, and then end flows. ``anew``: it makes the table certain, whatever it was before."""
+        """Run a transaction, and then remove the ended flows. ``anew``: the transaction replaces the whole table, so
+        that its content is known whatever it was before. Raises :class:`KernelRefused`.
+        """
         try:
             with Netfilter() as netfilter:
                 before = generation(netfilter)
@@ -218,7 +231,9 @@ class KernelTable:
     def _send_transaction(
         self, netfilter: Netfilter, commands: Iterable[TableCommand], *, dry_run: bool = False
     ) -> bool:
-        """Returns whether there was anything to carry out."""
+        """Send the commands' messages as one transaction; returns whether there were any. Raises
+        :class:`TransactionRefused`, whose text names the refused command.
+        """
         messages: list[Message] = []
         ends: list[tuple[int, TableCommand]] = []
         for command in commands:
@@ -245,7 +260,7 @@ class KernelTable:
         return same
 
     def _end_flows(self, netfilter: Netfilter | None, ended: tuple[Ended, ...] | list[Ended]) -> None:
-        """Remove flows; what fails is tried again later, because the rules are in force already."""
+        """Remove flows. A failure is logged and the removal repeated later, because the new rules are already in force."""
         if not ended:
             return
         try:
@@ -261,7 +276,7 @@ class KernelTable:
 
 @contextmanager
 def _open_netfilter() -> Iterator[Netfilter]:
-    """A connection whose errors are raised as :class:`KernelRefused`."""
+    """Connect to netfilter; :class:`OSError` of the body is raised as :class:`KernelRefused`."""
     try:
         with Netfilter() as netfilter:
             yield netfilter
@@ -275,7 +290,7 @@ def _kernel_refusal(error: OSError) -> KernelRefused:
 
 
 def _all_ended_flows(contents: Contents) -> tuple[Ended, ...]:
-    """Flows of any service to servers that it does not have."""
+    """Return, for each service of the contents, the flows to servers that it does not have."""
     return tuple(
         Ended(service=service, kept=targets, clients=content.clients.get(service))
         for content in contents.values()

@@ -18,7 +18,7 @@ from evenkeel.haproxyd.layer4.statements import FAMILIES
 _INET = 1
 _GET_RULE, _GET_SET, _GET_ELEMENTS, _GET_GENERATION, _GET_OBJECT, _GET_CHAIN = 7, 10, 13, 16, 19, 4
 _TABLE, _NAME = 1, 2
-"""Attributes of chains, rules, sets and objects; a chain's name is its attribute 3."""
+"""Attribute numbers of chains, rules, sets and objects; a chain's own name is attribute 3."""
 _CHAIN_NAME, _RULE_USER_DATA = 3, 7
 _ELEMENTS = 3
 _ELEMENT_KEY, _ELEMENT_DATA, _ELEMENT_OBJECT = 1, 2, 9
@@ -26,17 +26,19 @@ _VALUE, _VERDICT, _VERDICT_CHAIN = 1, 2, 2
 _OBJECT_TYPE, _OBJECT_DATA, _COUNTER = 3, 4, 1
 _COUNTER_BYTES, _COUNTER_PACKETS = 1, 2
 _BETWEEN_BYTES = 8 + 12 + 8
-"""Type, handle and number of users, between a counter's name and its data."""
+"""Size of what stands between a counter's name and its data: type, handle and number of users."""
 _COUNTS_HEAD = struct.pack("=HHHH", 28, _OBJECT_DATA, 12, _COUNTER_BYTES)
 _COUNTS = struct.Struct("!Q4xQ")
 _GENERATION = 1
 _USER_DATA_HEADER = 2
-"""Type and length in front of the mark."""
+"""Size of the type and length that stand before a rule's mark in its user data."""
 
 
 class Outline(Value):
-    """A comparable view of the table. ``rules``: marks of the rules by chain, empty for a rule of another program;
-    ``sets``: names; ``elements``: keys and data of each shared set and map, as bytes; ``counters``: names."""
+    """What an nftables table contains, for comparison: ``rules``: digests of the rules by chain, empty for a rule of
+    another program; ``sets``: names; ``elements``: (key, data) of each shared set and map, as bytes; ``counters``:
+    names.
+    """
 
     rules: Mapping[str, tuple[bytes, ...]] = {}
     sets: frozenset[str] = frozenset()
@@ -45,7 +47,7 @@ class Outline(Value):
 
 
 def outline_of(contents: Mapping[str, Content]) -> Outline:
-    """The outline of a table with these contents."""
+    """Return the outline that the table must have with these contents of the partitions."""
     elements: dict[str, set[tuple[bytes, bytes]]] = {name: set() for name in HELD_NAMES}
     fixed = fixed_rules(binds_clients=any(content.binds_clients for content in contents.values()))
     rules = {name: tuple(map(digest_of, each)) for name, each in fixed.items()}
@@ -62,20 +64,20 @@ def outline_of(contents: Mapping[str, Content]) -> Outline:
 
 
 class CounterValue(Value):
-    """A named counter."""
+    """Values of a named counter of nftables."""
 
     packets: int = 0
     bytes: int = 0
 
 
 def generation(netfilter: Netfilter) -> int:
-    """Number that grows with each transaction on any table of this network namespace. Raises :class:`OSError`."""
+    """Read the number that grows with each transaction on any table of this network namespace. Raises :class:`OSError`."""
     found = netfilter.get(NFTABLES, _GET_GENERATION)
     return int.from_bytes(found[_GENERATION], "big")
 
 
 def read_table(netfilter: Netfilter, table: str) -> Outline:
-    """The outline of the table; empty if there is none. Raises :class:`OSError`."""
+    """Read the outline of the kernel's table; empty if there is no such table. Raises :class:`OSError`."""
     in_table = attribute(_TABLE, table.encode() + b"\0")
     rules: dict[str, list[bytes]] = {}
     for found in netfilter.dump(NFTABLES, _GET_CHAIN, family=_INET):
@@ -96,7 +98,7 @@ def read_table(netfilter: Netfilter, table: str) -> Outline:
 
 
 def read_counters(netfilter: Netfilter, table: str) -> dict[str, CounterValue]:
-    """The named counters of the table; none if it is gone. Raises :class:`OSError`."""
+    """Read the named counters of the table, by name; empty if the table is gone. Raises :class:`OSError`."""
     try:
         return _read_counters(netfilter, table)
     except FileNotFoundError:
@@ -104,7 +106,9 @@ def read_counters(netfilter: Netfilter, table: str) -> dict[str, CounterValue]:
 
 
 def read_refusing(netfilter: Netfilter, table: str) -> frozenset[FlowTarget]:
-    """Servers that refused a client's datagram in the last seconds; none without a table. Raises :class:`OSError`."""
+    """Read which servers refused a client's datagram in the last seconds; empty without a table. Raises
+    :class:`OSError`.
+    """
     try:
         keys = [key for family in FAMILIES for key, _ in _read_elements(netfilter, table, f"refused{family}")]
     except FileNotFoundError:
@@ -120,7 +124,9 @@ def _read_counters(netfilter: Netfilter, table: str) -> dict[str, CounterValue]:
 
 
 def counter_of(content: bytes, name_at: int) -> tuple[str, CounterValue]:
-    """Name and value of a counter in the kernel's answer, where the name's attribute begins at ``name_at``."""
+    """Return the name and value of a counter from the kernel's answer, where the name's attribute begins at
+    ``name_at``.
+    """
     # Fifteen thousand of them are read every few seconds: in the usual order of attributes, without a search.
     length = int.from_bytes(content[name_at : name_at + 2], sys.byteorder)
     data_at = name_at + length + (-length % 4) + _BETWEEN_BYTES
@@ -141,7 +147,9 @@ def _read_elements(netfilter: Netfilter, table: str, name: str) -> frozenset[tup
 
 
 def _parse_element(content: bytes) -> tuple[bytes, bytes]:
-    """Key and data of an element; the data of a verdict are its chain, and of a counter its name."""
+    """Return the key and data of an element; the data are a chain's name in a verdict map, and a counter's in a counter
+    map.
+    """
     parts = attributes(content)
     key = attributes(parts[_ELEMENT_KEY])[_VALUE]
     if _ELEMENT_OBJECT in parts:

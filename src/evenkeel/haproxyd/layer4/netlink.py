@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 NETLINK_NETFILTER = 12
 CONNTRACK, NFTABLES = 1, 10
-"""Subsystems."""
+"""Numbers of netfilter's subsystems."""
 _ERROR, _DONE = 2, 3
 _BATCH_BEGIN, _BATCH_END = 16, 17
 _REQUEST, _ACK, _DUMP = 1, 4, 0x300
 _HEADER = struct.Struct("=IHHII")
 _FAMILY = struct.Struct("!BBH")
-"""``nfgenmsg``: family, version, resource."""
+"""The kernel's ``struct nfgenmsg``: family, version, resource."""
 _ATTRIBUTE = struct.Struct("=HH")
 _ERROR_CODE = struct.Struct("=i")
 _NESTED, _TYPE = 0x8000, 0x3FFF
@@ -32,41 +32,41 @@ _BUFFER_BYTES = 1 << 17
 
 Attributes = Mapping[int, bytes]
 Message = tuple[int, int, bytes]
-"""Kind, flags and attributes of a message of nftables."""
+"""Kind, flags and encoded attributes of a message to nftables."""
 
 
 def attribute(number: int, value: bytes) -> bytes:
-    """One attribute, padded."""
+    """Encode one netlink attribute, padded to 4 bytes."""
     return _ATTRIBUTE.pack(_ATTRIBUTE.size + len(value), number) + value + bytes(-len(value) % 4)
 
 
 def text_attribute(number: int, text: str) -> bytes:
-    """An attribute with text."""
+    """Encode a netlink attribute whose value is a text that ends with a zero byte."""
     return attribute(number, text.encode() + b"\0")
 
 
 def number32(number: int, value: int) -> bytes:
-    """An attribute with a number of 32 bits."""
+    """Encode a netlink attribute whose value is a number of 32 bits, in network byte order."""
     return attribute(number, struct.pack("!I", value))
 
 
 def number64(number: int, value: int) -> bytes:
-    """An attribute with a number of 64 bits."""
+    """Encode a netlink attribute whose value is a number of 64 bits, in network byte order."""
     return attribute(number, struct.pack("!Q", value))
 
 
 def nested(number: int, *values: bytes) -> bytes:
-    """An attribute that holds attributes."""
+    """Encode a netlink attribute that contains the given encoded attributes."""
     return attribute(number | _NESTED, b"".join(values))
 
 
 def attributes(data: bytes) -> dict[int, bytes]:
-    """The attributes in a payload, by number."""
+    """Decode the attributes in a payload, by number; of several with one number the last."""
     return dict(all_attributes(data))
 
 
 def all_attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The attributes in a payload, in order; a list repeats its number."""
+    """Decode the attributes in a payload, in order, as (number, value); the items of a list have the same number."""
     place = 0
     while place + _ATTRIBUTE.size <= len(data):
         length, number = _ATTRIBUTE.unpack_from(data, place)
@@ -77,7 +77,9 @@ def all_attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 class TransactionRefused(OSError):
-    """The kernel refused a message, and carried out none. ``place``: the message's, from 0; -1: the end of all."""
+    """The kernel refused one message of a transaction, and carried out none. ``place``: index of that message; -1: the
+    kernel refused the commit.
+    """
 
     def __init__(self, code: int | None, text: str, place: int) -> None:
         super().__init__(code, text)
@@ -103,26 +105,29 @@ class Netfilter:
         self._socket.close()
 
     def dump(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> Iterator[Attributes]:
-        """All objects that match, as their attributes."""
+        """Yield the decoded attributes of each object that matches."""
         return map(attributes, self.dump_contents(subsystem, kind, family=family, payload=payload))
 
     def dump_contents(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> Iterator[bytes]:
-        """All objects that match, as the kernel encodes their attributes."""
+        """Yield the attributes of each object that matches, as the kernel encodes them."""
         return self._send_and_receive(subsystem, kind, _REQUEST | _DUMP, family, payload)
 
     def get(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> Attributes:
-        """One object."""
+        """Return the attributes of one object; empty if the kernel sent none."""
         found = tuple(self._send_and_receive(subsystem, kind, _REQUEST | _ACK, family, payload))
         return attributes(found[0]) if found else {}
 
     def do(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> None:
-        """A request that is answered with success or an error alone."""
+        """Send a request that the kernel answers only with success or an error."""
         for _ in self._send_and_receive(subsystem, kind, _REQUEST | _ACK, family, payload):
             pass
 
     def transact(self, messages: Iterable[Message], *, dry_run: bool = False) -> None:
-        """Have nftables carry out all messages in one transaction, or none of them: no packet sees a part of it.
-        ``dry_run``: the kernel checks everything and changes nothing. Raises :class:`TransactionRefused`."""
+        """Have nftables carry out all messages in one transaction, so that no packet meets a part of it.
+
+        ``dry_run``: the kernel checks everything and changes nothing. Raises :class:`TransactionRefused`: none was
+        carried out.
+        """
         marker = _FAMILY.pack(0, 0, NFTABLES)
         parts = [self._build_message(_BATCH_BEGIN, _REQUEST, marker)]
         begin = self._number
@@ -166,7 +171,7 @@ class Netfilter:
                 yield content[_FAMILY.size :]
 
     def _receive_messages(self) -> Iterator[tuple[int, int, bytes]]:
-        """Number, kind and content of the messages that the kernel has sent."""
+        """Yield the number, kind and content of the messages that the kernel has sent."""
         data = self._socket.recv(_ANSWER_BYTES)
         place = 0
         while place + _HEADER.size <= len(data):
@@ -183,7 +188,7 @@ def _request_acknowledgement(message: bytes) -> bytes:
 
 
 def _error_code(content: bytes) -> int:
-    """The error in an answer; 0: success."""
+    """Return the error number in a netlink answer; 0: success."""
     return -_ERROR_CODE.unpack_from(content)[0] if len(content) >= _ERROR_CODE.size else 0
 
 

@@ -10,11 +10,11 @@ from evenkeel.haproxyd.layer4.commands import AddTable, DeleteTable
 from evenkeel.haproxyd.layer4.netlink import Netfilter
 
 _IMPOSSIBLE = (errno.EPERM, errno.EOPNOTSUPP, errno.EPROTONOSUPPORT, errno.EAFNOSUPPORT, errno.EINVAL)
-"""Errors of hosts where no daemon with these permissions can have made a table."""
+"""Errors of hosts on which no daemon with these permissions can have created a table."""
 
 
 def remove_table(table: str) -> None:
-    """Remove a table of this network namespace, if it is there. Raises :class:`OSError`."""
+    """Remove an nftables table of this network namespace, if it is there. Raises :class:`OSError`."""
     try:
         with Netfilter() as netfilter:
             # created first, because what is not there cannot be deleted

@@ -47,13 +47,16 @@ from evenkeel.haproxyd.layer4.statements import (
 NAME_CHARS_MAX = 120
 
 ServerKey = tuple[str, str]
-"""Backend and server."""
+"""Backend name and server name."""
 
 
 class Content(Value):
-    """Objects of the table, by name. ``elements``: of the maps and sets that all partitions share, by map and key.
-    ``flows``: servers whose flows may go on, by service. ``clients``: networks of the clients whose flows may go on, of
-    services that have such. ``binds_clients``: whether a pool does so."""
+    """What one partition has in the daemon's nftables table.
+
+    ``counters``: names; ``sets`` and ``chains``: by name; ``elements``: data of the elements of shared maps and sets,
+    by (map, key); ``flows``: servers whose flows may go on, by service; ``clients``: networks of allowed clients, for
+    services that restrict them; ``binds_clients``: whether a pool binds clients to servers.
+    """
 
     counters: frozenset[str] = frozenset()
     sets: Mapping[str, SetDeclaration] = {}
@@ -71,8 +74,10 @@ def content_of(
     *,
     direct: bool = False,
 ) -> Content:
-    """The objects of one partition. ``down``: servers that health checks found down. ``direct``: whether servers see
-    the clients' addresses."""
+    """Return what a partition has in the nftables table.
+
+    ``down``: servers that health checks found down; ``direct``: whether servers see the clients' addresses.
+    """
     made = _Made(partition, direct=direct)
     for one in sorted(load_balancers, key=lambda one: one.id):
         if one.datagram_listeners:
@@ -81,30 +86,32 @@ def content_of(
 
 
 def object_name(kind: str, *parts: str) -> str:
-    """Name of an object in the table. ``:`` is not possible in nft's names, and ``/`` in none of the daemon's."""
+    """Return the name of an object in the nftables table. ``:`` is not possible there, and ``/`` in no name of the
+    daemon's.
+    """
     text = f"{kind}-{'/'.join(part.replace(':', '//') for part in parts)}"
     # nft and the kernel accept longer ones, but not as long as all parts together may be
     return text if len(text) <= NAME_CHARS_MAX else f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:40]}"
 
 
 def service_of(listener: wire.DatagramListener, bind: wire.Bind) -> Service:
-    """The service at one of a listener's addresses."""
+    """Return the service at one of a listener's addresses."""
     return Service(protocol=listener.protocol, address=str(ipaddress.ip_address(bind.address)), port=bind.port)
 
 
 def services_of(listener: wire.DatagramListener) -> Iterator[Service]:
-    """The services of a listener."""
+    """Yield the services at all addresses of a listener."""
     return (service_of(listener, bind) for bind in listener.binds)
 
 
 def listener_counters(partition: str, listener: str) -> tuple[str, str, str]:
-    """Names of a listener's counters: received, sent, and new flows."""
+    """Return the names of a listener's counters: those of received and of sent bytes, and that of new flows."""
     received, sent, flows = (object_name(kind, partition, listener) for kind in ("in", "out", "new"))
     return received, sent, flows
 
 
 class _Made:
-    """Collects the objects of one partition."""
+    """Collects what the load balancers of one partition need in the nftables table."""
 
     def __init__(self, partition: str, *, direct: bool) -> None:
         self._partition = partition
@@ -131,8 +138,9 @@ class _Made:
         )
 
     def _content_digest(self) -> str:
-        """A digest that changes in the transaction that changes anything else: a daemon that starts reads it, and sees
-        whether the kernel holds what it should."""
+        """Return a digest of all objects. It is part of a counter's name, which changes in the same transaction as any
+        object: a daemon that starts sees by it whether the kernel holds what it should.
+        """
         parts = (
             sorted(self._counters),
             sorted((name, repr(declared)) for name, declared in self._sets.items()),
@@ -180,7 +188,9 @@ class _Made:
     def _add_chain(
         self, listener: wire.DatagramListener, pool: "_Pool | None", flows: str, allowed: Mapping[Family, str]
     ) -> str:
-        """Name of the listener's chain; empty if it needs none. The chain sees the first packet of a flow only."""
+        """Add the listener's chain, and return its name; empty if it needs none. Only the first packet of a flow passes
+        the chain.
+        """
         rules: list[Rule] = [
             (OfFamily(family), Among((source(family),), name, inverted=True), REJECT)
             for family, name in allowed.items()
@@ -198,7 +208,9 @@ class _Made:
         return chain
 
     def _allowed_networks_sets(self, listener: wire.DatagramListener) -> dict[Family, str]:
-        """Names of the sets of allowed networks, by family; empty: all clients are allowed."""
+        """Add the sets of the listener's allowed networks, and return their names by IP version; empty: all clients are
+        allowed.
+        """
         if not listener.allowed_cidrs:
             return {}
         networks = [ipaddress.ip_network(text, strict=False) for text in listener.allowed_cidrs]
@@ -212,7 +224,7 @@ class _Made:
 
 
 class _Pool:
-    """One backend with its servers' shares."""
+    """One backend for datagrams, with the shares that its servers have in new flows."""
 
     def __init__(
         self, partition: str, backend: wire.Backend, balance: wire.DatagramBalance, down: frozenset[ServerKey]
@@ -226,7 +238,7 @@ class _Pool:
         # as in HAProxy: backup servers serve, all together, while no other one does
         serving = primary if any(one.weight for one in primary) else [one for one in usable if one.backup]
         self._new = {one.name: one for one in serving if one.weight}
-        """Servers that get new clients."""
+        """Servers that get new clients, by name."""
         # a server of weight 0 keeps its flows and its bound clients
         drained = {one.name: one for one in usable if not one.weight}
         self._live = {**drained, **self._new}
@@ -238,11 +250,13 @@ class _Pool:
         return self._balance.sticky_seconds > 0
 
     def live_targets(self, family: Family) -> frozenset[FlowTarget]:
-        """Servers whose flows may go on."""
+        """Return the servers of an IP version whose flows may go on."""
         return frozenset(target_of(one) for one in self._live_servers(family))
 
     def elements(self, service: Service, family: Family) -> dict[tuple[str, ElementKey], Data]:
-        """Elements of one service: the server of each number, and chains that bind clients."""
+        """Return the elements of one service in the shared maps: the server of each number, and the chains that bind
+        clients.
+        """
         made: dict[tuple[str, ElementKey], Data] = {
             (f"slots{family}", ElementKey(service=service, number=number)): target_of(self._new[name])
             for number, name in self._dealt[family].items()
@@ -253,7 +267,7 @@ class _Pool:
         return made
 
     def sets(self) -> dict[str, SetDeclaration]:
-        """Sets of bound clients."""
+        """Return the sets of the clients that are bound to each server, by name."""
         if not self.sticky:
             return {}
         return {
@@ -264,7 +278,7 @@ class _Pool:
         }
 
     def chains(self) -> dict[str, tuple[Rule, ...]]:
-        """Chains that bind clients."""
+        """Return the chains that send bound clients to their server, and that bind clients, by name."""
         if not self.sticky:
             return {}
         made: dict[str, tuple[Rule, ...]] = {self.chain: tuple(self._client_bond_rules())}
@@ -282,8 +296,9 @@ class _Pool:
         return [one for one in self._live.values() if family_of(one.address) == family]
 
     def _client_set_name(self, server: wire.BackendServer) -> str:
-        """Name of the set of the server's clients. It contains the set's properties, which the kernel cannot change:
-        with others, rules refer to another set."""
+        """Return the name of the set of clients that are bound to the server. It contains the set's properties, which
+        the kernel cannot change: with other properties, rules refer to another set.
+        """
         parts = (self._backend.name, server.name, f"{self._balance.sticky_seconds}s")
         return object_name(f"st{family_of(server.address)}", self._partition, *parts)
 
@@ -307,5 +322,5 @@ def _collapse_networks(networks: Iterable[ipaddress.IPv4Network | ipaddress.IPv6
 
 
 def target_of(server: wire.BackendServer) -> FlowTarget:
-    """Address and port of a server."""
+    """Return the address and port of a server."""
     return FlowTarget(address=str(ipaddress.ip_address(server.address)), port=server.port)

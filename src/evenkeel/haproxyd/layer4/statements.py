@@ -20,7 +20,7 @@ _NFPROTO = {4: 2, 6: 10}
 _FIRST_REGISTER = 8
 """The first of 16 registers of four bytes."""
 _HASH_REGISTER = 18
-"""Where the input of a hash is: behind the longest key that contains a hash."""
+"""First register of a hash's input: behind the longest key that contains a hash."""
 _VERDICT_REGISTER = 0
 _RANDOM = 1
 _EXPRESSION, _EXPRESSION_NAME, _EXPRESSION_DATA = 1, 1, 2
@@ -31,7 +31,7 @@ PROTOCOL_NUMBERS = {"udp": 17, "sctp": 132, "tcp": 6}
 
 
 class Statement(Protocol):
-    """One part of a rule."""
+    """One condition or action of an nftables rule."""
 
     @property
     def text(self) -> str:
@@ -39,7 +39,7 @@ class Statement(Protocol):
         ...
 
     def expressions(self) -> Iterator[bytes]:
-        """The kernel's expressions, encoded."""
+        """Yield the kernel's expressions for the statement, encoded as netlink attributes."""
         ...
 
 
@@ -47,7 +47,7 @@ Rule = tuple[Statement, ...]
 
 
 def text_of(rule: Rule) -> str:
-    """A rule in nft's notation."""
+    """Return a rule in nft's notation."""
     return " ".join(each.text for each in rule if each.text)
 
 
@@ -56,21 +56,21 @@ def text_of(rule: Rule) -> str:
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a packet or of its flow."""
+    """A field of a packet, or of the flow to which the packet belongs."""
 
     text: str
     size: int
-    """In bytes."""
+    """Size of the field in bytes."""
     name: str
     parameters: tuple[bytes, ...]
 
     @property
     def registers(self) -> int:
-        """Number of registers that the field takes."""
+        """Number of four-byte registers that the field takes."""
         return -(-self.size // 4)
 
     def load(self, register: int) -> Iterator[bytes]:
-        """Read the field into registers."""
+        """Yield the expression that reads the field into registers, beginning at ``register``."""
         yield expression(self.name, number32(1, register), *self.parameters)
 
 
@@ -83,22 +83,22 @@ def _of_flow(text: str, key: int, size: int, direction: int = 0) -> Field:
 
 
 def source(family: Family) -> Field:
-    """The packet's source address."""
+    """Return the field with the packet's source address."""
     return _payload_field(f"{IP[family]} saddr", _NETWORK, {4: 12, 6: 8}[family], ADDRESS_BYTES[family])
 
 
 def destination(family: Family) -> Field:
-    """The packet's destination address."""
+    """Return the field with the packet's destination address."""
     return _payload_field(f"{IP[family]} daddr", _NETWORK, {4: 16, 6: 24}[family], ADDRESS_BYTES[family])
 
 
 def original_source(family: Family) -> Field:
-    """The source address of the flow's first packet."""
+    """Return the field with the source address of the flow's first packet: the client's."""
     return _of_flow(f"ct original {IP[family]} saddr", {4: 19, 6: 21}[family], ADDRESS_BYTES[family])
 
 
 def original_destination(family: Family) -> Field:
-    """The destination address of the flow's first packet: the VIP."""
+    """Return the field with the destination address of the flow's first packet: the VIP."""
     return _of_flow(f"ct original {IP[family]} daddr", {4: 20, 6: 22}[family], ADDRESS_BYTES[family])
 
 
@@ -106,14 +106,14 @@ SOURCE_PORT = _payload_field("th sport", _TRANSPORT, 0, 2)
 DESTINATION_PORT = _payload_field("th dport", _TRANSPORT, 2, 2)
 ORIGINAL_PORT = _of_flow("ct original proto-dst", 12, 2)
 REPLY_PORT = _of_flow("ct reply proto-src", 11, 2, 1)
-"""The server's port."""
+"""Field with the source port of the flow's answers: the server's port."""
 _ICMP_ERROR = _payload_field("icmp type, code", _TRANSPORT, 0, 2)
 PROTOCOL = Field("meta l4proto", 1, "meta", (number32(2, 16),))
 
 
 @dataclass(frozen=True)
 class RandomNumber:
-    """A random number below ``below``, and ``offset``."""
+    """Part of a key: a random number from ``offset`` up to ``offset + below - 1``."""
 
     below: int
     offset: int
@@ -124,14 +124,16 @@ class RandomNumber:
         return f"numgen random mod {self.below} offset {self.offset}"
 
     def load(self, register: int) -> Iterator[bytes]:
-        """Put the number into a register."""
+        """Yield the expression that puts the random number into a register."""
         numbers = (register, self.below, _RANDOM, self.offset)
         yield expression("numgen", *(number32(place, number) for place, number in enumerate(numbers, 1)))
 
 
 @dataclass(frozen=True)
 class HashedNumber:
-    """A number below ``below`` that is the same for the same fields, and ``offset``."""
+    """Part of a key: a number from ``offset`` up to ``offset + below - 1`` that is the same for equal values of
+    ``fields``.
+    """
 
     fields: tuple[Field, ...]
     below: int
@@ -144,7 +146,7 @@ class HashedNumber:
         return f"jhash {_join_texts(self.fields)} mod {self.below} seed {self.seed:#x} offset {self.offset}"
 
     def load(self, register: int) -> Iterator[bytes]:
-        """Put the number into a register."""
+        """Yield the expressions that put the number into a register."""
         yield from load_all(self.fields, _HASH_REGISTER)
         length = 4 * sum(field.registers for field in self.fields)
         numbers = (_HASH_REGISTER, register, length, self.below, self.seed, self.offset, 0)
@@ -155,7 +157,7 @@ Part = Field | RandomNumber | HashedNumber
 
 
 def load_all(parts: Sequence[Part], register: int = _FIRST_REGISTER) -> Iterator[bytes]:
-    """Read the parts into consecutive registers."""
+    """Yield the expressions that read the parts of a key into consecutive registers."""
     for part in parts:
         yield from part.load(register)
         register += part.registers
@@ -170,7 +172,7 @@ def _join_texts(parts: Sequence[Part]) -> str:
 
 @dataclass(frozen=True)
 class OfFamily:
-    """The packet is of this family. nft does not print it where an address of the family follows."""
+    """Condition: the packet is of this IP version. nft does not print it where an address of the same version follows."""
 
     family: Family
     text = ""
@@ -182,7 +184,7 @@ class OfFamily:
 
 @dataclass(frozen=True)
 class OfProtocol:
-    """The packet is of this protocol."""
+    """Condition: the packet is of this transport protocol."""
 
     protocol: str
 
@@ -197,7 +199,7 @@ class OfProtocol:
 
 @dataclass(frozen=True)
 class OfFlowProtocol:
-    """The packet's flow is of this protocol; that of an ICMP error is the flow that the error is about."""
+    """Condition: the packet's flow is of this protocol. The flow of an ICMP error is the one that the error is about."""
 
     protocol: str
 
@@ -212,7 +214,7 @@ class OfFlowProtocol:
 
 @dataclass(frozen=True)
 class PortUnreachable:
-    """The packet is the ICMP error "port unreachable"."""
+    """Condition: the packet is the ICMP error "port unreachable"."""
 
     family: Family
 
@@ -230,7 +232,7 @@ class PortUnreachable:
 
 @dataclass(frozen=True)
 class InDirection:
-    """The packet goes from the client (original), or to it (reply)."""
+    """Condition: the packet goes in its flow's direction "original", from the client, or "reply", to the client."""
 
     direction: Literal["original", "reply"]
 
@@ -245,7 +247,9 @@ class InDirection:
 
 @dataclass(frozen=True)
 class HasBit:
-    """A bit of the flow's state or status is set."""
+    """Condition: one of these bits is set in the state or status of the packet's flow. ``key`` 0: the state; 2: the
+    status.
+    """
 
     text: str
     key: int
@@ -267,13 +271,13 @@ TRANSLATED = HasBit("ct status dnat", 2, 32)
 
 @dataclass(frozen=True)
 class Among:
-    """The key is in the set, or (``inverted``) is not."""
+    """Condition: the key is in the set, or with ``inverted`` is not."""
 
     parts: tuple[Part, ...]
     name: str
     inverted: bool = False
     mask: str = ""
-    """Netmask under which keys, of one address each, are compared; empty: as they are."""
+    """Netmask that is applied to a key of one address before it is looked for; empty: the whole address is."""
 
     @property
     def text(self) -> str:
@@ -291,7 +295,7 @@ class Among:
 
 @dataclass(frozen=True)
 class MoreFlowsThan:
-    """More flows than this have reached the rule and have not ended."""
+    """Condition: more than ``count`` flows that reached this rule have not ended yet."""
 
     count: int
 
@@ -308,7 +312,7 @@ class MoreFlowsThan:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Go on in another chain, or drop."""
+    """Action: go on in another chain, or drop the packet."""
 
     text: str
     code: int
@@ -322,18 +326,20 @@ DROP = Verdict("drop", _DROP)
 
 
 def goto(chain: str) -> Verdict:
-    """Go on in another chain, without coming back."""
+    """Return the action that goes on in another chain, without coming back."""
     return Verdict(f"goto {chain}", _GOTO, chain)
 
 
 def jump_data(chain: str) -> bytes:
-    """The data of a map's element that visits another chain and comes back, if that decides nothing."""
+    """Return the encoded verdict, for an element of a map, that visits another chain and comes back unless that chain
+    decides.
+    """
     return verdict(_JUMP, chain)
 
 
 @dataclass(frozen=True)
 class VisitByMap:
-    """Visit the chain that a map has for the key."""
+    """Action: visit the chain that a map has for the key."""
 
     parts: tuple[Part, ...]
     name: str
@@ -349,7 +355,7 @@ class VisitByMap:
 
 @dataclass(frozen=True)
 class CountIn:
-    """Count in the named counter."""
+    """Action: count the packet in the named counter."""
 
     counter: str
 
@@ -363,7 +369,7 @@ class CountIn:
 
 @dataclass(frozen=True)
 class CountByMap:
-    """Count in the counter that a map has for the key, if there is one."""
+    """Action: count the packet in the counter that a map has for the key, if there is one."""
 
     parts: tuple[Part, ...]
     name: str
@@ -379,7 +385,7 @@ class CountByMap:
 
 @dataclass(frozen=True)
 class Remembered:
-    """Add the key to a set of clients, or renew its time there."""
+    """Action: add the key to a set, or renew its time there. ``mask``: netmask that is applied to the address first."""
 
     parts: tuple[Part, ...]
     name: str
@@ -399,7 +405,7 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Translated:
-    """Translate the destination to the address and port that a map has for the key."""
+    """Action: translate the destination to the address and port that a map has for the key."""
 
     family: Family
     parts: tuple[Part, ...]
@@ -417,7 +423,7 @@ class Translated:
 
 @dataclass(frozen=True)
 class TranslatedTo:
-    """Translate the destination to one address and port."""
+    """Action: translate the destination to one address and port."""
 
     address: str
     port: int
@@ -439,7 +445,7 @@ class TranslatedTo:
 
 @dataclass(frozen=True)
 class _Alone:
-    """An action without data that changes."""
+    """An action without parameters that differ between rules."""
 
     text: str
     name: str
@@ -459,12 +465,12 @@ RESET = _Alone("reject with tcp reset", "reject", (number32(1, 1),))
 
 
 def expression(name: str, *parameters: bytes) -> bytes:
-    """One expression of a rule."""
+    """Encode one expression of a rule, with the kernel's name for it and its encoded parameters."""
     return nested(_EXPRESSION, text_attribute(_EXPRESSION_NAME, name), nested(_EXPRESSION_DATA, *parameters))
 
 
 def verdict(code: int, chain: str = "") -> bytes:
-    """A verdict as data."""
+    """Encode a verdict as the data of an expression or element."""
     parts = [attribute(_VERDICT_CODE, struct.pack("!i", code))]
     parts += [text_attribute(_VERDICT_CHAIN, chain)] if chain else []
     return nested(_DATA_VERDICT, *parts)
@@ -475,7 +481,7 @@ def _data_value(number: int, data: bytes) -> bytes:
 
 
 def _compare_first_register(data: bytes) -> bytes:
-    """The first register equals the data."""
+    """Encode the condition that the first register equals the data."""
     return expression("cmp", number32(1, _FIRST_REGISTER), number32(2, 0), _data_value(3, data))
 
 

@@ -21,7 +21,7 @@ _NONE = CounterValue()
 
 
 class DatagramTotals(Wire):
-    """Totals of one listener since it was created: bytes of IP packets, and flows."""
+    """Totals of one listener since it was created: bytes of IP packets, and number of flows."""
 
     bytes_in: int = 0
     bytes_out: int = 0
@@ -29,20 +29,22 @@ class DatagramTotals(Wire):
 
 
 class _Reading(Wire):
-    """Totals, and the kernel's counters that they include."""
+    """A listener's totals, and the values of the kernel's counters that the totals include."""
 
     totals: DatagramTotals = DatagramTotals()
     seen: DatagramTotals = DatagramTotals()
 
 
 class TotalsFile(Wire):
-    """Content of a partition's file, by listener."""
+    """Content of a partition's file of totals, by listener."""
 
     listeners: dict[str, _Reading] = {}
 
 
 class PartitionTotals:
-    """Totals of one partition's listeners. Its file is a hint for the next daemon; writing it never fails a reading."""
+    """Totals of one partition's listeners, saved in a file for the next daemon. A failed write is logged and never
+    raised.
+    """
 
     def __init__(self, partition: str, path: Path) -> None:
         self._partition = partition
@@ -50,14 +52,16 @@ class PartitionTotals:
         self._readings: dict[str, _Reading] = {}
 
     def load(self) -> None:
-        """Read the file. Blocks."""
+        """Read the totals from the file; a failure is logged, and they begin at 0. Blocks."""
         try:
             self._readings = dict((read_value(self._path, TotalsFile) or TotalsFile()).listeners)
         except (OSError, StorageBroken) as error:
             log.warning("totals of datagram listeners lost", partition=self._partition, reason=str(error))
 
     def update(self, listeners: Iterable[str], counters: Mapping[str, CounterValue]) -> None:
-        """Add what the kernel's counters have grown by, for these listeners; others are forgotten. Blocks."""
+        """Add to the totals of ``listeners`` what the kernel's counters have grown by; other listeners are forgotten.
+        Blocks.
+        """
         readings = {
             name: _next_reading(self._readings.get(name, _Reading()), self._listener_totals(name, counters))
             for name in listeners
@@ -67,7 +71,7 @@ class PartitionTotals:
             self._save_file()
 
     def totals(self) -> dict[str, DatagramTotals]:
-        """Totals by listener."""
+        """Return the totals by listener."""
         return {name: reading.totals for name, reading in self._readings.items()}
 
     def _listener_totals(self, name: str, counters: Mapping[str, CounterValue]) -> DatagramTotals:
@@ -82,7 +86,7 @@ class PartitionTotals:
 
 
 class Growth(Value):
-    """One counter at two readings."""
+    """A counter's total, and its values at the reading before and now."""
 
     total: int
     before: int
@@ -90,7 +94,7 @@ class Growth(Value):
 
     @property
     def new_total(self) -> int:
-        """The total with what has been counted since; a counter that fell began anew."""
+        """Total including what was counted since the reading before; a counter that fell has counted from 0."""
         return self.total + (self.now - self.before if self.now >= self.before else self.now)
 
 

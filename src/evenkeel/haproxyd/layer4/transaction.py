@@ -19,7 +19,7 @@ Steps = Collection[tuple[Content, Content]]
 
 
 def whole(contents: Collection[Content]) -> Iterator[TableCommand]:
-    """A transaction that replaces the table by one with these contents, whatever it is now."""
+    """Yield the commands of a transaction that replaces the table by one with these contents, whatever it contains now."""
     # created first, because what is not there cannot be deleted
     yield from (commands.AddTable(), commands.DeleteTable(), commands.AddTable())
     yield from (commands.AddShared(name, family) for name in SHARED for family in FAMILIES)
@@ -31,9 +31,10 @@ def whole(contents: Collection[Content]) -> Iterator[TableCommand]:
 
 
 def change(steps: Steps, *, others_bind: bool = False) -> Iterator[TableCommand]:
-    """A transaction that takes partitions' contents from the first to the second; empty if nothing differs.
+    """Yield the commands of a transaction that changes each partition's content from the first of the pair to the
+    second; none if nothing differs.
 
-    ``others_bind``: another partition binds clients.
+    ``others_bind``: whether another partition binds clients to servers.
     """
     bound, binds = (others_bind or any(pair[place].binds_clients for pair in steps) for place in (0, 1))
     yield from _removal_commands(steps)
@@ -96,8 +97,9 @@ def _addition_commands(steps: Steps) -> Iterator[TableCommand]:
 
 
 def _departed_servers(steps: Steps) -> Iterator[tuple[str, tuple[ElementKey, Data]]]:
-    """Servers whose flows end and that see clients' addresses. Others' late answers are for this host, which has no use
-    for them."""
+    """Yield (set, element) for servers whose flows end and that see clients' addresses: their late answers must be
+    dropped. Late answers of other servers come to this host, which does not use them.
+    """
     for old, new in steps:
         for service, servers in old.flows.items():
             family = family_of(service.address)
@@ -108,7 +110,7 @@ def _departed_servers(steps: Steps) -> Iterator[tuple[str, tuple[ElementKey, Dat
 
 
 def _group_by_map(elements: Iterable[tuple[str, T]]) -> Iterator[tuple[str, list[T]]]:
-    """Elements by the set or map that holds them: one command for all elements of a map costs least."""
+    """Group elements by the set or map that holds them, because one command for all elements of a map costs least."""
     found: dict[str, list[T]] = {}
     for name, element in elements:
         found.setdefault(name, []).append(element)

@@ -14,24 +14,24 @@ Kinds = Mapping[str, str]
 """``{file name: kind}`` of a load balancer's files."""
 
 _SENT = frozenset(("errorfile", "errorfiles", "file", "lf-file"))
-"""Keywords of rules that respond with a file's content."""
+"""Keywords in HAProxy's rules that send a file's content to clients."""
 _ANSWERS = frozenset(
     ("http-after-response", "http-error", "http-request", "http-response", "tcp-request", "tcp-response")
 )
 _MAPPED = re.compile(r",\s*map\w*\(\s*([^)\s,]*)")
-"""Matches the file argument of a map converter."""
+"""Matches a map converter in a sample expression; the group is its file argument."""
 _VERIFIED = re.compile(r",\s*(jwt_verify)\(")
-"""Matches the converter that reads a public key by its path."""
+"""Matches the converter that reads a public key from a path."""
 _NAME = re.compile(wire.NAME)
 _VALUES_AFTER = 3
-"""First word from which ``--`` ends flags, in ``acl NAME CRITERION FLAGS -- VALUES``."""
+"""Index of the first word at which ``--`` ends the flags of ``acl NAME CRITERION FLAGS -- VALUES``."""
 
 
 def file_read_by(words: Sequence[str], kinds: Kinds) -> str:
-    """Return the first reference in a line to a file that the line may not read; empty if there is none.
+    """Return the first word of a line that refers to a file which the line may not read; empty if there is none.
 
-    ``words``: the line as HAProxy reads it. Clients may be sent pages and values of maps. The result is the file's
-    name, or the word that could name one.
+    ``words``: the line as HAProxy reads it; ``kinds``: kind by name of the load balancer's files. Allowed are pages
+    that are sent to clients, maps, and the files of ACLs. The result is the file's name, or the keyword that reads one.
     """
     if words and words[0] in _ANSWERS:
         # The empty word at the end gives a last keyword without a value a pair too, so that it is refused.
@@ -47,10 +47,9 @@ def file_read_by(words: Sequence[str], kinds: Kinds) -> str:
 
 
 def file_of_expressions(words: Sequence[str], kinds: Kinds) -> str:
-    """Return the first reference in sample expressions to a file that is no map of the load balancer; empty if there is
-    none.
+    """Return the first file in sample expressions that is not a map of the load balancer; empty if there is none.
 
-    The result is the name of a map, ``map``, or the converter that reads a key.
+    The result is the file's name, ``map`` if the name is missing, or the converter that reads a key from a file.
     """
     # The arguments of a converter may extend over several words, so the words are searched together.
     text = " ".join(words)

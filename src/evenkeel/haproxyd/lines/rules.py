@@ -95,7 +95,10 @@ Excluded are those that connect to another address than a server's (``set-dst``,
 
 
 def line_problem(line: str, keywords: Collection[str], kinds: Kinds) -> str:
-    """Return the reason to refuse this line; empty if it is accepted. ``keywords``: words with which it may begin."""
+    """Return the reason to refuse this line of configuration; empty if it is accepted.
+
+    ``keywords``: words with which it may begin; ``kinds``: kind by name of the load balancer's files.
+    """
     words = words_of_line(line)
     if words is None:
         return f"a line has other quoting than is allowed: {QUOTING}"
@@ -113,7 +116,9 @@ def line_problem(line: str, keywords: Collection[str], kinds: Kinds) -> str:
 
 
 def _excluded_action(words: Sequence[str]) -> str:
-    """Return the word in the place of an action that is not an allowed action; empty if there is none."""
+    """Return the word in the place of the line's action if that action is not allowed; empty if it is, or the line has
+    none.
+    """
     allowed = ACTIONS.get(words[0])
     if allowed is None:
         return ""

@@ -15,8 +15,8 @@ QUOTING = "single quotes, with \\' between them for a single quote; no other quo
 
 
 def words_of_line(line: str) -> tuple[str, ...] | None:
-    """Return the words without their quotes; None: the line has other quoting than :data:`QUOTING`, or a quote is
-    open.
+    """Split a line of configuration into words without their quotes; None if a quote is open, or the line has other
+    quoting than :data:`QUOTING` allows.
     """
     words: list[str] = []
     at = 0

@@ -12,7 +12,7 @@ from evenkeel.key_managers.vault.secrets import SCHEME, SecretFolders
 
 
 class VaultCertificates:
-    """Stores certificates in the projects' folders, in a thread pool, each call within ``timeout_seconds``."""
+    """Stores certificates in the projects' folders in Vault, in a thread pool, each call within ``timeout_seconds``."""
 
     def __init__(self, folders: SecretFolders, *, timeout_seconds: float) -> None:
         self._folders = folders
@@ -23,7 +23,9 @@ class VaultCertificates:
         return checked_place(SCHEME, project_id, name).reference
 
     async def add(self, new: NewCertificate, *, replace: bool) -> KeptCertificate:
-        """Check a certificate and write it to the project's folder; an existing one is kept unless ``replace``."""
+        """Check a certificate and write it to the project's folder. Raises :class:`Conflict` if there is one of this
+        name, unless ``replace``.
+        """
         place = checked_place(SCHEME, new.project_id, new.name)
 
         def work() -> KeptCertificate:
@@ -51,7 +53,7 @@ class VaultCertificates:
         return await self._calls.run(work)
 
     async def show(self, project_id: ProjectId, name: str) -> KeptCertificate:
-        """Read what operators may see of one certificate. Raises :class:`NotFound`."""
+        """Read a certificate's description for operators, without its private key. Raises :class:`NotFound`."""
         place = checked_place(SCHEME, project_id, name)
         return await self._calls.run(lambda: self._shown(place))
 

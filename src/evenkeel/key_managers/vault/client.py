@@ -12,7 +12,9 @@ from evenkeel.core.tls.certificates import REVOCATION_LIST_BYTES_MAX
 from evenkeel.key_managers.responses import read_at_most
 
 ANSWER_BYTES_MAX = 3 * REVOCATION_LIST_BYTES_MAX
-"""Most bytes of a response: the largest content in hexadecimal, as castellan stores it, with the JSON around it."""
+"""Maximum size of a response of Vault: the largest content in hexadecimal, as castellan stores it, with the JSON around
+it.
+"""
 
 
 class VaultAddress(Value):

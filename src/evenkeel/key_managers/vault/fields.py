@@ -38,14 +38,14 @@ VALUE = "value"
 
 
 class NewFields(NamedTuple):
-    """Fields of a new secret, and oddities of the submitted files."""
+    """Fields of a new secret in Vault, and warnings about the submitted files."""
 
     fields: Mapping[str, str]
     warnings: tuple[str, ...] = ()
 
 
 def new_fields(new: NewCertificate, reference: str) -> NewFields:
-    """Check what is to be stored, and return the fields for it. Raises :class:`CertificateError`."""
+    """Check a submitted certificate, and return the fields to store. Raises :class:`CertificateError`."""
     if new.kind is CertificateKind.REVOCATION_LIST:
         return NewFields({REVOCATION_LIST: read_revocation_list(reference, new.content.reveal()).content})
     if new.kind is CertificateKind.AUTHORITY:
@@ -60,8 +60,9 @@ def new_fields(new: NewCertificate, reference: str) -> NewFields:
 
 
 def kept_certificate(place: CertificatePlace, fields: Mapping[str, str], created_at: str) -> KeptCertificate:
-    """Return what operators see of a secret: without facts and identity if its content cannot be used. ``created_at``:
-    time of RFC 3339.
+    """Return a secret's description for operators; it has no facts and no identity if the content is unusable.
+
+    ``created_at``: time of RFC 3339.
     """
     kind = _kind_of(fields)
     facts, sha256 = _facts_of(place.reference, kind, fields)
@@ -126,7 +127,7 @@ def _from_base64(reference: str, text: str) -> bytes:
 
 
 def from_hex(reference: str, text: str, unreadable: type[CertificateError]) -> bytes:
-    """Decode a file that castellan stored. Raises ``unreadable``."""
+    """Decode a file that castellan stored in hexadecimal. Raises ``unreadable``."""
     try:
         return binascii.unhexlify(text)
     except ValueError:

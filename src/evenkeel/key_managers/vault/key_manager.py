@@ -22,13 +22,13 @@ class VaultKeyManager:
         self._calls = BlockingCalls("Vault", unavailable=KeyManagerUnavailable, timeout_seconds=timeout_seconds)
 
     async def certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:
-        """Read a certificate with its key from the fields of one secret."""
+        """Read a certificate with its key from the fields of one secret in the project's folder."""
         return await self._calls.run(lambda: bundle_of(reference, self._folders.fields(reference, project_id)))
 
     async def authority(
         self, reference: str, project_id: ProjectId, *, revocation_list: str | None = None
     ) -> AuthorityBundle:
-        """Read an authority's certificates, and check the revocation list, if one is named, against the first one."""
+        """Read the certificates of an authority; if a revocation list is named, check it against the first certificate."""
 
         def read_file() -> AuthorityBundle:
             certificates = self._read_file(reference, project_id, CERTIFICATE, AuthorityUnreadable)
@@ -40,7 +40,7 @@ class VaultKeyManager:
         return await self._calls.run(read_file)
 
     async def revocation_list(self, reference: str, project_id: ProjectId) -> RevocationList:
-        """Read a revocation list, without a check of its signature."""
+        """Read a revocation list without checking its signature."""
 
         def read_file() -> RevocationList:
             content = self._read_file(reference, project_id, REVOCATION_LIST, RevocationListUnreadable)

@@ -46,11 +46,11 @@ class VaultLogin(Value):
 
 
 class LoginRefused(Exception):
-    """A login failed; the text gives the reason, without any credentials."""
+    """Vault refused the login; the text gives the reason, without any credentials."""
 
 
 class LoggedIn:
-    """A client that logs in when necessary; all threads' calls go through :meth:`run_logged_in`."""
+    """A Vault client that logs in when necessary; calls of all threads go through :meth:`run_logged_in`."""
 
     def __init__(self, client: hvac.Client, login: VaultLogin, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
@@ -88,7 +88,7 @@ class LoggedIn:
             return self._logins
 
     def _current_login(self) -> int:
-        """Return number of the current login, after waiting for one that is in progress."""
+        """Return the number of the current login, after waiting for a login that is in progress."""
         with self._lock:
             return self._logins
 
@@ -101,7 +101,7 @@ class LoggedIn:
         return True
 
     def _request_token(self) -> float:
-        """Log in; returns the token's lifetime in seconds, 0: unlimited. Raises :class:`LoginRefused`."""
+        """Log in, and return the token's lifetime in seconds; 0: unlimited. Raises :class:`LoginRefused`."""
         try:
             if self._login.method is AuthMethod.TOKEN:
                 self._client.token = self._read_token_file()

@@ -22,16 +22,18 @@ READERS = 8
 
 
 class SecretVersion(NamedTuple):
-    """The newest version of a secret."""
+    """The newest version of a secret in Vault."""
 
     fields: Mapping[str, str]
     created_at: str
-    """Time of the version, as Vault writes it (RFC 3339)."""
+    """Time at which the version was created, as Vault writes it (RFC 3339)."""
 
 
 class SecretFolders:
-    """Reads and writes secrets in the projects' folders below ``folder``, in the secrets engine mounted at
-    ``mount_point``. Every method raises :class:`KeyManagerUnavailable`.
+    """Reads and writes secrets in Vault: each project has a folder below ``folder``, in the secrets engine at
+    ``mount_point``.
+
+    Every method raises :class:`KeyManagerUnavailable`.
     """
 
     def __init__(self, session: LoggedIn, *, mount_point: str, folder: str) -> None:
@@ -40,8 +42,8 @@ class SecretFolders:
         self._folder = folder
 
     def fields(self, reference: str, project_id: ProjectId) -> Mapping[str, str]:
-        """Return ``{field: text}`` of a secret's newest version. Raises :class:`CertificateNotFound`, also for another
-        project's secret.
+        """Return ``{field: text}`` of a secret's newest version. Raises :class:`CertificateNotFound`, also if the
+        secret is another project's.
         """
         place = place_in_project(reference, project_id)
         try:
@@ -68,7 +70,7 @@ class SecretFolders:
                 raise
 
     def _read(self, place: CertificatePlace) -> SecretVersion | None:
-        """Raises :class:`exceptions.Forbidden`."""
+        """Return the newest version of a secret; None if there is none. Raises :class:`exceptions.Forbidden`."""
 
         def read_version(client: hvac.Client) -> Any:
             return client.secrets.kv.v2.read_secret_version(
@@ -81,8 +83,8 @@ class SecretFolders:
             return None
 
     def write(self, place: CertificatePlace, fields: Mapping[str, str], *, replace: bool) -> bool:
-        """Write a secret, of which older versions are not kept, because they have private keys. Returns False if there
-        is one, and not ``replace``.
+        """Write a secret; older versions are not kept, because they contain private keys. Returns False, and writes
+        nothing, if the secret exists and ``replace`` is False.
         """
         path = self._path(place.project_id, place.name)
         # the number that the secret must still have when it is written: nothing that was stored meanwhile is replaced
@@ -104,8 +106,8 @@ class SecretFolders:
         return True
 
     def _free_number(self, path: str) -> int | None:
-        """Return the number of a secret's newest version if that is deleted, 0 without any version; None if there is a
-        secret.
+        """Return the version number that a new secret at this path must find: that of a deleted newest version, or 0
+        without any version. None if the secret exists.
         """
 
         def read(client: hvac.Client) -> int | None:
@@ -117,7 +119,7 @@ class SecretFolders:
             return 0
 
     def delete(self, place: CertificatePlace) -> bool:
-        """Delete a secret with all its versions; returns whether there was one."""
+        """Delete a secret with all its versions; returns whether it existed."""
         path = self._path(place.project_id, place.name)
         if self.version(place) is None:
             return False
@@ -131,7 +133,7 @@ class SecretFolders:
         return True
 
     def places(self, project_id: ProjectId | None) -> Iterator[CertificatePlace]:
-        """Yield the places of the project's secrets, or of all projects', by project and name."""
+        """Yield the places of the project's secrets (None: of all projects'), sorted by project and name."""
         projects = self._names() if project_id is None else [project_id]
         for project in projects:
             for name in self._names(project.removesuffix("/")):
@@ -140,7 +142,7 @@ class SecretFolders:
                     yield found
 
     def _names(self, *below: str) -> list[str]:
-        """Names in a folder, sorted; those of folders end with ``/``."""
+        """Return the sorted names in a folder; names of folders end with ``/``."""
         path = self._path(*below)
         try:
             found = self._in_policy(
@@ -167,8 +169,10 @@ class SecretFolders:
             ) from None
 
     def _call(self, work: Callable[[hvac.Client], T], *told: type[exceptions.VaultError]) -> T:
-        """Raises :class:`exceptions.InvalidPath`, :class:`exceptions.Forbidden` and ``told``; all others as
-        :class:`KeyManagerUnavailable`.
+        """Run ``work`` with a valid login, and return its result.
+
+        Raises :class:`exceptions.InvalidPath`, :class:`exceptions.Forbidden` and the exceptions ``told``; all others of
+        Vault as :class:`KeyManagerUnavailable`.
         """
         try:
             return self._session.run_logged_in(work)
@@ -181,8 +185,8 @@ class SecretFolders:
 
 
 def place_in_project(reference: str, project_id: ProjectId) -> CertificatePlace | None:
-    """Return the place that ``vault://PROJECT/NAME``, or a name alone (such as castellan's ids), refers to; None if it
-    is no reference to Vault, or a reference to another project's secret.
+    """Return the place that ``vault://PROJECT/NAME`` or a name alone (such as castellan's ids) refers to; None if it is
+    not a reference to Vault, or one to another project's secret.
     """
     place = parse_place(SCHEME, f"{SCHEME}://{project_id}/{reference}" if is_valid_name(reference) else reference)
     return place if place is not None and place.project_id == project_id else None
@@ -198,7 +202,7 @@ def _version(answer: Any) -> SecretVersion:
 
 
 def _deleted_number(metadata: Any) -> int | None:
-    """Return the number of the newest version if that is deleted, 0 if there never was one; else None."""
+    """Return the number of a secret's newest version if that is deleted or was never written (0); else None."""
     try:
         number = int(metadata["data"]["current_version"])
         newest = metadata["data"]["versions"].get(str(number))

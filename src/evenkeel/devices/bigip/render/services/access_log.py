@@ -23,14 +23,14 @@ _VALUES = {
     "user_agent": "[HTTP::header value User-Agent]",
     "referer": "[HTTP::header value Referer]",
 }
-"""Tcl code for what a client gave, by the name of the field, beside the path."""
+"""Tcl code of values that the client sent, beside the path, by the name of the field in the log."""
 _DURATION = "[expr { [clock clicks -milliseconds] - $service_log_start }]"
 _MEMBER = "[getfield [LB::server addr] % 1]:[LB::server port]"
 _SECOND = "[clock format [clock seconds] -gmt 1 -format %Y-%m-%dT%H:%M:%SZ]"
 
 
 def log_pool(service: ServiceDefinition, listener: ServiceListener, log: AccessLog, names: BigIpNames) -> WantedObject:
-    """The pool with the log server, in the network in which the load balancer's members are."""
+    """Return the pool with the tenant's log server, in the network in which the load balancer's members are."""
     name = names.helper(KIND, listener.id)
     address = in_domain_of_members(service, log.address)
     description = names.marked_description(KIND, service.load_balancer_id, listener.id)
@@ -64,7 +64,9 @@ def log_pool(service: ServiceDefinition, listener: ServiceListener, log: AccessL
 def log_parts(
     service: ServiceDefinition, listener: ServiceListener, log: AccessLog, names: BigIpNames
 ) -> Iterator[RulePart]:
-    """Parts of the iRule; that of requests comes before all that may answer one."""
+    """Yield the parts of a listener's iRule that send the access log; the part for requests precedes all that may
+    answer one.
+    """
     partition = names.partition(service.project_id)
     opened = (
         # a name in HSL::open would give the virtual server the status of this pool (F5's article K14505)
@@ -99,7 +101,7 @@ def _request_value_lines(log: AccessLog) -> Iterator[str]:
 
 
 Fields = Iterable[tuple[str, str]]
-"""Names of fields, and Tcl code of their values as JSON."""
+"""Names of fields of a log line, each with the Tcl code of its value as JSON."""
 
 
 def _response_fields(listener: ServiceListener) -> Fields:
@@ -143,5 +145,5 @@ def _send_entry_lines(
 
 
 def _json_string(code: str) -> str:
-    """Return the text as a JSON string, escaped for a Tcl word in double quotes."""
+    """Return Tcl code, for a Tcl word in double quotes, whose value is ``code``'s value as a JSON string."""
     return f'\\"{code}\\"'

@@ -22,7 +22,7 @@ _CARRIED = "[expr { [IP::stats bytes in] + [IP::stats bytes out] }]"
 
 
 def rate_limit_lines(listener: ServiceListener, limits: Sequence[ClientLimit], responses: Responses) -> Iterator[str]:
-    """Lines of ``HTTP_REQUEST`` that count the request, and refuse it if it exceeds a limit."""
+    """Yield lines of the iRule's event ``HTTP_REQUEST`` that count the request, and refuse it if it exceeds a limit."""
     conditions, texts = conditions_of(limits), responses.texts
     for number, (counter, found) in enumerate(conditions.items()):
         if any(not condition.of_bytes for condition in found):
@@ -44,7 +44,7 @@ def rate_limit_lines(listener: ServiceListener, limits: Sequence[ClientLimit], r
 
 
 def byte_counting_parts(listener: ServiceListener, limits: Sequence[ClientLimit]) -> Iterator[RulePart]:
-    """Parts that count what a connection carried after its last request."""
+    """Yield parts of the iRule that count the bytes which a connection carried after its last request."""
     counters = [
         counter for counter, found in conditions_of(limits).items() if any(condition.of_bytes for condition in found)
     ]

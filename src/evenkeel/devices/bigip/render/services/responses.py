@@ -11,7 +11,7 @@ from evenkeel.devices.bigip.render.services.texts import Texts
 
 
 class Responses:
-    """The responses of one listener's iRule. ``texts``: gets the pages and headers that are used."""
+    """Renders the responses of one listener's iRule. ``texts``: collects the pages and headers that they use."""
 
     def __init__(self, parts: Parts, texts: Texts) -> None:
         self.texts = texts
@@ -19,9 +19,10 @@ class Responses:
         self._headers = SECURITY_HEADERS[parts.security_headers] if parts.security_headers is not None else {}
 
     def command(self, status: int | str, *headers: str, page: ResponsePage | None = None, html: str = "") -> str:
-        """Tcl code that responds. ``status``: a number, or Tcl code of one; ``headers``: Tcl code of names and values
-        in turn; ``page``: the body, whatever the definition has for the status; ``html``: Tcl code of the body if it
-        has none.
+        """Return Tcl code that responds to the request.
+
+        ``status``: a number, or Tcl code of one; ``headers``: Tcl code of names and values in turn; ``page``: the body,
+        instead of the listener's error page for the status; ``html``: Tcl code of the body if there is no page.
         """
         found = page or self._pages.get(str(status))
         words = ["HTTP::respond", str(status)]
@@ -38,5 +39,5 @@ class Responses:
         return " ".join(words)
 
     def has_page(self, status: int) -> bool:
-        """Whether the definition has a page for responses with this status."""
+        """Whether the listener has an error page for responses with this status."""
         return str(status) in self._pages

@@ -41,7 +41,7 @@ from evenkeel.devices.rate_limits import ClientLimit, rate_limits
 TEXTS = "services"
 NETWORKS = ("deny", "allow")
 COUNTED_SECONDS = 86_400
-"""Lifetime of a source's count of connections after its last new connection."""
+"""Time after a client address's last new connection at which the count of its connections is forgotten."""
 _UUID = (
     '    binary scan [md5 "[clock clicks][IP::client_addr][TCP::client_port][expr { rand() }]"] H8H4H4H4H12 a b c d e',
     '    set service_request_id "$a-$b-$c-$d-$e"',
@@ -56,9 +56,11 @@ def service_objects(
     responses: Responses | None = None,
     others: Sequence[RulePart] = (),
 ) -> tuple[list[WantedObject], list[RulePart]]:
-    """Data groups for a listener's parts of enhanced services and rate limits, and the parts of the iRule with theirs.
+    """Return the data groups and log pool for a listener's enhanced services and rate limits, and the parts of its
+    iRule.
 
-    ``others``: the parts of the listener's L7 policies, which come first; ``responses``: those that they use.
+    ``others``: parts for the listener's L7 policies, which come first in the result; ``responses``: the responses that
+    they use. Raises :class:`Unrenderable`.
     """
     if parts.member_connection_limit is not None and listener.protocol not in L7_PROTOCOLS:
         # F5's manual does not say whether a fastL4 virtual server has a queue
@@ -96,7 +98,9 @@ def service_objects(
 def listener_responses(
     service: ServiceDefinition, listener: ServiceListener, parts: Parts, names: BigIpNames
 ) -> Responses:
-    """The responses of a listener's iRule, with their texts in its data group."""
+    """Return the renderer of the responses of a listener's iRule, which stores their texts in the listener's data
+    group.
+    """
     group = data_group_path(service, TEXTS, listener.id, names)
     return Responses(parts, Texts(group, over_tls=listener.protocol == TLS_PROTOCOL))
 
@@ -192,7 +196,7 @@ def _answer_lines(
 
 
 def _stored_value_lines(listener: ServiceListener, changes: Iterable[HeaderChanges]) -> Iterator[str]:
-    """Lines that store what header values need from the request."""
+    """Yield lines that store values of the request for use in header values later."""
     used = frozenset[str]().union(*(each.variables for each in changes))
     if "host" in used:
         yield "    set service_host [HTTP::host]"

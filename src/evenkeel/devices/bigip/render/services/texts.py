@@ -9,27 +9,29 @@ from evenkeel.devices.bigip.render.request_headers import ONE_LINE
 
 
 class Texts:
-    """The records of one data group, by name, in the order in which they were used first."""
+    """Texts that an iRule uses: the records of a data group, in the order of their first use."""
 
     def __init__(self, group: str, *, over_tls: bool) -> None:
         """``group``: full path of the data group; ``over_tls``: whether clients use TLS."""
         self._group = group
         self._over_tls = over_tls
         self._names: dict[str, str] = {}
-        """Name of the record with a text, by the text as it is stored."""
+        """Name of each record, by its text as it is stored."""
 
     @property
     def records(self) -> dict[str, str]:
-        """Text by name of the record."""
+        """``{record name: stored text}`` of the data group."""
         return {name: text for text, name in self._names.items()}
 
     def word(self, text: str) -> str:
-        """Tcl code whose value is the text."""
+        """Store a text in the data group, and return Tcl code whose value is that text."""
         name = self._names.setdefault(encode_record(text), str(len(self._names) + 1))
         return f'[URI::decode [class lookup "{name}" {self._group}]]'
 
     def value(self, template: str) -> str:
-        """Tcl code whose value is that of a header value with variables."""
+        """Store the literal parts of a header value with variables, and return Tcl code whose value is the header
+        value.
+        """
         words = [
             (self.word(literal) if literal else "") + (self._variable_code(name) if name else "")  # type: ignore[arg-type]
             for literal, name in template_words(template)

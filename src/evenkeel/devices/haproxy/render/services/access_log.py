@@ -14,7 +14,7 @@ from evenkeel.devices.haproxy.render.quoting import quote_line
 from evenkeel.haproxyd import wire
 
 COUNTER = "sc2"
-"""HAProxy's counter of logged requests or connections; rate limits have the others."""
+"""HAProxy's stick counter for the rate of logged requests or connections; rate limits use the others."""
 _VALUES = {
     "method": "method",
     "host": "req.hdr(host)",
@@ -23,7 +23,9 @@ _VALUES = {
     "user_agent": "req.fhdr(user-agent)",
     "referer": "req.fhdr(referer)",
 }
-"""Samples of a request by the name of their field; stored, because a request is gone when its line is written."""
+"""HAProxy's sample expressions for values of the request, by the name of the field. They are stored in variables,
+because the request is gone when its log line is written.
+"""
 
 _REQUEST_FIELDS = (
     *((field, f'"%[var(txn.log_{field}),json(utf8s)]"') for field in ("path", *_VALUES)),
@@ -32,19 +34,19 @@ _REQUEST_FIELDS = (
 
 
 def log_target(log: AccessLog | None) -> wire.LogTarget | None:
-    """Where a frontend's lines go."""
+    """Return the target to which a frontend sends its access log; None without one."""
     return None if log is None else wire.LogTarget(address=log.address, port=log.port, protocol=log.protocol)
 
 
 def log_table(name: str) -> wire.Backend:
-    """The table that counts the lines of the frontend ``name``."""
+    """Return the backend whose stick table counts the log lines of the frontend ``name``."""
     # one entry; it is tracked while a request or connection runs, and what it counts is over after a second
     table = "stick-table type integer size 1 expire 10s store gpc0,gpc0_rate(1s)"
     return wire.Backend(name=_table_name(name), lines=("mode http", table))
 
 
 def log_lines(name: str, log: AccessLog, *, over_http: bool) -> Iterator[str]:
-    """Lines that come before all rules that may answer a request."""
+    """Yield the frontend's lines that prepare its access log; they must precede all rules that may answer a request."""
     # the daemon sends what has this level, and nothing else
     few = f"if {{ {COUNTER}_gpc0_rate lt {log.lines_per_second} }}"
     rule = "http-request" if over_http else "tcp-request content"
@@ -59,7 +61,7 @@ def log_lines(name: str, log: AccessLog, *, over_http: bool) -> Iterator[str]:
 
 
 def log_format(listener: ServiceListener, load_balancer_id: str) -> str:
-    """The line that describes a log line."""
+    """Return the ``log-format`` line of a listener's frontend: one JSON object for each request or connection."""
     over_tls, over_http = listener.protocol == TLS_PROTOCOL, listener.protocol in L7_PROTOCOLS
     protocol = ("https" if over_tls else "http") if over_http else "tcp"
     fields = (

@@ -10,26 +10,30 @@ from evenkeel.config.esd.parts import MemberConnectionLimit, Parts
 
 
 def tunnel_lines(parts: Collection[Parts]) -> list[str]:
-    """Lines for the longest time-out of tunnels among the parts of a pool's listeners."""
+    """Return the line that sets a backend's tunnel time-out, the longest among the pool's listeners; empty if none sets
+    one.
+    """
     seconds = max((each.tunnel or 0 for each in parts), default=0)
     return [f"timeout tunnel {seconds}s"] if seconds else []
 
 
 def drain_seconds(parts: Collection[Parts]) -> int:
-    """Seconds that connections of removed members have, the longest among the parts of a pool's listeners; 0: no end is
-    set."""
+    """Return how many seconds connections of removed members may go on, the longest among the pool's listeners; 0: no
+    limit.
+    """
     return max((each.drain or 0 for each in parts), default=0)
 
 
 def limit_arguments(limit: MemberConnectionLimit | None) -> tuple[str, ...]:
-    """Return the arguments of a ``server`` line that limit its connections. A server's own queue, which only clients
-    that persist to it wait in, may be as long as the backend's.
+    """Return the arguments of a ``server`` line that limit its connections.
+
+    A server's own queue, in which only clients wait that persist to it, may be as long as the backend's.
     """
     return () if limit is None else ("maxconn", str(limit.connections), "maxqueue", str(limit.queue))
 
 
 def queue_lines(name: str, mode: str, limit: MemberConnectionLimit) -> Iterator[str]:
-    """Lines of the backend ``name`` for its queue."""
+    """Yield the lines of the backend ``name`` that limit how long and how many clients wait for a server."""
     yield f"timeout queue {limit.wait}s"
     full = f"if {{ queue({name}) ge {limit.queue} }}"
     yield f"http-request deny deny_status 503 {full}" if mode == "http" else f"tcp-request content reject {full}"

@@ -41,15 +41,17 @@ _CONNECTION_KEY = SLOTS[0]
 
 
 class ServiceLines(Value):
-    """Additions of enhanced services to one listener's frontend; lines in the order in which HAProxy evaluates them."""
+    """Additions of enhanced services to one listener's frontend; lines stand in the order in which HAProxy evaluates
+    them.
+    """
 
     connection: tuple[str, ...] = ()
-    """``tcp-request`` lines and the stick table."""
+    """``tcp-request`` lines, and the stick table of connections."""
     settings: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
-    """Rules that may answer a request, before the L7 policies."""
+    """Rules that may answer a request, to be placed before the L7 policies."""
     last: tuple[str, ...] = ()
-    """Changes of headers, after the L7 policies have judged the request as it was received."""
+    """Changes of headers, to be placed after the L7 policies, which judge the request as it was received."""
     files: tuple[wire.File, ...] = ()
     tables: tuple[wire.Backend, ...] = ()
     access_log: wire.LogTarget | None = None
@@ -59,7 +61,9 @@ NO_SERVICES = ServiceLines()
 
 
 def service_lines(listener: ServiceListener, parts: Parts, load_balancer_id: str = "") -> ServiceLines:
-    """The lines and files of a listener's parts and rate limits. ``load_balancer_id``: for its access log."""
+    """Return the lines, files and stick tables for a listener's enhanced services and rate limits.
+    ``load_balancer_id``: needed for an access log.
+    """
     limits = rate_limits(listener, parts)
     if not (parts.names or limits):
         return NO_SERVICES
@@ -92,9 +96,11 @@ def service_lines(listener: ServiceListener, parts: Parts, load_balancer_id: str
 
 
 def _operators_lines(parts: Parts, *, of_connections: bool) -> Iterator[str]:
-    """Lines of operators; HAProxy runs ``tcp-request`` rules before all others, and warns if they stand after them.
+    """Yield the operators' own lines: with ``of_connections`` those that start with ``tcp-request`` or ``acl``, else
+    the others.
 
-    ACLs stand with them, because such a rule may need one; where an ACL stands before its use means nothing.
+    HAProxy runs ``tcp-request`` rules before all others and warns if they stand later. ACLs stand with them because
+    such a rule may need one, and may be defined anywhere before their use.
     """
     for line in parts.haproxy_lines or ():
         if line.lstrip().startswith(("tcp-request ", "acl ")) is of_connections:
@@ -107,7 +113,7 @@ def _log_lines(name: str, listener: ServiceListener, parts: Parts) -> Iterator[s
 
 
 def _free_slots(parts: Parts) -> list[str]:
-    """HAProxy's counters of a stream that rate limits may take."""
+    """Return HAProxy's stick counters that are free for rate limits."""
     taken = {
         *([_CONNECTION_KEY] if parts.connection_limit_per_source is not None else []),
         *([LOG_COUNTER] if parts.access_log is not None else []),
@@ -148,8 +154,9 @@ def _settings_lines(name: str, parts: Parts, files: dict[str, wire.File]) -> Ite
 
 
 def _page_words(name: str, what: str, page: ResponsePage | None, files: dict[str, wire.File]) -> tuple[str, ...]:
-    """Arguments that send a page; its file's name has a digest of the content, so that a change of it is one of a line,
-    which HAProxy reloads for.
+    """Return the arguments that send a page as the body, and add its file to ``files``; empty without a page.
+
+    The file's name has a digest of the content, so that a change of the page changes the line, and HAProxy reloads.
     """
     if page is None:
         return ()
@@ -162,8 +169,9 @@ def _page_words(name: str, what: str, page: ResponsePage | None, files: dict[str
 def _refusal_pages(
     name: str, parts: Parts, limits: Iterable[ClientLimit], files: dict[str, wire.File]
 ) -> dict[int, tuple[str, ...]]:
-    """Arguments that send the page of a response that refuses a request beyond a rate, by status. HAProxy takes no
-    error page for a response with a header of its own, so the page is named with it.
+    """Return the arguments that send a page in refusals by rate limits, by status, and add the pages to ``files``.
+
+    HAProxy uses no error page for a response with a header of its own, so the page must be named in the rule.
     """
     pages = {int(status): page for status, page in (parts.error_pages or {}).items()}
     statuses = {limit.status for limit in limits if limit.action == "DENY"}

@@ -19,15 +19,17 @@ from evenkeel.devices.rate_limits import ClientLimit, Condition, conditions_of, 
 from evenkeel.haproxyd import wire
 
 TABLE_ENTRIES = "100k"
-"""Clients that one stick table counts at once; beyond it the oldest are forgotten."""
+"""Number of clients that one stick table counts at once; beyond it the oldest are forgotten."""
 KEY_CHARACTERS_MAX = 128
 """Characters of a header or cookie that a rate limit distinguishes; longer values are counted by their hash."""
 SLOTS = ("sc0", "sc1", "sc2")
-"""HAProxy's counters of one stream: more need another build of HAProxy 2.6."""
+"""HAProxy's stick counters: one stream has three, unless HAProxy 2.6 is built with more."""
 _PATH = "var(txn.rate_path)"
 _STORED_PATH = "http-request set-var(txn.rate_path) path,url_dec"
 _TABLE_TYPES = {"client": "ipv6", "url": "binary len 20"}
-"""A table of type ipv6 holds clients of both families, because HAProxy maps IPv4 addresses. Paths are hashed."""
+"""Key type of a stick table, by what is counted. Type ipv6 holds clients of both IP versions, because HAProxy maps IPv4
+addresses; paths are hashed.
+"""
 
 
 class RateLines(Value):
@@ -36,17 +38,17 @@ class RateLines(Value):
     connection: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     files: tuple[wire.File, ...] = ()
-    """Paths of rules, so that a change of them is no reload."""
+    """ACL files with the paths of rules, so that a change of paths needs no reload."""
     tables: tuple[wire.Backend, ...] = ()
 
 
 def rate_lines(
     name: str, limits: Sequence[ClientLimit], slots: Sequence[str], pages: Mapping[int, tuple[str, ...]]
 ) -> RateLines:
-    """The lines of the listener with this name. ``slots``: free counters of a stream; ``pages``: arguments that send
-    the body of a response, by its status.
+    """Return the lines, files and stick tables for rate limits of the frontend ``name``.
 
-    Raises :class:`Unrenderable` if there are more counters than slots.
+    ``slots``: free stick counters; ``pages``: arguments that send the body of a refusal, by status. Raises
+    :class:`Unrenderable` if the limits need more counters than are free.
     """
     conditions = conditions_of(limits)
     if len(conditions) > len(slots):
@@ -76,7 +78,7 @@ def rate_lines(
 
 
 def stick_table(kind: str, interval_seconds: int, stored: Iterable[str]) -> str:
-    """Line that declares a stick table in the partition's ``peers`` section."""
+    """Return the line that declares a stick table in the partition's ``peers`` section."""
     # An entry outlives the interval in which it counts; one of an open connection never expires.
     expire = max(2 * interval_seconds, 10)
     return (

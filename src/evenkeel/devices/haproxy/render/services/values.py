@@ -24,7 +24,7 @@ _STORED: Mapping[Variable, str] = {
 
 
 def header_format(value: str) -> str:
-    """A header value with variables as a log format; not yet quoted as a word."""
+    """Return a header value with variables as a HAProxy log format, not yet quoted as a word."""
     return "".join(
         log_format_literal(literal) + (_SAMPLES[name] if name else "")  # type: ignore[index]
         for literal, name in template_words(value)
@@ -32,6 +32,6 @@ def header_format(value: str) -> str:
 
 
 def variable_lines(*changes: HeaderChanges | None) -> Iterator[str]:
-    """Lines that store what header values need from the request."""
+    """Yield the lines that store values of the request which the header values need later."""
     used = frozenset[str]().union(*(each.variables for each in changes if each is not None))
     yield from (line for name, line in _STORED.items() if name in used)
