@@ -27,7 +27,7 @@ from benchmarks.l4_connections import MEMBER, cpu_seconds, measure_connections
 from benchmarks.l4_deaths import measure_deaths
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.kernel import KernelTable
-from evenkeel.haproxyd.layer4.ruleset import Content, content_of
+from evenkeel.haproxyd.layer4.ruleset import PartitionContent, partition_content
 from tests.haproxyd.layer4.configs import balancer
 from tests.haproxyd.layer4.lab import MEMBER_PORT, PORT, VIP, Lab, in_namespace, ip, lab, obstacle
 from tests.haproxyd.layer4.libnftables import Libnftables
@@ -117,11 +117,11 @@ def filled(where: Lab, count: int) -> KernelTable:
     return table
 
 
-def contents(count: int) -> Iterator[tuple[str, Content]]:
+def contents(count: int) -> Iterator[tuple[str, PartitionContent]]:
     """Contents of tenants' partitions."""
     for tenant in range(0, count, TENANTS_SHARE):
         numbers = range(tenant, min(tenant + TENANTS_SHARE, count))
-        yield f"bench_{tenant}", content_of(f"bench_{tenant}", [numbered(number) for number in numbers])
+        yield f"bench_{tenant}", partition_content(f"bench_{tenant}", [numbered(number) for number in numbers])
 
 
 def numbered(number: int, members: int = 2) -> wire.LoadBalancerConfig:
@@ -188,7 +188,7 @@ def costs(where: Lab, table: KernelTable) -> Iterator[float]:
     first = first if len(table._contents) > 1 else first[:1]
 
     def serve(*balancers: wire.LoadBalancerConfig) -> Callable[[], bool]:
-        wanted = content_of("bench_0", balancers)
+        wanted = partition_content("bench_0", balancers)
         return lambda: table.apply("bench_0", wanted)
 
     weight = numbered(0)
@@ -207,9 +207,9 @@ def costs(where: Lab, table: KernelTable) -> Iterator[float]:
         table.restore()
 
     yield least_ms(where, load)
-    yield least_ms(where, table.active_flows)
+    yield least_ms(where, table.count_active_flows)
     make_flows(where)
-    yield least_ms(where, table.active_flows)
+    yield least_ms(where, table.count_active_flows)
 
 
 def make_flows(where: Lab) -> None:

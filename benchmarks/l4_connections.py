@@ -17,7 +17,7 @@ from pathlib import Path
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.kernel import KernelTable
-from evenkeel.haproxyd.layer4.ruleset import content_of
+from evenkeel.haproxyd.layer4.ruleset import partition_content
 from tests.haproxyd.layer4.configs import balancer
 from tests.haproxyd.layer4.lab import MEMBER_PORT, PORT, VIP, Lab, in_namespace, ip, lab
 from tests.waiting import eventually
@@ -71,7 +71,7 @@ def kernel_path(where: Lab) -> KernelTable:
     server = wire.BackendServer(name="m0", address=MEMBER, port=MEMBER_PORT)
     one = balancer(server, listener={"protocol": "tcp"}, protocol="tcp")
     in_namespace(where.host, table.open)
-    in_namespace(where.host, lambda: table.apply("bench_0", content_of("bench_0", [one])))
+    in_namespace(where.host, lambda: table.apply("bench_0", partition_content("bench_0", [one])))
     return table
 
 

@@ -16,7 +16,7 @@ from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.demo.processes import ProcessFailed, stop_all
 from evenkeel.demo.workspace import Workspace
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.layer4.kernel_table import read_table
+from evenkeel.haproxyd.layer4.kernel_table import read_table_outline
 from evenkeel.haproxyd.layer4.netlink import Netfilter
 from tests.waiting import eventually
 
@@ -107,7 +107,7 @@ async def test_closing_ends_what_outlives_the_daemon(side: HaproxySide) -> None:
 
 def has_table(name: str) -> bool:
     with Netfilter() as netfilter:
-        return bool(read_table(netfilter, name).rules)
+        return bool(read_table_outline(netfilter, name).rules)
 
 
 async def test_the_table_of_forwarded_datagrams_is_the_demos_own_and_ends_with_it(side: HaproxySide) -> None:

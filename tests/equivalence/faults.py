@@ -21,7 +21,7 @@ from evenkeel.haproxyd.haproxy.runtime import drift, file_changes, state_file
 from evenkeel.haproxyd.haproxy.runtime.worker_state import canonical_notation
 from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
 from evenkeel.haproxyd.layer4.kernel import KernelTable
-from evenkeel.haproxyd.layer4.ruleset import Content
+from evenkeel.haproxyd.layer4.ruleset import PartitionContent
 
 
 class Fault(NamedTuple):
@@ -111,8 +111,8 @@ def _removed_servers_stay() -> AbstractContextManager[Any]:
     """The kernel goes on dealing connections to servers that left."""
     right = KernelTable.apply
 
-    def apply(self: KernelTable, partition: str, wanted: Content) -> bool:
-        before = self._contents.get(partition, Content())
+    def apply(self: KernelTable, partition: str, wanted: PartitionContent) -> bool:
+        before = self._contents.get(partition, PartitionContent())
         kept = {
             (name, key): data
             for (name, key), data in before.elements.items()

@@ -53,30 +53,34 @@ class DesignateZone:
         """Check that the project has the zone, because Designate cannot try a change; ``names`` is ignored. Raises
         :class:`ZoneUnavailable`.
         """
-        await self._run(lambda call: call.zone_id())
+        await self._run_in_thread(lambda call: call.zone_id())
 
     async def add(self, records: Sequence[TxtRecord]) -> None:
         """Add each record's value to the record set of its name. Raises :class:`ZoneUnavailable`."""
-        await self._run(lambda call: call.change(records, lambda there, values: [*there, *(values - set(there))]))
+        await self._run_in_thread(
+            lambda call: call.change(records, lambda there, values: [*there, *(values - set(there))])
+        )
 
     async def remove(self, records: Sequence[TxtRecord]) -> None:
         """Remove each record's value from the record set of its name, and delete sets that are then empty. Raises
         :class:`ZoneUnavailable`.
         """
-        await self._run(lambda call: call.change(records, lambda there, values: [v for v in there if v not in values]))
+        await self._run_in_thread(
+            lambda call: call.change(records, lambda there, values: [v for v in there if v not in values])
+        )
 
     async def missing(self, records: Sequence[TxtRecord]) -> str:
         """Return a text that names a record which is not yet on all name servers of the zone (status ACTIVE); empty if
         all are. Raises :class:`ZoneUnavailable`.
         """
-        found: str = await self._run(lambda call: call.missing(records))
+        found: str = await self._run_in_thread(lambda call: call.missing(records))
         return found
 
     def close(self) -> None:
         """Refuse calls that start from now on."""
         self._calls.close()
 
-    async def _run(self, work: "Callable[[_Call], Any]") -> Any:
+    async def _run_in_thread(self, work: "Callable[[_CallWithDeadline], Any]") -> Any:
         """Run ``work`` in a thread, within the time limit, and return its result.
 
         Raises :class:`ZoneUnavailable` without addresses, because tenants, who may see the text, must not learn them.
@@ -88,14 +92,16 @@ class DesignateZone:
             try:
                 if self._sdk is None:
                     self._sdk = self._connect()
-                return work(_Call(self._sdk, self._zone, deadline))
+                return work(_CallWithDeadline(self._sdk, self._zone, deadline))
             except (sdk_errors.SDKException, auth_errors.ClientException, requests.RequestException) as error:
-                raise ZoneUnavailable(f"Zone {self._zone} cannot be changed in Designate: {_reason(error)}.") from None
+                raise ZoneUnavailable(
+                    f"Zone {self._zone} cannot be changed in Designate: {_failure_reason(error)}."
+                ) from None
 
         return await self._calls.run(call)
 
 
-class _Call:
+class _CallWithDeadline:
     """Requests to Designate that are part of one call and end with its deadline."""
 
     def __init__(self, sdk: Any, zone: str, deadline: float) -> None:
@@ -135,7 +141,7 @@ class _Call:
         zone_id = self.zone_id()
         for one in records:
             found = self._record_set(zone_id, one.name)
-            if found is None or one.value not in _values(found):
+            if found is None or one.value not in _record_set_values(found):
                 return f"Designate does not have the record {one.name} of zone {self._zone}."
             if found.status == "ERROR":
                 return f"Designate cannot bring the record {one.name} to the name servers of zone {self._zone}."
@@ -147,7 +153,7 @@ class _Call:
         self, zone_id: str, name: str, values: set[str], change: Callable[[list[str], set[str]], list[str]]
     ) -> None:
         found = self._record_set(zone_id, name)
-        there = [] if found is None else _values(found)
+        there = [] if found is None else _record_set_values(found)
         wanted = change(there, values)
         if wanted == there:
             return
@@ -171,14 +177,14 @@ class _Call:
         return self._sdk
 
 
-def _values(record_set: Any) -> list[str]:
+def _record_set_values(record_set: Any) -> list[str]:
     """Return the values of a set of TXT records without quotes. Each is one string, because values of ACME contain no
     spaces.
     """
     return [str(each).strip('"') for each in record_set.records or ()]
 
 
-def _reason(error: Exception) -> str:
+def _failure_reason(error: Exception) -> str:
     status = getattr(error, "status_code", None) or getattr(error, "http_status", None)
     if status in (401, 403):
         return f"the controllers' login is refused (HTTP {status})"

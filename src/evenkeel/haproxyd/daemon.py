@@ -171,7 +171,7 @@ class HaproxyDaemon:
 
     def _on_event(self, event: PartitionEvent) -> None:
         # first: datagrams leave a server that is down before its event is answered
-        self.partitions.datagrams.on_event(event)
+        self.partitions.datagrams.record_event_health(event)
         self._events.add(event)
 
     def _make_counters(self, name: str, directory: Path) -> PartitionCounters:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from evenkeel.haproxyd.layer4.active_flows import Pace
+from evenkeel.haproxyd.layer4.active_flows import FlowCountPace
 from evenkeel.haproxyd.layer4.elements import Service
 from tests.haproxyd.layer4.configs import balancer
 from tests.haproxyd.layer4.lab import PORT, VIP, VIP6, Lab, in_namespace
@@ -27,16 +27,16 @@ async def test_flows_are_counted_by_service_and_those_of_other_programs_are_not(
         assert await lab.ask(VIP) == "m1"
     assert await lab.ask(VIP6) == "m2"
     assert await lab.ask(VIP, PORT + 7) == "refused"
-    counted = in_namespace(lab.host, host.table.active_flows)
+    counted = in_namespace(lab.host, host.table.count_active_flows)
     four, six = (Service(protocol="udp", address=address, port=PORT) for address in (VIP, VIP6))
     assert counted == {four: 3, six: 1}
 
 
 def test_counts_take_a_fiftieth_of_a_processor_at_most() -> None:
     now = 100.0
-    pace = Pace(lambda: now)
+    pace = FlowCountPace(lambda: now)
     assert pace.is_due()
-    pace.record(0.2)
+    pace.record_duration(0.2)
     assert not pace.is_due()
     now = 109.9
     assert not pace.is_due()

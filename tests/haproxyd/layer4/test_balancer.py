@@ -13,7 +13,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import PartitionFailed
 from evenkeel.haproxyd.layer4 import kernel
 from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
-from evenkeel.haproxyd.layer4.forwarding import SYSCTL, forwarding_problem
+from evenkeel.haproxyd.layer4.forwarding import FORWARDING_SYSCTLS, forwarding_problem
 from evenkeel.haproxyd.layer4.netlink import Message, Netfilter, TransactionRefused
 from evenkeel.haproxyd.layer4.ruleset import ServerKey
 from evenkeel.haproxyd.ports import PartitionEvent
@@ -129,7 +129,7 @@ async def test_a_host_that_does_not_forward_is_named(tmp_path: Path) -> None:
 
 def test_forwarding_is_needed_for_the_families_of_the_vips(tmp_path: Path) -> None:
     for family, value in {4: "1\n", 6: "0\n"}.items():
-        path = tmp_path / SYSCTL[family]
+        path = tmp_path / FORWARDING_SYSCTLS[family]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(value)
     assert forwarding_problem({4}, proc=tmp_path) == ""
@@ -140,5 +140,5 @@ async def test_health_of_servers_without_datagrams_is_ignored(tmp_path: Path) ->
     found = made(tmp_path)
     key: ServerKey = ("elsewhere", "m1")
     found.observe("p", {key: False})
-    found.on_event(PartitionEvent(partition="p", backend="lb1_b", server="m1", up=False))
+    found.record_event_health(PartitionEvent(partition="p", backend="lb1_b", server="m1", up=False))
     assert found._task is None

@@ -12,7 +12,7 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
-from evenkeel.haproxyd.layer4.drains import DrainFile, is_over, next_draining, with_draining
+from evenkeel.haproxyd.layer4.drains import DrainFile, add_draining_servers, draining_after_change, has_expired_server
 from evenkeel.haproxyd.layer4.elements import FlowTarget, Service
 from evenkeel.haproxyd.ports import PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -210,11 +210,11 @@ async def test_connections_of_a_dead_member_end_at_once(
     connections = [await connected(lab) for _ in range(12)]
     before = [await each.ask() for each in connections]
     assert set(before) == {"m1", "m2"}
-    daemon.balancer.on_event(PartitionEvent(partition="p", backend="lb1_b", server="m2", up=False))
+    daemon.balancer.record_event_health(PartitionEvent(partition="p", backend="lb1_b", server="m2", up=False))
     assert daemon.balancer._task is not None
     await daemon.balancer._task
     assert [await each.ask() for each in connections] == [name if name == "m1" else "reset" for name in before]
-    daemon.balancer.on_event(PartitionEvent(partition="p", backend="lb1_b", server="m1", up=False))
+    daemon.balancer.record_event_health(PartitionEvent(partition="p", backend="lb1_b", server="m1", up=False))
     await daemon.balancer._task
     assert await answer(lab) == "refused"
     alive = next(each for each, name in zip(connections, before, strict=True) if name == "m1")
@@ -247,15 +247,15 @@ def test_draining_servers_keep_their_first_deadline_and_leave_when_they_come_bac
     def after(
         draining: object, before: object, wanted: object, now: float, dead: tuple[FlowTarget, ...] = ()
     ) -> object:
-        return next_draining(draining, before, wanted, dead=dead, now=now, seconds=60.0)  # type: ignore[arg-type]
+        return draining_after_change(draining, before, wanted, dead=dead, now=now, seconds=60.0)  # type: ignore[arg-type]
 
     first = after({}, both, alone, 100.0)
     assert first == {SERVICE: {TWO: 160.0}}
-    assert with_draining(alone, first) == both  # type: ignore[arg-type]
+    assert add_draining_servers(alone, first) == both  # type: ignore[arg-type]
     assert after(first, both, alone, 120.0) == first
     assert after(first, both, both, 120.0) == {}
     assert after(first, both, alone, 120.0, (TWO,)) == {}
-    assert (is_over(first, 159.0), is_over(first, 160.0)) == (False, True)  # type: ignore[arg-type]
+    assert (has_expired_server(first, 159.0), has_expired_server(first, 160.0)) == (False, True)  # type: ignore[arg-type]
     assert after(first, both, alone, 160.0) == {}
     assert after(first, {}, alone, 120.0) == first  # a new daemon has the file alone
     assert after({}, both, {}, 100.0) == {}

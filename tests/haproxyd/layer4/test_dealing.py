@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.haproxyd.layer4.dealing import DEALS, SHARES, SLOTS, Deal, dealt
+from evenkeel.haproxyd.layer4.dealing import DEALS, SHARED_NUMBERS, SLOTS, Deal, deal_numbers
 
 NAMES = st.text("abcdef0123456789-", min_size=1, max_size=8)
 WEIGHTS = st.dictionaries(NAMES, st.integers(0, 256), max_size=12)
@@ -19,7 +19,7 @@ def numbers_of(found: dict[int, str]) -> list[int]:
 
 @given(WEIGHTS)
 def test_every_number_has_a_server_and_shares_are_in_proportion_to_weights(weights: dict[str, int]) -> None:
-    found = dealt("weight", weights, "pool")
+    found = deal_numbers("weight", weights, "pool")
     total = sum(weights.values())
     if not total:
         assert found == {}
@@ -33,15 +33,15 @@ def test_every_number_has_a_server_and_shares_are_in_proportion_to_weights(weigh
 
 @given(st.dictionaries(NAMES, st.integers(1, 3), min_size=1, max_size=2), st.integers(1, 50))
 def test_small_weights_are_dealt_exactly_whatever_their_common_divisor(weights: dict[str, int], times: int) -> None:
-    found = dealt("weight", {name: weight * times for name, weight in weights.items()}, "pool")
+    found = deal_numbers("weight", {name: weight * times for name, weight in weights.items()}, "pool")
     shares = Counter(found.values())
     assert all(shares[name] * sum(weights.values()) == weight * len(found) for name, weight in weights.items())
 
 
 def test_each_of_many_servers_has_a_share() -> None:
     weights = {f"m{number}": 256 if number == 0 else 1 for number in range(300)}
-    shares = Counter(dealt("weight", weights, "pool").values())
-    assert shares.total() == SHARES[1]
+    shares = Counter(deal_numbers("weight", weights, "pool").values())
+    assert shares.total() == SHARED_NUMBERS[1]
     assert min(shares.values()) >= 1
     assert shares.keys() == weights.keys()
 
@@ -55,7 +55,7 @@ def test_numbers_of_different_deals_differ() -> None:
 
 @given(WEIGHTS, NAMES)
 def test_every_slot_has_a_server_of_weight(weights: dict[str, int], salt: str) -> None:
-    found = dealt("source", weights, salt)
+    found = deal_numbers("source", weights, salt)
     assert len(found) == (SLOTS if any(weights.values()) else 0)
     assert all(weights[name] > 0 for name in found.values())
 
@@ -65,12 +65,12 @@ def test_slots_move_only_from_a_server_that_leaves(weights: dict[str, int], salt
     if not weights:
         return
     gone = data.draw(st.sampled_from(sorted(weights)))
-    before = dealt("source_port", weights, salt)
-    after = dealt("source_port", {name: weight for name, weight in weights.items() if name != gone}, salt)
+    before = deal_numbers("source_port", weights, salt)
+    after = deal_numbers("source_port", {name: weight for name, weight in weights.items() if name != gone}, salt)
     assert all(after[slot] == name for slot, name in before.items() if name != gone)
 
 
 def test_slots_follow_weights_and_differ_by_pool() -> None:
-    found = dealt("source", {"a": 1, "b": 3}, "pool")
+    found = deal_numbers("source", {"a": 1, "b": 3}, "pool")
     assert abs(sum(name == "b" for name in found.values()) / SLOTS - 0.75) < 0.1
-    assert found != dealt("source", {"a": 1, "b": 3}, "another")
+    assert found != deal_numbers("source", {"a": 1, "b": 3}, "another")

@@ -7,14 +7,26 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import Phase, given, settings
 
-from evenkeel.haproxyd.layer4.base import fixed_rules
-from evenkeel.haproxyd.layer4.commands import spans_of
-from evenkeel.haproxyd.layer4.elements import FlowTarget, data_text
+from evenkeel.haproxyd.layer4.base import fixed_chain_rules
+from evenkeel.haproxyd.layer4.commands import network_spans
+from evenkeel.haproxyd.layer4.elements import FlowTarget, element_data_text
 from evenkeel.haproxyd.layer4.kernel import KernelTable
-from evenkeel.haproxyd.layer4.kernel_table import CounterValue, Outline, counter_of, outline_of, read_table
-from evenkeel.haproxyd.layer4.netlink import Netfilter, attribute, number32, number64, text_attribute
-from evenkeel.haproxyd.layer4.ruleset import Content
-from evenkeel.haproxyd.layer4.statements import text_of
+from evenkeel.haproxyd.layer4.kernel_table import (
+    CounterValue,
+    TableOutline,
+    decode_counter,
+    expected_outline,
+    read_table_outline,
+)
+from evenkeel.haproxyd.layer4.netlink import (
+    Netfilter,
+    bytes_attribute,
+    number32_attribute,
+    number64_attribute,
+    text_attribute,
+)
+from evenkeel.haproxyd.layer4.ruleset import PartitionContent
+from evenkeel.haproxyd.layer4.statements import rule_text
 from tests.haproxyd.layer4.lab import in_namespace, ip, remove_namespace
 from tests.haproxyd.layer4.libnftables import Libnftables
 from tests.haproxyd.layer4.test_transaction import CONTENTS
@@ -44,10 +56,10 @@ def listed(namespace: str) -> dict[str, list[str]]:
     return found
 
 
-def outline() -> Outline:
+def outline() -> TableOutline:
     """The table as the daemon reads it."""
     with Netfilter() as netfilter:
-        return read_table(netfilter, "encoding")
+        return read_table_outline(netfilter, "encoding")
 
 
 def _plain(rule: str) -> str:
@@ -56,15 +68,15 @@ def _plain(rule: str) -> str:
     return re.sub(r"\b(udp|sctp|tcp) (dport|sport)\b", r"th \2", rule).strip()
 
 
-def expected(content: Content) -> dict[str, list[str]]:
-    chains = {**fixed_rules(binds_clients=content.binds_clients), **content.chains}
-    found: dict[str, list[str]] = {name: [_plain(text_of(rule)) for rule in rules] for name, rules in chains.items()}
+def expected(content: PartitionContent) -> dict[str, list[str]]:
+    chains = {**fixed_chain_rules(binds_clients=content.binds_clients), **content.chains}
+    found: dict[str, list[str]] = {name: [_plain(rule_text(rule)) for rule in rules] for name, rules in chains.items()}
     for name in content.counters:
         found[name] = []
     for name, declared in content.sets.items():
         found[name] = sorted(declared.networks)
     for (name, key), data in content.elements.items():
-        quoted = f'"{data}"' if name[:-1] in ("in", "out", "new") else data_text(data)
+        quoted = f'"{data}"' if name[:-1] in ("in", "out", "new") else element_data_text(data)
         jump = f"jump {quoted}" if name[:-1] in ("services", "bonds") else quoted
         found.setdefault(name, []).append(f"{key.text} : {jump}" if data or isinstance(data, FlowTarget) else key.text)
     return {name: each if name in chains else sorted(each) for name, each in found.items()}
@@ -72,35 +84,35 @@ def expected(content: Content) -> dict[str, list[str]]:
 
 @settings(max_examples=15, phases=[Phase.generate], deadline=None)
 @given(CONTENTS, CONTENTS)
-def test_nft_lists_what_was_sent(namespace: str, first: Content, second: Content) -> None:
+def test_nft_lists_what_was_sent(namespace: str, first: PartitionContent, second: PartitionContent) -> None:
     table = KernelTable("encoding")
     in_namespace(namespace, table.open)
     in_namespace(namespace, lambda: table.adopt({}))
     try:
         for content in (first, second):
             in_namespace(namespace, lambda content=content: table.apply("p", content))
-            if content != Content() or table._exists:
+            if content != PartitionContent() or table._exists:
                 found = {name: each for name, each in listed(namespace).items() if each}
                 assert found == {name: each for name, each in expected(content).items() if each}
-                assert in_namespace(namespace, outline) == outline_of({"p": content})
+                assert in_namespace(namespace, outline) == expected_outline({"p": content})
     finally:
         in_namespace(namespace, table.clear)
         table.close()
 
 
 def test_networks_are_spans_without_gaps_and_without_overlaps() -> None:
-    spans = list(spans_of(["10.0.0.0/24", "10.0.1.0/25", "255.0.0.0/8"]))
+    spans = list(network_spans(["10.0.0.0/24", "10.0.1.0/25", "255.0.0.0/8"]))
     assert spans == [
         (bytes([10, 0, 0, 0]), bytes([10, 0, 1, 128])),
         (bytes([255, 0, 0, 0]), b""),
     ]
-    assert list(spans_of(["::/0"])) == [(bytes(16), b"")]
+    assert list(network_spans(["::/0"])) == [(bytes(16), b"")]
 
 
 @pytest.mark.parametrize("in_usual_order", [True, False])
 def test_counters_are_read_whatever_the_order_of_their_attributes(in_usual_order: bool) -> None:
     head, name = text_attribute(1, "t"), text_attribute(2, "in-p/l")
-    others = [number32(3, 1), number64(6, 9), number32(5, 1)]
-    data = attribute(4, number64(1, 77) + number64(2, 5))
+    others = [number32_attribute(3, 1), number64_attribute(6, 9), number32_attribute(5, 1)]
+    data = bytes_attribute(4, number64_attribute(1, 77) + number64_attribute(2, 5))
     content = b"".join((head, name, *(others if in_usual_order else others[:1]), data))
-    assert counter_of(content, len(head)) == ("in-p/l", CounterValue(packets=5, bytes=77))
+    assert decode_counter(content, len(head)) == ("in-p/l", CounterValue(packets=5, bytes=77))

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from evenkeel.haproxyd.layer4.flow_table import COUNT, MAXIMUM, FlowTable, FlowWatch, read_flow_table
+from evenkeel.haproxyd.layer4.flow_table import COUNT, MAXIMUM, FlowTableState, FlowWatch, read_flow_table
 from evenkeel.haproxyd.layer4.netlink import Netfilter
 from tests.haproxyd.layer4.configs import balancer
 from tests.haproxyd.layer4.lab import PORT, VIP, Lab, in_namespace, ip
 from tests.haproxyd.layer4.test_kernel import Host
 
 
-def table(count: int, failed: int = 0) -> FlowTable:
-    return FlowTable(count=count, maximum=1000, failed=failed)
+def table(count: int, failed: int = 0) -> FlowTableState:
+    return FlowTableState(count=count, maximum=1000, failed=failed)
 
 
 def test_a_table_that_is_nearly_full_is_reported_once_and_again_after_relief() -> None:
@@ -35,7 +35,7 @@ async def test_flows_without_a_free_port_are_counted(lab: Lab, tmp_path: Path) -
     member = await lab.member(1)
     host.serve(balancer(member))
 
-    def read() -> FlowTable:
+    def read() -> FlowTableState:
         with Netfilter() as netfilter:
             return read_flow_table(netfilter, tmp_path)
 

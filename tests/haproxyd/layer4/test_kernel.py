@@ -13,7 +13,7 @@ import pytest
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.elements import FlowTarget
 from evenkeel.haproxyd.layer4.kernel import KernelTable
-from evenkeel.haproxyd.layer4.ruleset import ServerKey, content_of
+from evenkeel.haproxyd.layer4.ruleset import ServerKey, partition_content
 from tests.haproxyd.layer4.configs import balancer, server
 from tests.haproxyd.layer4.lab import CLIENT, CLIENT6, HOST, PORT, VIP, VIP6, Lab, Member, Stream, in_namespace, ip
 from tests.haproxyd.layer4.libnftables import Libnftables
@@ -38,7 +38,7 @@ class Host:
         partition: str = "p",
         direct: bool = False,
     ) -> bool:
-        content = content_of(partition, balancers, frozenset(down), direct=direct)
+        content = partition_content(partition, balancers, frozenset(down), direct=direct)
         return in_namespace(self.namespace, lambda: self.table.apply(partition, content))
 
     def nft(self, words: str) -> str:
@@ -48,7 +48,7 @@ class Host:
         return in_namespace(self.namespace, self.table.restore)
 
     def counters(self) -> dict[str, Any]:
-        return in_namespace(self.namespace, self.table.counters)
+        return in_namespace(self.namespace, self.table.read_counters)
 
 
 @pytest.fixture
@@ -357,11 +357,11 @@ async def test_a_member_that_refuses_is_known_and_errors_of_clients_say_nothing_
     member.send(b"late", (inner_host, port))
     # packets keep their order: after this one, the error that the client's host sent is here
     assert await lab.ask(vip) == "m8"
-    assert in_namespace(lab.host, host.table.refusing) == frozenset()
+    assert in_namespace(lab.host, host.table.refusing_servers) == frozenset()
     member.stop()
     await asyncio.sleep(0)  # the event loop closes the socket in its next turn
     assert await lab.ask(vip) == "refused"
-    assert in_namespace(lab.host, host.table.refusing) == {FlowTarget(address=member.address, port=member.port)}
+    assert in_namespace(lab.host, host.table.refusing_servers) == {FlowTarget(address=member.address, port=member.port)}
 
 
 async def test_a_client_cannot_forge_that_a_member_refuses(lab: Lab, host: Host) -> None:
@@ -377,7 +377,7 @@ async def test_a_client_cannot_forge_that_a_member_refuses(lab: Lab, host: Host)
     in_namespace(lab.client, lambda: _send_icmp("10.91.0.1", port_unreachable(header + answered)))
     # packets keep their order: after this one, the forged error was judged, which refuses its own client only
     assert await lab.ask() == "m8"
-    refusing = in_namespace(lab.host, host.table.refusing)
+    refusing = in_namespace(lab.host, host.table.refusing_servers)
     assert {one.address for one in refusing} == {CLIENT}  # seen, and nobody's server
 
 
@@ -404,7 +404,7 @@ async def test_a_member_that_refuses_a_client_which_it_sees_itself_is_not_down(l
     member.stop()
     await asyncio.sleep(0)  # the event loop closes the socket in its next turn
     assert await client.ask() == "refused"
-    assert in_namespace(lab.host, host.table.refusing) == frozenset()
+    assert in_namespace(lab.host, host.table.refusing_servers) == frozenset()
 
 
 async def test_tenants_are_apart(lab: Lab, host: Host, members: list[Member]) -> None:
@@ -480,13 +480,13 @@ async def test_another_daemon_takes_the_table_over_without_a_change(
     host.table.close()
     following = KernelTable("evenkeel")
     in_namespace(lab.host, following.open)
-    contents = {"p": content_of("p", [config])}
+    contents = {"p": partition_content("p", [config])}
     assert in_namespace(lab.host, lambda: following.adopt(contents))
     assert not in_namespace(lab.host, lambda: following.apply("p", contents["p"]))
     assert {await lab.ask() for _ in range(10)} == {mine}
     # its first change
     other = next(member for member in members if member.name != mine)
-    changed = content_of("p", [balancer(other, sticky_seconds=60)])
+    changed = partition_content("p", [balancer(other, sticky_seconds=60)])
     assert in_namespace(lab.host, lambda: following.apply("p", changed))
     assert await lab.ask() == other.name
     following.close()
@@ -503,7 +503,7 @@ async def test_a_daemon_of_another_version_replaces_the_table_and_live_flows_los
     async with Stream(lab, flows=6).flowing() as stream:
         await stream.more(60)
         in_namespace(lab.host, following.open)
-        assert not in_namespace(lab.host, lambda: following.adopt({"p": content_of("p", [config])}))
+        assert not in_namespace(lab.host, lambda: following.adopt({"p": partition_content("p", [config])}))
         assert await asyncio.to_thread(in_namespace, lab.host, following.restore)
         await stream.more(60)
     assert not stream.moves
@@ -518,7 +518,7 @@ async def test_flows_of_a_member_that_left_while_no_daemon_ran_end(lab: Lab, hos
     host.table.close()
     following = KernelTable("evenkeel")
     in_namespace(lab.host, following.open)
-    contents = {"p": content_of("p", [balancer(members[1])])}
+    contents = {"p": partition_content("p", [balancer(members[1])])}
     assert not in_namespace(lab.host, lambda: following.adopt(contents))
     assert in_namespace(lab.host, following.restore)
     assert await client.ask() == "m2"

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4 import commands
 from evenkeel.haproxyd.layer4.commands import SetDeclaration, TableCommand
-from evenkeel.haproxyd.layer4.elements import SHARED, FlowTarget, Service
-from evenkeel.haproxyd.layer4.flows import Ended, ended_by
-from evenkeel.haproxyd.layer4.ruleset import Content, content_of, object_name
-from evenkeel.haproxyd.layer4.statements import text_of
-from evenkeel.haproxyd.layer4.transaction import change, whole
+from evenkeel.haproxyd.layer4.elements import SHARED_SETS, FlowTarget, Service
+from evenkeel.haproxyd.layer4.flows import EndedFlows, flows_ended_by_change
+from evenkeel.haproxyd.layer4.ruleset import PartitionContent, object_name, partition_content
+from evenkeel.haproxyd.layer4.statements import rule_text
+from evenkeel.haproxyd.layer4.transaction import change_commands, replacement_commands
 
 SERVERS = st.lists(
     st.builds(
@@ -71,7 +71,7 @@ VIPS = st.sampled_from([("192.0.2.1",), ("192.0.2.1", "2001:db8:2::1"), ("2001:d
 CIDRS = st.sampled_from([(), ("10.0.0.0/8",), ("10.0.0.0/8", "10.1.0.0/16", "2001:db8::/32"), ("2001:db8::/32",)])
 DOWN = st.frozensets(st.tuples(st.sampled_from(["pool1", "pool2"]), st.sampled_from(["m0", "m1"])))
 few = settings(max_examples=30)
-CONTENTS = st.builds(lambda held, down: content_of("dev_p:1", held, down), load_balancers(), DOWN)
+CONTENTS = st.builds(lambda held, down: partition_content("dev_p:1", held, down), load_balancers(), DOWN)
 
 
 class Table:
@@ -104,9 +104,9 @@ class Table:
             case commands.DeleteChain(name):
                 assert not self.chains.pop(name)
             case commands.AddRule(name, rule):
-                self.chains[name].append(text_of(rule))
+                self.chains[name].append(rule_text(rule))
             case commands.AddShared(name, family):
-                self._add_set(f"{name}{family}", SHARED[name])
+                self._add_set(f"{name}{family}", SHARED_SETS[name])
             case commands.AddSet(name, declared):
                 self._add_set(name, (declared.family, declared.seconds))
             case commands.FlushSet(name):
@@ -154,45 +154,45 @@ class Table:
         return self.chains, self.sets, self.counters, self.elements
 
 
-def table_of(*contents: Content) -> Table:
+def table_of(*contents: PartitionContent) -> Table:
     made = Table()
-    made.run(whole(contents))
+    made.run(replacement_commands(contents))
     return made
 
 
 @few
 @given(CONTENTS, CONTENTS)
-def test_a_change_leads_to_the_table_that_is_made_anew(old: Content, new: Content) -> None:
+def test_a_change_leads_to_the_table_that_is_made_anew(old: PartitionContent, new: PartitionContent) -> None:
     changed = table_of(old)
-    changed.run(change([(old, new)]))
+    changed.run(change_commands([(old, new)]))
     assert changed.state() == table_of(new).state()
 
 
 @pytest.mark.parametrize(("direct", "left"), [(True, ["10.0.0.1 . udp . 53"]), (False, [])])
 def test_servers_that_leave_are_remembered_with_direct_return(direct: bool, left: list[str]) -> None:
-    def content(*numbers: int) -> Content:
+    def content(*numbers: int) -> PartitionContent:
         servers = tuple(wire.BackendServer(name=f"m{each}", address=f"10.0.0.{each}", port=53) for each in numbers)
         pool = wire.Backend(name="pool", servers=servers, datagrams=wire.DatagramBalance())
         binds = (wire.Bind(address="192.0.2.1", port=1), wire.Bind(address="192.0.2.2", port=1))
         listener = wire.DatagramListener(name="l", binds=binds, backend="pool")
         one = wire.LoadBalancerConfig(id="lb", revision=1, backends=(pool,), datagram_listeners=(listener,))
-        return content_of("p", [one], direct=direct)
+        return partition_content("p", [one], direct=direct)
 
     changed = table_of(content(1, 2))
-    changed.run(change([(content(1, 2), content(2))]))
+    changed.run(change_commands([(content(1, 2), content(2))]))
     assert [key.text for key in changed.elements["gone4"]] == left
 
 
 @few
 @given(CONTENTS)
-def test_no_change_is_no_transaction(content: Content) -> None:
-    assert list(change([(content, content)])) == []
+def test_no_change_is_no_transaction(content: PartitionContent) -> None:
+    assert list(change_commands([(content, content)])) == []
 
 
 @few
 @given(CONTENTS, load_balancers())
-def test_tenants_share_no_object(one: Content, others: tuple[wire.LoadBalancerConfig, ...]) -> None:
-    other = content_of("dev_p", others)
+def test_tenants_share_no_object(one: PartitionContent, others: tuple[wire.LoadBalancerConfig, ...]) -> None:
+    other = partition_content("dev_p", others)
     assert one.chains.keys().isdisjoint(other.chains)
     assert one.sets.keys().isdisjoint(other.sets)
     assert one.counters.isdisjoint(other.counters)
@@ -200,23 +200,27 @@ def test_tenants_share_no_object(one: Content, others: tuple[wire.LoadBalancerCo
 
 @few
 @given(CONTENTS, CONTENTS)
-def test_flows_end_where_their_server_is_gone_or_their_client_may_be_disallowed(old: Content, new: Content) -> None:
-    ended = {each.service: each for each in ended_by(old, new)}
+def test_flows_end_where_their_server_is_gone_or_their_client_may_be_disallowed(
+    old: PartitionContent, new: PartitionContent
+) -> None:
+    ended = {each.service: each for each in flows_ended_by_change(old, new)}
     for service, targets in old.flows.items():
         kept = new.flows.get(service, frozenset())
         narrowed = service in new.clients and new.clients[service] != old.clients.get(service)
         assert (service in ended) == (service not in new.flows or not targets <= kept or narrowed)
     for service, one in ended.items():
-        assert one == Ended(service=service, kept=new.flows.get(service, frozenset()), clients=new.clients.get(service))
+        assert one == EndedFlows(
+            service=service, kept=new.flows.get(service, frozenset()), clients=new.clients.get(service)
+        )
     assert ended.keys() >= new.flows.keys() - old.flows.keys()
 
 
 def test_only_a_new_service_ends_flows_that_are_not_translated() -> None:
     service = Service(protocol="udp", address="192.0.2.1", port=53)
     targets = frozenset({FlowTarget(address="10.0.0.1", port=53)})
-    wanted = Content(flows={service: targets})
-    assert ended_by(Content(), wanted) == (Ended(service=service, kept=targets),)
-    assert ended_by(wanted, wanted) == ()
+    wanted = PartitionContent(flows={service: targets})
+    assert flows_ended_by_change(PartitionContent(), wanted) == (EndedFlows(service=service, kept=targets),)
+    assert flows_ended_by_change(wanted, wanted) == ()
 
 
 @pytest.mark.parametrize(
@@ -245,5 +249,5 @@ def test_networks_that_overlap_are_merged() -> None:
     listener = wire.DatagramListener(
         name="l", binds=(wire.Bind(address="192.0.2.1", port=1),), allowed_cidrs=("10.0.0.0/8", "10.9.0.0/16", "::/0")
     )
-    content = content_of("p", [wire.LoadBalancerConfig(id="lb", revision=1, datagram_listeners=(listener,))])
+    content = partition_content("p", [wire.LoadBalancerConfig(id="lb", revision=1, datagram_listeners=(listener,))])
     assert content.sets["al4-p/l"] == SetDeclaration(family=4, networks=("10.0.0.0/8",))

@@ -4,19 +4,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.devices.haproxy.render.quoting import quote_line
-from evenkeel.haproxyd.lines.words import words_of_line
+from evenkeel.haproxyd.lines.words import split_line
 
 TEXTS = st.text(st.characters(min_codepoint=0x20, exclude_characters="\x7f", exclude_categories=("Cs",)), min_size=1)
 
 
 @given(st.lists(TEXTS, max_size=6))
 def test_quoted_words_are_read_back_unchanged(texts: list[str]) -> None:
-    assert words_of_line(quote_line(*texts)) == tuple(texts)
+    assert split_line(quote_line(*texts)) == tuple(texts)
 
 
 @given(TEXTS)
 def test_a_word_has_no_quoting_left_that_haproxy_would_replace(text: str) -> None:
-    words = words_of_line(text)
+    words = split_line(text)
     if not any(special in text for special in "'\"\\$#"):
         assert words == tuple(text.split(" ")) or words == tuple(filter(None, text.split(" ")))
     elif words is not None:
@@ -24,5 +24,5 @@ def test_a_word_has_no_quoting_left_that_haproxy_would_replace(text: str) -> Non
 
 
 def test_quotes_are_removed_inside_words_also() -> None:
-    assert words_of_line("  a'b c'd  '' 'it'\\''s' \\'") == ("ab cd", "", "it's", "'")
-    assert words_of_line("") == ()
+    assert split_line("  a'b c'd  '' 'it'\\''s' \\'") == ("ab cd", "", "it's", "'")
+    assert split_line("") == ()

@@ -17,7 +17,14 @@ from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.certificates import Secret
 from evenkeel.key_managers.places import checked_place
-from evenkeel.key_managers.vault import AuthMethod, LoggedIn, SecretFolders, VaultAddress, VaultLogin, vault_client
+from evenkeel.key_managers.vault import (
+    AuthMethod,
+    LoggedInClient,
+    SecretFolders,
+    VaultAddress,
+    VaultLogin,
+    vault_client,
+)
 from evenkeel.key_managers.vault.client import ANSWER_BYTES_MAX
 from evenkeel.key_managers.vault.secrets import READERS, SCHEME
 
@@ -97,14 +104,14 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def session(vault: AnyVault, clock: Clock) -> LoggedIn:
+def session(vault: AnyVault, clock: Clock) -> LoggedInClient:
     address = VaultAddress(url=vault.url, ca_file=None, namespace=None, timeout_seconds=10.0)
     login = VaultLogin(method=AuthMethod.APPROLE, path="approle", role="r", secret_id=Secret(b"s"))
-    return LoggedIn(vault_client(address), login, clock=clock)
+    return LoggedInClient(vault_client(address), login, clock=clock)
 
 
 @pytest.fixture
-def folders(session: LoggedIn) -> SecretFolders:
+def folders(session: LoggedInClient) -> SecretFolders:
     return SecretFolders(session, mount_point="secret", folder="evenkeel")
 
 
@@ -112,19 +119,19 @@ def test_secrets_of_a_list_are_read_together(vault: AnyVault, folders: SecretFol
     vault.readers_together = threading.Barrier(READERS)
     vault.body = json.dumps({"data": {"data": {}, "metadata": {"created_time": "2026-11-29T00:00:00Z"}}}).encode()
     places = [checked_place(SCHEME, P1, f"c{number}") for number in range(2 * READERS)]
-    assert [found is not None for found in folders.versions(places)] == [True] * len(places)
-    assert folders.versions([]) == []
+    assert [found is not None for found in folders.newest_versions(places)] == [True] * len(places)
+    assert folders.newest_versions([]) == []
 
 
 def test_a_list_ends_with_the_first_error(vault: AnyVault, folders: SecretFolders) -> None:
     vault.status = 503
     with pytest.raises(KeyManagerUnavailable):
-        folders.versions([checked_place(SCHEME, P1, f"c{number}") for number in range(100)])
+        folders.newest_versions([checked_place(SCHEME, P1, f"c{number}") for number in range(100)])
     assert len(vault.tokens) < 100
 
 
 def test_only_texts_of_a_secret_are_taken(folders: SecretFolders) -> None:
-    assert folders.fields("vault://p1/www", P1) == {"certificate": "x"}
+    assert folders.read_fields("vault://p1/www", P1) == {"certificate": "x"}
 
 
 @pytest.mark.parametrize(
@@ -150,7 +157,7 @@ def test_invalid_answer_of_vault_is_unavailable(
     vault.status, vault.body = status, body
 
     with pytest.raises(KeyManagerUnavailable) as caught:
-        folders.fields("vault://p1/www", P1)
+        folders.read_fields("vault://p1/www", P1)
     assert "canary" not in str(caught.value)
 
 
@@ -158,14 +165,14 @@ def test_an_answer_without_an_end_is_given_up(vault: AnyVault, folders: SecretFo
     vault.body = b'{"data": "' + b"x" * ANSWER_BYTES_MAX
 
     with pytest.raises(KeyManagerUnavailable):
-        folders.fields("vault://p1/www", P1)
+        folders.read_fields("vault://p1/www", P1)
 
 
 def test_a_redirect_is_not_followed(vault: AnyVault, folders: SecretFolders) -> None:
     vault.status, vault.headers = 307, {"Location": f"{vault.url}/v1/elsewhere"}
 
     with pytest.raises(KeyManagerUnavailable):
-        folders.fields("vault://p1/www", P1)
+        folders.read_fields("vault://p1/www", P1)
     assert len(vault.tokens) == 1
 
 
@@ -173,7 +180,7 @@ def test_a_secret_that_does_not_exist_is_not_found(vault: AnyVault, folders: Sec
     vault.status, vault.body = 404, b'{"errors": []}'
 
     with pytest.raises(CertificateNotFound):
-        folders.fields("vault://p1/www", P1)
+        folders.read_fields("vault://p1/www", P1)
 
 
 def test_there_is_one_login_until_half_of_its_time_is_over(
@@ -181,7 +188,7 @@ def test_there_is_one_login_until_half_of_its_time_is_over(
 ) -> None:
     for now in (100.0, 101.0, 1899.0, 1900.0, 1901.0):
         clock.now = now
-        folders.fields("vault://p1/www", P1)
+        folders.read_fields("vault://p1/www", P1)
     assert vault.tokens == ["token-1"] * 3 + ["token-2"] * 2
 
 
@@ -189,18 +196,18 @@ def test_a_token_for_ever_is_kept(vault: AnyVault, folders: SecretFolders, clock
     vault.lease_seconds = 0
     for now in (100.0, 1e9):
         clock.now = now
-        folders.fields("vault://p1/www", P1)
+        folders.read_fields("vault://p1/www", P1)
     assert vault.logins == 1
 
 
 def test_forbidden_read_is_sent_once_and_one_with_a_bad_token_twice(vault: AnyVault, folders: SecretFolders) -> None:
     vault.status = 403
     with pytest.raises(CertificateNotFound):
-        folders.fields("vault://p1/www", P1)
+        folders.read_fields("vault://p1/www", P1)
     assert vault.tokens == ["token-1"]
     vault.lookup_status = 403
     with pytest.raises(CertificateNotFound):
-        folders.fields("vault://p1/www", P1)
+        folders.read_fields("vault://p1/www", P1)
     assert vault.tokens == ["token-1", "token-1", "token-2"]
 
 
@@ -209,20 +216,20 @@ def test_a_login_that_is_refused_is_reported_as_that(vault: AnyVault, folders: S
     vault.login_status = status
 
     with pytest.raises(KeyManagerUnavailable, match="refuses the controllers' login by approle"):
-        folders.fields("vault://p1/www", P1)
+        folders.read_fields("vault://p1/www", P1)
     assert vault.tokens == []
 
 
 def test_a_login_that_fails_is_unavailable_and_tried_again(vault: AnyVault, folders: SecretFolders) -> None:
     vault.login_status = 500
     with pytest.raises(KeyManagerUnavailable, match="out of reach or failing"):
-        folders.fields("vault://p1/www", P1)
+        folders.read_fields("vault://p1/www", P1)
     vault.login_status = 200
-    assert folders.fields("vault://p1/www", P1)
+    assert folders.read_fields("vault://p1/www", P1)
 
 
 def test_threads_share_a_login(vault: AnyVault, folders: SecretFolders) -> None:
-    threads = [threading.Thread(target=folders.fields, args=("vault://p1/www", P1)) for _ in range(8)]
+    threads = [threading.Thread(target=folders.read_fields, args=("vault://p1/www", P1)) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -230,7 +237,9 @@ def test_threads_share_a_login(vault: AnyVault, folders: SecretFolders) -> None:
     assert vault.tokens == ["token-1"] * 8
 
 
-def test_a_refusal_while_another_thread_logs_in_is_no_matter_of_the_policy(session: LoggedIn, clock: Clock) -> None:
+def test_a_refusal_while_another_thread_logs_in_is_no_matter_of_the_policy(
+    session: LoggedInClient, clock: Clock
+) -> None:
     tokens = []
 
     def read(client: hvac.Client) -> str:

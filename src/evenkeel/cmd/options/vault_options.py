@@ -69,7 +69,7 @@ def open_vault(conf: cfg.ConfigOpts) -> OpenedVault:
     # imported here, because every process declares the options and only controllers may have the library
     try:
         from evenkeel.key_managers.vault import (
-            LoggedIn,
+            LoggedInClient,
             SecretFolders,
             VaultAddress,
             VaultCertificates,
@@ -87,7 +87,7 @@ def open_vault(conf: cfg.ConfigOpts) -> OpenedVault:
         namespace=conf.vault.namespace,
         timeout_seconds=conf.vault.timeout,
     )
-    session = LoggedIn(vault_client(address), _vault_login(conf))
+    session = LoggedInClient(vault_client(address), _vault_login(conf))
     folders = SecretFolders(session, mount_point=conf.vault.kv_mountpoint, folder=conf.vault.kv_path)
     writable = VaultCertificates(folders, timeout_seconds=conf.vault.timeout) if conf.vault.writable else None
     return OpenedVault(VaultKeyManager(folders, timeout_seconds=conf.vault.timeout), writable)

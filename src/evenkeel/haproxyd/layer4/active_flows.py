@@ -1,7 +1,7 @@
 """Counts the flows of listeners in the kernel's connection table. Blocks.
 
 The kernel walks the whole table for each count, and sends every flow of the protocol; so counts take at most a share of
-one processor (:class:`Pace`), and are then older than an observation.
+one processor (:class:`FlowCountPace`), and are then older than an observation.
 """
 
 import ipaddress
@@ -12,17 +12,17 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 
 from evenkeel.haproxyd.layer4.elements import Service
-from evenkeel.haproxyd.layer4.flows import all_of_protocol
+from evenkeel.haproxyd.layer4.flows import protocol_selection
 from evenkeel.haproxyd.layer4.netlink import CONNTRACK, Netfilter
 from evenkeel.haproxyd.layer4.statements import PROTOCOL_NUMBERS, Family
 
-_GET = 1
-_FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
-_PLACES = {4: (20, 4, 32, 48), 6: (32, 16, 56, 72)}
+_GET_FLOWS = 1
+_SOCKET_FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
+_ATTRIBUTE_OFFSETS = {4: (20, 4, 32, 48), 6: (32, 16, 56, 72)}
 """Offsets in a flow's attributes, in the kernel's usual order: those of the destination address, its size, and those of
 the protocol and the destination port. Bytes, by IP version.
 """
-SHARE_MAX = 0.02
+PROCESSOR_SHARE_MAX = 0.02
 """Share of one processor's time that counts may take."""
 
 
@@ -35,18 +35,20 @@ def count_flows(netfilter: Netfilter, services: Collection[Service]) -> Mapping[
         wanted.setdefault((address.version, service.protocol), {})[place] = service
     found: Counter[Service] = Counter()
     for (family, protocol), by_place in wanted.items():
-        for place, count in _count_by_place(netfilter, family, protocol).items():
+        for place, count in _count_by_destination(netfilter, family, protocol).items():
             if place in by_place:
                 found[by_place[place]] += count
     return found
 
 
-def _count_by_place(netfilter: Netfilter, family: Family, protocol: str) -> Counter[bytes]:
+def _count_by_destination(netfilter: Netfilter, family: Family, protocol: str) -> Counter[bytes]:
     """Return the number of flows of a protocol, by the packed address and port to which the client sends."""
-    address_at, size, protocol_at, port_at = _PLACES[family]
+    address_at, size, protocol_at, port_at = _ATTRIBUTE_OFFSETS[family]
     number = PROTOCOL_NUMBERS[protocol]
     found: Counter[bytes] = Counter()
-    flows = netfilter.dump_contents(CONNTRACK, _GET, family=_FAMILIES[family], payload=all_of_protocol(protocol))
+    flows = netfilter.dump_contents(
+        CONNTRACK, _GET_FLOWS, family=_SOCKET_FAMILIES[family], payload=protocol_selection(protocol)
+    )
     for content in flows:
         # a kernel before 5.8 sends all protocols
         if content[protocol_at] == number:
@@ -54,8 +56,10 @@ def _count_by_place(netfilter: Netfilter, family: Family, protocol: str) -> Coun
     return found
 
 
-class Pace:
-    """Decides when flows may be counted again, so that counts take at most ``SHARE_MAX`` of one processor's time."""
+class FlowCountPace:
+    """Decides when flows may be counted again, so that counts take at most ``PROCESSOR_SHARE_MAX`` of one processor's
+    time.
+    """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
@@ -65,6 +69,6 @@ class Pace:
         """Whether a count may begin now."""
         return self._monotonic() >= self._next_at_seconds
 
-    def record(self, took_seconds: float) -> None:
+    def record_duration(self, took_seconds: float) -> None:
         """Record that a count has just ended, after ``took_seconds`` of processor time."""
-        self._next_at_seconds = self._monotonic() + took_seconds / SHARE_MAX
+        self._next_at_seconds = self._monotonic() + took_seconds / PROCESSOR_SHARE_MAX

@@ -15,14 +15,26 @@ from msgspec.structs import replace
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import PartitionFailed
-from evenkeel.haproxyd.layer4.active_flows import Pace
-from evenkeel.haproxyd.layer4.drains import DrainFile, Draining, is_over, next_draining, with_draining
-from evenkeel.haproxyd.layer4.elements import FlowTarget, Service, family_of
+from evenkeel.haproxyd.layer4.active_flows import FlowCountPace
+from evenkeel.haproxyd.layer4.drains import (
+    DrainFile,
+    Draining,
+    add_draining_servers,
+    draining_after_change,
+    has_expired_server,
+)
+from evenkeel.haproxyd.layer4.elements import FlowTarget, Service, address_family
 from evenkeel.haproxyd.layer4.flow_table import FlowWatch
 from evenkeel.haproxyd.layer4.forwarding import forwarding_problem
 from evenkeel.haproxyd.layer4.health_file import HealthFile
 from evenkeel.haproxyd.layer4.kernel import KernelRefused, KernelTable
-from evenkeel.haproxyd.layer4.ruleset import Content, ServerKey, content_of, services_of, target_of
+from evenkeel.haproxyd.layer4.ruleset import (
+    PartitionContent,
+    ServerKey,
+    listener_services,
+    partition_content,
+    server_target,
+)
 from evenkeel.haproxyd.layer4.statements import FAMILIES, Family
 from evenkeel.haproxyd.layer4.totals import DatagramTotals, PartitionTotals
 from evenkeel.haproxyd.ports import OnEvent, PartitionEvent
@@ -31,7 +43,7 @@ from evenkeel.metrics.haproxyd import FLOWS, FLOWS_DROPPED, FLOWS_MAX
 
 log = structlog.get_logger(__name__)
 
-REFUSING_KNOWN_SECONDS = 0.25
+REFUSING_CACHE_SECONDS = 0.25
 """Time for which the list of servers that refuse datagrams is used before the kernel is asked again."""
 
 LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
@@ -63,7 +75,7 @@ class DatagramBalancer:
         self._refusing_until = 0.0
         self._refusing_turn = asyncio.Lock()
         self._active: Mapping[Service, int] = {}
-        self._active_pace = Pace()
+        self._active_pace = FlowCountPace()
         self._dirty: set[str] = set()
         """Partitions whose servers' health has changed since the kernel last got their rules."""
         self._failed: set[str] = set()
@@ -135,7 +147,7 @@ class DatagramBalancer:
         """
         if not one.datagram_listeners:
             return ""
-        families = {family_of(bind.address) for listener in one.datagram_listeners for bind in listener.binds}
+        families = {address_family(bind.address) for listener in one.datagram_listeners for bind in listener.binds}
         protocols = {listener.protocol for listener in one.datagram_listeners}
         # of a demonstration, clients and members are on this host
         forwards = self._settings.addresses.allow_loopback
@@ -193,7 +205,7 @@ class DatagramBalancer:
 
     # -- health
 
-    def on_event(self, event: PartitionEvent) -> None:
+    def record_event_health(self, event: PartitionEvent) -> None:
         """Record the health of the server that an event of HAProxy names; other events are ignored."""
         if event.server:
             self.observe(event.partition, {(event.backend, event.server): event.up})
@@ -212,7 +224,7 @@ class DatagramBalancer:
 
     async def refuses(self, address: str, port: int) -> bool:
         """Whether the server at this address and port has refused a client's datagram in the last seconds. False, too,
-        if the kernel cannot be asked; its answer is used for ``REFUSING_KNOWN_SECONDS``.
+        if the kernel cannot be asked; its answer is used for ``REFUSING_CACHE_SECONDS``.
         """
         if self.problem:
             return False
@@ -220,11 +232,11 @@ class DatagramBalancer:
             loop = asyncio.get_running_loop()
             if loop.time() >= self._refusing_until:
                 try:
-                    self._refusing = await asyncio.to_thread(self._kernel.refusing)
+                    self._refusing = await asyncio.to_thread(self._kernel.refusing_servers)
                 except KernelRefused as error:
                     self._refusing = frozenset()
                     log.debug("servers that refuse are not known", reason=str(error))
-                self._refusing_until = loop.time() + REFUSING_KNOWN_SECONDS
+                self._refusing_until = loop.time() + REFUSING_CACHE_SECONDS
         return FlowTarget(address=str(ipaddress.ip_address(address)), port=port) in self._refusing
 
     def down_of(self, partition: str) -> frozenset[ServerKey]:
@@ -261,12 +273,12 @@ class DatagramBalancer:
         else:
             self._down.pop(partition, None)
 
-    def _partition_content(self, partition: str, held: LoadBalancers, down: frozenset[ServerKey]) -> Content:
+    def _partition_content(self, partition: str, held: LoadBalancers, down: frozenset[ServerKey]) -> PartitionContent:
         """Return the kernel objects of a partition, with its draining connections; also updates which servers drain."""
-        content = content_of(partition, held.values(), down, direct=self._settings.kernel_direct_return)
-        draining = next_draining(
+        content = partition_content(partition, held.values(), down, direct=self._settings.kernel_direct_return)
+        draining = draining_after_change(
             self._draining.get(partition, {}),
-            self._kernel.flows_of(partition),
+            self._kernel.partition_flow_targets(partition),
             content.flows,
             dead=_server_targets(held, down),
             now=time.time(),
@@ -275,7 +287,7 @@ class DatagramBalancer:
         self._draining.pop(partition, None)
         if draining:
             self._draining[partition] = draining
-        return replace(content, flows=with_draining(content.flows, draining))
+        return replace(content, flows=add_draining_servers(content.flows, draining))
 
     # -- totals
 
@@ -289,7 +301,7 @@ class DatagramBalancer:
             log.error("datagrams not counted; retrying", reason=str(error))
 
     def _collect_totals(self, held: Mapping[str, LoadBalancers]) -> None:
-        counters = self._kernel.counters()
+        counters = self._kernel.read_counters()
         for name in self._totals.keys() - held.keys():
             del self._totals[name]
         for name, load_balancers in held.items():
@@ -300,8 +312,8 @@ class DatagramBalancer:
             self._totals[name].update(listeners, counters)
         if self._active_pace.is_due():
             began = time.thread_time()
-            self._active = self._kernel.active_flows()
-            self._active_pace.record(time.thread_time() - began)
+            self._active = self._kernel.count_active_flows()
+            self._active_pace.record_duration(time.thread_time() - began)
 
     def totals_of(self, partition: str) -> Mapping[str, DatagramTotals]:
         """Return ``{listener: totals}`` of the partition, as of the last reading of the kernel's counters."""
@@ -315,7 +327,9 @@ class DatagramBalancer:
         if not self._active:
             return {}
         listeners = (each for one in self._held.get(partition, {}).values() for each in one.datagram_listeners)
-        return {each.name: sum(self._active.get(service, 0) for service in services_of(each)) for each in listeners}
+        return {
+            each.name: sum(self._active.get(service, 0) for service in listener_services(each)) for each in listeners
+        }
 
     # -- repair
 
@@ -335,12 +349,12 @@ class DatagramBalancer:
                 for name in self._held:
                     text = "nftables rules were changed by another program, and are restored"
                     self._on_event(PartitionEvent(partition=name, text=text))
-            await asyncio.to_thread(self._kernel.retry_flows)
+            await asyncio.to_thread(self._kernel.retry_flow_removals)
         except KernelRefused as error:
             log.error("nftables table not verified; retrying", reason=str(error))
         failed, self._failed = self._failed, set()
         now = time.time()
-        self._apply_soon((*failed, *(name for name, each in self._draining.items() if is_over(each, now))))
+        self._apply_soon((*failed, *(name for name, each in self._draining.items() if has_expired_server(each, now))))
         await self._watch_flows()
 
     async def _watch_flows(self) -> None:
@@ -348,7 +362,7 @@ class DatagramBalancer:
         if not self._held:
             return
         try:
-            found = await asyncio.to_thread(self._kernel.flow_table)
+            found = await asyncio.to_thread(self._kernel.read_flow_table_state)
         except KernelRefused as error:
             log.debug("connection table not read", reason=str(error))
             return
@@ -378,7 +392,7 @@ def _server_targets(load_balancers: LoadBalancers, servers: frozenset[ServerKey]
     """Yield the addresses and ports of those servers of the load balancers that are in ``servers``."""
     for one in load_balancers.values():
         for backend in one.backends:
-            yield from (target_of(each) for each in backend.servers if (backend.name, each.name) in servers)
+            yield from (server_target(each) for each in backend.servers if (backend.name, each.name) in servers)
 
 
 def _configured_servers(down: Iterable[ServerKey], load_balancers: LoadBalancers) -> frozenset[ServerKey]:

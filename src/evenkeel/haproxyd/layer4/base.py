@@ -24,25 +24,25 @@ from evenkeel.haproxyd.layer4.statements import (
     SOURCE_PORT,
     TRANSLATED,
     UNASSIGNED,
-    Among,
+    AddKeyToSet,
     CountByMap,
     Family,
+    FlowIsOfProtocol,
     HashedNumber,
-    InDirection,
-    OfFamily,
-    OfFlowProtocol,
-    OfProtocol,
-    Part,
-    PortUnreachable,
+    IsInDirection,
+    IsOfFamily,
+    IsOfProtocol,
+    IsPortUnreachable,
+    KeyInSet,
+    KeyPart,
     RandomNumber,
-    Remembered,
     Rule,
-    Translated,
-    VisitByMap,
-    destination,
-    goto,
-    original_destination,
-    source,
+    TranslateByMap,
+    VisitChainByMap,
+    destination_address,
+    goto_chain,
+    original_destination_address,
+    source_address,
 )
 
 
@@ -56,77 +56,79 @@ class Hook(NamedTuple):
 
 
 _PREROUTING, _OUTPUT, _POSTROUTING = ("prerouting", 0), ("output", 3), ("postrouting", 4)
-BIND = "bind"
+BIND_CHAIN = "bind"
 """Name of the chain that binds clients to servers. It exists only while a pool binds clients, because each packet of
 the host passes it.
 """
-HOOKS: Mapping[str, Hook] = {
+BASE_CHAIN_HOOKS: Mapping[str, Hook] = {
     "count-in": Hook("filter", *_PREROUTING, -150),
     "dispatch": Hook("nat", *_PREROUTING, -100),
     "dispatch-local": Hook("nat", *_OUTPUT, -100),
     # where packets of this host pass, too, and not only those of others
-    BIND: Hook("filter", *_POSTROUTING, 0),
+    BIND_CHAIN: Hook("filter", *_POSTROUTING, 0),
     "source": Hook("nat", *_POSTROUTING, 100),
     "count-out": Hook("filter", *_POSTROUTING, 150),
 }
 """Hooks of the base chains, by chain name."""
-PROTOCOLS = ("udp", "sctp", "tcp")
+LISTENER_PROTOCOLS = ("udp", "sctp", "tcp")
 """Protocols that listeners in the kernel may have."""
 
 
-def service_key(family: Family) -> tuple[Part, ...]:
+def service_key(family: Family) -> tuple[KeyPart, ...]:
     """Return the key parts that read the service a packet is sent to: destination address, protocol and port."""
-    return destination(family), PROTOCOL, DESTINATION_PORT
+    return destination_address(family), PROTOCOL, DESTINATION_PORT
 
 
-def deal_key(family: Family, deal: Deal) -> tuple[Part, ...]:
+def deal_key(family: Family, deal: Deal) -> tuple[KeyPart, ...]:
     """Return the key parts that read the service of a packet, and the number that a new flow draws in this deal."""
     if deal.draw == "weight":
         return *service_key(family), RandomNumber(deal.below, deal.offset)
     # Port alone would be the same for many clients, address alone for all clients behind one translation.
-    fields = (source(family), SOURCE_PORT) if deal.draw == "source_port" else (source(family),)
+    fields = (source_address(family), SOURCE_PORT) if deal.draw == "source_port" else (source_address(family),)
     return *service_key(family), HashedNumber(fields, deal.below, HASH_SEED, deal.offset)
 
 
 def _rule_for_each_family(make: Callable[[Family], Rule]) -> tuple[Rule, ...]:
-    return tuple((OfFamily(family), *make(family)) for family in FAMILIES)
+    return tuple((IsOfFamily(family), *make(family)) for family in FAMILIES)
 
 
-def _rule_for_each_protocol(make: Callable[[Family], Rule], protocols: tuple[str, ...] = PROTOCOLS) -> tuple[Rule, ...]:
+def _rule_for_each_protocol(
+    make: Callable[[Family], Rule], protocols: tuple[str, ...] = LISTENER_PROTOCOLS
+) -> tuple[Rule, ...]:
     """Return a rule for each protocol and family: conditions of both, then the parts from ``make(family)``.
 
     For rules that read the port of a flow's first packet, which nft lists only behind a condition of the protocol.
     """
     return tuple(
-        (OfFamily(family), OfProtocol(protocol), *make(family)) for protocol in protocols for family in FAMILIES
+        (IsOfFamily(family), IsOfProtocol(protocol), *make(family)) for protocol in protocols for family in FAMILIES
     )
 
 
-def _original_destination(family: Family) -> tuple[Part, ...]:
-    return original_destination(family), PROTOCOL, ORIGINAL_PORT
+def _original_service_key(family: Family) -> tuple[KeyPart, ...]:
+    return original_destination_address(family), PROTOCOL, ORIGINAL_PORT
 
 
-def _client_address(family: Family) -> tuple[Part, ...]:
-    return source(family), PROTOCOL, SOURCE_PORT
+def _client_key(family: Family) -> tuple[KeyPart, ...]:
+    return source_address(family), PROTOCOL, SOURCE_PORT
 
 
 def _deal_rules(deal: Deal) -> tuple[Rule, ...]:
-    return _rule_for_each_family(lambda family: (Translated(family, deal_key(family, deal), f"slots{family}"),))
+    return _rule_for_each_family(lambda family: (TranslateByMap(family, deal_key(family, deal), f"slots{family}"),))
 
 
 _DISPATCH = (
-    *_rule_for_each_family(lambda family: (VisitByMap(service_key(family), f"services{family}"),)),
-    (goto("deal"),),
+    *_rule_for_each_family(lambda family: (VisitChainByMap(service_key(family), f"services{family}"),)),
+    (goto_chain("deal"),),
 )
 
 
-BASE: Mapping[str, tuple[Rule, ...]] = {
+BASE_CHAIN_RULES: Mapping[str, tuple[Rule, ...]] = {
     # every packet, before translation; each base chain costs every packet of the host
     "count-in": (
         *_rule_for_each_family(
-            lambda family: (InDirection("original"), CountByMap(service_key(family), f"in{family}"))
+            lambda family: (IsInDirection("original"), CountByMap(service_key(family), f"in{family}"))
         ),
-        (UNASSIGNED, goto("unassigned")),
+        (UNASSIGNED, goto_chain("unassigned")),
     ),
     # A server's host sends few errors a second to this one, and most of them for clients' datagrams: without these,
     # checks of a server that has clients would find silence. An error counts if the server's address sent it, not
@@ -137,18 +139,18 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
         *_rule_for_each_family(
             lambda family: (
                 RELATED,
-                InDirection("reply"),
-                PortUnreachable(family),
-                OfFlowProtocol("udp"),
+                IsInDirection("reply"),
+                IsPortUnreachable(family),
+                FlowIsOfProtocol("udp"),
                 TRANSLATED,
                 MASQUERADED,
-                Remembered((source(family), REPLY_PORT), f"refused{family}"),
+                AddKeyToSet((source_address(family), REPLY_PORT), f"refused{family}"),
             )
         ),
-        *_rule_for_each_family(lambda family: (INVALID, Among(service_key(family), f"owned{family}"), DROP)),
-        *_rule_for_each_family(lambda family: (INVALID, Among(_client_address(family), f"servers{family}"), DROP)),
+        *_rule_for_each_family(lambda family: (INVALID, KeyInSet(service_key(family), f"owned{family}"), DROP)),
+        *_rule_for_each_family(lambda family: (INVALID, KeyInSet(_client_key(family), f"servers{family}"), DROP)),
         # what a server that left still answers would begin a flow to the client, from the server's address
-        *_rule_for_each_family(lambda family: (Among(_client_address(family), f"gone{family}"), DROP)),
+        *_rule_for_each_family(lambda family: (KeyInSet(_client_key(family), f"gone{family}"), DROP)),
     ),
     # the first packet of a flow only, from other hosts and from this one
     "dispatch": _DISPATCH,
@@ -158,18 +160,20 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
         *_rule_for_each_family(lambda family: (CountByMap(service_key(family), f"new{family}"),)),
         *(rule for deal in DEALS for rule in _deal_rules(deal)),
         # a connection whose server is gone must end at once, which no ICMP error does
-        *_rule_for_each_family(lambda family: (OfProtocol("tcp"), Among(service_key(family), f"owned{family}"), RESET)),
+        *_rule_for_each_family(
+            lambda family: (IsOfProtocol("tcp"), KeyInSet(service_key(family), f"owned{family}"), RESET)
+        ),
         # What has no server is refused, and so leaves no entry in the connection table, which would pin this client's
         # port to "not translated" for as long as it sends.
-        *_rule_for_each_family(lambda family: (Among(service_key(family), f"owned{family}"), REJECT)),
+        *_rule_for_each_family(lambda family: (KeyInSet(service_key(family), f"owned{family}"), REJECT)),
     ),
     # Members answer to this host. The last rules also make the kernel keep translating live flows, whatever else goes.
     "source": (
         *_rule_for_each_protocol(
             lambda family: (
                 TRANSLATED,
-                Among(_original_destination(family), f"owned{family}"),
-                Remembered(service_key(family), f"servers{family}"),
+                KeyInSet(_original_service_key(family), f"owned{family}"),
+                AddKeyToSet(service_key(family), f"servers{family}"),
             ),
             # no datagram is outside of a window
             ("sctp", "tcp"),
@@ -177,8 +181,8 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
         *_rule_for_each_protocol(
             lambda family: (
                 TRANSLATED,
-                Among(_original_destination(family), f"owned{family}"),
-                Among(_original_destination(family), f"direct{family}", inverted=True),
+                KeyInSet(_original_service_key(family), f"owned{family}"),
+                KeyInSet(_original_service_key(family), f"direct{family}", inverted=True),
                 MASQUERADE,
             )
         ),
@@ -186,23 +190,25 @@ BASE: Mapping[str, tuple[Rule, ...]] = {
     # every answer, after its source was translated back
     "count-out": _rule_for_each_family(
         lambda family: (
-            InDirection("reply"),
-            CountByMap(_client_address(family), f"out{family}"),
+            IsInDirection("reply"),
+            CountByMap(_client_key(family), f"out{family}"),
         )
     ),
 }
 """Rules of the base chains that are always there, by chain name."""
-BIND_RULES = _rule_for_each_protocol(
+BIND_CHAIN_RULES = _rule_for_each_protocol(
     lambda family: (
-        InDirection("original"),
+        IsInDirection("original"),
         TRANSLATED,
-        VisitByMap((*_original_destination(family), destination(family), DESTINATION_PORT), f"bonds{family}"),
+        VisitChainByMap(
+            (*_original_service_key(family), destination_address(family), DESTINATION_PORT), f"bonds{family}"
+        ),
     )
 )
 """Rules of the chain ``bind``: the first packet of a flow binds its client to the server, and later ones keep it bound.
 """
 
 
-def fixed_rules(*, binds_clients: bool) -> Mapping[str, tuple[Rule, ...]]:
+def fixed_chain_rules(*, binds_clients: bool) -> Mapping[str, tuple[Rule, ...]]:
     """Return the rules of the chains that do not depend on listeners, by chain name."""
-    return {**BASE, BIND: BIND_RULES} if binds_clients else BASE
+    return {**BASE_CHAIN_RULES, BIND_CHAIN: BIND_CHAIN_RULES} if binds_clients else BASE_CHAIN_RULES

@@ -9,20 +9,27 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from evenkeel.core.kit.values import Value
-from evenkeel.haproxyd.layer4.base import HOOKS
+from evenkeel.haproxyd.layer4.base import BASE_CHAIN_HOOKS
 from evenkeel.haproxyd.layer4.elements import (
+    ELEMENT_SECONDS,
     FILLED_BY_PACKETS,
-    SECONDS,
-    SHARED,
-    Data,
+    SHARED_SETS,
+    ElementData,
     ElementKey,
     FlowTarget,
     Kind,
-    field_bytes,
-    packed_target,
+    field_register_bytes,
+    pack_target,
 )
-from evenkeel.haproxyd.layer4.netlink import Message, attribute, nested, number32, number64, text_attribute
-from evenkeel.haproxyd.layer4.statements import ADDRESS_BYTES, Family, Rule, jump_data, text_of
+from evenkeel.haproxyd.layer4.netlink import (
+    Message,
+    bytes_attribute,
+    nested_attribute,
+    number32_attribute,
+    number64_attribute,
+    text_attribute,
+)
+from evenkeel.haproxyd.layer4.statements import ADDRESS_BYTES, Family, Rule, jump_verdict, rule_text
 
 _NEW_TABLE, _DELETE_TABLE, _NEW_CHAIN, _DELETE_CHAIN, _NEW_RULE, _DELETE_RULE = 0, 2, 3, 5, 6, 8
 _NEW_SET, _DELETE_SET, _NEW_ELEMENTS, _DELETE_ELEMENTS, _NEW_OBJECT, _DELETE_OBJECT = 9, 11, 12, 14, 18, 20
@@ -38,15 +45,15 @@ _USER_DATA = 0xE0
 DIGEST_BYTES = 8
 ELEMENTS_BYTES_MAX = 48_000
 """Maximum size of the elements in one message: together they are one attribute, which may have 65,535 bytes."""
-FILLED_MAX = 65_536
+FILLED_ELEMENTS_MAX = 65_536
 """Maximum number of elements that rules can add to one set. Further clients are balanced without being bound to a
 server.
 """
 
 
-def digest_of(rule: Rule) -> bytes:
+def rule_digest(rule: Rule) -> bytes:
     """Return the digest that is stored with a rule in the kernel, by which the daemon recognizes the rule."""
-    return hashlib.sha256(text_of(rule).encode()).digest()[:DIGEST_BYTES]
+    return hashlib.sha256(rule_text(rule).encode()).digest()[:DIGEST_BYTES]
 
 
 class SetDeclaration(Value):
@@ -73,7 +80,7 @@ class TableCommand:
 
 
 @dataclass(frozen=True)
-class _Simple(TableCommand):
+class _NamedObjectCommand(TableCommand):
     """A command about a named chain, set or counter. For a rule's command, ``name`` is that of its chain."""
 
     name: str
@@ -103,19 +110,23 @@ class DeleteTable(TableCommand):
 
 
 @dataclass(frozen=True)
-class AddChain(_Simple):
+class AddChain(_NamedObjectCommand):
     """Create a chain, attached to its hook if it is a base chain."""
 
     def messages(self, table: str) -> Iterator[Message]:
         parts = [text_attribute(_TABLE, table), text_attribute(3, self.name)]
-        if (hook := HOOKS.get(self.name)) is not None:
-            parts.append(nested(4, number32(1, hook.number), number32(2, hook.priority & 0xFFFFFFFF)))
-            parts += [number32(5, _ACCEPT), text_attribute(7, hook.kind)]
+        if (hook := BASE_CHAIN_HOOKS.get(self.name)) is not None:
+            parts.append(
+                nested_attribute(
+                    4, number32_attribute(1, hook.number), number32_attribute(2, hook.priority & 0xFFFFFFFF)
+                )
+            )
+            parts += [number32_attribute(5, _ACCEPT), text_attribute(7, hook.kind)]
         yield _NEW_CHAIN, _CREATE, b"".join(parts)
 
 
 @dataclass(frozen=True)
-class DeleteChain(_Simple):
+class DeleteChain(_NamedObjectCommand):
     """Remove an empty chain."""
 
     def messages(self, table: str) -> Iterator[Message]:
@@ -123,7 +134,7 @@ class DeleteChain(_Simple):
 
 
 @dataclass(frozen=True)
-class FlushChain(_Simple):
+class FlushChain(_NamedObjectCommand):
     """Remove all rules of a chain."""
 
     def messages(self, table: str) -> Iterator[Message]:
@@ -131,36 +142,36 @@ class FlushChain(_Simple):
 
 
 @dataclass(frozen=True)
-class AddRule(_Simple):
+class AddRule(_NamedObjectCommand):
     """Append a rule to a chain."""
 
     rule: Rule
 
     def __str__(self) -> str:
-        return f"rule of {self.name}: {text_of(self.rule)}"
+        return f"rule of {self.name}: {rule_text(self.rule)}"
 
     def messages(self, table: str) -> Iterator[Message]:
         expressions = (each for statement in self.rule for each in statement.expressions())
-        mark = digest_of(self.rule)
-        user_data = attribute(7, bytes([_USER_DATA, len(mark)]) + mark)
-        yield _NEW_RULE, _CREATE | _APPEND, self.payload(table) + nested(4, *expressions) + user_data
+        mark = rule_digest(self.rule)
+        user_data = bytes_attribute(7, bytes([_USER_DATA, len(mark)]) + mark)
+        yield _NEW_RULE, _CREATE | _APPEND, self.payload(table) + nested_attribute(4, *expressions) + user_data
 
 
 @dataclass(frozen=True)
-class AddCounter(_Simple):
+class AddCounter(_NamedObjectCommand):
     """Create a counter."""
 
     def messages(self, table: str) -> Iterator[Message]:
-        zero = nested(4, number64(1, 0), number64(2, 0))
-        yield _NEW_OBJECT, _CREATE, self.payload(table) + number32(3, _COUNTER) + zero
+        zero = nested_attribute(4, number64_attribute(1, 0), number64_attribute(2, 0))
+        yield _NEW_OBJECT, _CREATE, self.payload(table) + number32_attribute(3, _COUNTER) + zero
 
 
 @dataclass(frozen=True)
-class DeleteCounter(_Simple):
+class DeleteCounter(_NamedObjectCommand):
     """Remove a counter."""
 
     def messages(self, table: str) -> Iterator[Message]:
-        yield _DELETE_OBJECT, 0, self.payload(table) + number32(3, _COUNTER)
+        yield _DELETE_OBJECT, 0, self.payload(table) + number32_attribute(3, _COUNTER)
 
 
 @dataclass(frozen=True)
@@ -171,24 +182,26 @@ class AddShared(TableCommand):
     family: Family
 
     def messages(self, table: str) -> Iterator[Message]:
-        fields, kind = SHARED[self.name]
+        fields, kind = SHARED_SETS[self.name]
         filled = self.name in FILLED_BY_PACKETS
-        seconds = SECONDS.get(self.name)
-        yield _new_set(table, f"{self.name}{self.family}", self.family, fields, kind, seconds, filled=filled)
+        seconds = ELEMENT_SECONDS.get(self.name)
+        yield _new_set_message(table, f"{self.name}{self.family}", self.family, fields, kind, seconds, filled=filled)
 
 
 @dataclass(frozen=True)
-class AddSet(_Simple):
+class AddSet(_NamedObjectCommand):
     """Create a set that belongs to one listener or server."""
 
     declared: SetDeclaration
 
     def messages(self, table: str) -> Iterator[Message]:
-        yield _new_set(table, self.name, self.declared.family, ("addr",), "", self.declared.seconds, filled=True)
+        yield _new_set_message(
+            table, self.name, self.declared.family, ("addr",), "", self.declared.seconds, filled=True
+        )
 
 
 @dataclass(frozen=True)
-class DeleteSet(_Simple):
+class DeleteSet(_NamedObjectCommand):
     """Remove a set."""
 
     def messages(self, table: str) -> Iterator[Message]:
@@ -196,7 +209,7 @@ class DeleteSet(_Simple):
 
 
 @dataclass(frozen=True)
-class FlushSet(_Simple):
+class FlushSet(_NamedObjectCommand):
     """Remove all elements of a set."""
 
     def messages(self, table: str) -> Iterator[Message]:
@@ -204,30 +217,30 @@ class FlushSet(_Simple):
 
 
 @dataclass(frozen=True)
-class AddNetworks(_Simple):
+class AddNetworks(_NamedObjectCommand):
     """Add networks to a set."""
 
     networks: tuple[str, ...]
 
     def messages(self, table: str) -> Iterator[Message]:
-        encoded = (each for span in spans_of(self.networks) for each in _span_elements(*span))
+        encoded = (each for span in network_spans(self.networks) for each in _span_elements(*span))
         yield from _element_messages(_NEW_ELEMENTS, _CREATE, table, self.name, encoded)
 
 
 @dataclass(frozen=True)
-class AddElements(_Simple):
+class AddElements(_NamedObjectCommand):
     """Add elements to a shared set or map."""
 
-    elements: tuple[tuple[ElementKey, Data], ...]
+    elements: tuple[tuple[ElementKey, ElementData], ...]
 
     def messages(self, table: str) -> Iterator[Message]:
-        kind = SHARED[self.name[:-1]][1]
+        kind = SHARED_SETS[self.name[:-1]][1]
         encoded = (_encode_key(key.packed()) + _encode_data(kind, data) for key, data in self.elements)
         yield from _element_messages(_NEW_ELEMENTS, _CREATE, table, self.name, encoded)
 
 
 @dataclass(frozen=True)
-class DeleteElements(_Simple):
+class DeleteElements(_NamedObjectCommand):
     """Remove elements from a shared set or map."""
 
     keys: tuple[ElementKey, ...]
@@ -240,7 +253,7 @@ class DeleteElements(_Simple):
 # -- encoding
 
 
-def _new_set(
+def _new_set_message(
     table: str,
     name: str,
     family: Family,
@@ -259,27 +272,27 @@ def _new_set(
     for field in fields:
         key_type = key_type << _TYPE_BITS | _key_type(field, family)
     flags = _MAP if kind else 0
-    parts = [text_attribute(_TABLE, table), text_attribute(2, name), number32(4, key_type)]
-    parts.append(number32(5, sum(field_bytes(field, family) for field in fields)))
+    parts = [text_attribute(_TABLE, table), text_attribute(2, name), number32_attribute(4, key_type)]
+    parts.append(number32_attribute(5, sum(field_register_bytes(field, family) for field in fields)))
     match kind:
         case "verdict":
-            parts.append(number32(6, _VERDICT_TYPE))
+            parts.append(number32_attribute(6, _VERDICT_TYPE))
         case "counter":
             flags = _OBJECTS
-            parts.append(number32(15, _COUNTER))
+            parts.append(number32_attribute(15, _COUNTER))
         case "target":
             data_type = _key_type("addr", family) << _TYPE_BITS | _TYPES["inet_service"]
-            parts += [number32(6, data_type), number32(7, ADDRESS_BYTES[family] + 4)]
+            parts += [number32_attribute(6, data_type), number32_attribute(7, ADDRESS_BYTES[family] + 4)]
     if seconds:
         flags |= _TIMEOUT
-        parts.append(number64(11, seconds * 1000))
+        parts.append(number64_attribute(11, seconds * 1000))
         if filled:
             flags |= _DYNAMIC
-            parts.append(nested(9, number32(1, FILLED_MAX)))
+            parts.append(nested_attribute(9, number32_attribute(1, FILLED_ELEMENTS_MAX)))
     elif seconds is not None:
         flags |= _INTERVAL
     # the id is needed only where rules of the same transaction refer to a set that has no name yet
-    return _NEW_SET, _CREATE, b"".join((*parts, number32(3, flags), number32(10, 1)))
+    return _NEW_SET, _CREATE, b"".join((*parts, number32_attribute(3, flags), number32_attribute(10, 1)))
 
 
 def _key_type(field: str, family: Family) -> int:
@@ -287,16 +300,16 @@ def _key_type(field: str, family: Family) -> int:
 
 
 def _encode_key(packed: bytes) -> bytes:
-    return nested(1, attribute(_DATA_VALUE, packed))
+    return nested_attribute(1, bytes_attribute(_DATA_VALUE, packed))
 
 
-def _encode_data(kind: Kind, data: Data) -> bytes:
+def _encode_data(kind: Kind, data: ElementData) -> bytes:
     if kind == "verdict":
-        return nested(2, jump_data(str(data)))
+        return nested_attribute(2, jump_verdict(str(data)))
     if kind == "counter":
         return text_attribute(9, str(data))
     if isinstance(data, FlowTarget):
-        return nested(2, attribute(_DATA_VALUE, packed_target(data)))
+        return nested_attribute(2, bytes_attribute(_DATA_VALUE, pack_target(data)))
     return b""
 
 
@@ -306,17 +319,17 @@ def _element_messages(kind: int, flags: int, table: str, name: str, encoded: Ite
     found: list[bytes] = []
     size = 0
     for each in encoded:
-        element = nested(_ELEMENT, each)
+        element = nested_attribute(_ELEMENT, each)
         if size + len(element) > ELEMENTS_BYTES_MAX:
-            yield kind, flags, head + nested(3, *found)
+            yield kind, flags, head + nested_attribute(3, *found)
             found, size = [], 0
         found.append(element)
         size += len(element)
     if found:
-        yield kind, flags, head + nested(3, *found)
+        yield kind, flags, head + nested_attribute(3, *found)
 
 
-def spans_of(networks: Iterable[str]) -> Iterator[tuple[bytes, bytes]]:
+def network_spans(networks: Iterable[str]) -> Iterator[tuple[bytes, bytes]]:
     """Merge networks into disjoint spans, and yield each as (packed first address, packed address after the last); the
     second is empty if the span ends at the last address of the family.
 
@@ -337,4 +350,4 @@ def spans_of(networks: Iterable[str]) -> Iterator[tuple[bytes, bytes]]:
 def _span_elements(begin: bytes, end: bytes) -> Iterator[bytes]:
     yield _encode_key(begin)
     if end:
-        yield _encode_key(end) + number32(3, _INTERVAL_END)
+        yield _encode_key(end) + number32_attribute(3, _INTERVAL_END)

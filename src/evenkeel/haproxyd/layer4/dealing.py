@@ -14,12 +14,12 @@ from typing import Literal
 
 SLOTS = 256
 """Number of slots of each pool whose clients are hashed, however many servers it has."""
-EXACT_MAX = 8
+EXACT_WEIGHTS_MAX = 8
 """Greatest sum of weights for which each server gets as many numbers as its weight."""
 OFFSET_BITS = 16
-SHARES = (256, 4096)
-"""How many numbers are shared out if the sum of weights is greater than ``EXACT_MAX``: the first up to ``FEW_SERVERS``
-servers, the second for more.
+SHARED_NUMBERS = (256, 4096)
+"""How many numbers are shared out if the sum of weights is greater than ``EXACT_WEIGHTS_MAX``: the first up to
+``FEW_SERVERS`` servers, the second for more.
 """
 FEW_SERVERS = 8
 HASH_SEED = 0x65766B6C
@@ -44,15 +44,15 @@ class Deal:
 
 
 DEALS = (
-    *(Deal("weight", below) for below in range(1, EXACT_MAX + 1)),
+    *(Deal("weight", below) for below in range(1, EXACT_WEIGHTS_MAX + 1)),
     Deal("source", SLOTS),
     Deal("source_port", SLOTS),
-    *(Deal("weight", below) for below in SHARES),
+    *(Deal("weight", below) for below in SHARED_NUMBERS),
 )
 """All deals, in the order in which the kernel tries them."""
 
 
-def dealt(draw: Draw, weights: Mapping[str, int], salt: str) -> dict[int, str]:
+def deal_numbers(draw: Draw, weights: Mapping[str, int], salt: str) -> dict[int, str]:
     """Return ``{number: server}``; empty without a server of a weight above 0.
 
     ``salt``: the pool's name, so that slots of pools with the same servers are dealt differently.
@@ -68,8 +68,8 @@ def _slots_by_weight(weights: Mapping[str, int]) -> tuple[str, ...]:
     # common divisors do not change the shares
     divisor = math.gcd(*weights.values())
     shares = {name: weight // divisor for name, weight in weights.items()}
-    if sum(shares.values()) > EXACT_MAX:
-        shares = _apportion_by_weight(weights, SHARES[0] if len(weights) <= FEW_SERVERS else SHARES[1])
+    if sum(shares.values()) > EXACT_WEIGHTS_MAX:
+        shares = _apportion_by_weight(weights, SHARED_NUMBERS[0] if len(weights) <= FEW_SERVERS else SHARED_NUMBERS[1])
     return tuple(name for name, share in shares.items() for _ in range(share))
 
 

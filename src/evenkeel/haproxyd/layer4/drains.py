@@ -16,14 +16,20 @@ from evenkeel.haproxyd.layer4.elements import FlowTarget, Service
 
 log = structlog.get_logger(__name__)
 
-Flows = Mapping[Service, frozenset[FlowTarget]]
+FlowTargets = Mapping[Service, frozenset[FlowTarget]]
 """Servers whose flows may go on, by service."""
 Draining = Mapping[Service, Mapping[FlowTarget, float]]
 """Removed servers by service, each with the Unix time at which its connections end."""
 
 
-def next_draining(
-    draining: Draining, before: Flows, wanted: Flows, *, dead: Iterable[FlowTarget], now: float, seconds: float
+def draining_after_change(
+    draining: Draining,
+    before: FlowTargets,
+    wanted: FlowTargets,
+    *,
+    dead: Iterable[FlowTarget],
+    now: float,
+    seconds: float,
 ) -> dict[Service, dict[FlowTarget, float]]:
     """Return the servers that are draining after a change of the partition, each with the Unix time at which its
     connections end.
@@ -45,17 +51,17 @@ def next_draining(
     return found
 
 
-def with_draining(wanted: Flows, draining: Draining) -> dict[Service, frozenset[FlowTarget]]:
+def add_draining_servers(wanted: FlowTargets, draining: Draining) -> dict[Service, frozenset[FlowTarget]]:
     """Return the servers whose flows may go on, by service: those in ``wanted``, and those that are draining."""
     return {service: servers | draining.get(service, {}).keys() for service, servers in wanted.items()}
 
 
-def is_over(draining: Draining, now: float) -> bool:
+def has_expired_server(draining: Draining, now: float) -> bool:
     """Whether the connections of a draining server have to end now."""
     return any(end <= now for servers in draining.values() for end in servers.values())
 
 
-class _Entry(Wire):
+class _DrainingServer(Wire):
     service: Service
     server: FlowTarget
     ends_at: float
@@ -64,7 +70,7 @@ class _Entry(Wire):
 class DrainingServers(Wire):
     """Content of the file of draining servers, by partition."""
 
-    draining: dict[str, tuple[_Entry, ...]] = {}
+    draining: dict[str, tuple[_DrainingServer, ...]] = {}
 
 
 class DrainFile:
@@ -99,7 +105,7 @@ class DrainFile:
             log.warning("draining servers not saved", reason=error.strerror)
 
 
-def _file_entries(draining: Draining) -> Iterable[_Entry]:
+def _file_entries(draining: Draining) -> Iterable[_DrainingServer]:
     for service, servers in draining.items():
         for server, ends_at in servers.items():
-            yield _Entry(service=service, server=server, ends_at=ends_at)
+            yield _DrainingServer(service=service, server=server, ends_at=ends_at)

@@ -17,7 +17,7 @@ from evenkeel.haproxyd.layer4.statements import ADDRESS_BYTES, FAMILIES, PROTOCO
 
 Kind = Literal["", "verdict", "counter", "target"]
 SERVICE = ("addr", "inet_proto", "inet_service")
-SHARED: dict[str, tuple[tuple[str, ...], Kind]] = {
+SHARED_SETS: dict[str, tuple[tuple[str, ...], Kind]] = {
     # every service: what is not translated is refused
     "owned": (SERVICE, ""),
     # services whose members see the clients' addresses
@@ -39,14 +39,16 @@ SHARED: dict[str, tuple[tuple[str, ...], Kind]] = {
     "gone": (SERVICE, ""),
 }
 """Sets and maps that all partitions share: the fields of the key and the kind of the data, by name."""
-SECONDS: Mapping[str, int] = {"servers": 30 * 86_400, "gone": 180, "refused": 3}
+ELEMENT_SECONDS: Mapping[str, int] = {"servers": 30 * 86_400, "gone": 180, "refused": 3}
 """Time after which the kernel itself removes an element, by set. A connection lives for 5 days without a packet, and
 each new one renews its server's time; late answers come within seconds; a host that refuses sends an error each second.
 """
 FILLED_BY_PACKETS = frozenset({"servers", "refused"})
 """Sets to which rules add elements when packets pass."""
-SHARED_NAMES = tuple(f"{name}{family}" for name in SHARED for family in FAMILIES)
-HELD_NAMES = tuple(f"{name}{family}" for name in SHARED if name not in SECONDS for family in FAMILIES)
+SHARED_SET_NAMES = tuple(f"{name}{family}" for name in SHARED_SETS for family in FAMILIES)
+CONFIGURED_SET_NAMES = tuple(
+    f"{name}{family}" for name in SHARED_SETS if name not in ELEMENT_SECONDS for family in FAMILIES
+)
 """Shared sets and maps whose elements come only from the partitions' load balancers."""
 
 
@@ -71,7 +73,9 @@ class FlowTarget(Value):
 
 
 class ElementKey(Value):
-    """Key of an element in a shared set or map: a service, and for some maps the number that a flow draws, or a server."""
+    """Key of an element in a shared set or map: a service, and for some maps the number that a flow
+    draws, or a server.
+    """
 
     service: Service
     number: int | None = None
@@ -88,49 +92,49 @@ class ElementKey(Value):
     def packed(self) -> bytes:
         """Return the key as bytes, as the kernel has it in its registers."""
         one = self.service
-        data = packed_address(one.address) + bytes([PROTOCOL_NUMBERS[one.protocol], 0, 0, 0]) + _pack_port(one.port)
+        data = pack_address(one.address) + bytes([PROTOCOL_NUMBERS[one.protocol], 0, 0, 0]) + _pack_port(one.port)
         if self.number is not None:
             data += struct.pack("=I", self.number)
-        return data if self.server is None else data + packed_target(self.server)
+        return data if self.server is None else data + pack_target(self.server)
 
 
-Data = str | FlowTarget
+ElementData = str | FlowTarget
 """Data of an element: the name of a chain or counter, empty in a set; or a server."""
 
 
-def data_text(data: Data) -> str:
+def element_data_text(data: ElementData) -> str:
     """Return an element's data in nft's notation, without the word for its kind."""
     if isinstance(data, FlowTarget):
         return f"{data.address} . {data.port}"
     return data
 
 
-def packed_data(data: Data) -> bytes:
+def pack_data(data: ElementData) -> bytes:
     """Return an element's data as bytes, without their kind."""
-    return data.encode() if isinstance(data, str) else packed_target(data)
+    return data.encode() if isinstance(data, str) else pack_target(data)
 
 
-def packed_address(address: str) -> bytes:
+def pack_address(address: str) -> bytes:
     return ipaddress.ip_address(address).packed
 
 
-def packed_target(target: FlowTarget) -> bytes:
+def pack_target(target: FlowTarget) -> bytes:
     """Return the address and port of a server as bytes, as they stand in consecutive registers of the kernel."""
-    return packed_address(target.address) + _pack_port(target.port)
+    return pack_address(target.address) + _pack_port(target.port)
 
 
-def unpacked_target(data: bytes) -> FlowTarget:
+def unpack_target(data: bytes) -> FlowTarget:
     """Parse the address and port of a server from the bytes of consecutive registers of the kernel."""
     address, port = data[:-4], data[-4:-2]
     return FlowTarget(address=str(ipaddress.ip_address(address)), port=int.from_bytes(port, "big"))
 
 
-def family_of(address: str) -> Family:
+def address_family(address: str) -> Family:
     """Return the IP version of the address, 4 or 6."""
     return ipaddress.ip_address(address).version
 
 
-def field_bytes(field: str, family: Family) -> int:
+def field_register_bytes(field: str, family: Family) -> int:
     """Return the number of bytes that a field of a key takes in the kernel's registers."""
     return ADDRESS_BYTES[family] if field == "addr" else 4
 

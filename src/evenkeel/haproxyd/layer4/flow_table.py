@@ -15,7 +15,7 @@ _GET_CPU_STATISTICS = 4
 _INSERT_FAILED, _DROPPED = 9, 10
 
 
-class FlowTable(Value):
+class FlowTableState(Value):
     """State of the kernel's connection table. ``failed``: new flows since the host started for which no port or no
     place was free.
     """
@@ -25,7 +25,7 @@ class FlowTable(Value):
     failed: int
 
 
-def read_flow_table(netfilter: Netfilter, proc: Path = PROC) -> FlowTable:
+def read_flow_table(netfilter: Netfilter, proc: Path = PROC) -> FlowTableState:
     """Read how full the kernel's connection table is. Blocks. Raises :class:`OSError` or :class:`ValueError`."""
     count, maximum = (int((proc / name).read_text()) for name in (COUNT, MAXIMUM))
     failed = sum(
@@ -33,7 +33,7 @@ def read_flow_table(netfilter: Netfilter, proc: Path = PROC) -> FlowTable:
         for processor in netfilter.dump(CONNTRACK, _GET_CPU_STATISTICS)
         for number in (_INSERT_FAILED, _DROPPED)
     )
-    return FlowTable(count=count, maximum=maximum, failed=failed)
+    return FlowTableState(count=count, maximum=maximum, failed=failed)
 
 
 class FlowWatch:
@@ -47,7 +47,7 @@ class FlowWatch:
         self.dropped = 0
         """Number of flows that were dropped between the last two calls of ``news``."""
 
-    def news(self, now: FlowTable) -> tuple[str, ...]:
+    def news(self, now: FlowTableState) -> tuple[str, ...]:
         """Compare the table's state with that of the last call, and return warnings as texts."""
         percent = now.count * 100 // max(now.maximum, 1)
         texts: list[str] = []

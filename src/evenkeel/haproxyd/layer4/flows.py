@@ -11,23 +11,30 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from evenkeel.core.kit.values import Value
-from evenkeel.haproxyd.layer4.elements import FlowTarget, Service, family_of
-from evenkeel.haproxyd.layer4.netlink import CONNTRACK, Attributes, Netfilter, attribute, attributes, nested
-from evenkeel.haproxyd.layer4.ruleset import Content
+from evenkeel.haproxyd.layer4.elements import FlowTarget, Service, address_family
+from evenkeel.haproxyd.layer4.netlink import (
+    CONNTRACK,
+    Attributes,
+    Netfilter,
+    bytes_attribute,
+    decode_attributes,
+    nested_attribute,
+)
+from evenkeel.haproxyd.layer4.ruleset import PartitionContent
 from evenkeel.haproxyd.layer4.statements import PROTOCOL_NUMBERS
 
-_GET, _DELETE = 1, 2
+_GET_FLOWS, _DELETE_FLOW = 1, 2
 _ORIGINAL, _REPLY, _ID, _FILTER = 1, 2, 12, 25
 _TUPLE_IP, _TUPLE_PROTOCOL = 1, 2
 _SOURCE4, _DESTINATION4, _SOURCE6, _DESTINATION6 = 1, 2, 3, 4
 _NUMBER, _SOURCE_PORT, _DESTINATION_PORT = 1, 2, 3
 _FILTER_ORIGINAL = 1
-_BY_ADDRESS, _BY_PROTOCOL, _BY_PORT = 1 << 1, 1 << 3, 1 << 5
+_SELECT_BY_ADDRESS, _SELECT_BY_PROTOCOL, _SELECT_BY_PORT = 1 << 1, 1 << 3, 1 << 5
 """Bits by which the kernel selects flows: by destination address, protocol, and destination port."""
 _PROTOCOL_NAMES = {number: name for name, number in PROTOCOL_NUMBERS.items()}
 
 
-class Ended(Value):
+class EndedFlows(Value):
     """Flows of one service that have to be removed: those to servers that are not in ``kept``, and those of clients
     outside the networks ``clients`` (None: all clients are allowed).
     """
@@ -37,14 +44,14 @@ class Ended(Value):
     clients: tuple[str, ...] | None = None
 
 
-def ended_by(old: Content, new: Content) -> tuple[Ended, ...]:
+def flows_ended_by_change(old: PartitionContent, new: PartitionContent) -> tuple[EndedFlows, ...]:
     """Return the flows that have to end when a partition's content changes from ``old`` to ``new``.
 
     Flows of a new service are among them: before the service was there, datagrams to its address may have left flows
     that are not translated.
     """
     return tuple(
-        Ended(service=service, kept=new.flows.get(service, frozenset()), clients=new.clients.get(service))
+        EndedFlows(service=service, kept=new.flows.get(service, frozenset()), clients=new.clients.get(service))
         for service in sorted(old.flows.keys() | new.flows.keys(), key=lambda one: (one.address, one.port))
         if service not in old.flows
         or old.flows[service] - new.flows.get(service, frozenset())
@@ -54,42 +61,42 @@ def ended_by(old: Content, new: Content) -> tuple[Ended, ...]:
     )
 
 
-ONE_BY_ONE_MAX = 4
+SINGLY_READ_SERVICES_MAX = 4
 """Up to so many services, flows are read service by service; the kernel examines its whole connection table each time.
 """
 
 
-def remove(netfilter: Netfilter, ended: Iterable[Ended]) -> int:
+def remove_flows(netfilter: Netfilter, ended: Iterable[EndedFlows]) -> int:
     """Remove the ended flows from the kernel's connection table, and return how many were removed. Blocks. Raises
     :class:`OSError`.
     """
     by_service = {one.service: one for one in ended}
-    if len(by_service) <= ONE_BY_ONE_MAX:
+    if len(by_service) <= SINGLY_READ_SERVICES_MAX:
         selections = [(_address_family(service), _service_selection(service)) for service in by_service]
     else:
         selections = [(family, b"") for family in sorted({_address_family(service) for service in by_service})]
     return sum(_remove_selected(netfilter, family, selection, by_service) for family, selection in selections)
 
 
-def _remove_selected(netfilter: Netfilter, family: int, selection: bytes, ended: Mapping[Service, Ended]) -> int:
+def _remove_selected(netfilter: Netfilter, family: int, selection: bytes, ended: Mapping[Service, EndedFlows]) -> int:
     # read to the end before the first removal, which would change what is being read
     found = [
         flow
-        for flow in netfilter.dump(CONNTRACK, _GET, family=family, payload=selection)
+        for flow in netfilter.dump(CONNTRACK, _GET_FLOWS, family=family, payload=selection)
         if (service := _flow_service(flow)) is not None and service in ended and _is_ended(flow, ended[service])
     ]
     count = 0
     for flow in found:
-        parts = [nested(_ORIGINAL, flow[_ORIGINAL])]
+        parts = [nested_attribute(_ORIGINAL, flow[_ORIGINAL])]
         # the id tells it from a flow of the same addresses that was made since
-        parts += [attribute(_ID, flow[_ID])] if _ID in flow else []
+        parts += [bytes_attribute(_ID, flow[_ID])] if _ID in flow else []
         with suppress(FileNotFoundError):  # it ended by itself
-            netfilter.do(CONNTRACK, _DELETE, family=family, payload=b"".join(parts))
+            netfilter.execute(CONNTRACK, _DELETE_FLOW, family=family, payload=b"".join(parts))
             count += 1
     return count
 
 
-def _is_ended(flow: Attributes, ended: Ended) -> bool:
+def _is_ended(flow: Attributes, ended: EndedFlows) -> bool:
     return _flow_target(flow) not in ended.kept or not (ended.clients is None or _client_is_among(flow, ended.clients))
 
 
@@ -100,7 +107,7 @@ def _client_is_among(flow: Attributes, networks: Iterable[str]) -> bool:
 
 
 def _address_family(service: Service) -> int:
-    return socket.AF_INET6 if family_of(service.address) == 6 else socket.AF_INET
+    return socket.AF_INET6 if address_family(service.address) == 6 else socket.AF_INET
 
 
 def _service_selection(service: Service) -> bytes:
@@ -108,29 +115,31 @@ def _service_selection(service: Service) -> bytes:
     kernel dumps all flows of the IP version.
     """
     address = ipaddress.ip_address(service.address)
-    protocol = attribute(_NUMBER, bytes([PROTOCOL_NUMBERS[service.protocol]]))
-    port = attribute(_DESTINATION_PORT, struct.pack("!H", service.port))
-    parts, chosen = [nested(_TUPLE_PROTOCOL, protocol, port)], _BY_PROTOCOL | _BY_PORT
+    protocol = bytes_attribute(_NUMBER, bytes([PROTOCOL_NUMBERS[service.protocol]]))
+    port = bytes_attribute(_DESTINATION_PORT, struct.pack("!H", service.port))
+    parts, chosen = [nested_attribute(_TUPLE_PROTOCOL, protocol, port)], _SELECT_BY_PROTOCOL | _SELECT_BY_PORT
     # of IPv6, kernels (6.18, too) select the flows of all other addresses
     if address.version == 4:
-        parts.append(nested(_TUPLE_IP, attribute(_DESTINATION4, address.packed)))
-        chosen |= _BY_ADDRESS
-    return nested(_ORIGINAL, *parts) + nested(_FILTER, attribute(_FILTER_ORIGINAL, struct.pack("=I", chosen)))
+        parts.append(nested_attribute(_TUPLE_IP, bytes_attribute(_DESTINATION4, address.packed)))
+        chosen |= _SELECT_BY_ADDRESS
+    return nested_attribute(_ORIGINAL, *parts) + nested_attribute(
+        _FILTER, bytes_attribute(_FILTER_ORIGINAL, struct.pack("=I", chosen))
+    )
 
 
-def all_of_protocol(protocol: str) -> bytes:
+def protocol_selection(protocol: str) -> bytes:
     """Return the attributes that make the kernel (5.8 and later) dump the flows of one protocol; an earlier kernel
     dumps all flows of the IP version.
     """
-    number = attribute(_NUMBER, bytes([PROTOCOL_NUMBERS[protocol]]))
-    chosen = nested(_FILTER, attribute(_FILTER_ORIGINAL, struct.pack("=I", _BY_PROTOCOL)))
-    return nested(_ORIGINAL, nested(_TUPLE_PROTOCOL, number)) + chosen
+    number = bytes_attribute(_NUMBER, bytes([PROTOCOL_NUMBERS[protocol]]))
+    chosen = nested_attribute(_FILTER, bytes_attribute(_FILTER_ORIGINAL, struct.pack("=I", _SELECT_BY_PROTOCOL)))
+    return nested_attribute(_ORIGINAL, nested_attribute(_TUPLE_PROTOCOL, number)) + chosen
 
 
 def _flow_service(flow: Attributes) -> Service | None:
     numbers, addresses = _tuple_attributes(flow, _ORIGINAL)
     name = _PROTOCOL_NAMES.get(numbers.get(_NUMBER, b"\0")[0])
-    place = _parse_place(addresses, numbers, (_DESTINATION4, _DESTINATION6), _DESTINATION_PORT)
+    place = _parse_address_and_port(addresses, numbers, (_DESTINATION4, _DESTINATION6), _DESTINATION_PORT)
     if name is None or place is None:
         return None
     return Service(protocol=name, address=place.address, port=place.port)  # type: ignore[arg-type]
@@ -139,15 +148,15 @@ def _flow_service(flow: Attributes) -> Service | None:
 def _flow_target(flow: Attributes) -> FlowTarget | None:
     """Return the server that answers the flow; None if the flow's attributes do not contain it."""
     numbers, addresses = _tuple_attributes(flow, _REPLY)
-    return _parse_place(addresses, numbers, (_SOURCE4, _SOURCE6), _SOURCE_PORT)
+    return _parse_address_and_port(addresses, numbers, (_SOURCE4, _SOURCE6), _SOURCE_PORT)
 
 
 def _tuple_attributes(flow: Attributes, direction: int) -> tuple[Mapping[int, bytes], Mapping[int, bytes]]:
-    parts = attributes(flow.get(direction, b""))
-    return attributes(parts.get(_TUPLE_PROTOCOL, b"")), attributes(parts.get(_TUPLE_IP, b""))
+    parts = decode_attributes(flow.get(direction, b""))
+    return decode_attributes(parts.get(_TUPLE_PROTOCOL, b"")), decode_attributes(parts.get(_TUPLE_IP, b""))
 
 
-def _parse_place(
+def _parse_address_and_port(
     addresses: Mapping[int, bytes], numbers: Mapping[int, bytes], either: tuple[int, int], port: int
 ) -> FlowTarget | None:
     address = next(_present_values(addresses, either), None)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evenkeel.haproxyd.layer4.statements import Family
 
-SYSCTL = {4: "net/ipv4/ip_forward", 6: "net/ipv6/conf/all/forwarding"}
+FORWARDING_SYSCTLS = {4: "net/ipv4/ip_forward", 6: "net/ipv6/conf/all/forwarding"}
 PROC = Path("/proc/sys")
 
 
@@ -24,11 +24,11 @@ def forwarding_problem(families: Iterable[Family], protocols: Iterable[str] = ()
         return "this host's kernel does not track SCTP (CONFIG_NF_CT_PROTO_SCTP)"
     for family in sorted(families):
         try:
-            is_on = (proc / SYSCTL[family]).read_text().strip() not in ("", "0")
+            is_on = (proc / FORWARDING_SYSCTLS[family]).read_text().strip() not in ("", "0")
         except OSError:
             is_on = False
         if not is_on:
-            return f"this host does not forward packets: set {SYSCTL[family].replace('/', '.')} = 1"
+            return f"this host does not forward packets: set {FORWARDING_SYSCTLS[family].replace('/', '.')} = 1"
     return ""
 
 

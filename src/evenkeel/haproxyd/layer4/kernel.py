@@ -14,25 +14,25 @@ from evenkeel.core.kit.errors import EvenKeelError
 from evenkeel.haproxyd.layer4.active_flows import count_flows
 from evenkeel.haproxyd.layer4.commands import DeleteTable, TableCommand
 from evenkeel.haproxyd.layer4.elements import FlowTarget, Service
-from evenkeel.haproxyd.layer4.flow_table import FlowTable, read_flow_table
-from evenkeel.haproxyd.layer4.flows import Ended, ended_by, remove
+from evenkeel.haproxyd.layer4.flow_table import FlowTableState, read_flow_table
+from evenkeel.haproxyd.layer4.flows import EndedFlows, flows_ended_by_change, remove_flows
 from evenkeel.haproxyd.layer4.forwarding import TableLock
 from evenkeel.haproxyd.layer4.kernel_table import (
     CounterValue,
-    generation,
-    outline_of,
+    expected_outline,
     read_counters,
-    read_refusing,
-    read_table,
+    read_generation,
+    read_refusing_servers,
+    read_table_outline,
 )
 from evenkeel.haproxyd.layer4.netlink import Message, Netfilter, TransactionRefused
-from evenkeel.haproxyd.layer4.ruleset import Content
-from evenkeel.haproxyd.layer4.transaction import change, whole
+from evenkeel.haproxyd.layer4.ruleset import PartitionContent
+from evenkeel.haproxyd.layer4.transaction import change_commands, replacement_commands
 
 log = structlog.get_logger(__name__)
 
-Contents = Mapping[str, Content]
-_NOTHING = Content()
+PartitionContents = Mapping[str, PartitionContent]
+_EMPTY_CONTENT = PartitionContent()
 
 
 class KernelRefused(EvenKeelError):
@@ -46,7 +46,7 @@ class KernelTable:
         self._table = table
         self._table_lock = TableLock(table)
         self._lock = threading.Lock()
-        self._contents: dict[str, Content] = {}
+        self._contents: dict[str, PartitionContent] = {}
         """Content that the kernel holds for each partition; while ``_known`` is False, the content that it should hold.
         """
         self._exists = False
@@ -56,7 +56,7 @@ class KernelTable:
         """The kernel's generation at which its table was last known to equal ``_contents``; -1: there is none."""
         self._lacking = ""
         """The reason why the kernel refused an empty table when that was last tried; empty: it did not."""
-        self._pending: list[Ended] = []
+        self._pending: list[EndedFlows] = []
         """Flows that could not be removed yet."""
 
     def open(self, *, needed: bool = True) -> None:
@@ -67,7 +67,7 @@ class KernelTable:
         are. Raises :class:`KernelRefused`.
         """
         with self._lock, _open_netfilter() as netfilter:
-            generation(netfilter)
+            read_generation(netfilter)
             if not self._table_lock.take():
                 raise KernelRefused(f"another daemon in this network namespace has the nftables table {self._table}")
             if self._lacking and not needed:
@@ -79,7 +79,7 @@ class KernelTable:
         is missing.
         """
         try:
-            self._send_transaction(netfilter, whole(()), dry_run=True)
+            self._send_transaction(netfilter, replacement_commands(()), dry_run=True)
         except TransactionRefused as error:
             # a daemon that cannot use the table leaves it to another one
             self._table_lock.release()
@@ -87,49 +87,53 @@ class KernelTable:
             raise KernelRefused(self._lacking) from error
         self._lacking = ""
 
-    def adopt(self, contents: Contents) -> bool:
+    def adopt(self, contents: PartitionContents) -> bool:
         """Take over the table of an earlier daemon. ``contents``: what it should contain, by partition.
 
         Returns False if it contains anything else; it is then left as it is until the next change or :meth:`restore`.
         Raises :class:`KernelRefused`.
         """
         with self._lock:
-            self._contents = {name: one for name, one in contents.items() if one != _NOTHING}
+            self._contents = {name: one for name, one in contents.items() if one != _EMPTY_CONTENT}
             with _open_netfilter() as netfilter:
-                self._generation, found = generation(netfilter), read_table(netfilter, self._table)
+                self._generation, found = read_generation(netfilter), read_table_outline(netfilter, self._table)
                 self._exists = bool(found.rules)
-                self._known = found == outline_of(self._contents) or not (self._exists or self._contents)
+                self._known = found == expected_outline(self._contents) or not (self._exists or self._contents)
                 if self._known:
-                    self._end_flows(netfilter, _all_ended_flows(self._contents))
+                    self._remove_ended_flows(netfilter, _all_ended_flows(self._contents))
             return self._known
 
-    def apply(self, partition: str, wanted: Content) -> bool:
+    def apply(self, partition: str, wanted: PartitionContent) -> bool:
         """Change the table to one partition's ``wanted`` content in one transaction, and then remove flows to servers
         that left.
 
         Returns whether anything changed. Raises :class:`KernelRefused`: then nothing has.
         """
         with self._lock:
-            before = self._contents.get(partition, _NOTHING)
+            before = self._contents.get(partition, _EMPTY_CONTENT)
             if before == wanted and self._known:
                 return False
             contents = {name: one for name, one in self._contents.items() if name != partition}
-            if wanted != _NOTHING:
+            if wanted != _EMPTY_CONTENT:
                 contents[partition] = wanted
-            ended = ended_by(before, wanted)
+            ended = flows_ended_by_change(before, wanted)
             binds = any(one.binds_clients for name, one in contents.items() if name != partition)
             if not (self._known and self._exists and self._change_content(before, wanted, ended, others_bind=binds)):
-                self._run_transaction(whole(contents.values()), (*ended, *_all_ended_flows(contents)), anew=True)
+                self._run_transaction(
+                    replacement_commands(contents.values()), (*ended, *_all_ended_flows(contents)), anew=True
+                )
             self._contents = contents
             self._exists = self._known = True
             return True
 
-    def _change_content(self, before: Content, wanted: Content, ended: tuple[Ended, ...], *, others_bind: bool) -> bool:
+    def _change_content(
+        self, before: PartitionContent, wanted: PartitionContent, ended: tuple[EndedFlows, ...], *, others_bind: bool
+    ) -> bool:
         """Change one partition's content. Returns False if another program changed the table, which must then be
         replaced.
         """
         try:
-            self._run_transaction(change([(before, wanted)], others_bind=others_bind), ended)
+            self._run_transaction(change_commands([(before, wanted)], others_bind=others_bind), ended)
         except KernelRefused:
             if self._known and self._is_unchanged():
                 raise
@@ -147,7 +151,9 @@ class KernelTable:
                 return False
             # Until this works the table is uncertain: the next attempt must not take its generation for good.
             self._known = False
-            self._run_transaction(whole(self._contents.values()), _all_ended_flows(self._contents), anew=True)
+            self._run_transaction(
+                replacement_commands(self._contents.values()), _all_ended_flows(self._contents), anew=True
+            )
             self._exists = self._known = True
             return True
 
@@ -161,34 +167,36 @@ class KernelTable:
         with self._lock:
             if self._exists:
                 gone = {service: targets for one in self._contents.values() for service, targets in one.flows.items()}
-                self._run_transaction([DeleteTable()], ended_by(Content(flows=gone), _NOTHING))
+                self._run_transaction(
+                    [DeleteTable()], flows_ended_by_change(PartitionContent(flows=gone), _EMPTY_CONTENT)
+                )
                 self._contents, self._exists = {}, False
 
-    def flows_of(self, partition: str) -> Mapping[Service, frozenset[FlowTarget]]:
+    def partition_flow_targets(self, partition: str) -> Mapping[Service, frozenset[FlowTarget]]:
         """Return the servers whose flows may go on, by service, of a partition as it is now."""
-        return self._contents.get(partition, _NOTHING).flows
+        return self._contents.get(partition, _EMPTY_CONTENT).flows
 
-    def counters(self) -> dict[str, CounterValue]:
+    def read_counters(self) -> dict[str, CounterValue]:
         """Read the table's named counters; empty without a table. Raises :class:`KernelRefused`."""
         if not self._exists:
             return {}
         with _open_netfilter() as netfilter:
             return read_counters(netfilter, self._table)
 
-    def refusing(self) -> frozenset[FlowTarget]:
+    def refusing_servers(self) -> frozenset[FlowTarget]:
         """Read which servers refused a client's datagram in the last seconds. Raises :class:`KernelRefused`."""
         if not self._exists:
             return frozenset()
         with _open_netfilter() as netfilter:
-            return read_refusing(netfilter, self._table)
+            return read_refusing_servers(netfilter, self._table)
 
-    def active_flows(self) -> Mapping[Service, int]:
+    def count_active_flows(self) -> Mapping[Service, int]:
         """Count flows by service; services without flows are left out. Raises :class:`KernelRefused`."""
         services = [service for one in self._contents.values() for service in one.flows]
         with _open_netfilter() as netfilter:
             return count_flows(netfilter, services)
 
-    def flow_table(self) -> FlowTable:
+    def read_flow_table_state(self) -> FlowTableState:
         """Read how full the kernel's connection table is. Raises :class:`KernelRefused`."""
         try:
             with Netfilter() as netfilter:
@@ -196,31 +204,31 @@ class KernelTable:
         except (OSError, ValueError) as error:
             raise KernelRefused(f"connection table: {error}") from error
 
-    def retry_flows(self) -> None:
+    def retry_flow_removals(self) -> None:
         """Try again to remove the flows whose removal failed."""
         with self._lock:
             if self._pending:
                 pending, self._pending = self._pending, []
-                self._end_flows(None, pending)
+                self._remove_ended_flows(None, pending)
 
     def close(self) -> None:
         """Give the table up for other processes; the kernel goes on forwarding."""
         self._table_lock.release()
 
     def _run_transaction(
-        self, commands: Iterable[TableCommand], ended: tuple[Ended, ...], *, anew: bool = False
+        self, commands: Iterable[TableCommand], ended: tuple[EndedFlows, ...], *, anew: bool = False
     ) -> None:
         """Run a transaction, and then remove the ended flows. ``anew``: the transaction replaces the whole table, so
         that its content is known whatever it was before. Raises :class:`KernelRefused`.
         """
         try:
             with Netfilter() as netfilter:
-                before = generation(netfilter)
+                before = read_generation(netfilter)
                 after = before + self._send_transaction(netfilter, commands)
                 # Another program's transaction may have been on our table: the next look compares it.
-                alone = generation(netfilter) == after
+                alone = read_generation(netfilter) == after
                 self._generation = after if alone and (anew or before == self._generation) else -1
-                self._end_flows(netfilter, ended)
+                self._remove_ended_flows(netfilter, ended)
         except TransactionRefused as error:
             raise _kernel_refusal(error) from error
         except OSError as error:
@@ -248,27 +256,31 @@ class KernelTable:
 
     def _is_unchanged(self) -> bool:
         with _open_netfilter() as netfilter:
-            now = generation(netfilter)
+            now = read_generation(netfilter)
             if now == self._generation:
                 return True
-            found = read_table(netfilter, self._table)
-            if generation(netfilter) != now:
+            found = read_table_outline(netfilter, self._table)
+            if read_generation(netfilter) != now:
                 return True  # it changes just now; the next look finds out
-        same = found == outline_of(self._contents)
+        same = found == expected_outline(self._contents)
         if same:
             self._generation = now
         return same
 
-    def _end_flows(self, netfilter: Netfilter | None, ended: tuple[Ended, ...] | list[Ended]) -> None:
-        """Remove flows. A failure is logged and the removal repeated later, because the new rules are already in force."""
+    def _remove_ended_flows(
+        self, netfilter: Netfilter | None, ended: tuple[EndedFlows, ...] | list[EndedFlows]
+    ) -> None:
+        """Remove flows. A failure is logged and the removal repeated later, because the new rules
+        are already in force.
+        """
         if not ended:
             return
         try:
             if netfilter is None:
                 with Netfilter() as opened:
-                    remove(opened, ended)
+                    remove_flows(opened, ended)
             else:
-                remove(netfilter, ended)
+                remove_flows(netfilter, ended)
         except OSError as error:
             log.error("flows not removed; retrying", services=len(ended), reason=error.strerror)
             self._pending.extend(ended)
@@ -289,10 +301,10 @@ def _kernel_refusal(error: OSError) -> KernelRefused:
     return KernelRefused(f"nftables: {error.strerror or error}{advice}")
 
 
-def _all_ended_flows(contents: Contents) -> tuple[Ended, ...]:
+def _all_ended_flows(contents: PartitionContents) -> tuple[EndedFlows, ...]:
     """Return, for each service of the contents, the flows to servers that it does not have."""
     return tuple(
-        Ended(service=service, kept=targets, clients=content.clients.get(service))
+        EndedFlows(service=service, kept=targets, clients=content.clients.get(service))
         for content in contents.values()
         for service, targets in content.flows.items()
     )

@@ -8,11 +8,17 @@ import sys
 from collections.abc import Mapping
 
 from evenkeel.core.kit.values import Value
-from evenkeel.haproxyd.layer4.base import fixed_rules
-from evenkeel.haproxyd.layer4.commands import digest_of
-from evenkeel.haproxyd.layer4.elements import HELD_NAMES, SHARED_NAMES, FlowTarget, packed_data, unpacked_target
-from evenkeel.haproxyd.layer4.netlink import NFTABLES, Netfilter, all_attributes, attribute, attributes
-from evenkeel.haproxyd.layer4.ruleset import Content
+from evenkeel.haproxyd.layer4.base import fixed_chain_rules
+from evenkeel.haproxyd.layer4.commands import rule_digest
+from evenkeel.haproxyd.layer4.elements import (
+    CONFIGURED_SET_NAMES,
+    SHARED_SET_NAMES,
+    FlowTarget,
+    pack_data,
+    unpack_target,
+)
+from evenkeel.haproxyd.layer4.netlink import NFTABLES, Netfilter, bytes_attribute, decode_attributes, iterate_attributes
+from evenkeel.haproxyd.layer4.ruleset import PartitionContent
 from evenkeel.haproxyd.layer4.statements import FAMILIES
 
 _INET = 1
@@ -34,8 +40,8 @@ _USER_DATA_HEADER = 2
 """Size of the type and length that stand before a rule's mark in its user data."""
 
 
-class Outline(Value):
-    """What an nftables table contains, for comparison: ``rules``: digests of the rules by chain, empty for a rule of
+class TableOutline(Value):
+    """Content of an nftables table, for comparison. ``rules``: digests of the rules by chain, empty for a rule of
     another program; ``sets``: names; ``elements``: (key, data) of each shared set and map, as bytes; ``counters``:
     names.
     """
@@ -46,18 +52,18 @@ class Outline(Value):
     counters: frozenset[str] = frozenset()
 
 
-def outline_of(contents: Mapping[str, Content]) -> Outline:
+def expected_outline(contents: Mapping[str, PartitionContent]) -> TableOutline:
     """Return the outline that the table must have with these contents of the partitions."""
-    elements: dict[str, set[tuple[bytes, bytes]]] = {name: set() for name in HELD_NAMES}
-    fixed = fixed_rules(binds_clients=any(content.binds_clients for content in contents.values()))
-    rules = {name: tuple(map(digest_of, each)) for name, each in fixed.items()}
+    elements: dict[str, set[tuple[bytes, bytes]]] = {name: set() for name in CONFIGURED_SET_NAMES}
+    fixed = fixed_chain_rules(binds_clients=any(content.binds_clients for content in contents.values()))
+    rules = {name: tuple(map(rule_digest, each)) for name, each in fixed.items()}
     for content in contents.values():
         for (name, key), data in content.elements.items():
-            elements[name].add((key.packed(), packed_data(data)))
-        rules |= {name: tuple(map(digest_of, each)) for name, each in content.chains.items()}
-    return Outline(
+            elements[name].add((key.packed(), pack_data(data)))
+        rules |= {name: tuple(map(rule_digest, each)) for name, each in content.chains.items()}
+    return TableOutline(
         rules=rules,
-        sets=frozenset((*SHARED_NAMES, *(name for content in contents.values() for name in content.sets))),
+        sets=frozenset((*SHARED_SET_NAMES, *(name for content in contents.values() for name in content.sets))),
         elements={name: frozenset(found) for name, found in elements.items()},
         counters=frozenset(name for content in contents.values() for name in content.counters),
     )
@@ -70,29 +76,31 @@ class CounterValue(Value):
     bytes: int = 0
 
 
-def generation(netfilter: Netfilter) -> int:
-    """Read the number that grows with each transaction on any table of this network namespace. Raises :class:`OSError`."""
+def read_generation(netfilter: Netfilter) -> int:
+    """Read the number that grows with each transaction on any table of this network namespace.
+    Raises :class:`OSError`.
+    """
     found = netfilter.get(NFTABLES, _GET_GENERATION)
     return int.from_bytes(found[_GENERATION], "big")
 
 
-def read_table(netfilter: Netfilter, table: str) -> Outline:
+def read_table_outline(netfilter: Netfilter, table: str) -> TableOutline:
     """Read the outline of the kernel's table; empty if there is no such table. Raises :class:`OSError`."""
-    in_table = attribute(_TABLE, table.encode() + b"\0")
+    in_table = bytes_attribute(_TABLE, table.encode() + b"\0")
     rules: dict[str, list[bytes]] = {}
     for found in netfilter.dump(NFTABLES, _GET_CHAIN, family=_INET):
         if _decode_text(found[_TABLE]) == table:
             rules[_decode_text(found[_CHAIN_NAME])] = []
     if not rules:
         # The daemon's table always has chains; of a table that is not there, sets cannot be asked for.
-        return Outline()
+        return TableOutline()
     for found in netfilter.dump(NFTABLES, _GET_RULE, family=_INET, payload=in_table):
         rules.setdefault(_decode_text(found[_NAME]), []).append(_rule_mark(found))
     sets = [_decode_text(found[_NAME]) for found in netfilter.dump(NFTABLES, _GET_SET, family=_INET, payload=in_table)]
-    return Outline(
+    return TableOutline(
         rules={name: tuple(marks) for name, marks in rules.items()},
         sets=frozenset(sets),
-        elements={name: _read_elements(netfilter, table, name) for name in HELD_NAMES if name in sets},
+        elements={name: _read_elements(netfilter, table, name) for name in CONFIGURED_SET_NAMES if name in sets},
         counters=frozenset(read_counters(netfilter, table)),
     )
 
@@ -105,7 +113,7 @@ def read_counters(netfilter: Netfilter, table: str) -> dict[str, CounterValue]:
         return {}
 
 
-def read_refusing(netfilter: Netfilter, table: str) -> frozenset[FlowTarget]:
+def read_refusing_servers(netfilter: Netfilter, table: str) -> frozenset[FlowTarget]:
     """Read which servers refused a client's datagram in the last seconds; empty without a table. Raises
     :class:`OSError`.
     """
@@ -113,17 +121,17 @@ def read_refusing(netfilter: Netfilter, table: str) -> frozenset[FlowTarget]:
         keys = [key for family in FAMILIES for key, _ in _read_elements(netfilter, table, f"refused{family}")]
     except FileNotFoundError:
         return frozenset()
-    return frozenset(unpacked_target(key) for key in keys)
+    return frozenset(unpack_target(key) for key in keys)
 
 
 def _read_counters(netfilter: Netfilter, table: str) -> dict[str, CounterValue]:
-    in_table = attribute(_TABLE, table.encode() + b"\0")
-    payload = in_table + attribute(_OBJECT_TYPE, struct.pack("!I", _COUNTER))
+    in_table = bytes_attribute(_TABLE, table.encode() + b"\0")
+    payload = in_table + bytes_attribute(_OBJECT_TYPE, struct.pack("!I", _COUNTER))
     found = netfilter.dump_contents(NFTABLES, _GET_OBJECT, family=_INET, payload=payload)
-    return dict(counter_of(content, len(in_table)) for content in found)
+    return dict(decode_counter(content, len(in_table)) for content in found)
 
 
-def counter_of(content: bytes, name_at: int) -> tuple[str, CounterValue]:
+def decode_counter(content: bytes, name_at: int) -> tuple[str, CounterValue]:
     """Return the name and value of a counter from the kernel's answer, where the name's attribute begins at
     ``name_at``.
     """
@@ -133,15 +141,15 @@ def counter_of(content: bytes, name_at: int) -> tuple[str, CounterValue]:
     if content[data_at : data_at + 8] == _COUNTS_HEAD:
         count, packets = _COUNTS.unpack_from(content, data_at + 8)
         return content[name_at + 4 : name_at + length - 1].decode(), CounterValue(packets=packets, bytes=count)
-    attributes_of = attributes(content)
-    data = attributes(attributes_of[_OBJECT_DATA])
+    attributes_of = decode_attributes(content)
+    data = decode_attributes(attributes_of[_OBJECT_DATA])
     return _decode_text(attributes_of[_NAME]), CounterValue(
         packets=int.from_bytes(data[_COUNTER_PACKETS], "big"), bytes=int.from_bytes(data[_COUNTER_BYTES], "big")
     )
 
 
 def _read_elements(netfilter: Netfilter, table: str, name: str) -> frozenset[tuple[bytes, bytes]]:
-    payload = attribute(_TABLE, table.encode() + b"\0") + attribute(_NAME, name.encode() + b"\0")
+    payload = bytes_attribute(_TABLE, table.encode() + b"\0") + bytes_attribute(_NAME, name.encode() + b"\0")
     found = netfilter.dump(NFTABLES, _GET_ELEMENTS, family=_INET, payload=payload)
     return frozenset(_parse_element(each) for part in found for each in _list_items(part))
 
@@ -150,13 +158,13 @@ def _parse_element(content: bytes) -> tuple[bytes, bytes]:
     """Return the key and data of an element; the data are a chain's name in a verdict map, and a counter's in a counter
     map.
     """
-    parts = attributes(content)
-    key = attributes(parts[_ELEMENT_KEY])[_VALUE]
+    parts = decode_attributes(content)
+    key = decode_attributes(parts[_ELEMENT_KEY])[_VALUE]
     if _ELEMENT_OBJECT in parts:
         return key, parts[_ELEMENT_OBJECT].rstrip(b"\0")
-    data = attributes(parts.get(_ELEMENT_DATA, b""))
+    data = decode_attributes(parts.get(_ELEMENT_DATA, b""))
     if _VERDICT in data:
-        return key, attributes(data[_VERDICT]).get(_VERDICT_CHAIN, b"").rstrip(b"\0")
+        return key, decode_attributes(data[_VERDICT]).get(_VERDICT_CHAIN, b"").rstrip(b"\0")
     return key, data.get(_VALUE, b"")
 
 
@@ -165,7 +173,7 @@ def _rule_mark(rule: Mapping[int, bytes]) -> bytes:
 
 
 def _list_items(found: Mapping[int, bytes]) -> list[bytes]:
-    return [value for _, value in all_attributes(found.get(_ELEMENTS, b""))]
+    return [value for _, value in iterate_attributes(found.get(_ELEMENTS, b""))]
 
 
 def _decode_text(value: bytes) -> str:

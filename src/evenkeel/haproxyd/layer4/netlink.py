@@ -35,37 +35,37 @@ Message = tuple[int, int, bytes]
 """Kind, flags and encoded attributes of a message to nftables."""
 
 
-def attribute(number: int, value: bytes) -> bytes:
+def bytes_attribute(number: int, value: bytes) -> bytes:
     """Encode one netlink attribute, padded to 4 bytes."""
     return _ATTRIBUTE.pack(_ATTRIBUTE.size + len(value), number) + value + bytes(-len(value) % 4)
 
 
 def text_attribute(number: int, text: str) -> bytes:
     """Encode a netlink attribute whose value is a text that ends with a zero byte."""
-    return attribute(number, text.encode() + b"\0")
+    return bytes_attribute(number, text.encode() + b"\0")
 
 
-def number32(number: int, value: int) -> bytes:
+def number32_attribute(number: int, value: int) -> bytes:
     """Encode a netlink attribute whose value is a number of 32 bits, in network byte order."""
-    return attribute(number, struct.pack("!I", value))
+    return bytes_attribute(number, struct.pack("!I", value))
 
 
-def number64(number: int, value: int) -> bytes:
+def number64_attribute(number: int, value: int) -> bytes:
     """Encode a netlink attribute whose value is a number of 64 bits, in network byte order."""
-    return attribute(number, struct.pack("!Q", value))
+    return bytes_attribute(number, struct.pack("!Q", value))
 
 
-def nested(number: int, *values: bytes) -> bytes:
+def nested_attribute(number: int, *values: bytes) -> bytes:
     """Encode a netlink attribute that contains the given encoded attributes."""
-    return attribute(number | _NESTED, b"".join(values))
+    return bytes_attribute(number | _NESTED, b"".join(values))
 
 
-def attributes(data: bytes) -> dict[int, bytes]:
+def decode_attributes(data: bytes) -> dict[int, bytes]:
     """Decode the attributes in a payload, by number; of several with one number the last."""
-    return dict(all_attributes(data))
+    return dict(iterate_attributes(data))
 
 
-def all_attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
+def iterate_attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
     """Decode the attributes in a payload, in order, as (number, value); the items of a list have the same number."""
     place = 0
     while place + _ATTRIBUTE.size <= len(data):
@@ -106,7 +106,7 @@ class Netfilter:
 
     def dump(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> Iterator[Attributes]:
         """Yield the decoded attributes of each object that matches."""
-        return map(attributes, self.dump_contents(subsystem, kind, family=family, payload=payload))
+        return map(decode_attributes, self.dump_contents(subsystem, kind, family=family, payload=payload))
 
     def dump_contents(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> Iterator[bytes]:
         """Yield the attributes of each object that matches, as the kernel encodes them."""
@@ -115,9 +115,9 @@ class Netfilter:
     def get(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> Attributes:
         """Return the attributes of one object; empty if the kernel sent none."""
         found = tuple(self._send_and_receive(subsystem, kind, _REQUEST | _ACK, family, payload))
-        return attributes(found[0]) if found else {}
+        return decode_attributes(found[0]) if found else {}
 
-    def do(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> None:
+    def execute(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> None:
         """Send a request that the kernel answers only with success or an error."""
         for _ in self._send_and_receive(subsystem, kind, _REQUEST | _ACK, family, payload):
             pass

@@ -25,23 +25,30 @@ from collections.abc import Iterable, Iterator, Mapping
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.commands import SetDeclaration
-from evenkeel.haproxyd.layer4.dealing import dealt
-from evenkeel.haproxyd.layer4.elements import Data, ElementKey, FlowTarget, Service, data_text, family_of
+from evenkeel.haproxyd.layer4.dealing import deal_numbers
+from evenkeel.haproxyd.layer4.elements import (
+    ElementData,
+    ElementKey,
+    FlowTarget,
+    Service,
+    address_family,
+    element_data_text,
+)
 from evenkeel.haproxyd.layer4.statements import (
     FAMILIES,
     REJECT,
-    Among,
-    CountIn,
+    AddKeyToSet,
+    CountInCounter,
     Family,
-    MoreFlowsThan,
-    OfFamily,
-    Remembered,
+    HasMoreFlowsThan,
+    IsOfFamily,
+    KeyInSet,
     Rule,
-    TranslatedTo,
-    goto,
-    original_source,
-    source,
-    text_of,
+    TranslateTo,
+    goto_chain,
+    original_source_address,
+    rule_text,
+    source_address,
 )
 
 NAME_CHARS_MAX = 120
@@ -50,8 +57,8 @@ ServerKey = tuple[str, str]
 """Backend name and server name."""
 
 
-class Content(Value):
-    """What one partition has in the daemon's nftables table.
+class PartitionContent(Value):
+    """Content of one partition in the daemon's nftables table.
 
     ``counters``: names; ``sets`` and ``chains``: by name; ``elements``: data of the elements of shared maps and sets,
     by (map, key); ``flows``: servers whose flows may go on, by service; ``clients``: networks of allowed clients, for
@@ -61,24 +68,24 @@ class Content(Value):
     counters: frozenset[str] = frozenset()
     sets: Mapping[str, SetDeclaration] = {}
     chains: Mapping[str, tuple[Rule, ...]] = {}
-    elements: Mapping[tuple[str, ElementKey], Data] = {}
+    elements: Mapping[tuple[str, ElementKey], ElementData] = {}
     flows: Mapping[Service, frozenset[FlowTarget]] = {}
     clients: Mapping[Service, tuple[str, ...]] = {}
     binds_clients: bool = False
 
 
-def content_of(
+def partition_content(
     partition: str,
     load_balancers: Iterable[wire.LoadBalancerConfig],
     down: frozenset[ServerKey] = frozenset(),
     *,
     direct: bool = False,
-) -> Content:
+) -> PartitionContent:
     """Return what a partition has in the nftables table.
 
     ``down``: servers that health checks found down; ``direct``: whether servers see the clients' addresses.
     """
-    made = _Made(partition, direct=direct)
+    made = _ContentBuilder(partition, direct=direct)
     for one in sorted(load_balancers, key=lambda one: one.id):
         if one.datagram_listeners:
             made.add(one, down)
@@ -94,14 +101,14 @@ def object_name(kind: str, *parts: str) -> str:
     return text if len(text) <= NAME_CHARS_MAX else f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:40]}"
 
 
-def service_of(listener: wire.DatagramListener, bind: wire.Bind) -> Service:
+def listener_service(listener: wire.DatagramListener, bind: wire.Bind) -> Service:
     """Return the service at one of a listener's addresses."""
     return Service(protocol=listener.protocol, address=str(ipaddress.ip_address(bind.address)), port=bind.port)
 
 
-def services_of(listener: wire.DatagramListener) -> Iterator[Service]:
+def listener_services(listener: wire.DatagramListener) -> Iterator[Service]:
     """Yield the services at all addresses of a listener."""
-    return (service_of(listener, bind) for bind in listener.binds)
+    return (listener_service(listener, bind) for bind in listener.binds)
 
 
 def listener_counters(partition: str, listener: str) -> tuple[str, str, str]:
@@ -110,7 +117,7 @@ def listener_counters(partition: str, listener: str) -> tuple[str, str, str]:
     return received, sent, flows
 
 
-class _Made:
+class _ContentBuilder:
     """Collects what the load balancers of one partition need in the nftables table."""
 
     def __init__(self, partition: str, *, direct: bool) -> None:
@@ -119,15 +126,15 @@ class _Made:
         self._counters: set[str] = set()
         self._sets: dict[str, SetDeclaration] = {}
         self._chains: dict[str, tuple[Rule, ...]] = {}
-        self._elements: dict[tuple[str, ElementKey], Data] = {}
+        self._elements: dict[tuple[str, ElementKey], ElementData] = {}
         self._flows: dict[Service, frozenset[FlowTarget]] = {}
         self._clients: dict[Service, tuple[str, ...]] = {}
 
-    def content(self) -> Content:
+    def content(self) -> PartitionContent:
         if not self._counters:
-            return Content()
+            return PartitionContent()
         mark = object_name("is", self._partition, self._content_digest())
-        return Content(
+        return PartitionContent(
             counters=frozenset((*self._counters, mark)),
             sets=self._sets,
             chains=self._chains,
@@ -144,14 +151,14 @@ class _Made:
         parts = (
             sorted(self._counters),
             sorted((name, repr(declared)) for name, declared in self._sets.items()),
-            sorted((name, [text_of(rule) for rule in rules]) for name, rules in self._chains.items()),
-            sorted((name, key.text, data_text(data)) for (name, key), data in self._elements.items()),
+            sorted((name, [rule_text(rule) for rule in rules]) for name, rules in self._chains.items()),
+            sorted((name, key.text, element_data_text(data)) for (name, key), data in self._elements.items()),
         )
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
     def add(self, one: wire.LoadBalancerConfig, down: frozenset[ServerKey]) -> None:
         pools = {
-            backend.name: _Pool(self._partition, backend, balance, down)
+            backend.name: _DatagramPool(self._partition, backend, balance, down)
             for backend in one.backends
             if (balance := backend.datagrams) is not None
         }
@@ -165,13 +172,13 @@ class _Made:
     def _name(self, kind: str, *parts: str) -> str:
         return object_name(kind, self._partition, *parts)
 
-    def _add_listener(self, listener: wire.DatagramListener, pool: "_Pool | None") -> None:
+    def _add_listener(self, listener: wire.DatagramListener, pool: "_DatagramPool | None") -> None:
         received, sent, flows = listener_counters(self._partition, listener.name)
         self._counters.update((received, sent, flows))
         allowed = self._allowed_networks_sets(listener)
         chain = self._add_chain(listener, pool, flows, allowed)
         for bind in listener.binds:
-            family, service = family_of(bind.address), service_of(listener, bind)
+            family, service = address_family(bind.address), listener_service(listener, bind)
             key = ElementKey(service=service)
             data = {"owned": "", "in": received, "out": sent}
             data |= {"direct": ""} if self._direct else {}
@@ -186,21 +193,21 @@ class _Made:
             self._flows[service] = pool.live_targets(family) if pool is not None else frozenset()
 
     def _add_chain(
-        self, listener: wire.DatagramListener, pool: "_Pool | None", flows: str, allowed: Mapping[Family, str]
+        self, listener: wire.DatagramListener, pool: "_DatagramPool | None", flows: str, allowed: Mapping[Family, str]
     ) -> str:
         """Add the listener's chain, and return its name; empty if it needs none. Only the first packet of a flow passes
         the chain.
         """
         rules: list[Rule] = [
-            (OfFamily(family), Among((source(family),), name, inverted=True), REJECT)
+            (IsOfFamily(family), KeyInSet((source_address(family),), name, inverted=True), REJECT)
             for family, name in allowed.items()
         ]
         if listener.flows_max is not None:
             # The rule is replaced only with the limit, and not with servers, so that the kernel's list of flows stays.
-            rules.append((MoreFlowsThan(listener.flows_max), REJECT))
+            rules.append((HasMoreFlowsThan(listener.flows_max), REJECT))
         if pool is not None and pool.sticky:
             # clients that are bound do not come back from there to where other flows are counted
-            rules.append((CountIn(flows), goto(pool.chain)))
+            rules.append((CountInCounter(flows), goto_chain(pool.chain)))
         if not rules:
             return ""
         chain = self._name("vs", listener.name)
@@ -215,7 +222,7 @@ class _Made:
             return {}
         networks = [ipaddress.ip_network(text, strict=False) for text in listener.allowed_cidrs]
         names: dict[Family, str] = {}
-        for family in sorted({family_of(bind.address) for bind in listener.binds}):
+        for family in sorted({address_family(bind.address) for bind in listener.binds}):
             names[family] = name = self._name(f"al{family}", listener.name)
             # the kernel refuses networks that overlap
             found = _collapse_networks(network for network in networks if network.version == family)
@@ -223,7 +230,7 @@ class _Made:
         return names
 
 
-class _Pool:
+class _DatagramPool:
     """One backend for datagrams, with the shares that its servers have in new flows."""
 
     def __init__(
@@ -251,19 +258,21 @@ class _Pool:
 
     def live_targets(self, family: Family) -> frozenset[FlowTarget]:
         """Return the servers of an IP version whose flows may go on."""
-        return frozenset(target_of(one) for one in self._live_servers(family))
+        return frozenset(server_target(one) for one in self._live_servers(family))
 
-    def elements(self, service: Service, family: Family) -> dict[tuple[str, ElementKey], Data]:
+    def elements(self, service: Service, family: Family) -> dict[tuple[str, ElementKey], ElementData]:
         """Return the elements of one service in the shared maps: the server of each number, and the chains that bind
         clients.
         """
-        made: dict[tuple[str, ElementKey], Data] = {
-            (f"slots{family}", ElementKey(service=service, number=number)): target_of(self._new[name])
+        made: dict[tuple[str, ElementKey], ElementData] = {
+            (f"slots{family}", ElementKey(service=service, number=number)): server_target(self._new[name])
             for number, name in self._dealt[family].items()
         }
         if self.sticky:
             for server in self._live_servers(family):
-                made[f"bonds{family}", ElementKey(service=service, server=target_of(server))] = self._name("kp", server)
+                made[f"bonds{family}", ElementKey(service=service, server=server_target(server))] = self._name(
+                    "kp", server
+                )
         return made
 
     def sets(self) -> dict[str, SetDeclaration]:
@@ -272,7 +281,7 @@ class _Pool:
             return {}
         return {
             self._client_set_name(one): SetDeclaration(
-                family=family_of(one.address), seconds=self._balance.sticky_seconds
+                family=address_family(one.address), seconds=self._balance.sticky_seconds
             )
             for one in self._live.values()
         }
@@ -283,44 +292,46 @@ class _Pool:
             return {}
         made: dict[str, tuple[Rule, ...]] = {self.chain: tuple(self._client_bond_rules())}
         for one in self._live.values():
-            family = family_of(one.address)
-            client = Remembered((original_source(family),), self._client_set_name(one), mask=self._family_mask(family))
-            made[self._name("kp", one)] = ((OfFamily(family), client),)
+            family = address_family(one.address)
+            client = AddKeyToSet(
+                (original_source_address(family),), self._client_set_name(one), mask=self._family_mask(family)
+            )
+            made[self._name("kp", one)] = ((IsOfFamily(family), client),)
         return made
 
     def _server_deal(self, family: Family) -> dict[int, str]:
-        weights = {name: one.weight for name, one in self._new.items() if family_of(one.address) == family}
-        return dealt(self._balance.choice, weights, self._backend.name)
+        weights = {name: one.weight for name, one in self._new.items() if address_family(one.address) == family}
+        return deal_numbers(self._balance.choice, weights, self._backend.name)
 
     def _live_servers(self, family: Family) -> list[wire.BackendServer]:
-        return [one for one in self._live.values() if family_of(one.address) == family]
+        return [one for one in self._live.values() if address_family(one.address) == family]
 
     def _client_set_name(self, server: wire.BackendServer) -> str:
         """Return the name of the set of clients that are bound to the server. It contains the set's properties, which
         the kernel cannot change: with other properties, rules refer to another set.
         """
         parts = (self._backend.name, server.name, f"{self._balance.sticky_seconds}s")
-        return object_name(f"st{family_of(server.address)}", self._partition, *parts)
+        return object_name(f"st{address_family(server.address)}", self._partition, *parts)
 
     def _name(self, kind: str, server: wire.BackendServer) -> str:
         return object_name(kind, self._partition, self._backend.name, server.name)
 
     def _client_bond_rules(self) -> Iterator[Rule]:
         for one in self._live.values():
-            family = family_of(one.address)
-            known = Among((source(family),), self._client_set_name(one), mask=self._family_mask(family))
-            target = target_of(one)
-            yield OfFamily(family), known, TranslatedTo(target.address, target.port)
+            family = address_family(one.address)
+            known = KeyInSet((source_address(family),), self._client_set_name(one), mask=self._family_mask(family))
+            target = server_target(one)
+            yield IsOfFamily(family), known, TranslateTo(target.address, target.port)
 
     def _family_mask(self, family: Family) -> str:
         mask = self._balance.sticky_netmask
-        return mask if mask and family_of(mask) == family else ""
+        return mask if mask and address_family(mask) == family else ""
 
 
 def _collapse_networks(networks: Iterable[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> tuple[str, ...]:
     return tuple(str(network) for network in ipaddress.collapse_addresses(networks))  # type: ignore[type-var]
 
 
-def target_of(server: wire.BackendServer) -> FlowTarget:
+def server_target(server: wire.BackendServer) -> FlowTarget:
     """Return the address and port of a server."""
     return FlowTarget(address=str(ipaddress.ip_address(server.address)), port=server.port)

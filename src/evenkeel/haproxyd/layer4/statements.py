@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from evenkeel.core.networking.addresses import host_and_port
-from evenkeel.haproxyd.layer4.netlink import attribute, nested, number32, text_attribute
+from evenkeel.haproxyd.layer4.netlink import bytes_attribute, nested_attribute, number32_attribute, text_attribute
 
 Family = int
 FAMILIES: tuple[Family, ...] = (4, 6)
-IP = {4: "ip", 6: "ip6"}
+NFT_FAMILY_NAMES = {4: "ip", 6: "ip6"}
 ADDRESS_BYTES = {4: 4, 6: 16}
 _NFPROTO = {4: 2, 6: 10}
 _FIRST_REGISTER = 8
@@ -46,7 +46,7 @@ class Statement(Protocol):
 Rule = tuple[Statement, ...]
 
 
-def text_of(rule: Rule) -> str:
+def rule_text(rule: Rule) -> str:
     """Return a rule in nft's notation."""
     return " ".join(each.text for each in rule if each.text)
 
@@ -71,44 +71,46 @@ class Field:
 
     def load(self, register: int) -> Iterator[bytes]:
         """Yield the expression that reads the field into registers, beginning at ``register``."""
-        yield expression(self.name, number32(1, register), *self.parameters)
+        yield encode_expression(self.name, number32_attribute(1, register), *self.parameters)
 
 
 def _payload_field(text: str, base: int, offset: int, size: int) -> Field:
-    return Field(text, size, "payload", (number32(2, base), number32(3, offset), number32(4, size)))
+    return Field(
+        text, size, "payload", (number32_attribute(2, base), number32_attribute(3, offset), number32_attribute(4, size))
+    )
 
 
-def _of_flow(text: str, key: int, size: int, direction: int = 0) -> Field:
-    return Field(text, size, "ct", (number32(2, key), attribute(3, bytes([direction]))))
+def _flow_field(text: str, key: int, size: int, direction: int = 0) -> Field:
+    return Field(text, size, "ct", (number32_attribute(2, key), bytes_attribute(3, bytes([direction]))))
 
 
-def source(family: Family) -> Field:
+def source_address(family: Family) -> Field:
     """Return the field with the packet's source address."""
-    return _payload_field(f"{IP[family]} saddr", _NETWORK, {4: 12, 6: 8}[family], ADDRESS_BYTES[family])
+    return _payload_field(f"{NFT_FAMILY_NAMES[family]} saddr", _NETWORK, {4: 12, 6: 8}[family], ADDRESS_BYTES[family])
 
 
-def destination(family: Family) -> Field:
+def destination_address(family: Family) -> Field:
     """Return the field with the packet's destination address."""
-    return _payload_field(f"{IP[family]} daddr", _NETWORK, {4: 16, 6: 24}[family], ADDRESS_BYTES[family])
+    return _payload_field(f"{NFT_FAMILY_NAMES[family]} daddr", _NETWORK, {4: 16, 6: 24}[family], ADDRESS_BYTES[family])
 
 
-def original_source(family: Family) -> Field:
+def original_source_address(family: Family) -> Field:
     """Return the field with the source address of the flow's first packet: the client's."""
-    return _of_flow(f"ct original {IP[family]} saddr", {4: 19, 6: 21}[family], ADDRESS_BYTES[family])
+    return _flow_field(f"ct original {NFT_FAMILY_NAMES[family]} saddr", {4: 19, 6: 21}[family], ADDRESS_BYTES[family])
 
 
-def original_destination(family: Family) -> Field:
+def original_destination_address(family: Family) -> Field:
     """Return the field with the destination address of the flow's first packet: the VIP."""
-    return _of_flow(f"ct original {IP[family]} daddr", {4: 20, 6: 22}[family], ADDRESS_BYTES[family])
+    return _flow_field(f"ct original {NFT_FAMILY_NAMES[family]} daddr", {4: 20, 6: 22}[family], ADDRESS_BYTES[family])
 
 
 SOURCE_PORT = _payload_field("th sport", _TRANSPORT, 0, 2)
 DESTINATION_PORT = _payload_field("th dport", _TRANSPORT, 2, 2)
-ORIGINAL_PORT = _of_flow("ct original proto-dst", 12, 2)
-REPLY_PORT = _of_flow("ct reply proto-src", 11, 2, 1)
+ORIGINAL_PORT = _flow_field("ct original proto-dst", 12, 2)
+REPLY_PORT = _flow_field("ct reply proto-src", 11, 2, 1)
 """Field with the source port of the flow's answers: the server's port."""
 _ICMP_ERROR = _payload_field("icmp type, code", _TRANSPORT, 0, 2)
-PROTOCOL = Field("meta l4proto", 1, "meta", (number32(2, 16),))
+PROTOCOL = Field("meta l4proto", 1, "meta", (number32_attribute(2, 16),))
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,9 @@ class RandomNumber:
     def load(self, register: int) -> Iterator[bytes]:
         """Yield the expression that puts the random number into a register."""
         numbers = (register, self.below, _RANDOM, self.offset)
-        yield expression("numgen", *(number32(place, number) for place, number in enumerate(numbers, 1)))
+        yield encode_expression(
+            "numgen", *(number32_attribute(place, number) for place, number in enumerate(numbers, 1))
+        )
 
 
 @dataclass(frozen=True)
@@ -147,23 +151,23 @@ class HashedNumber:
 
     def load(self, register: int) -> Iterator[bytes]:
         """Yield the expressions that put the number into a register."""
-        yield from load_all(self.fields, _HASH_REGISTER)
+        yield from load_registers(self.fields, _HASH_REGISTER)
         length = 4 * sum(field.registers for field in self.fields)
         numbers = (_HASH_REGISTER, register, length, self.below, self.seed, self.offset, 0)
-        yield expression("hash", *(number32(place, number) for place, number in enumerate(numbers, 1)))
+        yield encode_expression("hash", *(number32_attribute(place, number) for place, number in enumerate(numbers, 1)))
 
 
-Part = Field | RandomNumber | HashedNumber
+KeyPart = Field | RandomNumber | HashedNumber
 
 
-def load_all(parts: Sequence[Part], register: int = _FIRST_REGISTER) -> Iterator[bytes]:
+def load_registers(parts: Sequence[KeyPart], register: int = _FIRST_REGISTER) -> Iterator[bytes]:
     """Yield the expressions that read the parts of a key into consecutive registers."""
     for part in parts:
         yield from part.load(register)
         register += part.registers
 
 
-def _join_texts(parts: Sequence[Part]) -> str:
+def _join_texts(parts: Sequence[KeyPart]) -> str:
     return " . ".join(part.text for part in parts)
 
 
@@ -171,19 +175,21 @@ def _join_texts(parts: Sequence[Part]) -> str:
 
 
 @dataclass(frozen=True)
-class OfFamily:
-    """Condition: the packet is of this IP version. nft does not print it where an address of the same version follows."""
+class IsOfFamily:
+    """Condition: the packet is of this IP version. nft does not print it where an address of the
+    same version follows.
+    """
 
     family: Family
     text = ""
 
     def expressions(self) -> Iterator[bytes]:
-        yield expression("meta", number32(1, _FIRST_REGISTER), number32(2, 15))
+        yield encode_expression("meta", number32_attribute(1, _FIRST_REGISTER), number32_attribute(2, 15))
         yield _compare_first_register(bytes([_NFPROTO[self.family]]))
 
 
 @dataclass(frozen=True)
-class OfProtocol:
+class IsOfProtocol:
     """Condition: the packet is of this transport protocol."""
 
     protocol: str
@@ -198,8 +204,10 @@ class OfProtocol:
 
 
 @dataclass(frozen=True)
-class OfFlowProtocol:
-    """Condition: the packet's flow is of this protocol. The flow of an ICMP error is the one that the error is about."""
+class FlowIsOfProtocol:
+    """Condition: the packet's flow is of this protocol. The flow of an ICMP error is the one that
+    the error is about.
+    """
 
     protocol: str
 
@@ -208,12 +216,12 @@ class OfFlowProtocol:
         return f"ct protocol {self.protocol}"
 
     def expressions(self) -> Iterator[bytes]:
-        yield expression("ct", number32(1, _FIRST_REGISTER), number32(2, 10))
+        yield encode_expression("ct", number32_attribute(1, _FIRST_REGISTER), number32_attribute(2, 10))
         yield _compare_first_register(bytes([PROTOCOL_NUMBERS[self.protocol]]))
 
 
 @dataclass(frozen=True)
-class PortUnreachable:
+class IsPortUnreachable:
     """Condition: the packet is the ICMP error "port unreachable"."""
 
     family: Family
@@ -231,7 +239,7 @@ class PortUnreachable:
 
 
 @dataclass(frozen=True)
-class InDirection:
+class IsInDirection:
     """Condition: the packet goes in its flow's direction "original", from the client, or "reply", to the client."""
 
     direction: Literal["original", "reply"]
@@ -241,12 +249,12 @@ class InDirection:
         return f"ct direction {self.direction}"
 
     def expressions(self) -> Iterator[bytes]:
-        yield expression("ct", number32(1, _FIRST_REGISTER), number32(2, 1))
+        yield encode_expression("ct", number32_attribute(1, _FIRST_REGISTER), number32_attribute(2, 1))
         yield _compare_first_register(bytes([self.direction == "reply"]))
 
 
 @dataclass(frozen=True)
-class HasBit:
+class FlowHasBit:
     """Condition: one of these bits is set in the state or status of the packet's flow. ``key`` 0: the state; 2: the
     status.
     """
@@ -256,24 +264,26 @@ class HasBit:
     bit: int
 
     def expressions(self) -> Iterator[bytes]:
-        yield expression("ct", number32(1, _FIRST_REGISTER), number32(2, self.key))
+        yield encode_expression("ct", number32_attribute(1, _FIRST_REGISTER), number32_attribute(2, self.key))
         mask, zero = struct.pack("=I", self.bit), bytes(4)
         yield _mask_register(_FIRST_REGISTER, mask)
-        yield expression("cmp", number32(1, _FIRST_REGISTER), number32(2, 1), _data_value(3, zero))
+        yield encode_expression(
+            "cmp", number32_attribute(1, _FIRST_REGISTER), number32_attribute(2, 1), _encode_data_value(3, zero)
+        )
 
 
-INVALID = HasBit("ct state invalid", 0, 1)
-UNASSIGNED = HasBit("ct state invalid,related,new", 0, 13)
-RELATED = HasBit("ct state related", 0, 4)
-MASQUERADED = HasBit("ct status snat", 2, 16)
-TRANSLATED = HasBit("ct status dnat", 2, 32)
+INVALID = FlowHasBit("ct state invalid", 0, 1)
+UNASSIGNED = FlowHasBit("ct state invalid,related,new", 0, 13)
+RELATED = FlowHasBit("ct state related", 0, 4)
+MASQUERADED = FlowHasBit("ct status snat", 2, 16)
+TRANSLATED = FlowHasBit("ct status dnat", 2, 32)
 
 
 @dataclass(frozen=True)
-class Among:
+class KeyInSet:
     """Condition: the key is in the set, or with ``inverted`` is not."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[KeyPart, ...]
     name: str
     inverted: bool = False
     mask: str = ""
@@ -286,15 +296,15 @@ class Among:
         return f"{_join_texts(self.parts)}{masked} @{self.name}"
 
     def expressions(self) -> Iterator[bytes]:
-        yield from load_all(self.parts)
+        yield from load_registers(self.parts)
         if self.mask:
             yield _mask_register(_FIRST_REGISTER, ipaddress.ip_address(self.mask).packed)
-        flags = (number32(5, 1),) if self.inverted else ()
-        yield expression("lookup", text_attribute(1, self.name), number32(2, _FIRST_REGISTER), *flags)
+        flags = (number32_attribute(5, 1),) if self.inverted else ()
+        yield encode_expression("lookup", text_attribute(1, self.name), number32_attribute(2, _FIRST_REGISTER), *flags)
 
 
 @dataclass(frozen=True)
-class MoreFlowsThan:
+class HasMoreFlowsThan:
     """Condition: more than ``count`` flows that reached this rule have not ended yet."""
 
     count: int
@@ -304,7 +314,7 @@ class MoreFlowsThan:
         return f"ct count over {self.count}"
 
     def expressions(self) -> Iterator[bytes]:
-        yield expression("connlimit", number32(1, self.count), number32(2, 1))
+        yield encode_expression("connlimit", number32_attribute(1, self.count), number32_attribute(2, 1))
 
 
 # -- actions
@@ -319,29 +329,33 @@ class Verdict:
     chain: str = ""
 
     def expressions(self) -> Iterator[bytes]:
-        yield expression("immediate", number32(1, _VERDICT_REGISTER), nested(2, verdict(self.code, self.chain)))
+        yield encode_expression(
+            "immediate",
+            number32_attribute(1, _VERDICT_REGISTER),
+            nested_attribute(2, encode_verdict(self.code, self.chain)),
+        )
 
 
 DROP = Verdict("drop", _DROP)
 
 
-def goto(chain: str) -> Verdict:
+def goto_chain(chain: str) -> Verdict:
     """Return the action that goes on in another chain, without coming back."""
     return Verdict(f"goto {chain}", _GOTO, chain)
 
 
-def jump_data(chain: str) -> bytes:
+def jump_verdict(chain: str) -> bytes:
     """Return the encoded verdict, for an element of a map, that visits another chain and comes back unless that chain
     decides.
     """
-    return verdict(_JUMP, chain)
+    return encode_verdict(_JUMP, chain)
 
 
 @dataclass(frozen=True)
-class VisitByMap:
+class VisitChainByMap:
     """Action: visit the chain that a map has for the key."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[KeyPart, ...]
     name: str
 
     @property
@@ -349,12 +363,12 @@ class VisitByMap:
         return f"{_join_texts(self.parts)} vmap @{self.name}"
 
     def expressions(self) -> Iterator[bytes]:
-        yield from load_all(self.parts)
-        yield _look_up(self.name, _VERDICT_REGISTER)
+        yield from load_registers(self.parts)
+        yield _lookup_expression(self.name, _VERDICT_REGISTER)
 
 
 @dataclass(frozen=True)
-class CountIn:
+class CountInCounter:
     """Action: count the packet in the named counter."""
 
     counter: str
@@ -364,14 +378,14 @@ class CountIn:
         return f'counter name "{self.counter}"'
 
     def expressions(self) -> Iterator[bytes]:
-        yield expression("objref", number32(1, 1), text_attribute(2, self.counter))
+        yield encode_expression("objref", number32_attribute(1, 1), text_attribute(2, self.counter))
 
 
 @dataclass(frozen=True)
 class CountByMap:
     """Action: count the packet in the counter that a map has for the key, if there is one."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[KeyPart, ...]
     name: str
 
     @property
@@ -379,15 +393,15 @@ class CountByMap:
         return f"counter name {_join_texts(self.parts)} map @{self.name}"
 
     def expressions(self) -> Iterator[bytes]:
-        yield from load_all(self.parts)
-        yield expression("objref", number32(3, _FIRST_REGISTER), text_attribute(4, self.name))
+        yield from load_registers(self.parts)
+        yield encode_expression("objref", number32_attribute(3, _FIRST_REGISTER), text_attribute(4, self.name))
 
 
 @dataclass(frozen=True)
-class Remembered:
+class AddKeyToSet:
     """Action: add the key to a set, or renew its time there. ``mask``: netmask that is applied to the address first."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[KeyPart, ...]
     name: str
     mask: str = ""
 
@@ -397,32 +411,34 @@ class Remembered:
         return f"update @{self.name} {{ {_join_texts(self.parts)}{masked} }}"
 
     def expressions(self) -> Iterator[bytes]:
-        yield from load_all(self.parts)
+        yield from load_registers(self.parts)
         if self.mask:
             yield _mask_register(_FIRST_REGISTER, ipaddress.ip_address(self.mask).packed)
-        yield expression("dynset", text_attribute(1, self.name), number32(3, 1), number32(4, _FIRST_REGISTER))
+        yield encode_expression(
+            "dynset", text_attribute(1, self.name), number32_attribute(3, 1), number32_attribute(4, _FIRST_REGISTER)
+        )
 
 
 @dataclass(frozen=True)
-class Translated:
+class TranslateByMap:
     """Action: translate the destination to the address and port that a map has for the key."""
 
     family: Family
-    parts: tuple[Part, ...]
+    parts: tuple[KeyPart, ...]
     name: str
 
     @property
     def text(self) -> str:
-        return f"dnat {IP[self.family]} to {_join_texts(self.parts)} map @{self.name}"
+        return f"dnat {NFT_FAMILY_NAMES[self.family]} to {_join_texts(self.parts)} map @{self.name}"
 
     def expressions(self) -> Iterator[bytes]:
-        yield from load_all(self.parts)
-        yield _look_up(self.name, _FIRST_REGISTER)
+        yield from load_registers(self.parts)
+        yield _lookup_expression(self.name, _FIRST_REGISTER)
         yield _nat_expression(self.family, _FIRST_REGISTER)
 
 
 @dataclass(frozen=True)
-class TranslatedTo:
+class TranslateTo:
     """Action: translate the destination to one address and port."""
 
     address: str
@@ -430,7 +446,7 @@ class TranslatedTo:
 
     @property
     def text(self) -> str:
-        return f"dnat {IP[self._address_family]} to {host_and_port(self.address, self.port)}"
+        return f"dnat {NFT_FAMILY_NAMES[self._address_family]} to {host_and_port(self.address, self.port)}"
 
     @property
     def _address_family(self) -> Family:
@@ -439,12 +455,12 @@ class TranslatedTo:
     def expressions(self) -> Iterator[bytes]:
         address, port = ipaddress.ip_address(self.address).packed, struct.pack("!H", self.port)
         for register, data in ((_FIRST_REGISTER, address), (_port_register(self._address_family), port)):
-            yield expression("immediate", number32(1, register), _data_value(2, data))
+            yield encode_expression("immediate", number32_attribute(1, register), _encode_data_value(2, data))
         yield _nat_expression(self._address_family, _FIRST_REGISTER)
 
 
 @dataclass(frozen=True)
-class _Alone:
+class _PlainAction:
     """An action without parameters that differ between rules."""
 
     text: str
@@ -452,53 +468,59 @@ class _Alone:
     parameters: tuple[bytes, ...] = ()
 
     def expressions(self) -> Iterator[bytes]:
-        yield expression(self.name, *self.parameters)
+        yield encode_expression(self.name, *self.parameters)
 
 
-MASQUERADE = _Alone("masquerade", "masq")
+MASQUERADE = _PlainAction("masquerade", "masq")
 # the ICMP error "port unreachable", whichever family the packet is of
-REJECT = _Alone("reject", "reject", (number32(1, 2), attribute(2, b"\1")))
-RESET = _Alone("reject with tcp reset", "reject", (number32(1, 1),))
+REJECT = _PlainAction("reject", "reject", (number32_attribute(1, 2), bytes_attribute(2, b"\1")))
+RESET = _PlainAction("reject with tcp reset", "reject", (number32_attribute(1, 1),))
 
 
 # -- encoding
 
 
-def expression(name: str, *parameters: bytes) -> bytes:
+def encode_expression(name: str, *parameters: bytes) -> bytes:
     """Encode one expression of a rule, with the kernel's name for it and its encoded parameters."""
-    return nested(_EXPRESSION, text_attribute(_EXPRESSION_NAME, name), nested(_EXPRESSION_DATA, *parameters))
+    return nested_attribute(
+        _EXPRESSION, text_attribute(_EXPRESSION_NAME, name), nested_attribute(_EXPRESSION_DATA, *parameters)
+    )
 
 
-def verdict(code: int, chain: str = "") -> bytes:
+def encode_verdict(code: int, chain: str = "") -> bytes:
     """Encode a verdict as the data of an expression or element."""
-    parts = [attribute(_VERDICT_CODE, struct.pack("!i", code))]
+    parts = [bytes_attribute(_VERDICT_CODE, struct.pack("!i", code))]
     parts += [text_attribute(_VERDICT_CHAIN, chain)] if chain else []
-    return nested(_DATA_VERDICT, *parts)
+    return nested_attribute(_DATA_VERDICT, *parts)
 
 
-def _data_value(number: int, data: bytes) -> bytes:
-    return nested(number, attribute(_DATA_VALUE, data))
+def _encode_data_value(number: int, data: bytes) -> bytes:
+    return nested_attribute(number, bytes_attribute(_DATA_VALUE, data))
 
 
 def _compare_first_register(data: bytes) -> bytes:
     """Encode the condition that the first register equals the data."""
-    return expression("cmp", number32(1, _FIRST_REGISTER), number32(2, 0), _data_value(3, data))
-
-
-def _mask_register(register: int, mask: bytes) -> bytes:
-    size = number32(3, len(mask))
-    return expression(
-        "bitwise",
-        number32(1, register),
-        number32(2, register),
-        size,
-        _data_value(4, mask),
-        _data_value(5, bytes(len(mask))),
+    return encode_expression(
+        "cmp", number32_attribute(1, _FIRST_REGISTER), number32_attribute(2, 0), _encode_data_value(3, data)
     )
 
 
-def _look_up(name: str, register: int) -> bytes:
-    return expression("lookup", text_attribute(1, name), number32(2, _FIRST_REGISTER), number32(3, register))
+def _mask_register(register: int, mask: bytes) -> bytes:
+    size = number32_attribute(3, len(mask))
+    return encode_expression(
+        "bitwise",
+        number32_attribute(1, register),
+        number32_attribute(2, register),
+        size,
+        _encode_data_value(4, mask),
+        _encode_data_value(5, bytes(len(mask))),
+    )
+
+
+def _lookup_expression(name: str, register: int) -> bytes:
+    return encode_expression(
+        "lookup", text_attribute(1, name), number32_attribute(2, _FIRST_REGISTER), number32_attribute(3, register)
+    )
 
 
 def _port_register(family: Family) -> int:
@@ -507,5 +529,5 @@ def _port_register(family: Family) -> int:
 
 def _nat_expression(family: Family, register: int) -> bytes:
     registers = (register, register, _port_register(family), _port_register(family))
-    both = (number32(place, each) for place, each in enumerate(registers, 3))
-    return expression("nat", number32(1, 1), number32(2, _NFPROTO[family]), *both)
+    both = (number32_attribute(place, each) for place, each in enumerate(registers, 3))
+    return encode_expression("nat", number32_attribute(1, 1), number32_attribute(2, _NFPROTO[family]), *both)

@@ -17,7 +17,7 @@ from evenkeel.haproxyd.layer4.ruleset import listener_counters
 
 log = structlog.get_logger(__name__)
 
-_NONE = CounterValue()
+_NO_VALUES = CounterValue()
 
 
 class DatagramTotals(Wire):
@@ -75,7 +75,7 @@ class PartitionTotals:
         return {name: reading.totals for name, reading in self._readings.items()}
 
     def _listener_totals(self, name: str, counters: Mapping[str, CounterValue]) -> DatagramTotals:
-        received, sent, flows = (counters.get(each, _NONE) for each in listener_counters(self._partition, name))
+        received, sent, flows = (counters.get(each, _NO_VALUES) for each in listener_counters(self._partition, name))
         return DatagramTotals(bytes_in=received.bytes, bytes_out=sent.bytes, flows=flows.packets)
 
     def _save_file(self) -> None:
@@ -85,7 +85,7 @@ class PartitionTotals:
             log.warning("totals of datagram listeners not saved", partition=self._partition, reason=error.strerror)
 
 
-class Growth(Value):
+class CounterGrowth(Value):
     """A counter's total, and its values at the reading before and now."""
 
     total: int
@@ -100,7 +100,7 @@ class Growth(Value):
 
 def _next_reading(reading: _Reading, seen: DatagramTotals) -> _Reading:
     grown = {
-        name: Growth(
+        name: CounterGrowth(
             total=getattr(reading.totals, name), before=getattr(reading.seen, name), now=getattr(seen, name)
         ).new_total
         for name in DatagramTotals.__struct_fields__

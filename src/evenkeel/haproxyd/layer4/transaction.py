@@ -8,29 +8,31 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import TypeVar
 
 from evenkeel.haproxyd.layer4 import commands
-from evenkeel.haproxyd.layer4.base import BASE, BIND, BIND_RULES
+from evenkeel.haproxyd.layer4.base import BASE_CHAIN_RULES, BIND_CHAIN, BIND_CHAIN_RULES
 from evenkeel.haproxyd.layer4.commands import TableCommand
-from evenkeel.haproxyd.layer4.elements import SHARED, Data, ElementKey, Service, family_of
-from evenkeel.haproxyd.layer4.ruleset import Content
+from evenkeel.haproxyd.layer4.elements import SHARED_SETS, ElementData, ElementKey, Service, address_family
+from evenkeel.haproxyd.layer4.ruleset import PartitionContent
 from evenkeel.haproxyd.layer4.statements import FAMILIES
 
 T = TypeVar("T")
-Steps = Collection[tuple[Content, Content]]
+ContentChanges = Collection[tuple[PartitionContent, PartitionContent]]
 
 
-def whole(contents: Collection[Content]) -> Iterator[TableCommand]:
-    """Yield the commands of a transaction that replaces the table by one with these contents, whatever it contains now."""
+def replacement_commands(contents: Collection[PartitionContent]) -> Iterator[TableCommand]:
+    """Yield the commands of a transaction that replaces the table by one with these contents,
+    whatever it contains now.
+    """
     # created first, because what is not there cannot be deleted
     yield from (commands.AddTable(), commands.DeleteTable(), commands.AddTable())
-    yield from (commands.AddShared(name, family) for name in SHARED for family in FAMILIES)
-    yield from (commands.AddChain(name) for name in BASE)
-    yield from (commands.AddRule(name, rule) for name, rules in BASE.items() for rule in rules)
+    yield from (commands.AddShared(name, family) for name in SHARED_SETS for family in FAMILIES)
+    yield from (commands.AddChain(name) for name in BASE_CHAIN_RULES)
+    yield from (commands.AddRule(name, rule) for name, rules in BASE_CHAIN_RULES.items() for rule in rules)
     if any(content.binds_clients for content in contents):
-        yield from _bind_chain()
-    yield from _addition_commands([(Content(), content) for content in contents])
+        yield from _bind_chain_commands()
+    yield from _addition_commands([(PartitionContent(), content) for content in contents])
 
 
-def change(steps: Steps, *, others_bind: bool = False) -> Iterator[TableCommand]:
+def change_commands(steps: ContentChanges, *, others_bind: bool = False) -> Iterator[TableCommand]:
     """Yield the commands of a transaction that changes each partition's content from the first of the pair to the
     second; none if nothing differs.
 
@@ -39,20 +41,20 @@ def change(steps: Steps, *, others_bind: bool = False) -> Iterator[TableCommand]
     bound, binds = (others_bind or any(pair[place].binds_clients for pair in steps) for place in (0, 1))
     yield from _removal_commands(steps)
     if bound and not binds:
-        yield from (commands.FlushChain(BIND), commands.DeleteChain(BIND))
+        yield from (commands.FlushChain(BIND_CHAIN), commands.DeleteChain(BIND_CHAIN))
     yield from _addition_commands(steps)
     if binds and not bound:
-        yield from _bind_chain()
+        yield from _bind_chain_commands()
     for name, elements in _group_by_map(_departed_servers(steps)):
         yield commands.AddElements(name, tuple(dict.fromkeys(elements)))
 
 
-def _bind_chain() -> Iterator[TableCommand]:
-    yield commands.AddChain(BIND)
-    yield from (commands.AddRule(BIND, rule) for rule in BIND_RULES)
+def _bind_chain_commands() -> Iterator[TableCommand]:
+    yield commands.AddChain(BIND_CHAIN)
+    yield from (commands.AddRule(BIND_CHAIN, rule) for rule in BIND_CHAIN_RULES)
 
 
-def _removal_commands(steps: Steps) -> Iterator[TableCommand]:
+def _removal_commands(steps: ContentChanges) -> Iterator[TableCommand]:
     removed = (
         (name, key)
         for old, new in steps
@@ -73,7 +75,7 @@ def _removal_commands(steps: Steps) -> Iterator[TableCommand]:
         yield from (commands.DeleteCounter(name) for name in sorted(old.counters - new.counters))
 
 
-def _addition_commands(steps: Steps) -> Iterator[TableCommand]:
+def _addition_commands(steps: ContentChanges) -> Iterator[TableCommand]:
     for old, new in steps:
         yield from (commands.AddCounter(name) for name in sorted(new.counters - old.counters))
         for name, declared in new.sets.items():
@@ -86,7 +88,7 @@ def _addition_commands(steps: Steps) -> Iterator[TableCommand]:
         for name, rules in new.chains.items():
             if old.chains.get(name) != rules:
                 yield from (commands.AddRule(name, rule) for rule in rules)
-    added: Iterable[tuple[str, tuple[ElementKey, Data]]] = (
+    added: Iterable[tuple[str, tuple[ElementKey, ElementData]]] = (
         (name, (key, data))
         for old, new in steps
         for (name, key), data in new.elements.items()
@@ -96,13 +98,13 @@ def _addition_commands(steps: Steps) -> Iterator[TableCommand]:
         yield commands.AddElements(name, tuple(elements))
 
 
-def _departed_servers(steps: Steps) -> Iterator[tuple[str, tuple[ElementKey, Data]]]:
+def _departed_servers(steps: ContentChanges) -> Iterator[tuple[str, tuple[ElementKey, ElementData]]]:
     """Yield (set, element) for servers whose flows end and that see clients' addresses: their late answers must be
     dropped. Late answers of other servers come to this host, which does not use them.
     """
     for old, new in steps:
         for service, servers in old.flows.items():
-            family = family_of(service.address)
+            family = address_family(service.address)
             if (f"direct{family}", ElementKey(service=service)) in old.elements:
                 for one in sorted(servers - new.flows.get(service, frozenset()), key=lambda one: one.text):
                     left = Service(protocol=service.protocol, address=one.address, port=one.port)

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
-from evenkeel.haproxyd.lines.file_references import Kinds, file_read_by
-from evenkeel.haproxyd.lines.words import QUOTING, words_of_line
+from evenkeel.haproxyd.lines.file_references import FileKinds, forbidden_file
+from evenkeel.haproxyd.lines.words import QUOTING, split_line
 
 _BOTH = (
     "acl",
@@ -94,12 +94,12 @@ Excluded are those that connect to another address than a server's (``set-dst``,
 """
 
 
-def line_problem(line: str, keywords: Collection[str], kinds: Kinds) -> str:
+def line_problem(line: str, keywords: Collection[str], kinds: FileKinds) -> str:
     """Return the reason to refuse this line of configuration; empty if it is accepted.
 
     ``keywords``: words with which it may begin; ``kinds``: kind by name of the load balancer's files.
     """
-    words = words_of_line(line)
+    words = split_line(line)
     if words is None:
         return f"a line has other quoting than is allowed: {QUOTING}"
     if not words or words[0] not in keywords:
@@ -110,7 +110,7 @@ def line_problem(line: str, keywords: Collection[str], kinds: Kinds) -> str:
             f"a line has {excluded[:60]!r}; only servers determine where a connection goes, and nothing else is run; "
             f"allowed after {words[0]}: {', '.join(sorted(ACTIONS[words[0]]))}"
         )
-    if file := file_read_by(words, kinds):
+    if file := forbidden_file(words, kinds):
         return f"a line reads {file[:60]!r}; files of the load balancer alone, by their names, are allowed"
     return ""
 

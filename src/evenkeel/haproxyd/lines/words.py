@@ -14,7 +14,7 @@ QUOTING = "single quotes, with \\' between them for a single quote; no other quo
 """Description of the allowed quoting, for error messages."""
 
 
-def words_of_line(line: str) -> tuple[str, ...] | None:
+def split_line(line: str) -> tuple[str, ...] | None:
     """Split a line of configuration into words without their quotes; None if a quote is open, or the line has other
     quoting than :data:`QUOTING` allows.
     """

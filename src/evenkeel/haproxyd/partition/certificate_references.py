@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.lines.file_references import Kinds
+from evenkeel.haproxyd.lines.file_references import FileKinds
 
 OUTSIDE = re.compile(r"^[/~.]|\.\./|@(?!(SECLEVEL=[0-5]|STRENGTH)(:|$))|^@")
 """Matches a path, or one of HAProxy's path prefixes, in an argument that may name a file; but no lists of ciphers."""
@@ -29,7 +29,7 @@ _OPTION = re.compile(r"[A-Za-z0-9_.,:/+=!@-]+")
 _SERVER_NAME = re.compile(r"!?(?:\*\.)?[A-Za-z0-9_-][A-Za-z0-9_.-]{0,252}")
 
 
-def argument_problems(what: str, words: Sequence[str], kinds: Kinds) -> Iterator[str]:
+def argument_problems(what: str, words: Sequence[str], kinds: FileKinds) -> Iterator[str]:
     """Yield the problems of arguments. ``what``: the object that has the arguments, for messages."""
     # The empty word at the end gives a last keyword without a value a pair too, so that it is refused.
     for word, name in itertools.pairwise((*words, "")):
@@ -39,7 +39,7 @@ def argument_problems(what: str, words: Sequence[str], kinds: Kinds) -> Iterator
             yield f"{what}: {word} {name[:60]!r}: files of the load balancer alone, of kind {_KINDS[word]}, are allowed"
 
 
-def list_problems(file: wire.File, kinds: Kinds, *, lines_max: int, line_chars_max: int) -> Iterator[str]:
+def list_problems(file: wire.File, kinds: FileKinds, *, lines_max: int, line_chars_max: int) -> Iterator[str]:
     """Yield the problems of the entries of a crt-list."""
     what = f"file {file.name}"
     lines = file.content.split("\n")
@@ -51,7 +51,7 @@ def list_problems(file: wire.File, kinds: Kinds, *, lines_max: int, line_chars_m
             yield f"{what}: line {number} {problem}"
 
 
-def _line_problem(line: str, kinds: Kinds, chars_max: int) -> str:
+def _line_problem(line: str, kinds: FileKinds, chars_max: int) -> str:
     if len(line) > chars_max:
         return f"is longer than the {chars_max} characters that are allowed"
     found = _LINE.fullmatch(line)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from evenkeel.core.networking.addresses import ALLOWED_WORDS
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.lines.file_references import Kinds, file_of_expressions
+from evenkeel.haproxyd.lines.file_references import FileKinds, forbidden_file_in_expressions
 from evenkeel.haproxyd.lines.rules import KEYWORDS, line_problem
 from evenkeel.haproxyd.network.binds import bind_address
 from evenkeel.haproxyd.network.destinations import destinations, words_of
@@ -102,7 +102,7 @@ def name_problem(what: str, name: str) -> str:
     return f"{what} is {name[:200]!r}; allowed: {wire.NAME}"
 
 
-def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings, kinds: Kinds) -> Iterator[str]:
+def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings, kinds: FileKinds) -> Iterator[str]:
     what = f"frontend {frontend.name}"
     yield from _bind_problems(what, frontend.binds, settings)
     if frontend.maxconn is not None and not 1 <= frontend.maxconn <= MAXCONN_MAX:
@@ -176,7 +176,7 @@ def _is_address(text: str) -> bool:
     return not address_problem("", text, 1)
 
 
-def _backend_problems(backend: wire.Backend, settings: DaemonSettings, kinds: Kinds) -> Iterator[str]:
+def _backend_problems(backend: wire.Backend, settings: DaemonSettings, kinds: FileKinds) -> Iterator[str]:
     what = f"backend {backend.name}"
     yield from _line_problems(what, backend.lines, KEYWORDS["backend"], settings, kinds)
     if len(backend.servers) > settings.servers_max:
@@ -196,7 +196,7 @@ def _backend_problems(backend: wire.Backend, settings: DaemonSettings, kinds: Ki
 
 
 def _line_problems(
-    what: str, lines: tuple[str, ...], keywords: frozenset[str], settings: DaemonSettings, kinds: Kinds
+    what: str, lines: tuple[str, ...], keywords: frozenset[str], settings: DaemonSettings, kinds: FileKinds
 ) -> Iterator[str]:
     if len(lines) > settings.lines_max:
         yield f"{what}: {len(lines)} lines given; at most {settings.lines_max} are allowed"
@@ -206,7 +206,7 @@ def _line_problems(
             yield f"{what}: {problem}"
 
 
-def _argument_problems(what: str, words: tuple[str, ...], kinds: Kinds) -> Iterator[str]:
+def _argument_problems(what: str, words: tuple[str, ...], kinds: FileKinds) -> Iterator[str]:
     """Yield the problems of arguments: quoting, which could hide a word from validation, and files that are not the
     load balancer's.
     """
@@ -215,7 +215,7 @@ def _argument_problems(what: str, words: tuple[str, ...], kinds: Kinds) -> Itera
             yield f"{what}: {word[:60]!r} has a quote, a backslash, a variable or a comment; none is allowed"
         if OUTSIDE.search(word):
             yield f"{what}: {word[:60]!r}: files of the load balancer alone, by their names, are allowed"
-    if file := file_of_expressions(words, kinds):
+    if file := forbidden_file_in_expressions(words, kinds):
         yield f"{what}: {file[:60]!r}: files of the load balancer alone, by their names, are allowed"
     yield from argument_problems(what, words, kinds)
 

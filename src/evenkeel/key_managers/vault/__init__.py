@@ -7,13 +7,13 @@ project on whose behalf it is read; Vault's policies decide who may write there.
 from evenkeel.key_managers.vault.certificates import VaultCertificates
 from evenkeel.key_managers.vault.client import VaultAddress, vault_client
 from evenkeel.key_managers.vault.key_manager import VaultKeyManager
-from evenkeel.key_managers.vault.login import AuthMethod, LoggedIn, VaultLogin
+from evenkeel.key_managers.vault.login import AuthMethod, LoggedInClient, VaultLogin
 from evenkeel.key_managers.vault.secrets import SCHEME, SecretFolders
 
 __all__ = [
     "SCHEME",
     "AuthMethod",
-    "LoggedIn",
+    "LoggedInClient",
     "SecretFolders",
     "VaultAddress",
     "VaultCertificates",

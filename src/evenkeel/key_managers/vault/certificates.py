@@ -32,7 +32,7 @@ class VaultCertificates:
             fields, warnings = new_fields(new, place.reference)
             if not self._folders.write(place, fields, replace=replace):
                 raise Conflict(f"There is a {place.reference} already.")
-            return changed(self._shown(place), warnings=warnings)
+            return changed(self._read_kept_certificate(place), warnings=warnings)
 
         return await self._calls.run(work)
 
@@ -45,8 +45,8 @@ class VaultCertificates:
             checked_place(SCHEME, project_id, "any")
 
         def work() -> tuple[KeptCertificate, ...]:
-            places = checked_list(self._folders.places(project_id))
-            found = zip(places, self._folders.versions(places), strict=True)
+            places = checked_list(self._folders.list_places(project_id))
+            found = zip(places, self._folders.newest_versions(places), strict=True)
             # One may be deleted while the list is read.
             return tuple(kept_certificate(place, *version) for place, version in found if version is not None)
 
@@ -55,7 +55,7 @@ class VaultCertificates:
     async def show(self, project_id: ProjectId, name: str) -> KeptCertificate:
         """Read a certificate's description for operators, without its private key. Raises :class:`NotFound`."""
         place = checked_place(SCHEME, project_id, name)
-        return await self._calls.run(lambda: self._shown(place))
+        return await self._calls.run(lambda: self._read_kept_certificate(place))
 
     async def delete(self, project_id: ProjectId, name: str) -> None:
         """Delete the certificate with all its versions. Raises :class:`NotFound`."""
@@ -67,8 +67,8 @@ class VaultCertificates:
         """Refuse calls that start from now on; calls that are running finish."""
         self._calls.close()
 
-    def _shown(self, place: CertificatePlace) -> KeptCertificate:
-        version = self._folders.version(place)
+    def _read_kept_certificate(self, place: CertificatePlace) -> KeptCertificate:
+        version = self._folders.newest_version(place)
         if version is None:
             raise NotFound("Certificate", place.reference)
         return kept_certificate(place, *version)

@@ -64,8 +64,8 @@ def kept_certificate(place: CertificatePlace, fields: Mapping[str, str], created
 
     ``created_at``: time of RFC 3339.
     """
-    kind = _kind_of(fields)
-    facts, sha256 = _facts_of(place.reference, kind, fields)
+    kind = _certificate_kind(fields)
+    facts, sha256 = _certificate_facts(place.reference, kind, fields)
     try:
         changed_at = datetime.fromisoformat(created_at)
     except ValueError:
@@ -81,27 +81,29 @@ def kept_certificate(place: CertificatePlace, fields: Mapping[str, str], created
     )
 
 
-def _kind_of(fields: Mapping[str, str]) -> CertificateKind:
+def _certificate_kind(fields: Mapping[str, str]) -> CertificateKind:
     if REVOCATION_LIST in fields:
         return CertificateKind.REVOCATION_LIST
     alone = CERTIFICATE in fields and PRIVATE_KEY not in fields
     return CertificateKind.AUTHORITY if alone else CertificateKind.CERTIFICATE
 
 
-def _facts_of(reference: str, kind: CertificateKind, fields: Mapping[str, str]) -> tuple[CertificateFacts | None, str]:
+def _certificate_facts(
+    reference: str, kind: CertificateKind, fields: Mapping[str, str]
+) -> tuple[CertificateFacts | None, str]:
     try:
         if kind is CertificateKind.REVOCATION_LIST:
             return None, read_revocation_list(reference, fields[REVOCATION_LIST].encode()).sha256
         if kind is CertificateKind.AUTHORITY:
             authority = authority_bundle(reference, fields[CERTIFICATE].encode())
             return authority.facts, authority.sha256
-        bundle = bundle_of(reference, fields)
+        bundle = parse_bundle(reference, fields)
     except CertificateError:
         return None, ""
     return bundle.facts, bundle.sha256
 
 
-def bundle_of(reference: str, fields: Mapping[str, str]) -> CertificateBundle:
+def parse_bundle(reference: str, fields: Mapping[str, str]) -> CertificateBundle:
     """Parse and check a certificate with its key, from the fields of a secret. Raises :class:`CertificateError`."""
     passphrase = Secret(fields[PASSPHRASE].encode()) if fields.get(PASSPHRASE) else None
     if CERTIFICATE in fields:

@@ -10,7 +10,7 @@ from evenkeel.core.kit.errors import (
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.certificates import AuthorityBundle, CertificateBundle, RevocationList
 from evenkeel.key_managers.parsing import authority_bundle, read_revocation_list
-from evenkeel.key_managers.vault.fields import CERTIFICATE, REVOCATION_LIST, VALUE, bundle_of, from_hex
+from evenkeel.key_managers.vault.fields import CERTIFICATE, REVOCATION_LIST, VALUE, from_hex, parse_bundle
 from evenkeel.key_managers.vault.secrets import SecretFolders
 
 
@@ -23,12 +23,14 @@ class VaultKeyManager:
 
     async def certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:
         """Read a certificate with its key from the fields of one secret in the project's folder."""
-        return await self._calls.run(lambda: bundle_of(reference, self._folders.fields(reference, project_id)))
+        return await self._calls.run(lambda: parse_bundle(reference, self._folders.read_fields(reference, project_id)))
 
     async def authority(
         self, reference: str, project_id: ProjectId, *, revocation_list: str | None = None
     ) -> AuthorityBundle:
-        """Read the certificates of an authority; if a revocation list is named, check it against the first certificate."""
+        """Read the certificates of an authority; if a revocation list is named, check it against
+        the first certificate.
+        """
 
         def read_file() -> AuthorityBundle:
             certificates = self._read_file(reference, project_id, CERTIFICATE, AuthorityUnreadable)
@@ -56,7 +58,7 @@ class VaultKeyManager:
         """Return the file in the secret's field ``name``, or else in castellan's single field. Raises ``unreadable`` if
         there is neither field, or the file cannot be decoded.
         """
-        fields = self._folders.fields(reference, project_id)
+        fields = self._folders.read_fields(reference, project_id)
         if name in fields:
             return fields[name].encode()
         if VALUE in fields:

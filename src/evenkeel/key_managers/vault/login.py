@@ -49,7 +49,7 @@ class LoginRefused(Exception):
     """Vault refused the login; the text gives the reason, without any credentials."""
 
 
-class LoggedIn:
+class LoggedInClient:
     """A Vault client that logs in when necessary; calls of all threads go through :meth:`run_logged_in`."""
 
     def __init__(self, client: hvac.Client, login: VaultLogin, *, clock: Callable[[], float] = time.monotonic) -> None:

@@ -10,7 +10,7 @@ from hvac import exceptions
 from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.key_managers.places import CertificatePlace, is_valid_name, parse_place
-from evenkeel.key_managers.vault.login import LoggedIn, LoginRefused
+from evenkeel.key_managers.vault.login import LoggedInClient, LoginRefused
 
 SCHEME = "vault"
 
@@ -36,18 +36,18 @@ class SecretFolders:
     Every method raises :class:`KeyManagerUnavailable`.
     """
 
-    def __init__(self, session: LoggedIn, *, mount_point: str, folder: str) -> None:
+    def __init__(self, session: LoggedInClient, *, mount_point: str, folder: str) -> None:
         self._session = session
         self._mount_point = mount_point
         self._folder = folder
 
-    def fields(self, reference: str, project_id: ProjectId) -> Mapping[str, str]:
+    def read_fields(self, reference: str, project_id: ProjectId) -> Mapping[str, str]:
         """Return ``{field: text}`` of a secret's newest version. Raises :class:`CertificateNotFound`, also if the
         secret is another project's.
         """
         place = place_in_project(reference, project_id)
         try:
-            found = None if place is None else self._read(place)
+            found = None if place is None else self._read_version(place)
         except exceptions.Forbidden:
             # Vault answers 403 for a path that its policies close; to tenants that is the same as a missing secret.
             found = None
@@ -55,30 +55,32 @@ class SecretFolders:
             raise CertificateNotFound(reference)
         return found.fields
 
-    def version(self, place: CertificatePlace) -> SecretVersion | None:
+    def newest_version(self, place: CertificatePlace) -> SecretVersion | None:
         """Return the newest version of a secret; None if there is none."""
-        return self._in_policy(lambda: self._read(place))
+        return self._refuse_forbidden(lambda: self._read_version(place))
 
-    def versions(self, places: Sequence[CertificatePlace]) -> list[SecretVersion | None]:
+    def newest_versions(self, places: Sequence[CertificatePlace]) -> list[SecretVersion | None]:
         """Return the newest version of each secret (None: it is missing), in order. Reads :data:`READERS` at a time."""
         with ThreadPoolExecutor(READERS, thread_name_prefix="Vault list") as readers:
             try:
-                return list(readers.map(self.version, places))
+                return list(readers.map(self.newest_version, places))
             except KeyManagerUnavailable:
                 # Requests that wait would fail as well, each after its time-out.
                 readers.shutdown(wait=False, cancel_futures=True)
                 raise
 
-    def _read(self, place: CertificatePlace) -> SecretVersion | None:
+    def _read_version(self, place: CertificatePlace) -> SecretVersion | None:
         """Return the newest version of a secret; None if there is none. Raises :class:`exceptions.Forbidden`."""
 
         def read_version(client: hvac.Client) -> Any:
             return client.secrets.kv.v2.read_secret_version(
-                self._path(place.project_id, place.name), mount_point=self._mount_point, raise_on_deleted_version=True
+                self._secret_path(place.project_id, place.name),
+                mount_point=self._mount_point,
+                raise_on_deleted_version=True,
             )
 
         try:
-            return _version(self._call(read_version))
+            return _parse_version(self._run_logged_in(read_version))
         except exceptions.InvalidPath:
             return None
 
@@ -86,9 +88,9 @@ class SecretFolders:
         """Write a secret; older versions are not kept, because they contain private keys. Returns False, and writes
         nothing, if the secret exists and ``replace`` is False.
         """
-        path = self._path(place.project_id, place.name)
+        path = self._secret_path(place.project_id, place.name)
         # the number that the secret must still have when it is written: nothing that was stored meanwhile is replaced
-        number = None if replace else self._free_number(path)
+        number = None if replace else self._number_if_deleted(path)
         if not replace and number is None:
             return False
 
@@ -98,14 +100,14 @@ class SecretFolders:
             kv.create_or_update_secret(path, dict(fields), cas=number, mount_point=self._mount_point)
 
         try:
-            self._in_policy(lambda: self._call(work, exceptions.InvalidRequest))
+            self._refuse_forbidden(lambda: self._run_logged_in(work, exceptions.InvalidRequest))
         except exceptions.InvalidRequest:
             if replace:
                 raise KeyManagerUnavailable(f"Vault does not take the secret {place.reference}") from None
             return False
         return True
 
-    def _free_number(self, path: str) -> int | None:
+    def _number_if_deleted(self, path: str) -> int | None:
         """Return the version number that a new secret at this path must find: that of a deleted newest version, or 0
         without any version. None if the secret exists.
         """
@@ -114,17 +116,17 @@ class SecretFolders:
             return _deleted_number(client.secrets.kv.v2.read_secret_metadata(path, mount_point=self._mount_point))
 
         try:
-            return self._in_policy(lambda: self._call(read))
+            return self._refuse_forbidden(lambda: self._run_logged_in(read))
         except exceptions.InvalidPath:
             return 0
 
     def delete(self, place: CertificatePlace) -> bool:
         """Delete a secret with all its versions; returns whether it existed."""
-        path = self._path(place.project_id, place.name)
-        if self.version(place) is None:
+        path = self._secret_path(place.project_id, place.name)
+        if self.newest_version(place) is None:
             return False
-        self._in_policy(
-            lambda: self._call(
+        self._refuse_forbidden(
+            lambda: self._run_logged_in(
                 lambda client: client.secrets.kv.v2.delete_metadata_and_all_versions(
                     path, mount_point=self._mount_point
                 )
@@ -132,21 +134,21 @@ class SecretFolders:
         )
         return True
 
-    def places(self, project_id: ProjectId | None) -> Iterator[CertificatePlace]:
+    def list_places(self, project_id: ProjectId | None) -> Iterator[CertificatePlace]:
         """Yield the places of the project's secrets (None: of all projects'), sorted by project and name."""
-        projects = self._names() if project_id is None else [project_id]
+        projects = self._list_names() if project_id is None else [project_id]
         for project in projects:
-            for name in self._names(project.removesuffix("/")):
+            for name in self._list_names(project.removesuffix("/")):
                 found = parse_place(SCHEME, f"{SCHEME}://{project.removesuffix('/')}/{name}")
                 if found is not None:  # neither a folder nor of a name that no reference can have
                     yield found
 
-    def _names(self, *below: str) -> list[str]:
+    def _list_names(self, *below: str) -> list[str]:
         """Return the sorted names in a folder; names of folders end with ``/``."""
-        path = self._path(*below)
+        path = self._secret_path(*below)
         try:
-            found = self._in_policy(
-                lambda: self._call(
+            found = self._refuse_forbidden(
+                lambda: self._run_logged_in(
                     lambda client: client.secrets.kv.v2.list_secrets(path, mount_point=self._mount_point)
                 )
             )
@@ -157,10 +159,10 @@ class SecretFolders:
         except (KeyError, TypeError):
             raise KeyManagerUnavailable("Vault's answer is not understood") from None
 
-    def _path(self, *below: str) -> str:
+    def _secret_path(self, *below: str) -> str:
         return "/".join(filter(None, (self._folder, *below)))
 
-    def _in_policy(self, work: Callable[[], T]) -> T:
+    def _refuse_forbidden(self, work: Callable[[], T]) -> T:
         try:
             return work()
         except exceptions.Forbidden:
@@ -168,7 +170,7 @@ class SecretFolders:
                 "Vault's policy does not allow the controllers to store certificates: see the option vault.writable"
             ) from None
 
-    def _call(self, work: Callable[[hvac.Client], T], *told: type[exceptions.VaultError]) -> T:
+    def _run_logged_in(self, work: Callable[[hvac.Client], T], *told: type[exceptions.VaultError]) -> T:
         """Run ``work`` with a valid login, and return its result.
 
         Raises :class:`exceptions.InvalidPath`, :class:`exceptions.Forbidden` and the exceptions ``told``; all others of
@@ -192,7 +194,7 @@ def place_in_project(reference: str, project_id: ProjectId) -> CertificatePlace 
     return place if place is not None and place.project_id == project_id else None
 
 
-def _version(answer: Any) -> SecretVersion:
+def _parse_version(answer: Any) -> SecretVersion:
     try:
         fields, described = answer["data"]["data"], answer["data"].get("metadata") or {}
         texts = {name: value for name, value in fields.items() if isinstance(value, str)}

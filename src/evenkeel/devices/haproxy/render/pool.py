@@ -31,8 +31,8 @@ from evenkeel.devices.haproxy.render.monitor import Checks, checks
 from evenkeel.devices.haproxy.render.persistence import BALANCE, balance_lines, cookie_arguments, persistence_lines
 from evenkeel.devices.haproxy.render.reencryption import server_arguments
 from evenkeel.devices.haproxy.render.services.backends import (
+    connection_limit_arguments,
     drain_seconds,
-    limit_arguments,
     queue_lines,
     tunnel_lines,
 )
@@ -87,7 +87,7 @@ def _build_backend(
     tls = server_arguments(pool, mode, certificates)
     how = checks(pool.monitor, vip_address, over_tls=bool(tls))
     limit = member_limit(parts) if pool.protocol not in forwarded else None
-    connection = (*_proxy_arguments(pool, mode, listeners), *tls, *limit_arguments(limit))
+    connection = (*_proxy_arguments(pool, mode, listeners), *tls, *connection_limit_arguments(limit))
     return wire.Backend(
         name=name,
         lines=(

@@ -17,8 +17,8 @@ from evenkeel.devices.bigip.render.l7.effective import effective_routing
 from evenkeel.devices.bigip.render.l7.rendered import render_l7
 from evenkeel.devices.bigip.render.load_balancer import render
 from evenkeel.devices.bigip.render.rule_parts import code_lines
-from evenkeel.devices.bigip.render.services.responses import Responses
-from evenkeel.devices.bigip.render.services.texts import Texts
+from evenkeel.devices.bigip.render.services.responses import RuleResponses
+from evenkeel.devices.bigip.render.services.texts import RuleTexts
 from tests.devices.bigip.render.l7.tcl import Rule
 from tests.devices.services import listener, policy, pool, rule, service
 
@@ -184,7 +184,7 @@ def over_tls(one: ServiceL7Rule, **certificate: Any) -> bool:
     """Whether the rule matches a request on a listener where TLS ends."""
     definition = judged(policy(1, one), protocol="TERMINATED_HTTPS")
     routing = effective_routing(definition.listeners[0], {"pool-1": definition.pools[0]})
-    rendered = render_l7(definition, routing, NAMES, Responses(NO_PARTS, Texts("", over_tls=True)))
+    rendered = render_l7(definition, routing, NAMES, RuleResponses(NO_PARTS, RuleTexts("", over_tls=True)))
     records = {record["name"]: record["data"] for record in rendered.objects[0].attributes["records"]}
     rules = Rule("\n".join(code_lines(rendered.parts)), {f"{PART}/dev_l7_listener-1": records})
     return rules.request(**certificate).status == 403

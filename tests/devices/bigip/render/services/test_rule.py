@@ -15,7 +15,7 @@ from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.render.load_balancer import render
 from evenkeel.devices.bigip.render.services.rule import service_objects
-from evenkeel.devices.bigip.render.services.texts import Texts
+from evenkeel.devices.bigip.render.services.texts import RuleTexts
 from evenkeel.devices.esd.support import without_unsupported_parts
 from tests.devices.services import listener, member, policy, pool, rule, service
 
@@ -36,8 +36,8 @@ def test_no_text_of_a_definition_becomes_code(text: str) -> None:
     value = text.replace("{", "{{").replace("}", "}}")
     plain = code(request_headers={"set": {"X-A": "a"}}, maintenance={"body": "a"})
     assert code(request_headers={"set": {"X-A": value}}, maintenance={"body": text}).count("\n") == plain.count("\n")
-    texts = Texts("/p/g", over_tls=False)
-    assert re.fullmatch(r'"(\[URI::decode \[class lookup "\d+" /p/g\]\])+"', texts.value(value))
+    texts = RuleTexts("/p/g", over_tls=False)
+    assert re.fullmatch(r'"(\[URI::decode \[class lookup "\d+" /p/g\]\])+"', texts.header_value_code(value))
     assert not set("".join(texts.records.values())) & set(" \"'[]{}$;\\#\n")
 
 

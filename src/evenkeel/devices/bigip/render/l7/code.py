@@ -26,11 +26,11 @@ from evenkeel.devices.bigip.render.l7.sharing import shares_connections
 from evenkeel.devices.bigip.render.l7.values import comparison
 from evenkeel.devices.bigip.render.persistence import TABLE_SECONDS
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
-from evenkeel.devices.bigip.render.services.responses import Responses
+from evenkeel.devices.bigip.render.services.responses import RuleResponses
 
 
 def program_parts(
-    service: ServiceDefinition, routing: Routing, names: BigIpNames, responses: Responses
+    service: ServiceDefinition, routing: Routing, names: BigIpNames, responses: RuleResponses
 ) -> Iterator[RulePart]:
     """Yield the parts of the iRule that implement the L7 policies."""
     group = data_group_path(service, KIND, routing.listener.id, names)
@@ -65,7 +65,7 @@ def _compare_code(routing: Routing) -> Iterator[str]:
     yield _EACH_RULE_END
 
 
-def _action_code(routing: Routing, responses: Responses) -> Iterator[str]:
+def _action_code(routing: Routing, responses: RuleResponses) -> Iterator[str]:
     yield _ACTION
     yield "" if shares_connections(routing) else _DETACH
     yield _TLS if routing.uses_tls else ""
@@ -76,10 +76,10 @@ def _action_code(routing: Routing, responses: Responses) -> Iterator[str]:
         yield _APP_COOKIE if sets_app_cookies(routing.pools) else ""
         yield _PERSISTENCE_END
     yield _ANSWERS.format(
-        rejected=responses.command(403, html=r'"\074h1\076403 Forbidden\074/h1\076"'),
-        url=responses.command("$l7_code", '"Location"', "[URI::decode $l7_target]"),
-        prefix=responses.command("$l7_code", '"Location"', '"[URI::decode $l7_target]$l7_uri"'),
-        unavailable=responses.command(503, html=r'"\074h1\076503 Service Unavailable\074/h1\076"'),
+        rejected=responses.respond_command(403, html=r'"\074h1\076403 Forbidden\074/h1\076"'),
+        url=responses.respond_command("$l7_code", '"Location"', "[URI::decode $l7_target]"),
+        prefix=responses.respond_command("$l7_code", '"Location"', '"[URI::decode $l7_target]$l7_uri"'),
+        unavailable=responses.respond_command(503, html=r'"\074h1\076503 Service Unavailable\074/h1\076"'),
     )
 
 

@@ -9,7 +9,7 @@ from evenkeel.devices.bigip.render.l7.effective import Routing
 from evenkeel.devices.bigip.render.l7.policy import expressible_as_policy, policy_object
 from evenkeel.devices.bigip.render.l7.records import l7_data_group
 from evenkeel.devices.bigip.render.rule_parts import RulePart
-from evenkeel.devices.bigip.render.services.responses import Responses
+from evenkeel.devices.bigip.render.services.responses import RuleResponses
 from evenkeel.devices.bigip.render.transport import sends_proxy_header
 from evenkeel.devices.errors import Unrenderable
 
@@ -24,7 +24,7 @@ class RenderedL7(Value):
     parts: tuple[RulePart, ...] = ()
 
 
-def render_l7(service: ServiceDefinition, routing: Routing, names: BigIpNames, responses: Responses) -> RenderedL7:
+def render_l7(service: ServiceDefinition, routing: Routing, names: BigIpNames, responses: RuleResponses) -> RenderedL7:
     """Render the L7 policies of a listener as an LTM policy or iRule. Raises :class:`Unrenderable`.
 
     ``responses``: the responses that policies may send instead of choosing a pool.

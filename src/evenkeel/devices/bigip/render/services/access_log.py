@@ -29,7 +29,9 @@ _MEMBER = "[getfield [LB::server addr] % 1]:[LB::server port]"
 _SECOND = "[clock format [clock seconds] -gmt 1 -format %Y-%m-%dT%H:%M:%SZ]"
 
 
-def log_pool(service: ServiceDefinition, listener: ServiceListener, log: AccessLog, names: BigIpNames) -> WantedObject:
+def access_log_pool(
+    service: ServiceDefinition, listener: ServiceListener, log: AccessLog, names: BigIpNames
+) -> WantedObject:
     """Return the pool with the tenant's log server, in the network in which the load balancer's members are."""
     name = names.helper(KIND, listener.id)
     address = in_domain_of_members(service, log.address)
@@ -61,7 +63,7 @@ def log_pool(service: ServiceDefinition, listener: ServiceListener, log: AccessL
     )
 
 
-def log_parts(
+def access_log_parts(
     service: ServiceDefinition, listener: ServiceListener, log: AccessLog, names: BigIpNames
 ) -> Iterator[RulePart]:
     """Yield the parts of a listener's iRule that send the access log; the part for requests precedes all that may
@@ -100,11 +102,11 @@ def _request_value_lines(log: AccessLog) -> Iterator[str]:
     yield "    }"
 
 
-Fields = Iterable[tuple[str, str]]
+LogFields = Iterable[tuple[str, str]]
 """Names of fields of a log line, each with the Tcl code of its value as JSON."""
 
 
-def _response_fields(listener: ServiceListener) -> Fields:
+def _response_fields(listener: ServiceListener) -> LogFields:
     over_tls = listener.protocol == TLS_PROTOCOL
     yield "protocol", _json_string("https" if over_tls else "http")
     yield "tls_version", _json_string("[SSL::cipher version]" if over_tls else "-")
@@ -115,7 +117,7 @@ def _response_fields(listener: ServiceListener) -> Fields:
     yield "member", _json_string(_MEMBER)
 
 
-def _connection_fields() -> Fields:
+def _connection_fields() -> LogFields:
     yield "protocol", _json_string("tcp")
     yield "tls_version", _json_string("-")
     yield "duration_ms", _DURATION
@@ -125,7 +127,7 @@ def _connection_fields() -> Fields:
 
 
 def _send_entry_lines(
-    service: ServiceDefinition, listener: ServiceListener, log: AccessLog, partition: str, more: Fields
+    service: ServiceDefinition, listener: ServiceListener, log: AccessLog, partition: str, more: LogFields
 ) -> Iterator[str]:
     fields = (
         ("time", "[clock seconds]"),

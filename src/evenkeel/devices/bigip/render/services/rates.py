@@ -11,8 +11,8 @@ from evenkeel.core.devices.rate_limits import Counter
 from evenkeel.core.devices.service import ServiceListener
 from evenkeel.devices.bigip.naming import plain_or_digest
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
-from evenkeel.devices.bigip.render.services.responses import Responses
-from evenkeel.devices.bigip.render.services.texts import Texts
+from evenkeel.devices.bigip.render.services.responses import RuleResponses
+from evenkeel.devices.bigip.render.services.texts import RuleTexts
 from evenkeel.devices.rate_limits import ClientLimit, Condition, conditions_of, rendered_action
 
 _ACTIONS = {"REJECT": "reject", "SILENT_DROP": "drop"}
@@ -21,14 +21,16 @@ _ADDRESS = "[IP::client_addr]"
 _CARRIED = "[expr { [IP::stats bytes in] + [IP::stats bytes out] }]"
 
 
-def rate_limit_lines(listener: ServiceListener, limits: Sequence[ClientLimit], responses: Responses) -> Iterator[str]:
+def rate_limit_lines(
+    listener: ServiceListener, limits: Sequence[ClientLimit], responses: RuleResponses
+) -> Iterator[str]:
     """Yield lines of the iRule's event ``HTTP_REQUEST`` that count the request, and refuse it if it exceeds a limit."""
     conditions, texts = conditions_of(limits), responses.texts
     for number, (counter, found) in enumerate(conditions.items()):
         if any(not condition.of_bytes for condition in found):
-            yield from _count_request(listener, counter, number, found, texts)
+            yield from _request_count_lines(listener, counter, number, found, texts)
         if any(condition.of_bytes for condition in found):
-            yield from _count_bytes(listener, counter)
+            yield from _byte_count_lines(listener, counter)
             yield f"    set service_bytes_{number} $service_bytes"
     if any(condition.of_bytes for found in conditions.values() for condition in found):
         yield "    set service_carried $service_total"
@@ -51,13 +53,13 @@ def byte_counting_parts(listener: ServiceListener, limits: Sequence[ClientLimit]
     if counters:
         begins = ("    set service_carried 0",)
         yield RulePart(event="CLIENT_ACCEPTED", order=Order.ADMISSION, lines=begins)
-        ends = [line for counter in counters for line in _count_bytes(listener, counter)]
+        ends = [line for counter in counters for line in _byte_count_lines(listener, counter)]
         lines = ("    if { [info exists service_carried] } {", *(f"    {line}" for line in ends), "    }")
         yield RulePart(event="CLIENT_CLOSED", order=Order.ADMISSION, lines=lines)
 
 
-def _count_request(
-    listener: ServiceListener, counter: Counter, number: int, conditions: Sequence[Condition], texts: Texts
+def _request_count_lines(
+    listener: ServiceListener, counter: Counter, number: int, conditions: Sequence[Condition], texts: RuleTexts
 ) -> Iterator[str]:
     name = f"rate:{plain_or_digest(listener.id)}:{counter.key}.{counter.interval}"
     if counter.key == "client":
@@ -87,25 +89,25 @@ def _count_lines(key: str, counter: Counter, number: int) -> Iterator[str]:
     yield f"    set service_rate_{number} [table incr -notouch $service_key]"
 
 
-def _count_bytes(listener: ServiceListener, counter: Counter) -> Iterator[str]:
+def _byte_count_lines(listener: ServiceListener, counter: Counter) -> Iterator[str]:
     yield f"    set service_total {_CARRIED}"
     yield f'    set service_key "bytes:{plain_or_digest(listener.id)}:{counter.interval}:{_ADDRESS}"'
     yield f"    table add $service_key 0 indefinite {counter.interval}"
     yield "    set service_bytes [table incr -notouch $service_key [expr { $service_total - $service_carried }]]"
 
 
-def _condition_expression(condition: Condition, number: int, texts: Texts) -> str:
+def _condition_expression(condition: Condition, number: int, texts: RuleTexts) -> str:
     if condition.of_bytes:
         return f"$service_bytes_{number} > {condition.threshold}"
     judged = f"$service_rate_{number} > {condition.threshold}"
     return f"({_path_match_expression(condition.urls, texts)}) && {judged}" if condition.urls else judged
 
 
-def _path_match_expression(urls: Sequence[str], texts: Texts) -> str:
+def _path_match_expression(urls: Sequence[str], texts: RuleTexts) -> str:
     return " || ".join(f"$service_path eq {texts.word(url)}" for url in urls)
 
 
-def _limit_action(limit: ClientLimit, responses: Responses) -> str:
+def _limit_action(limit: ClientLimit, responses: RuleResponses) -> str:
     if limit.action == "DENY":
-        return responses.command(limit.status, '"Retry-After"', str(limit.retry_after))
+        return responses.respond_command(limit.status, '"Retry-After"', str(limit.retry_after))
     return rendered_action(limit, _ACTIONS)

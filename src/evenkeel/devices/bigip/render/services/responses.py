@@ -7,18 +7,20 @@ available a BIG-IP resets the connection, unless the rule responds in the event 
 from collections.abc import Mapping
 
 from evenkeel.config.esd.parts import SECURITY_HEADERS, Parts, ResponsePage
-from evenkeel.devices.bigip.render.services.texts import Texts
+from evenkeel.devices.bigip.render.services.texts import RuleTexts
 
 
-class Responses:
+class RuleResponses:
     """Renders the responses of one listener's iRule. ``texts``: collects the pages and headers that they use."""
 
-    def __init__(self, parts: Parts, texts: Texts) -> None:
+    def __init__(self, parts: Parts, texts: RuleTexts) -> None:
         self.texts = texts
         self._pages: Mapping[str, ResponsePage] = {str(name): page for name, page in (parts.error_pages or {}).items()}
         self._headers = SECURITY_HEADERS[parts.security_headers] if parts.security_headers is not None else {}
 
-    def command(self, status: int | str, *headers: str, page: ResponsePage | None = None, html: str = "") -> str:
+    def respond_command(
+        self, status: int | str, *headers: str, page: ResponsePage | None = None, html: str = ""
+    ) -> str:
         """Return Tcl code that responds to the request.
 
         ``status``: a number, or Tcl code of one; ``headers``: Tcl code of names and values in turn; ``page``: the body,

@@ -31,10 +31,10 @@ from evenkeel.devices.bigip.objects import WantedObject
 from evenkeel.devices.bigip.render.admission import refusal_part
 from evenkeel.devices.bigip.render.data_groups import data_group, data_group_path, network_group
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
-from evenkeel.devices.bigip.render.services.access_log import log_parts, log_pool
+from evenkeel.devices.bigip.render.services.access_log import access_log_parts, access_log_pool
 from evenkeel.devices.bigip.render.services.rates import byte_counting_parts, rate_limit_lines
-from evenkeel.devices.bigip.render.services.responses import Responses
-from evenkeel.devices.bigip.render.services.texts import Texts
+from evenkeel.devices.bigip.render.services.responses import RuleResponses
+from evenkeel.devices.bigip.render.services.texts import RuleTexts
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.rate_limits import ClientLimit, rate_limits
 
@@ -53,7 +53,7 @@ def service_objects(
     listener: ServiceListener,
     parts: Parts,
     names: BigIpNames,
-    responses: Responses | None = None,
+    responses: RuleResponses | None = None,
     others: Sequence[RulePart] = (),
 ) -> tuple[list[WantedObject], list[RulePart]]:
     """Return the data groups and log pool for a listener's enhanced services and rate limits, and the parts of its
@@ -76,9 +76,9 @@ def service_objects(
     log = parts.access_log
     rule = [
         *others,
-        *(log_parts(service, listener, log, names) if log is not None else ()),
+        *(access_log_parts(service, listener, log, names) if log is not None else ()),
         *_admission_parts(service, listener, parts, names),
-        *_connection_limit(listener, parts),
+        *_connection_limit_parts(listener, parts),
         *byte_counting_parts(listener, limits),
         *_request_parts(listener, parts, limits, responses),
         *_lb_failed_parts(parts, responses),
@@ -89,7 +89,7 @@ def service_objects(
         if (networks := getattr(parts, kind)) is not None
     ]
     if log is not None:
-        objects.append(log_pool(service, listener, log, names))
+        objects.append(access_log_pool(service, listener, log, names))
     if texts.records:
         objects.append(data_group(service, TEXTS, listener.id, dict(sorted(texts.records.items())), names))
     return objects, rule
@@ -97,18 +97,18 @@ def service_objects(
 
 def listener_responses(
     service: ServiceDefinition, listener: ServiceListener, parts: Parts, names: BigIpNames
-) -> Responses:
+) -> RuleResponses:
     """Return the renderer of the responses of a listener's iRule, which stores their texts in the listener's data
     group.
     """
     group = data_group_path(service, TEXTS, listener.id, names)
-    return Responses(parts, Texts(group, over_tls=listener.protocol == TLS_PROTOCOL))
+    return RuleResponses(parts, RuleTexts(group, over_tls=listener.protocol == TLS_PROTOCOL))
 
 
-def _lb_failed_parts(parts: Parts, responses: Responses) -> Iterator[RulePart]:
+def _lb_failed_parts(parts: Parts, responses: RuleResponses) -> Iterator[RulePart]:
     # clients for whom no member has room get the same as from HAProxy
     if responses.has_page(503) or parts.member_connection_limit is not None:
-        yield RulePart(event="LB_FAILED", order=Order.ADMISSION, lines=(f"    {responses.command(503)}",))
+        yield RulePart(event="LB_FAILED", order=Order.ADMISSION, lines=(f"    {responses.respond_command(503)}",))
 
 
 def _canonical_networks(networks: Iterable[str]) -> list[str]:
@@ -124,7 +124,7 @@ def _admission_parts(
             yield refusal_part(data_group_path(service, kind, listener.id, names), unless_found=kind == "allow")
 
 
-def _connection_limit(listener: ServiceListener, parts: Parts) -> Iterator[RulePart]:
+def _connection_limit_parts(listener: ServiceListener, parts: Parts) -> Iterator[RulePart]:
     if parts.connection_limit_per_source is None:
         return
     accepted = (
@@ -144,7 +144,7 @@ def _connection_limit(listener: ServiceListener, parts: Parts) -> Iterator[RuleP
 
 
 def _request_parts(
-    listener: ServiceListener, parts: Parts, limits: Sequence[ClientLimit], responses: Responses
+    listener: ServiceListener, parts: Parts, limits: Sequence[ClientLimit], responses: RuleResponses
 ) -> Iterator[RulePart]:
     texts = responses.texts
     answers = tuple(_answer_lines(listener, parts, limits, responses))
@@ -168,7 +168,7 @@ def _request_parts(
 
 
 def _answer_lines(
-    listener: ServiceListener, parts: Parts, limits: Sequence[ClientLimit], responses: Responses
+    listener: ServiceListener, parts: Parts, limits: Sequence[ClientLimit], responses: RuleResponses
 ) -> Iterator[str]:
     redirects = parts.https_redirect is not None and listener.protocol != TLS_PROTOCOL
     if not limits and parts.maintenance is None and not redirects:
@@ -180,17 +180,17 @@ def _answer_lines(
     yield from rate_limit_lines(listener, limits, responses)
     if parts.maintenance is not None:
         after = ('"Retry-After"', str(parts.maintenance.retry_after))
-        yield f"    {responses.command(503, *after, page=parts.maintenance)}"
+        yield f"    {responses.respond_command(503, *after, page=parts.maintenance)}"
         yield "    return"
     if redirects and parts.https_redirect is not None:
         port = "" if parts.https_redirect.port == 443 else f":{parts.https_redirect.port}"
         yield '    if { [HTTP::host] eq "" } {'
-        yield f"        {responses.command(400)}"
+        yield f"        {responses.respond_command(400)}"
         yield "        return"
         yield "    }"
         yield "    regsub {:[0-9]*$} [HTTP::host] {} service_name"
         location = f'"https://${{service_name}}{port}[HTTP::uri]"'
-        moved = responses.command(parts.https_redirect.code, '"Location"', location)
+        moved = responses.respond_command(parts.https_redirect.code, '"Location"', location)
         yield f"    {moved}"
         yield "    return"
 
@@ -209,9 +209,9 @@ def _stored_value_lines(listener: ServiceListener, changes: Iterable[HeaderChang
         yield "    }"
 
 
-def _header_change_lines(changes: HeaderChanges, texts: Texts) -> Iterator[str]:
+def _header_change_lines(changes: HeaderChanges, texts: RuleTexts) -> Iterator[str]:
     for name in changes.remove:
         yield f"    HTTP::header remove {texts.word(name)}"
     for action, values in (("replace", changes.set), ("insert", changes.add)):
         for name, value in sorted(values.items()):
-            yield f"    HTTP::header {action} {texts.word(name)} {texts.value(value)}"
+            yield f"    HTTP::header {action} {texts.word(name)} {texts.header_value_code(value)}"

@@ -8,7 +8,7 @@ from evenkeel.devices.bigip.render.data_groups import encode_record
 from evenkeel.devices.bigip.render.request_headers import ONE_LINE
 
 
-class Texts:
+class RuleTexts:
     """Texts that an iRule uses: the records of a data group, in the order of their first use."""
 
     def __init__(self, group: str, *, over_tls: bool) -> None:
@@ -28,7 +28,7 @@ class Texts:
         name = self._names.setdefault(encode_record(text), str(len(self._names) + 1))
         return f'[URI::decode [class lookup "{name}" {self._group}]]'
 
-    def value(self, template: str) -> str:
+    def header_value_code(self, template: str) -> str:
         """Store the literal parts of a header value with variables, and return Tcl code whose value is the header
         value.
         """

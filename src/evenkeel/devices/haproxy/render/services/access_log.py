@@ -13,7 +13,7 @@ from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 from evenkeel.devices.haproxy.render.quoting import quote_line
 from evenkeel.haproxyd import wire
 
-COUNTER = "sc2"
+LOG_COUNTER = "sc2"
 """HAProxy's stick counter for the rate of logged requests or connections; rate limits use the others."""
 _VALUES = {
     "method": "method",
@@ -33,26 +33,26 @@ _REQUEST_FIELDS = (
 )
 
 
-def log_target(log: AccessLog | None) -> wire.LogTarget | None:
+def access_log_target(log: AccessLog | None) -> wire.LogTarget | None:
     """Return the target to which a frontend sends its access log; None without one."""
     return None if log is None else wire.LogTarget(address=log.address, port=log.port, protocol=log.protocol)
 
 
-def log_table(name: str) -> wire.Backend:
+def access_log_table(name: str) -> wire.Backend:
     """Return the backend whose stick table counts the log lines of the frontend ``name``."""
     # one entry; it is tracked while a request or connection runs, and what it counts is over after a second
     table = "stick-table type integer size 1 expire 10s store gpc0,gpc0_rate(1s)"
     return wire.Backend(name=_table_name(name), lines=("mode http", table))
 
 
-def log_lines(name: str, log: AccessLog, *, over_http: bool) -> Iterator[str]:
+def access_log_lines(name: str, log: AccessLog, *, over_http: bool) -> Iterator[str]:
     """Yield the frontend's lines that prepare its access log; they must precede all rules that may answer a request."""
     # the daemon sends what has this level, and nothing else
-    few = f"if {{ {COUNTER}_gpc0_rate lt {log.lines_per_second} }}"
+    few = f"if {{ {LOG_COUNTER}_gpc0_rate lt {log.lines_per_second} }}"
     rule = "http-request" if over_http else "tcp-request content"
-    yield f"{rule} track-{COUNTER} int(1) table {_table_name(name)}"
+    yield f"{rule} track-{LOG_COUNTER} int(1) table {_table_name(name)}"
     yield f"{rule} set-log-level emerg {few}"
-    yield f"{rule} sc-inc-gpc0({COUNTER.removeprefix('sc')}) {few}"
+    yield f"{rule} sc-inc-gpc0({LOG_COUNTER.removeprefix('sc')}) {few}"
     if not over_http:
         return
     yield f"http-request set-var(txn.log_path) {'pathq' if log.query else 'path'},bytes(0,{LOGGED_PATH_BYTES_MAX})"
@@ -60,7 +60,7 @@ def log_lines(name: str, log: AccessLog, *, over_http: bool) -> Iterator[str]:
         yield f"http-request set-var(txn.log_{field}) {sample},bytes(0,{LOGGED_VALUE_BYTES_MAX})"
 
 
-def log_format(listener: ServiceListener, load_balancer_id: str) -> str:
+def access_log_format(listener: ServiceListener, load_balancer_id: str) -> str:
     """Return the ``log-format`` line of a listener's frontend: one JSON object for each request or connection."""
     over_tls, over_http = listener.protocol == TLS_PROTOCOL, listener.protocol in L7_PROTOCOLS
     protocol = ("https" if over_tls else "http") if over_http else "tcp"

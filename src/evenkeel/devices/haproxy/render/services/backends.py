@@ -24,7 +24,7 @@ def drain_seconds(parts: Collection[Parts]) -> int:
     return max((each.drain or 0 for each in parts), default=0)
 
 
-def limit_arguments(limit: MemberConnectionLimit | None) -> tuple[str, ...]:
+def connection_limit_arguments(limit: MemberConnectionLimit | None) -> tuple[str, ...]:
     """Return the arguments of a ``server`` line that limit its connections.
 
     A server's own queue, in which only clients wait that persist to it, may be as long as the backend's.

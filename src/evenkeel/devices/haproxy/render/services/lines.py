@@ -30,14 +30,19 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.model import L7_PROTOCOLS
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 from evenkeel.devices.haproxy.render.quoting import quote_line
-from evenkeel.devices.haproxy.render.services.access_log import COUNTER as LOG_COUNTER
-from evenkeel.devices.haproxy.render.services.access_log import log_format, log_lines, log_table, log_target
-from evenkeel.devices.haproxy.render.services.rates import SLOTS, rate_lines, stick_table
-from evenkeel.devices.haproxy.render.services.values import header_format, variable_lines
+from evenkeel.devices.haproxy.render.services.access_log import LOG_COUNTER as LOG_COUNTER
+from evenkeel.devices.haproxy.render.services.access_log import (
+    access_log_format,
+    access_log_lines,
+    access_log_table,
+    access_log_target,
+)
+from evenkeel.devices.haproxy.render.services.rates import STICK_COUNTERS, rate_limit_lines, stick_table_line
+from evenkeel.devices.haproxy.render.services.values import header_log_format, stored_variable_lines
 from evenkeel.devices.rate_limits import ClientLimit, rate_limits
 from evenkeel.haproxyd import wire
 
-_CONNECTION_KEY = SLOTS[0]
+_CONNECTION_KEY = STICK_COUNTERS[0]
 
 
 class ServiceLines(Value):
@@ -69,33 +74,33 @@ def service_lines(listener: ServiceListener, parts: Parts, load_balancer_id: str
         return NO_SERVICES
     name = object_name("listener", listener.id)
     files: dict[str, wire.File] = {}
-    slots = _free_slots(parts)
-    rates = rate_lines(name, limits, slots, _refusal_pages(name, parts, limits, files))
+    slots = _free_stick_counters(parts)
+    rates = rate_limit_lines(name, limits, slots, _refusal_pages(name, parts, limits, files))
     return ServiceLines(
         connection=(
             *_connection_lines(name, parts, files),
             *rates.connection,
-            *_operators_lines(parts, of_connections=True),
+            *_operator_lines(parts, of_connections=True),
         ),
         settings=(
             *_settings_lines(name, parts, files),
-            *([log_format(listener, load_balancer_id)] if parts.access_log is not None else []),
+            *([access_log_format(listener, load_balancer_id)] if parts.access_log is not None else []),
         ),
         first=(
             *_log_lines(name, listener, parts),
             *rates.lines,
             *_answer_lines(name, parts, files),
-            *_operators_lines(parts, of_connections=False),
+            *_operator_lines(parts, of_connections=False),
         ),
         last=tuple(_header_lines(parts)),
-        tables=(*([log_table(name)] if parts.access_log is not None else []), *rates.tables),
-        access_log=log_target(parts.access_log),
+        tables=(*([access_log_table(name)] if parts.access_log is not None else []), *rates.tables),
+        access_log=access_log_target(parts.access_log),
         # Last, because rendering collects the files that it refers to.
         files=(*files.values(), *rates.files),
     )
 
 
-def _operators_lines(parts: Parts, *, of_connections: bool) -> Iterator[str]:
+def _operator_lines(parts: Parts, *, of_connections: bool) -> Iterator[str]:
     """Yield the operators' own lines: with ``of_connections`` those that start with ``tcp-request`` or ``acl``, else
     the others.
 
@@ -109,16 +114,16 @@ def _operators_lines(parts: Parts, *, of_connections: bool) -> Iterator[str]:
 
 def _log_lines(name: str, listener: ServiceListener, parts: Parts) -> Iterator[str]:
     if parts.access_log is not None:
-        yield from log_lines(name, parts.access_log, over_http=listener.protocol in L7_PROTOCOLS)
+        yield from access_log_lines(name, parts.access_log, over_http=listener.protocol in L7_PROTOCOLS)
 
 
-def _free_slots(parts: Parts) -> list[str]:
+def _free_stick_counters(parts: Parts) -> list[str]:
     """Return HAProxy's stick counters that are free for rate limits."""
     taken = {
         *([_CONNECTION_KEY] if parts.connection_limit_per_source is not None else []),
         *([LOG_COUNTER] if parts.access_log is not None else []),
     }
-    return [slot for slot in SLOTS if slot not in taken]
+    return [slot for slot in STICK_COUNTERS if slot not in taken]
 
 
 def _connection_lines(name: str, parts: Parts, files: dict[str, wire.File]) -> Iterator[str]:
@@ -135,7 +140,7 @@ def _connection_lines(name: str, parts: Parts, files: dict[str, wire.File]) -> I
     limit = parts.connection_limit_per_source
     if limit is not None:
         # A table of type ipv6 holds clients of both families, because HAProxy maps IPv4 addresses.
-        yield stick_table("ipv6", 0, ["conn_cur"])
+        yield stick_table_line("ipv6", 0, ["conn_cur"])
         yield f"tcp-request connection track-{_CONNECTION_KEY} src"
         yield f"tcp-request connection reject if {{ {_CONNECTION_KEY}_conn_cur gt {limit} }}"
 
@@ -193,7 +198,7 @@ def _answer_lines(name: str, parts: Parts, files: dict[str, wire.File]) -> Itera
 
 
 def _header_lines(parts: Parts) -> Iterator[str]:
-    yield from variable_lines(parts.request_headers, parts.response_headers)
+    yield from stored_variable_lines(parts.request_headers, parts.response_headers)
     for directive, changes in (("http-request", parts.request_headers), ("http-response", parts.response_headers)):
         if changes is not None:
             yield from _header_change_lines(directive, changes)
@@ -207,4 +212,4 @@ def _header_change_lines(directive: str, changes: HeaderChanges) -> Iterator[str
         yield quote_line(directive, "del-header", name)
     for action, values in (("set-header", changes.set), ("add-header", changes.add)):
         for name, value in sorted(values.items()):
-            yield quote_line(directive, action, name, header_format(value))
+            yield quote_line(directive, action, name, header_log_format(value))

@@ -22,7 +22,7 @@ TABLE_ENTRIES = "100k"
 """Number of clients that one stick table counts at once; beyond it the oldest are forgotten."""
 KEY_CHARACTERS_MAX = 128
 """Characters of a header or cookie that a rate limit distinguishes; longer values are counted by their hash."""
-SLOTS = ("sc0", "sc1", "sc2")
+STICK_COUNTERS = ("sc0", "sc1", "sc2")
 """HAProxy's stick counters: one stream has three, unless HAProxy 2.6 is built with more."""
 _PATH = "var(txn.rate_path)"
 _STORED_PATH = "http-request set-var(txn.rate_path) path,url_dec"
@@ -32,7 +32,7 @@ addresses; paths are hashed.
 """
 
 
-class RateLines(Value):
+class RateLimitLines(Value):
     """Additions of rate limits to one listener's frontend. ``connection``: lines that run once a connection."""
 
     connection: tuple[str, ...] = ()
@@ -42,9 +42,9 @@ class RateLines(Value):
     tables: tuple[wire.Backend, ...] = ()
 
 
-def rate_lines(
+def rate_limit_lines(
     name: str, limits: Sequence[ClientLimit], slots: Sequence[str], pages: Mapping[int, tuple[str, ...]]
-) -> RateLines:
+) -> RateLimitLines:
     """Return the lines, files and stick tables for rate limits of the frontend ``name``.
 
     ``slots``: free stick counters; ``pages``: arguments that send the body of a refusal, by status. Raises
@@ -65,7 +65,7 @@ def rate_lines(
         for condition in found
         if condition.urls
     }
-    return RateLines(
+    return RateLimitLines(
         connection=tuple(
             f"tcp-request connection track-{slot} src table {_table_name(name, counter)}"
             for counter, slot in taken.items()
@@ -77,7 +77,7 @@ def rate_lines(
     )
 
 
-def stick_table(kind: str, interval_seconds: int, stored: Iterable[str]) -> str:
+def stick_table_line(kind: str, interval_seconds: int, stored: Iterable[str]) -> str:
     """Return the line that declares a stick table in the partition's ``peers`` section."""
     # An entry outlives the interval in which it counts; one of an open connection never expires.
     expire = max(2 * interval_seconds, 10)
@@ -103,7 +103,7 @@ def _counter_table(name: str, counter: Counter, conditions: Iterable[Condition])
     ]
     kind = _TABLE_TYPES.get(counter.key, f"string len {KEY_CHARACTERS_MAX}")
     return wire.Backend(
-        name=_table_name(name, counter), lines=("mode http", stick_table(kind, counter.interval, stored))
+        name=_table_name(name, counter), lines=("mode http", stick_table_line(kind, counter.interval, stored))
     )
 
 

@@ -23,7 +23,7 @@ _STORED: Mapping[Variable, str] = {
 }
 
 
-def header_format(value: str) -> str:
+def header_log_format(value: str) -> str:
     """Return a header value with variables as a HAProxy log format, not yet quoted as a word."""
     return "".join(
         log_format_literal(literal) + (_SAMPLES[name] if name else "")  # type: ignore[index]
@@ -31,7 +31,7 @@ def header_format(value: str) -> str:
     )
 
 
-def variable_lines(*changes: HeaderChanges | None) -> Iterator[str]:
+def stored_variable_lines(*changes: HeaderChanges | None) -> Iterator[str]:
     """Yield the lines that store values of the request which the header values need later."""
     used = frozenset[str]().union(*(each.variables for each in changes if each is not None))
     yield from (line for name, line in _STORED.items() if name in used)
