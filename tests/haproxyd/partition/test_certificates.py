@@ -5,6 +5,7 @@ import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from evenkeel.haproxyd import wire
@@ -222,6 +223,51 @@ async def test_authorities_and_revocation_lists_of_clients_change_and_connection
         assert await shown(vip, context=client) is None
         assert await kept.get() == "a"
     assert (await site.put("p", last)).how == "nothing"
+
+
+async def test_policies_about_clients_certificates_change_without_a_reload_and_match_as_after_one(
+    site: World, tmp_path: Path
+) -> None:
+    a = await site.member("a")
+    vip = free_vip()
+    key, authority = file("c.pem", certificate("a.test")), certificate("ca.test", ca=True)
+    trusted = file("ca.pem", without_key(authority), kind="ca")
+    plain = tls("lb", vip, a, key, others=[trusted], arguments=("verify", "optional", "ca-file", "ca.pem"))
+    (listening,) = plain.frontends
+
+    def refused_where(rule: str, seconds: int) -> wire.LoadBalancerConfig:
+        policy = f"acl l7.1.1 {rule}", "http-request deny deny_status 403 if l7.1.1"
+        lines = f"timeout client {seconds}s", *policy, *listening.lines
+        return msgspec.structs.replace(plain, frontends=(msgspec.structs.replace(listening, lines=lines),))
+
+    async def refused() -> tuple[bool, bool]:
+        """Whether a client with a certificate is refused, and one without."""
+        answers = []
+        for context in (as_client(tmp_path, certificate("client.test", issuer=authority)), anything()):
+            async with TlsClient(vip, context=context) as client:
+                answers.append(await client.get())
+        return answers[0] != "a", answers[1] != "a"
+
+    await site.put("p", refused_where("path -m beg -- /nowhere", 1))
+    assert await refused() == (False, False)
+    for seconds, (rule, expected) in enumerate(
+        (
+            ("ssl_c_used -m int -- 1", (True, False)),
+            ("ssl_c_err -m int -- 0", (True, True)),
+            ("ssl_c_err -m int -- 10", (False, False)),
+            ("'ssl_c_s_dn(CN)' -m str -- client.test", (True, False)),
+            ("'ssl_c_s_dn(CN)' -m str -- client", (False, False)),
+            ("'ssl_c_s_dn(CN)' -m beg -- client.", (True, False)),
+            ("'ssl_c_s_dn(CN)' -m sub -- t.t", (True, False)),
+            ("'ssl_c_s_dn(CN)' -m end -- .test", (True, False)),
+            ("'ssl_c_s_dn(OU)' -m end -- t", (False, False)),
+        ),
+        start=1,
+    ):
+        assert await changed(site, refused_where(rule, seconds)) == "runtime"
+        assert (rule, await refused()) == (rule, expected)
+        assert await changed(site, refused_where(rule, seconds + 1)) == "reload"
+        assert (rule, await refused()) == (rule, expected)
 
 
 async def test_client_certificate_and_ca_for_members_are_renewed(site: World) -> None:

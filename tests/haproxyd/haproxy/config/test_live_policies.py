@@ -6,7 +6,7 @@ from evenkeel.devices.haproxy.render.l7 import policy_lines
 from evenkeel.haproxyd.haproxy.config import live_policies as live
 from evenkeel.haproxyd.haproxy.runtime.drift import parse_list
 from tests.devices.l7_behaviour import away, cookie, file_type, header, host, moved, path, to_pool
-from tests.devices.services import listener, policy
+from tests.devices.services import listener, policy, rule
 
 POOLS = {"pool-1": "pool-1", "pool-2": "pool-2:tcp"}
 FIRST = to_pool(1, 1, path("STARTS_WITH", "/a"), header("REGEX", "x y"))
@@ -21,9 +21,19 @@ def changed(*policies, since=lines(FIRST), held=live.LivePolicies(), **around): 
     return live.live_frontend("web", since, lines(*policies, **around), held)
 
 
-def chosen(change, bits, name, where):
+WITHOUT = "used=0/error=0/CN=/O=/OU=/"
+"""What is known of no certificate."""
+
+
+def shown(used=1, error=0, **fields):
+    """What is known of a client's certificate."""
+    names = (f"{name}={fields.get(name, '').encode().hex().upper()}/" for name in ("CN", "O", "OU"))
+    return "".join((f"used={used}/error={error}/", *names))
+
+
+def chosen(change, bits, name, where, certificate=WITHOUT):
     """The value that HAProxy finds for a request that meets loaded rules with these numbers."""
-    text = f"{change.generation}/{bits}\n{name}\n{where}\n"
+    text = f"{change.generation}/{bits}{certificate}\n{name}\n{where}\n"
     return next((value for expression, value in change.entries if re.search(expression, text)), "-")
 
 
@@ -53,7 +63,7 @@ def test_policies_of_loaded_rules_change_by_their_numbers():
 
 
 @pytest.mark.parametrize(
-    ("rule", "met", "not_met"),
+    ("one", "met", "not_met"),
     [
         (path("EQUAL_TO", "/x"), ("h", "/x"), ("h", "/x/")),
         (path("STARTS_WITH", "/x.y"), ("h", "/x.y/z"), ("/x.y", "/x-y")),
@@ -66,9 +76,32 @@ def test_policies_of_loaded_rules_change_by_their_numbers():
         (host("CONTAINS", "b.c"), ("a.b.c.d", "/"), ("abcd", "/b.c")),
     ],
 )
-def test_new_rules_about_host_and_path_are_expressions(rule, met, not_met):
-    change = changed(policy(1, rule))
+def test_new_rules_about_host_and_path_are_expressions(one, met, not_met):
+    change = changed(policy(1, one))
     assert chosen(change, "", *met) == "_l7|deny" and chosen(change, "1/", *not_met) == "-"
+
+
+def certified(value, kind="SSL_DN_FIELD", compare_type="EQUAL_TO", key="CN"):
+    """A rule about the client's certificate."""
+    return rule(type=kind, compare_type=compare_type, value=value, key=key)
+
+
+@pytest.mark.parametrize(
+    ("one", "met", "not_met"),
+    [
+        (certified("True", "SSL_CONN_HAS_CERT"), shown(), WITHOUT),
+        (certified("0", "SSL_VERIFY_RESULT"), WITHOUT, shown(error=10)),
+        (certified("010", "SSL_VERIFY_RESULT"), shown(error=10), shown(error=1)),
+        (certified("it/A="), shown(CN="it/A="), shown(CN="it/A=1")),
+        (certified("A", compare_type="STARTS_WITH", key="O"), shown(O="AB"), shown(CN="A")),
+        (certified("B", compare_type="ENDS_WITH", key="OU"), shown(OU="AB"), shown(OU="BA")),
+        # the digits of B, 42, are those of two other bytes, too
+        (certified("B", compare_type="CONTAINS"), shown(CN="ABA"), shown(CN="$ ")),
+    ],
+)
+def test_new_rules_about_the_clients_certificate_are_expressions(one, met, not_met):
+    change = changed(policy(1, one))
+    assert chosen(change, "", "h", "/", met) == "_l7|deny" and chosen(change, "1/", "h", "/", not_met) == "-"
 
 
 def test_the_first_policy_that_matches_decides():
@@ -86,9 +119,18 @@ def test_no_policy_is_a_generation_without_entries():
     assert change.entries == () and chosen(change, "2/", "h", "/a") == "-"
 
 
-@pytest.mark.parametrize("rule", [path("REGEX", "^/"), header("EQUAL_TO", "a"), cookie("EQUAL_TO", "a")])
-def test_other_new_rules_need_a_reload(rule):
-    assert changed(policy(1, rule)) is None
+@pytest.mark.parametrize(
+    "one",
+    [
+        path("REGEX", "^/"),
+        header("EQUAL_TO", "a"),
+        cookie("EQUAL_TO", "a"),
+        certified("a", key="L"),
+        certified("a", compare_type="REGEX"),
+    ],
+)
+def test_other_new_rules_need_a_reload(one):
+    assert changed(policy(1, one)) is None
 
 
 def test_only_policies_may_differ():

@@ -3,12 +3,13 @@
 A frontend with L7 policies is loaded with its rules as ACLs and its policies as ``http-request`` lines, as the driver
 rendered them, and with a few lines that decide in their place once a map has an entry for the frontend: then the
 policies are the entries of another map, regular expressions in the order of the policies. An expression is matched
-against the request's text: its host, its path, and the numbers of the loaded rules of other kinds that it meets. So any
-change of policies whose rules are loaded, or compare the host or the path with a text, is a few entries and one that
-switches to them. The next reload loads the policies as lines again, which costs requests less.
+against the request's text: its host, its path, what is known of the client's certificate, and the numbers of the loaded
+rules of other kinds that it meets. So any change of policies whose rules are loaded, or compare one of these with a
+text, is a few entries and one that switches to them. The next reload loads the policies as lines again, which costs
+requests less.
 
-The text of a request is ``<generation>/<number>/<number>/…`` and the host and the path, each on a line of its own. A
-line break cannot be in any of them.
+The text of a request is ``<generation>/<number>/<number>/…/<certificate>`` and the host and the path, each on a line of
+its own. A line break cannot be in any of them: what clients choose in their certificates is in hexadecimal digits.
 """
 
 import re
@@ -36,6 +37,15 @@ _CODES = (301, 302, 303, 307, 308)
 _MATCHES = {"str": "{0}\\n", "beg": "{0}", "end": "[^\\n]*{0}\\n", "sub": "[^\\n]*{0}"}
 _LINES = {"req.hdr(host),host_only": "[^\\n]*\\n", "path": "[^\\n]*\\n[^\\n]*\\n"}
 """``{what a rule compares: expression for what is before it in a request's text}``."""
+
+_FIELDS = ("CN", "O", "OU")
+"""Fields of the certificate's distinguished name that rules can be about without having been loaded."""
+_CERTIFICATE = "".join(
+    ("used=%[ssl_c_used]/error=%[ssl_c_err]/", *(f"{name}=%[ssl_c_s_dn({name}),hex]/" for name in _FIELDS))
+)
+"""What is known of the client's certificate, empty values without TLS, in HAProxy's notation."""
+_NUMBERS = {"ssl_c_used": "used", "ssl_c_err": "error"}
+_HEX_MATCHES = {"str": "{0}/", "beg": "{0}", "end": "(?:[0-9A-F]{{2}})*{0}/", "sub": "(?:[0-9A-F]{{2}})*{0}"}
 
 
 class ParsedRule(Value):
@@ -165,7 +175,8 @@ def with_live_policies(lines: tuple[str, ...]) -> tuple[str, ...]:
             for definition, number in numbers.items()
             if _comparison_regex(definition) is None
         ),
-        'http-request set-var-fmt(txn.l7) "%[var(txn.l7)]\\n%[req.hdr(host),host_only]\\n%[path]\\n" if l7.live',
+        "http-request set-var-fmt(txn.l7)"
+        f' "%[var(txn.l7)]{_CERTIFICATE}\\n%[req.hdr(host),host_only]\\n%[path]\\n" if l7.live',
         f"http-request set-var(txn.l7) var(txn.l7),map_reg({POLICIES},{_NOTHING}) if l7.live",
         "http-request set-var(txn.pool) var(txn.l7),word(1,|) if l7.live",
         *(_policy_line(policy, numbers) for policy in found.policies),
@@ -256,14 +267,31 @@ def _condition_term(condition: ParsedRule, numbers: Mapping[str, int]) -> str | 
 
 
 def _comparison_regex(definition: str) -> str | None:
-    """Return the expression for a rule that compares the host or the path with a text; None for others."""
+    """Return the expression for a rule that compares the host, the path or the client's certificate with a text; None
+    for others.
+    """
     what, *flags, last, value = shlex.split(definition)
-    ignores_case = flags[:1] == ["-i"]
-    how = flags[ignores_case:]
-    if what not in _LINES or last != "--" or len(how) != 2 or how[0] != "-m" or how[1] not in _MATCHES or not value:
+    if last != "--" or len(flags) < 2 or not value:
+        return None
+    *ignores_case, match, how = flags
+    if match != "-m" or ignores_case not in ([], ["-i"]):
+        return None
+    if not ignores_case and (found := _certificate_regex(what, how, value)):
+        return found
+    if what not in _LINES or how not in _MATCHES:
         return None
     text = "".join(map(_escape_byte, value.encode()))
-    return _LINES[what] + _MATCHES[how[1]].format(f"(?i:{text})" if ignores_case else text)
+    return _LINES[what] + _MATCHES[how].format(f"(?i:{text})" if ignores_case else text)
+
+
+def _certificate_regex(what: str, how: str, value: str) -> str:
+    """Return the expression for a rule about the client's certificate; empty if it is about something else."""
+    if what in _NUMBERS and how == "int" and value.isdecimal():
+        return f"[^\\n]*/{_NUMBERS[what]}={int(value)}/"
+    field = what.removeprefix("ssl_c_s_dn(").removesuffix(")")
+    if what == f"ssl_c_s_dn({field})" and field in _FIELDS and how in _HEX_MATCHES:
+        return f"[^\\n]*/{field}={_HEX_MATCHES[how].format(value.encode().hex().upper())}"
+    return ""
 
 
 def _escape_byte(byte: int) -> str:
