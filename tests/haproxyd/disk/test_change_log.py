@@ -25,7 +25,7 @@ def change_log_in(folder):
 @pytest.fixture
 def book(tmp_path):
     made = change_log_in(tmp_path)
-    made.prepare()
+    made.prepare(sync=True)
     return made
 
 
@@ -42,7 +42,7 @@ def test_log_is_read_with_the_last_entry_of_each_load_balancer(book):
 @given(steps=st.lists(st.tuples(st.integers(1, 4), st.integers(1, 9) | st.none()), max_size=20), data=st.data())
 def test_whatever_was_folded_in_between_the_same_is_read(tmp_path_factory, steps, data):
     book, held = change_log_in(tmp_path_factory.mktemp("p")), {}
-    book.prepare()
+    book.prepare(sync=True)
     for number, revision in steps:
         one = lb(number, revision or 1)
         held.pop(one.id, None)

@@ -1,5 +1,7 @@
 """Whose a partition is, without any HAProxy: what moves the guard, and who may write under it."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -174,3 +176,28 @@ async def test_disowned_partitions_may_be_taken_by_another_group(daemon: Partiti
     assert again.owners == {"dev": "dev/2", "dev_x": "dev/1"}
     with pytest.raises(StaleOwner):  # whose it is is another matter than who was first
         await again.guard("dev_b", guard_of(2, "second", owner="dev/2"))
+
+
+async def test_a_partition_is_created_while_another_one_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with world() as daemon:
+        begun, slow_disk, made = asyncio.Event(), threading.Event(), []
+        loop, prepare = asyncio.get_running_loop(), PartitionStorage.prepare
+
+        def prepared(storage: PartitionStorage) -> None:
+            made.append(storage.directory.name)
+            if storage.directory.name == "slow":
+                loop.call_soon_threadsafe(begun.set)
+                slow_disk.wait()
+            prepare(storage)
+
+        monkeypatch.setattr(PartitionStorage, "prepare", prepared)
+        async with asyncio.TaskGroup() as waiting:
+            first, second = (waiting.create_task(daemon.guard("slow", epoch)) for epoch in (1, 2))
+            try:
+                await begun.wait()
+                assert (await daemon.guard("quick", 1)).epoch == 1
+                assert not first.done() and not second.done()
+            finally:
+                slow_disk.set()
+        assert made == ["slow", "quick"]
+        assert (first.result().epoch, second.result().epoch) == (1, 2)

@@ -45,11 +45,14 @@ class ChangeLog:
         self._log = directory / "held.log"
         self._contents = contents
 
-    def prepare(self) -> None:
-        """Create the log, so that later appends need no fsync of the directory."""
+    def prepare(self, *, sync: bool) -> None:
+        """Create the log, so that later appends need no fsync of the directory, with the fsync of its creation if
+        ``sync``.
+        """
         if not self._log.exists():
             self._log.touch(mode=0o600)
-            sync_folder(self._log.parent)
+            if sync:
+                sync_folder(self._log.parent)
 
     @property
     def exists(self) -> bool:

@@ -153,7 +153,8 @@ class PartitionStorage:
         """Create the state directories, each with its mode."""
         for folder in (self.directory, self.config_dir, self.counters_dir, self.keys_dir, *self._key_folders):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.change_log.prepare()
+        # Without a guard no change is admitted, and the first guard is written with an fsync of this directory.
+        self.change_log.prepare(sync=self._guard.exists())
 
     @property
     def keys_missing(self) -> bool:

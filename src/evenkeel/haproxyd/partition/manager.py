@@ -75,7 +75,8 @@ class PartitionManager:
 
         They are left unchanged, and their HAProxys keep running, until a change arrives and the directory can be read.
         """
-        self._create_lock = asyncio.Lock()
+        self._creating: dict[str, asyncio.Task[None]] = {}
+        """Partitions that are being created; several changes of one wait for the same task."""
         self.loaded = asyncio.Event()
         """Set when :meth:`names` returns all partitions; an observation made before would be incomplete."""
         self._binary = BinaryFinder(settings.haproxy)
@@ -123,26 +124,31 @@ class PartitionManager:
         for note in self._partition_notes():
             log.warning("less secure than it could be", reason=note)
         await asyncio.to_thread(self.identity.begin)
-        async with self._create_lock:  # requests wait for the lock until all partitions are loaded
-            for name in await asyncio.to_thread(partition_names, self._settings.partitions_dir):
-                await self._load_partition(name)
-            await self.datagrams.start({name: each.held for name, each in self._supervisors.items()})
-            # Requests are answered from here on, while the HAProxys are being started.
-            self.loaded.set()
-            loaded = [supervisor for supervisor in self._supervisors.values() if supervisor.name not in self._broken]
+        for name in await asyncio.to_thread(partition_names, self._settings.partitions_dir):
+            await self._load_partition(name)
+        await self.datagrams.start({name: each.held for name, each in self._supervisors.items()})
+        loaded = [supervisor for supervisor in self._supervisors.values() if supervisor.name not in self._broken]
+        # Requests are answered from here on, while the HAProxys are being started.
+        self.loaded.set()
         await self._find_binary()
         slots = asyncio.Semaphore(STARTS_AT_ONCE)
         await asyncio.gather(*(self._start_supervisor(supervisor, slots) for supervisor in loaded))
 
     async def close(self) -> None:
         """Stop managing the partitions; every HAProxy keeps running."""
+        await self._finish_creating()
         await asyncio.gather(*(supervisor.close() for supervisor in self._supervisors.values()))
         await self.datagrams.close()
 
     async def stop_all(self) -> None:
         """Terminate the HAProxys of all partitions, and stop the forwarding of datagrams."""
+        await self._finish_creating()
         await asyncio.gather(*(supervisor.stop() for supervisor in self._supervisors.values()))
         await self.datagrams.clear()
+
+    async def _finish_creating(self) -> None:
+        # Its errors are those of the requests that wait for it.
+        await asyncio.gather(*self._creating.values(), return_exceptions=True)
 
     async def maintain(self) -> None:
         """Do the periodic work: find a usable HAProxy if there was none, restore the kernel's table, and rotate
@@ -316,11 +322,20 @@ class PartitionManager:
         :class:`PartitionFailed`.
         """
         check_name("partition name", name)
-        async with self._create_lock:
-            # A broken partition is read again, because an operator may have repaired its directory.
-            if name not in self._supervisors or name in self._broken:
-                await self._create_partition(name)
-            return self._supervisors[name]
+        await self.loaded.wait()
+        # A broken partition is read again, because an operator may have repaired its directory.
+        if name not in self._supervisors or name in self._broken or name in self._creating:
+            await self._create_once(name)
+        return self._supervisors[name]
+
+    async def _create_once(self, name: str) -> None:
+        """Create a partition, or wait until another request has. Raises as :meth:`_get_or_create`."""
+        task = self._creating.get(name)
+        if task is None:
+            task = self._creating[name] = asyncio.create_task(self._create_partition(name), name=f"create {name}")
+            task.add_done_callback(lambda _: self._creating.pop(name))
+        # a client that disconnects must not cancel what others wait for
+        await asyncio.shield(task)
 
     async def _create_partition(self, name: str) -> None:
         if name not in self._supervisors:

@@ -43,7 +43,7 @@ _FIELDS = ("CN", "O", "OU")
 _CERTIFICATE = "".join(
     ("used=%[ssl_c_used]/error=%[ssl_c_err]/", *(f"{name}=%[ssl_c_s_dn({name}),hex]/" for name in _FIELDS))
 )
-"""What is known of the client's certificate, empty values without TLS, in HAProxy's notation."""
+"""Facts about the client's certificate in HAProxy's notation; their values are empty without TLS."""
 _NUMBERS = {"ssl_c_used": "used", "ssl_c_err": "error"}
 _HEX_MATCHES = {"str": "{0}/", "beg": "{0}", "end": "(?:[0-9A-F]{{2}})*{0}/", "sub": "(?:[0-9A-F]{{2}})*{0}"}
 
