@@ -1,6 +1,7 @@
 """One partition with a real HAProxy: by which means, how surely, and without losing a request."""
 
 import asyncio
+import contextlib
 import os
 import signal
 
@@ -109,6 +110,41 @@ async def test_a_load_balancer_that_haproxy_refuses_costs_only_itself():
         assert [await get(vip) for vip in (good, other, bad)] == ["a", "a", "a"]
         held = site.partitions.get("p").held
         assert {name: one.revision for name, one in held.items()} == {"good": 2, "other": 1, "bad": 1}
+
+
+async def test_verification_queries_the_master_only_after_another_program_reloaded_haproxy(monkeypatch):
+    async with world() as site:
+        a, vip = await site.member("a"), free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        process = site.partitions.get("p")._runner.process
+        listed = process.cli.processes
+        queries = []
+
+        async def counted():
+            queries.append(process.master_pid)
+            return await listed()
+
+        monkeypatch.setattr(process.cli, "processes", counted)
+        assert (await site.put("p", load_balancer("lb", vip, a), epoch=2)).how == "nothing"
+        assert queries == []
+        changed = load_balancer("lb", vip, a, revision=2, lines=("timeout client 7s",))
+        assert (await site.put("p", changed, epoch=2)).how == "reload"
+        queries.clear()
+        assert (await site.put("p", changed, epoch=3)).how == "nothing"
+        assert queries == []
+        reloads = (await listed()).reloads
+        os.kill(process.master_pid, signal.SIGUSR2)
+
+        async def reloaded() -> bool:
+            with contextlib.suppress(HaproxyDown):
+                seen = await listed()
+                return seen.reloads > reloads and seen.worker_pid is not None
+            return False
+
+        await eventually(reloaded)
+        receipt = await site.put("p", changed, epoch=4)
+        assert receipt.how == "reload"  # settled: the receipt of a change sent after the wait
+        assert queries != []  # settled: counted until that receipt
 
 
 async def test_a_refused_change_leaves_the_last_good_file():

@@ -6,6 +6,7 @@ Their exit is detected through a pidfd, which works for processes that are not c
 
 import asyncio
 import contextlib
+import functools
 import os
 import select
 import signal
@@ -64,7 +65,7 @@ class HaproxyProcess:
         self._worker_socket = worker_socket
         self._on_exit = on_exit
         self._pidfd: int | None = None
-        self._privileges = privileges_of(os.getpid())
+        self._privileges = _privileges_of_daemon(os.getpid())
         self._master_privileges: tuple[int, Privileges] | None = None
         self._starting = False
         self._transitions = 0
@@ -93,7 +94,7 @@ class HaproxyProcess:
             return True
         return self.up and pid not in self.old_workers and parent_pid(pid) == self.master_pid
 
-    def _set_workers(self, processes: Processes, execution: bytes = b"") -> None:
+    def _set_workers(self, processes: Processes, execution: bytes) -> None:
         self._execution = execution
         self.worker_pid = processes.worker_pid
         self.old_workers.add(processes.workers_leaving, self.worker_pid)
@@ -185,7 +186,7 @@ class HaproxyProcess:
         except ProcessLookupError:
             raise HaproxyRefused(self._output.alerts_since(position)) from None
         try:
-            found = await self._wait_for_processes(
+            found, execution = await self._wait_for_processes(
                 lambda seen: seen.master_pid == pid and seen.worker_pid is not None,
                 self._settings.start_timeout_seconds,
                 socket,
@@ -195,7 +196,7 @@ class HaproxyProcess:
             ended = not self.up
             await self.stop()
             raise (HaproxyRefused(self._output.alerts_since(position)) if ended else error) from None
-        self._set_workers(found)
+        self._set_workers(found, execution)
         self._log.info("haproxy started", master=self.master_pid, worker=self.worker_pid)
 
     def _launch_master(self, binary: Binary, arguments: Sequence[str]) -> tuple[int, int]:
@@ -217,8 +218,9 @@ class HaproxyProcess:
 
     async def _wait_for_processes(
         self, right: Callable[[Processes], bool], limit_seconds: float, socket: MasterSocketWatch
-    ) -> Processes:
-        """Wait until ``right`` holds and the worker answers, and return the processes. Raises :class:`HaproxyDown`.
+    ) -> tuple[Processes, bytes]:
+        """Wait until ``right`` holds and the worker answers, and return the processes, and the execution of the master
+        that listed them. Raises :class:`HaproxyDown`.
 
         The worker's answer is needed because from HAProxy 3.1 on the master lists a worker before the worker has read
         its configuration, which it may refuse.
@@ -227,13 +229,15 @@ class HaproxyProcess:
         answer_seconds = FIRST_ANSWER_SECONDS
         while self.up and time.monotonic() < deadline:
             if socket.is_worth_a_query():
+                # before the query, as in was_reloaded_by_others()
+                execution = execution_of(self.master_pid)
                 with contextlib.suppress(HaproxyDown):  # it is starting, or re-executing itself
                     seen = await self.cli.processes()
                     socket.note_answer()
                     if right(seen):
                         answer_seconds = min(2 * answer_seconds, LAST_ANSWER_SECONDS)
                         await self.cli.master_command(f"@!{seen.worker_pid} show info", timeout_seconds=answer_seconds)
-                        return seen
+                        return seen, execution
             await asyncio.sleep(POLL_SECONDS)
         raise HaproxyDown(f"HAProxy's master did not report within {limit_seconds:g} s that its worker serves")
 
@@ -258,13 +262,13 @@ class HaproxyProcess:
                     answer = await self.cli.master_command(
                         "reload", timeout_seconds=self._settings.reload_timeout_seconds
                     )
-                after = await self._wait_for_processes(
+                after, execution = await self._wait_for_processes(
                     # The master's count shows the reload, because the command's connection may close without an answer.
                     lambda seen: seen.reloads != before.reloads and seen.worker_pid is not None,
                     self._settings.reload_timeout_seconds,
                     socket,
                 )
-        self._set_workers(after)
+        self._set_workers(after, execution)
         # Before 2.7 the command has no result: there the refusal shows in the worker, which is the same as before.
         refused = binary.reload_answers and answer.startswith("Success=0")
         if refused or after.worker_pid == before.worker_pid:
@@ -386,6 +390,12 @@ class HaproxyProcess:
             return  # the caller that starts it detects this and reports the cause
         self._log.warning("haproxy exited", master=self.master_pid, last_alert=self.last_alert())
         self._on_exit()
+
+
+@functools.lru_cache(maxsize=1)
+def _privileges_of_daemon(pid: int) -> Privileges:
+    """Read the privileges of this process, which never change. ``pid``: its own."""
+    return privileges_of(pid)
 
 
 def _is_directory(link: str, directory: Path) -> bool:

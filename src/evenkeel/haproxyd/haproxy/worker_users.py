@@ -141,11 +141,12 @@ class Privileges(Value):
 
 def privileges_of(pid: int) -> Privileges:
     """Read the privileges of a process. Raises :class:`OSError` if it does not exist."""
-    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid:d}/status").read_text().splitlines())
-    has = int(status["CapEff"], 16)
+    status = Path(f"/proc/{pid:d}/status").read_text()
+    # not all lines, because a daemon that starts reads it of each HAProxy
+    uid = status.partition("\nUid:")[2].split(maxsplit=2)[1]
+    has = int(status.partition("\nCapEff:")[2].split(maxsplit=1)[0], 16)
     return Privileges(
-        uid=int(status["Uid"].split()[1]),
-        capabilities=frozenset(name for name, bit in CAPABILITIES.items() if has >> bit & 1),
+        uid=int(uid), capabilities=frozenset(name for name, bit in CAPABILITIES.items() if has >> bit & 1)
     )
 
 
