@@ -5,6 +5,7 @@ Litestar routes requests and handles exceptions.
 """
 
 import functools
+import re
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,8 +14,10 @@ from typing import Any
 
 from litestar import Litestar, Request, Response
 from litestar.enums import HttpMethod
+from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
-from litestar.types import ASGIApp, HTTPScope, Message
+from litestar.types import ASGIApp, HTTPScope, Message, Receive
+from litestar.utils import normalize_path
 
 from evenkeel.api.common.acme_requests import AcmeRequests
 from evenkeel.api.common.event_stream import MEDIA_TYPE as EVENT_STREAM
@@ -71,10 +74,12 @@ METHOD_LABELS = {method.value: method.value for method in METHODS}
 """Known HTTP methods, for the ``method`` label in metrics: a client may send any word as the method, which must not
 become a label.
 """
-Endpoint = Callable[[Request[Any, Any, Any], HTTPScope], Awaitable[Answer]]
+Endpoint = Callable[[HTTPScope, Receive], Awaitable[Answer]]
 ErrorHandler = Callable[[Request[Any, Any, Any], Exception], Response[bytes]]
 
 _REQUEST_ID = b"x-openstack-request-id"
+_PLAIN_HOST = re.compile(rb"[0-9A-Za-z.:\[\]_-]*")
+"""Values of the header Host that are valid; Litestar judges all others."""
 _TRACE_HEADER = TRACE_HEADER.encode()
 _SERVED = "served"
 """Key in a request's ``state`` under which :class:`Application` stores its paths for the shared routing."""
@@ -89,27 +94,60 @@ class Application:
         still stream.
         """
         self._served = served
-        self._make_router = _make_router(tuple(served.operations), served.styles)
+        self._error_answer = _error_answer(ApiStyles(served.styles))
+        self._router = _make_router(tuple(served.operations), served.styles)
         self.end_streams = end_streams
         """Function that ends streamed responses, because the process stops."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request, or the lifespan (ASGI)."""
         if scope["type"] != "http":
-            await self._make_router(scope, receive, send)
+            await self._router(scope, receive, send)
             return
         scope["path"] = without_format(scope["path"])
         request_id = begin_request()
         state = {"request_id": request_id, "began": time.monotonic(), _SERVED: self._served}
         scope.setdefault("state", {}).update(state)
         header = (_REQUEST_ID, request_id.encode())
+        started = False
 
         async def sending(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
                 message["headers"] = [*message["headers"], header]
+                started = True
             await send(message)
 
-        await self._make_router(scope, receive, sending)
+        path = self._known_path(scope)
+        if path is None:
+            await self._router(scope, receive, sending)
+            return
+        try:
+            await (await path.answer(scope, receive))(scope, receive, sending)
+        except Exception as error:
+            if started:
+                raise
+            await self._error_answer(scope, error)(scope, receive, sending)
+
+    def _known_path(self, scope: Any) -> "_Path | None":
+        """Find the path of the API that the request is for, by Litestar's routes, and note it in the scope as Litestar
+        does. None leaves the request to Litestar: pages, and requests that it refuses.
+
+        The steps that Litestar takes from a route to its handler, such as searching parameters and dependencies of the
+        function, would cost more than the routing.
+        """
+        host = next((value for name, value in scope["headers"] if name == b"host"), b"")
+        if scope.get("root_path") or _PLAIN_HOST.fullmatch(host) is None:
+            return None
+        try:
+            found = self._router.asgi_router.handle_routing(path=normalize_path(scope["path"]), method=scope["method"])
+        except HTTPException:
+            return None
+        _, _, path, params, template = found
+        if template not in self._served.operations:
+            return None
+        scope["path"], scope["path_params"] = path, params
+        return self._served[template]
 
 
 def create_app(
@@ -205,7 +243,7 @@ def _make_router(paths: tuple[str, ...], styles: frozenset[ApiStyle]) -> Litesta
 
 async def _dispatch_request(request: Request[Any, Any, Any]) -> ASGIApp:
     scope = request.scope
-    answer: ASGIApp = await scope["state"][_SERVED][scope["path_template"]].answer(request)
+    answer: ASGIApp = await scope["state"][_SERVED][scope["path_template"]].answer(scope, request.receive)
     return answer
 
 
@@ -218,13 +256,24 @@ def _operation_paths(route_map: RouteMap, operation: Operation) -> Iterator[str]
     return ((prefix + operation.path) or "/" for prefix in route_map.prefixes)
 
 
-def _error_handler(styles: ApiStyles) -> ErrorHandler:
-    def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-        """Build the response to an error raised before a handler is reached: no route, or a wrong method."""
-        scope = request.scope
+def _error_answer(styles: ApiStyles) -> Callable[[HTTPScope, Exception], Answer]:
+    def make(scope: HTTPScope, error: Exception) -> Answer:
+        """Build and count the response to an error outside of endpoints: no route, a wrong method, or in a response
+        that has not started.
+        """
         began = scope["state"]["began"]
         answer = styles.style_of(scope["path"]).answer_to(error, scope["state"]["request_id"])
         count_request(METHOD_LABELS.get(scope["method"], NO_ROUTE), NO_ROUTE, answer.status, time.monotonic() - began)
+        return answer
+
+    return make
+
+
+def _error_handler(styles: ApiStyles) -> ErrorHandler:
+    make = _error_answer(styles)
+
+    def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+        answer = make(request.scope, error)
         headers = {name.decode(): value.decode() for name, value in answer.headers}
         return Response(answer.body or b"", status_code=answer.status, headers=headers, media_type="application/json")
 
@@ -282,9 +331,8 @@ class _Path:
         self.style = style
         self._allow = ((b"allow", ", ".join(sorted({*endpoints, "OPTIONS"})).encode()),)
 
-    async def answer(self, request: Request[Any, Any, Any]) -> ASGIApp:
+    async def answer(self, scope: HTTPScope, receive: Receive) -> ASGIApp:
         """Answer a request to this path, of which neither parameters nor body were parsed yet."""
-        scope: HTTPScope = request.scope
         endpoint = self._endpoints.get(scope["method"])
         if endpoint is None:
             return (
@@ -295,7 +343,7 @@ class _Path:
         with _request_span(scope, self._route) as span:
             request_log = RequestLog(scope, self._route, audited=scope["method"] not in self._unaudited)
             try:
-                answer = await endpoint(request, scope)
+                answer = await endpoint(scope, receive)
             except Exception as error:
                 answer = self.style.answer_to(error, scope["state"]["request_id"])
                 request_log.end(answer.status, error)
@@ -328,7 +376,7 @@ def _make_endpoint(
     reader = None if operation.body is None else style.reader(operation.body)
     limit_bytes = max(services.limits.body_bytes, operation.body_bytes)
 
-    async def endpoint(request: Request[Any, Any, Any], scope: HTTPScope) -> Answer:
+    async def endpoint(scope: HTTPScope, receive: Receive) -> Answer:
         headers = dict(scope["headers"])
         # before credentials and body are processed, so that the rule holds for each route alike
         origins.check(scope["method"], headers)
@@ -355,7 +403,7 @@ def _make_endpoint(
             return await handle(services, call)
         # after authorization: a body is read for callers only that may send the request
         check_content_type(headers, only_json=style.only_json)
-        body = reader.read(await read_body(request.receive, headers, limit_bytes))
+        body = reader.read(await read_body(receive, headers, limit_bytes))
         return await handle(services, call, body)
 
     return endpoint
