@@ -5,6 +5,7 @@ removed elsewhere neither repeat nor hide rows on the next page. NULLs come last
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -17,6 +18,7 @@ from sqlalchemy import (
     Integer,
     Select,
     and_,
+    bindparam,
     false,
     literal,
     or_,
@@ -54,13 +56,25 @@ class PageRows(NamedTuple):
 
 
 def list_page(
-    connection: Connection, kind: Kind, query: ListQuery, conditions: Sequence[ColumnElement[bool]] = ()
+    connection: Connection,
+    kind: Kind,
+    query: ListQuery,
+    conditions: Sequence[ColumnElement[bool]] = (),
+    *,
+    parent_id: str | None = None,
 ) -> Page:
     """Return the requested page of rows for which ``conditions`` hold. One query, one for the marker, and one for tags.
 
-    Raises :class:`Invalid` for an unknown filter, sort name or marker, or a filter value of the wrong type.
+    ``parent_id``: the pool of members, or the policy of rules; None: any. Raises :class:`Invalid` for an unknown
+    filter, sort name or marker, or a filter value of the wrong type.
     """
-    found = page_rows(connection, kind, query, select(*whole_columns(kind)), conditions)
+    parent = kind.parent if parent_id is not None else None
+    if not conditions and _is_plain(kind, query):
+        found = _plain_rows(connection, kind, query, None if parent is None else parent_id)
+    else:
+        if parent is not None:
+            conditions = (*conditions, parent == storable_text(parent_id or ""))
+        found = page_rows(connection, kind, query, select(*whole_columns(kind)), conditions)
     return Page(items=tuple([build(kind, row) for row in found.rows]), before=found.before, after=found.after)
 
 
@@ -85,7 +99,11 @@ def page_rows(
     if query.limit is not None:
         # One more row shows whether there is another page, without a count.
         statement = statement.limit(query.limit + 1)
-    rows = connection.execute(statement).fetchall()
+    return _page_of_rows(query, connection.execute(statement).fetchall())
+
+
+def _page_of_rows(query: ListQuery, rows: Sequence[Any]) -> PageRows:
+    """Return the page that the rows of its statement are, of which the last may be one too many."""
     more = query.limit is not None and len(rows) > query.limit
     rows = rows[: query.limit] if more else rows
     marked = query.marker is not None
@@ -95,9 +113,77 @@ def page_rows(
     return PageRows(rows, before=marked, after=more)
 
 
+# -- plain lists: of most requests. Their statements are built once for each shape, because building one and finding its
+# compiled form would cost as much as running it.
+
+SHAPES = 256
+"""Maximum number of cached statements."""
+
+
+def _is_plain(kind: Kind, query: ListQuery) -> bool:
+    """Whether the query is the first page of a list, filtered by at most one value for each attribute."""
+    if query.tags is not None or query.marker is not None:
+        return False
+    attributes = _attributes(kind)
+    return all(
+        len(values) == 1 and values[0] is not None and name in attributes and name not in _MOMENTS
+        for name, values in query.filters.items()
+    )
+
+
+def _plain_rows(connection: Connection, kind: Kind, query: ListQuery, parent_id: str | None) -> PageRows:
+    if query.limit is not None and query.limit < 0:
+        raise Invalid(f"limit: {query.limit} is less than 0")
+    statement = _plain_statement(
+        kind,
+        tuple(sorted(query.filters)),
+        query.sort,
+        scoped=query.project_id is not None,
+        parented=parent_id is not None,
+        limited=query.limit is not None,
+        reverse=query.page_reverse,
+    )
+    attributes = _attributes(kind)
+    given = {f"only_{name}": _converted(attributes[name], values[0]) for name, values in query.filters.items()}
+    if query.project_id is not None:
+        given["project"] = storable_text(query.project_id)
+    if parent_id is not None:
+        given["parent"] = storable_text(parent_id)
+    if query.limit is not None:
+        given["rows"] = query.limit + 1
+    return _page_of_rows(query, connection.execute(statement, given).fetchall())
+
+
+@lru_cache(maxsize=SHAPES)
+def _plain_statement(
+    kind: Kind,
+    names: tuple[str, ...],
+    sort: tuple[tuple[str, bool], ...],
+    *,
+    scoped: bool,
+    parented: bool,
+    limited: bool,
+    reverse: bool,
+) -> Select[Any]:
+    """Build the statement of a plain list. ``names``: of its filters. Raises :class:`Invalid` for an unknown name in
+    ``sort``.
+    """
+    attributes = _attributes(kind)
+    statement = select(*whole_columns(kind)).where(
+        *(attributes[name] == bindparam(f"only_{name}", type_=attributes[name].type) for name in names)
+    )
+    if scoped:
+        statement = statement.where(kind.table.c.project_id == bindparam("project"))
+    if parented and kind.parent is not None:
+        statement = statement.where(kind.parent == bindparam("parent"))
+    statement = statement.order_by(*(part for key in sort_keys(kind, sort) for part in _order(key, reverse=reverse)))
+    return statement.limit(bindparam("rows", type_=Integer())) if limited else statement
+
+
 # -- filters
 
 
+@cache
 def _attributes(kind: Kind) -> dict[str, Column[Any]]:
     return {column.name: column for column in kind.columns if column.name not in JSON_FIELDS}
 

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, bindparam, case, func, select
+from sqlalchemy import Connection, Select, bindparam, case, func, select
 
 from evenkeel.core.control.environments import ServedBy
 from evenkeel.core.control.lists import ListQuery, Page
@@ -79,19 +79,17 @@ _PARENTS = {MEMBER: POOL, L7RULE: L7POLICY, RATE_LIMIT_RULE: RATE_LIMIT_POLICY}
 """{kind: kind of the parent whose id is in the API's path}."""
 
 
-def list_objects(kind: Kind, query: ListQuery, parent_id: str | None) -> Op[Page]:
+def list_objects(kind: Kind, query: ListQuery, parent_id: str | None, *, checks_parent: bool = True) -> Op[Page]:
     """Return an operation that reads a page of objects; ``parent_id``: pool of members, or policy of rules.
+    ``checks_parent``: look for the parent of an empty page.
 
-    One query if there is neither a parent nor a marker. Raises :class:`Invalid` for unknown filter or sort names and
-    markers, :class:`NotFound` for the parent.
+    One query if there is neither a marker nor, with a parent, an empty page. Raises :class:`Invalid` for unknown filter
+    or sort names and markers, :class:`NotFound` for the parent.
     """
 
     def op(connection: Connection) -> Page:
-        conditions: list[ColumnElement[bool]] = []
-        if parent_id is not None and kind.parent is not None:
-            conditions.append(kind.parent == storable_text(parent_id))
-        page = list_page(connection, kind, query, conditions)
-        if parent_id is not None and not page.items:
+        page = list_page(connection, kind, query, parent_id=parent_id)
+        if parent_id is not None and checks_parent and not page.items:
             read_any(connection, Target(_PARENTS[kind], parent_id, query.project_id))
         return page
 

@@ -260,9 +260,13 @@ class SqlTenants:
 
     async def list(self, kind: type[Any], query: ListQuery, *, parent_id: str | None = None) -> Page:
         op = reads.list_objects(KINDS[kind], query, parent_id)
-        # Only then is it one statement, which needs no transaction.
-        single = query.marker is None and query.tags is None and parent_id is None
-        return await (self._db.query(op) if single else self._db.read(op))
+        if query.marker is not None or query.tags is not None:
+            return await self._db.read(op)
+        if parent_id is None:
+            return await self._db.query(op)
+        # Almost every list below a parent is one statement, too, which needs no transaction.
+        page = await self._db.query(reads.list_objects(KINDS[kind], query, parent_id, checks_parent=False))
+        return page if page.items else await self._db.read(op)
 
     async def tree(
         self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None, statuses_only: bool = False
