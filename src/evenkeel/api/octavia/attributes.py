@@ -76,11 +76,32 @@ def viewer(view: Callable[..., V]) -> Callable[..., V]:
     """Return a function that makes the view from an object and, as keyword arguments, the attributes that the view
     declares itself.
     """
-    copied: tuple[str, ...] = getattr(view, _COPIED)
-    values = attrgetter(*copied)
+    make_view, values = maker(view)
 
     def make(row: Any, **own: Any) -> V:
-        return view(*values(row), **own)
+        return make_view(*values(row), **own)
+
+    return make
+
+
+def maker(view: Callable[..., V]) -> tuple[Callable[..., V], Callable[[Any], tuple[Any, ...]]]:
+    """Return the parts of :func:`viewer`, for views that lists make by the thousand: a direct call takes half of the
+    time. They are the view, to be called with the copied attributes by position and its own by name, and the function
+    that returns the copied attributes of an object.
+    """
+    copied: tuple[str, ...] = getattr(view, _COPIED)
+    return view, attrgetter(*copied)
+
+
+def extender(view: type[Any], full: Callable[..., V]) -> Callable[..., V]:
+    """Return a function that makes a full view from a view of the same object and, as keyword arguments, the attributes
+    that only the full view has or that differ.
+    """
+    fields = {field.name for field in msgspec.structs.fields(full)}  # type: ignore[arg-type]
+    names = tuple(field.name for field in msgspec.structs.fields(view) if field.name in fields)
+
+    def make(shown: Any, **own: Any) -> V:
+        return full(**{name: getattr(shown, name) for name in names} | own)
 
     return make
 

@@ -7,7 +7,7 @@ from msgspec.structs import asdict, replace
 
 from evenkeel.api.common.reasons import reason_of
 from evenkeel.api.common.views import IdRef, refs, shown_address
-from evenkeel.api.octavia.attributes import viewer
+from evenkeel.api.octavia.attributes import extender, maker, viewer
 from evenkeel.api.octavia.full_views import FullListenerView, FullPoolView
 from evenkeel.api.octavia.l7_showing import full_l7policy_view
 from evenkeel.api.octavia.views import (
@@ -34,27 +34,13 @@ from evenkeel.core.resources.model import (
 )
 from evenkeel.core.tls.acme.references import shown_reference
 
-_load_balancer = viewer(LoadBalancerView)
-
-
-_listener = viewer(ListenerView)
-
-
-_full_listener = viewer(FullListenerView)
-
-
-_pool = viewer(PoolView)
-
-
-_full_pool = viewer(FullPoolView)
-
-
-_member = viewer(MemberView)
-
-
+_load_balancer, _of_load_balancer = maker(LoadBalancerView)
+_listener, _of_listener = maker(ListenerView)
+_full_listener = extender(ListenerView, FullListenerView)
+_pool, _of_pool = maker(PoolView)
+_full_pool = extender(PoolView, FullPoolView)
+_member, _of_member = maker(MemberView)
 _health_monitor = viewer(HealthMonitorView)
-
-
 _full_monitor = viewer(HealthMonitorAttributes)
 
 
@@ -62,7 +48,7 @@ def load_balancer_view(row: LoadBalancer) -> LoadBalancerView:
     """Show a load balancer, with the ids of its children."""
     vip = row.vip
     return _load_balancer(
-        row,
+        *_of_load_balancer(row),
         tenant_id=row.project_id,
         created_at=timestamp(row.created_at),
         updated_at=timestamp_or_none(row.updated_at),
@@ -88,32 +74,24 @@ def _additional_vips(row: LoadBalancer) -> list[AdditionalVipView]:
     ]
 
 
-def _listener_attributes(row: Listener) -> dict[str, Any]:
-    return {
-        "tenant_id": row.project_id,
-        "created_at": timestamp(row.created_at),
-        "updated_at": timestamp_or_none(row.updated_at),
-        "allowed_cidrs": row.allowed_cidrs or None,
-        "rate_limit_policies": row.rate_limit_policy_ids or None,
-        "default_tls_container_ref": row.default_tls_container_ref and shown_reference(row.default_tls_container_ref),
-        "sni_container_refs": tuple(map(shown_reference, row.sni_container_refs)),
-        **_tls_lists(row),
-    }
-
-
-def _tls_lists(row: Listener | Pool) -> dict[str, Any]:
-    """Return TLS versions and ALPN protocols of a listener or pool as view attributes; both null without TLS."""
-    return {"tls_versions": row.tls_versions or None, "alpn_protocols": row.alpn_protocols or None}
-
-
-def _load_balancer_refs(row: Listener | Pool) -> list[IdRef]:
-    return [IdRef(id=row.load_balancer_id)]
-
-
 def listener_view(row: Listener) -> ListenerView:
     """Show a listener, with the ids of its L7 policies and rate limit policies."""
-    own = {"loadbalancers": _load_balancer_refs(row), "l7policies": refs(row.l7policy_ids)}
-    return _listener(row, **_listener_attributes(row), **own)
+    reference = row.default_tls_container_ref
+    return _listener(
+        *_of_listener(row),
+        tenant_id=row.project_id,
+        created_at=timestamp(row.created_at),
+        updated_at=timestamp_or_none(row.updated_at),
+        allowed_cidrs=row.allowed_cidrs or None,
+        rate_limit_policies=row.rate_limit_policy_ids or None,
+        default_tls_container_ref=reference and shown_reference(reference),
+        sni_container_refs=row.sni_container_refs and tuple(map(shown_reference, row.sni_container_refs)),
+        # both null without TLS
+        tls_versions=row.tls_versions or None,
+        alpn_protocols=row.alpn_protocols or None,
+        loadbalancers=[IdRef(id=row.load_balancer_id)],
+        l7policies=refs(row.l7policy_ids),
+    )
 
 
 def full_listener_view(
@@ -121,27 +99,25 @@ def full_listener_view(
 ) -> FullListenerView:
     """Show a listener with its L7 policies in full. ``rules``: ``{policy id: rules}``."""
     shown = [full_l7policy_view(policy, rules.get(policy.id, ())) for policy in policies]
-    return _full_listener(row, **_listener_attributes(row), l7policies=shown)
-
-
-def _pool_attributes(row: Pool) -> dict[str, Any]:
-    persistence = row.session_persistence
-    return {
-        "session_persistence": None if persistence is None else PersistenceView(**asdict(persistence)),
-        "tenant_id": row.project_id,
-        "listeners": refs(dict.fromkeys((*row.listener_ids, *row.l7_listener_ids))),
-        "created_at": timestamp(row.created_at),
-        "updated_at": timestamp_or_none(row.updated_at),
-        **_tls_lists(row),
-    }
+    return _full_listener(listener_view(row), l7policies=shown)
 
 
 def pool_view(row: Pool) -> PoolView:
     """Show a pool, with the ids of its children."""
+    persistence, senders = row.session_persistence, row.listener_ids
+    if row.l7_listener_ids:
+        senders = tuple(dict.fromkeys((*senders, *row.l7_listener_ids)))
     return _pool(
-        row,
-        **_pool_attributes(row),
-        loadbalancers=_load_balancer_refs(row),
+        *_of_pool(row),
+        session_persistence=None if persistence is None else PersistenceView(**asdict(persistence)),
+        tenant_id=row.project_id,
+        listeners=refs(senders),
+        created_at=timestamp(row.created_at),
+        updated_at=timestamp_or_none(row.updated_at),
+        # both null without TLS
+        tls_versions=row.tls_versions or None,
+        alpn_protocols=row.alpn_protocols or None,
+        loadbalancers=[IdRef(id=row.load_balancer_id)],
         healthmonitor_id=row.health_monitor_id,
         members=refs(row.member_ids),
     )
@@ -150,8 +126,7 @@ def pool_view(row: Pool) -> PoolView:
 def full_pool_view(row: Pool, members: Iterable[Member], monitor: HealthMonitor | None) -> FullPoolView:
     """Show a pool with its members and monitor in full."""
     return _full_pool(
-        row,
-        **_pool_attributes(row),
+        pool_view(row),
         members=[member_view(member) for member in members],
         healthmonitor=None if monitor is None else _full_monitor(monitor, **_monitor_attributes(monitor)),
     )
@@ -159,7 +134,7 @@ def full_pool_view(row: Pool, members: Iterable[Member], monitor: HealthMonitor 
 
 def member_view(row: Member) -> MemberView:
     shown = _member(
-        row,
+        *_of_member(row),
         tenant_id=row.project_id,
         created_at=timestamp(row.created_at),
         updated_at=timestamp_or_none(row.updated_at),
