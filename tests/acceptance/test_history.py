@@ -18,25 +18,23 @@ from tests.services.rabbitmq import RabbitMQ
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.services, pytest.mark.timeout(2400)]
 
-TAKEOVERS = (("agent", "kill"), ("agent", "stop"))
-BROKER_KILL = ("broker", "kill")
-"""With MariaDB, which takes more computing than PostgreSQL, the broker is restarted and wiped."""
+OF_BOTH = (("database", "kill"), ("database", "restart"), ("agent", "kill"), ("agent", "stop"))
+"""Databases' own faults, and takeovers."""
 SHORT = Plan(
     seed=1,
     fault_seconds=100.0,
     tenants=4,
     load_balancers_each=3,
     fault_pause_seconds=1.5,
-    once=(*(fault for fault in WEIGHTS if fault[0] in ("agent", "controller", "database")), BROKER_KILL),
-)
-SHORT_OF_OTHERS = replace(
-    SHORT,
     once=(
-        *(fault for fault in WEIGHTS if fault[0] in ("device", "broker", "database") and fault != BROKER_KILL),
-        *TAKEOVERS,
+        *OF_BOTH,
+        *(("controller", fault) for fault in ("kill", "freeze", "stop")),
+        *(("agent", fault) for fault in ("freeze", "blink")),
+        ("broker", "kill"),
     ),
 )
-"""Each fault comes once in one of the two, those of databases and of agents that end in both."""
+SHORT_OF_OTHERS = replace(SHORT, once=(*OF_BOTH, *(fault for fault in WEIGHTS if fault not in SHORT.once)))
+"""Each fault comes once in one of the two, those of :data:`OF_BOTH` in both."""
 LONG = Plan(seed=1, fault_seconds=75.0)
 
 
