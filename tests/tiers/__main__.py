@@ -63,12 +63,14 @@ def main() -> int:
             print(f"{reason}; tests that need it are skipped", flush=True)
     began = time.monotonic()
     flakes.read(FLAKES)  # an unreadable file is an error now, not after the tests
-    print("== " + ", ".join(checks.CHECKS), flush=True)
-    checking = checks.start_all(environment)
-    failed_checks = _failed({checks.COLLECTION: checking.pop(checks.COLLECTION)})
+    of_mode = tiers(options.mode, options.marks)
+    commands = checks.checks_beside(len(of_mode))
+    print("== " + ", ".join(commands), flush=True)
+    checking = checks.start_all(environment, commands)
+    failed_checks = _failed({name: checking.pop(name) for name in commands if name == checks.COLLECTION})
     with tempfile.TemporaryDirectory(prefix="evenkeel-tests-") as folder:
         runner = Runner(options.pytest, Path(folder), environment)
-        runs = runner.run_tiers(tiers(options.mode, options.marks))
+        runs = runner.run_tiers(of_mode)
         failed_checks += _failed(checking)
         tests = outcomes.merged(run for run in runs.values() if run is not None)
         failed = {name: test for name, test in tests.items() if test.outcome == "failed"}

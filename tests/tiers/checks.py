@@ -1,6 +1,7 @@
-"""Style, types, import contracts, and one collection that fills the bytecode cache: all at once, a process each.
+"""Style, types, import contracts, and one collection of all tests: all at once, a process each.
 
-Tests begin when the collection has ended; the others go on beside them."""
+Tests begin when the collection has ended; the others go on beside them. A run with one tier has no collection of its
+own: that tier's is as good."""
 
 import subprocess
 import sys
@@ -17,7 +18,7 @@ CHECKS: dict[str, tuple[str, ...]] = {
     "ruff format": (*BESIDE, "ruff", "format", "--check", "."),
     "lint-imports": (*BESIDE, "lint-imports"),
     "lint-imports of AS3": (*BESIDE, "lint-imports", "--config", "packages/icontrol-as3/pyproject.toml"),
-    # rewriting a thousand test files costs each pytest process half a minute unless another has cached them
+    # it fills the bytecode cache: rewriting a thousand test files costs each pytest process half a minute
     COLLECTION: (sys.executable, "-m", "pytest", "--collect-only", "-qq", "-n0", "-p", "no:cacheprovider"),
 }
 SECONDS = 1200
@@ -41,7 +42,12 @@ Running = dict[str, subprocess.Popen[str] | OSError]
 """Checks that were started, or why not, by name."""
 
 
-def start_all(environment: Mapping[str, str], checks: Mapping[str, tuple[str, ...]] = CHECKS) -> Running:
+def checks_beside(tiers: int) -> dict[str, tuple[str, ...]]:
+    """The checks of a run with so many tiers."""
+    return {name: command for name, command in CHECKS.items() if tiers > 1 or name != COLLECTION}
+
+
+def start_all(environment: Mapping[str, str], checks: Mapping[str, tuple[str, ...]]) -> Running:
     """Start checks beside each other."""
     return {name: _start(command, environment) for name, command in checks.items()}
 

@@ -1,7 +1,7 @@
-"""Pytest plugin, loaded by ``-p tests.tiers.order``: each worker of pytest-xdist begins with files that take long.
+"""Pytest plugin, loaded by ``-p tests.tiers.order``: each worker begins with files that take long.
 
-pytest-xdist gives each worker an equal number of consecutive tests, and moves tests that have not begun. A test of a
-minute that is the last to begin keeps the other workers waiting."""
+Workers have equal numbers of consecutive tests (:mod:`tests.tiers.shares`), and move tests that have not begun. A test
+of a minute that is the last to begin keeps the other workers waiting."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.tiers import durations
+from tests.tiers.shares import share_size
+from tests.tiers.workers import number_of_workers
 
 DURATIONS = Path(__file__).parents[1] / "durations.json"
 LONG_SECONDS = 10.0
@@ -22,10 +24,10 @@ together."""
 
 @pytest.hookimpl(trylast=True)  # after -m has left tests out
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Order the tests of a worker; all workers of a run find the same order."""
-    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    """Order the tests for their workers."""
+    workers = number_of_workers(config)
     known = durations.read(DURATIONS)
-    if workers == 1 or known is None:
+    if workers <= 1 or known is None:
         return
     seconds = {name: each.wall_seconds for name, each in known.files.items()}
     files = [item.nodeid.partition("::")[0] for item in items]
@@ -37,7 +39,7 @@ def ordered(files: Sequence[str], seconds: Mapping[str, float], workers: int) ->
     tests = defaultdict[str, list[int]](list)
     for index, file in enumerate(files):
         tests[file].append(index)
-    shares = [_Share(_size(len(files), workers, number)) for number in range(workers)]
+    shares = [_Share(share_size(len(files), workers, number)) for number in range(workers)]
     for file in sorted(tests, key=lambda file: -seconds.get(file, 0.0)):
         fitting = [share for share in shares if share.room >= len(tests[file])]
         if fitting and seconds.get(file, 0.0) >= LONG_SECONDS:
@@ -45,14 +47,6 @@ def ordered(files: Sequence[str], seconds: Mapping[str, float], workers: int) ->
             share.add(file, tests.pop(file), seconds[file])
     rest = iter(sorted(index for each in tests.values() for index in each))
     return [index for share in shares for index in (*share.tests(), *islice(rest, share.room))]
-
-
-def _size(tests: int, workers: int, number: int) -> int:
-    """Number of tests that pytest-xdist gives to a worker at first."""
-    given = 0
-    for before in range(number):
-        given += (tests - given) // (workers - before)
-    return (tests - given) // (workers - number)
 
 
 class _Share:

@@ -105,6 +105,7 @@ SLOW = {
     ),
     "system": "controllers, agents and emulated devices, for minutes of virtual time",
     "tiers/test_runner.py": "pytest processes",
+    "tiers/test_workers.py": "the same",
     "upgrade": "whole processes of two versions",
 }
 """What ``scripts/test --quick`` leaves out, and what makes it slow."""

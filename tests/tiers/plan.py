@@ -11,9 +11,6 @@ RERUN_AT_MOST = 10
 NO_TESTS = 5
 """Exit code of pytest when no test was selected."""
 WORKERS_AT_MOST = 4
-DISTRIBUTION = "worksteal"
-"""``--dist`` of pytest-xdist. Each worker begins with consecutive tests (:mod:`tests.tiers.order`), so that fixtures of
-a module or package are set up by one worker; workers that have run out of tests take over half of those of another."""
 
 _WAITING = "(services or servers or acceptance)"
 
@@ -42,7 +39,7 @@ def tiers(mode: Mode, marks: str = "") -> list[Tier]:
     if mode == "quick":
         only.append("not slow")
         # nothing runs beside it, and its tests wait a third of the time
-        return [Tier("quick tests", _all("not services and not acceptance", *only), more_workers=1)]
+        return [Tier("quick tests", _all("not services and not acceptance", *only), more_workers=2)]
     return [
         Tier("tests without servers", _all(f"not {_WAITING}", *only)),
         # with acceptance tests, which wait most: they begin, for they take long, and others fill the processors; a tier

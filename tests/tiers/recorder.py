@@ -1,6 +1,6 @@
 """Pytest plugin, loaded by ``-p tests.tiers.recorder``: ``--record FILE`` writes what became of each test.
 
-Processes of pytest-xdist measure and their controller writes."""
+Workers measure, and the process that has collected writes."""
 
 import os
 from collections.abc import Generator
@@ -22,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Collect outcomes where all of them arrive: in a controller of pytest-xdist, or without it."""
+    """Collect outcomes where all of them arrive: in the process that has collected."""
     path = config.getoption("--record")
     if path and not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Writer(Path(path)), "evenkeel outcomes")
@@ -50,9 +50,11 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add to a report what the controller of pytest-xdist can't know."""
+    """Add to a report what only the worker knows."""
     report = yield
-    ended = item.stash.get(_ENDED, None) or cpu_seconds()
+    ended = item.stash.get(_ENDED, None)  # 0.0 in a new worker
+    if ended is None:
+        ended = cpu_seconds()
     used = ended - item.stash.get(_BEGUN, ended)
     may_flake = any(item.get_closest_marker(mark) for mark in BUSY_MACHINE_MARKS)
     report.user_properties = [*report.user_properties, ("cpu_seconds", used), ("may_flake", may_flake)]

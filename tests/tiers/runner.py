@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.tiers import outcomes
-from tests.tiers.plan import DISTRIBUTION, Tier
+from tests.tiers.plan import Tier
 
 ROOT = Path(__file__).parents[2]
+PLUGINS = ("recorder", "workers", "order")
 BESIDE = ("nice", "-n", "5")
 """Starts a tier that computes beside one that waits: of a processor that both want it gets a quarter, which is enough
 for its tests' time limits where other busy processes want it too."""
@@ -67,7 +68,7 @@ class Runner:
 
     def _arguments_of(self, tier: Tier) -> list[str]:
         workers = self._environment.get("EVENKEEL_TEST_WORKERS") or str(tier.workers(os.cpu_count() or 2))
-        return ["-rs", "-n", workers, "--dist", DISTRIBUTION, *self._arguments, "-m", tier.marks]
+        return ["-rs", "--workers", workers, *self._arguments, "-m", tier.marks]
 
     def _output_of(self, run: str) -> Path:
         return self._folder / f"{_file_name(run)}.output"
@@ -87,8 +88,8 @@ class Runner:
     ) -> outcomes.Run | None:
         record = self._folder / f"{_file_name(run)}.json"
         record.unlink(missing_ok=True)
-        plugins = ["-p", "tests.tiers.recorder", f"--record={record}", "-p", "tests.tiers.order"]
-        command = [*prefix, sys.executable, "-m", "pytest", *plugins, *arguments]
+        plugins = [word for name in PLUGINS for word in ("-p", f"tests.tiers.{name}")]
+        command = [*prefix, sys.executable, "-m", "pytest", *plugins, f"--record={record}", *arguments]
         error = None if stdout is None else subprocess.STDOUT
         subprocess.run(command, cwd=self._root, env=dict(self._environment), stdout=stdout, stderr=error, check=False)
         return outcomes.read(record)

@@ -55,5 +55,5 @@ def test_a_folder_that_takes_much_longer_than_others_is_shared() -> None:
 def test_tests_of_one_process_stay_in_their_order() -> None:
     items = cast(list[pytest.Item], [SimpleNamespace(nodeid=f"tests/x.py::test_{number}") for number in range(3)])
     before = list(items)
-    pytest_collection_modifyitems(cast(Any, SimpleNamespace()), items)
+    pytest_collection_modifyitems(cast(Any, SimpleNamespace(getoption=lambda _name, default: default)), items)
     assert items == before

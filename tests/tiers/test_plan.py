@@ -49,7 +49,7 @@ def test_tiers_that_wait_have_more_workers_than_there_are_cores_up_to_the_limit(
     without_servers, *with_servers = tiers("full")
     (quick,) = tiers("quick")
     assert [without_servers.workers(cores) for cores in (1, 2, 64)] == [1, 2, WORKERS_AT_MOST]
-    assert [quick.workers(cores) for cores in (1, 2, 64)] == [2, 3, WORKERS_AT_MOST + 1]
+    assert [quick.workers(cores) for cores in (1, 2, 64)] == [3, 4, WORKERS_AT_MOST + 2]
     assert all(tier.workers(2) == 4 and tier.workers(64) == WORKERS_AT_MOST + 2 for tier in with_servers)
 
 
