@@ -41,11 +41,14 @@ class WorkerCli(Protocol):
 class FrontendCounters(Protocol):
     """Counters of frontends, whose totals survive the replacement of workers."""
 
-    def carry_over(self, cli: WorkerCli, worker_socket: Path) -> AbstractAsyncContextManager[None]:
-        """Read the worker's counters before a reload, and follow them until its connections have ended; a context
-        around the reload.
+    def carry_over(
+        self, cli: WorkerCli, worker_socket: Path, pid: int | None, *reads: str
+    ) -> AbstractAsyncContextManager[tuple[str, ...]]:
+        """Read the counters of the worker ``pid`` before a reload, and follow them until its connections have ended; a
+        context around the reload.
 
-        Errors are handled in the context and do not fail the reload.
+        The context has the worker's answers to the commands ``reads``, which change nothing, or none. Errors are
+        handled in it and do not fail the reload.
         """
         ...
 
@@ -63,9 +66,11 @@ class PartitionEvent(Value):
 class NoCounters:
     """Counters that record nothing, for HAProxys whose totals do not matter."""
 
-    def carry_over(self, cli: WorkerCli, worker_socket: Path) -> AbstractAsyncContextManager[None]:
-        """Return a context manager without effect."""
-        return contextlib.nullcontext()
+    def carry_over(
+        self, cli: WorkerCli, worker_socket: Path, pid: int | None, *reads: str
+    ) -> AbstractAsyncContextManager[tuple[str, ...]]:
+        """Return a context manager without effect, and without answers."""
+        return contextlib.nullcontext(())
 
 
 MakeCounters = Callable[[str, Path], FrontendCounters]

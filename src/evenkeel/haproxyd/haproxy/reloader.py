@@ -6,6 +6,7 @@ change.
 
 import asyncio
 import contextlib
+from contextlib import AbstractAsyncContextManager
 
 import msgspec
 import structlog
@@ -143,8 +144,7 @@ class Reloader:
         """Reload, replace or start the process. Returns whether the new worker may have states of servers from an
         earlier one, and not only what is in its configuration.
         """
-        obstacle = await asyncio.to_thread(self._process.reload_obstacle) if self._process.up else ""
-        if obstacle:
+        if self._process.reload_obstacle():
             await self._replace_process(config)
         elif self._process.up:
             await self._reload_process(config)
@@ -160,8 +160,8 @@ class Reloader:
         self._files.remove_unused_files(config)
 
     async def _reload_process(self, config: HaproxyConfig) -> None:
-        async with self._counters.carry_over(self._process.cli, self._layout.worker_socket):
-            await self._keep_server_states(config)
+        async with self._carried_over() as answers:
+            await self._keep_server_states(config, answers)
             with RELOAD_DURATION.time():
                 await self._process.reload()
 
@@ -170,9 +170,9 @@ class Reloader:
 
         If the old process does not answer, its server states and its counts since the last read are lost.
         """
-        async with self._counters.carry_over(self._process.cli, self._layout.worker_socket):
+        async with self._carried_over() as answers:
             try:
-                await self._keep_server_states(config)
+                await self._keep_server_states(config, answers)
             except HaproxyDown:
                 self._drop_server_states()
             await self._process.replace()
@@ -186,8 +186,14 @@ class Reloader:
         if reason:
             raise HaproxyRefused(reason)
 
-    async def _keep_server_states(self, config: HaproxyConfig) -> None:
-        states = await self._process.cli.command(SERVERS_STATE)
+    def _carried_over(self) -> AbstractAsyncContextManager[tuple[str, ...]]:
+        """Return a context in which counters are carried over, with the worker's answer about its servers, or none."""
+        process = self._process
+        return self._counters.carry_over(process.cli, self._layout.worker_socket, process.worker_pid, SERVERS_STATE)
+
+    async def _keep_server_states(self, config: HaproxyConfig, answers: tuple[str, ...]) -> None:
+        """Write the states of servers for the next worker. Raises :class:`HaproxyDown`, :class:`OSError`."""
+        states = answers[0] if answers else await self._process.cli.command(SERVERS_STATE)
         await asyncio.to_thread(write_file, self._storage.states, kept_states(config, states).encode())
 
     def _drop_server_states(self) -> bool:

@@ -71,7 +71,7 @@ async def test_a_reload_loses_nothing_and_old_workers_count_on(tmp_path: Path, h
     haproxy.serve(5)
     assert await total(counters, haproxy) == 5
     haproxy.serve(3)
-    async with counters.carry_over(haproxy, NO_SOCKET):
+    async with counters.carry_over(haproxy, NO_SOCKET, 100):
         haproxy.reload(101)
     haproxy.serve(2)
     haproxy.serve(1, pid=100)
@@ -92,7 +92,7 @@ async def test_totals_are_the_same_object_as_long_as_nothing_was_counted(tmp_pat
     assert set((await counters.collect(haproxy, 100, ("f", "g")))[0]) == {"f", "g"}
     haproxy.serve(1)
     assert (await counters.collect(haproxy, 100, ("f",)))[0]["f"].connections == 6
-    async with counters.carry_over(haproxy, NO_SOCKET):
+    async with counters.carry_over(haproxy, NO_SOCKET, 100):
         haproxy.reload(101)
     assert (await counters.collect(haproxy, 101, ("f",)))[0]["f"].connections == 6
     haproxy.serve(1, pid=100)
@@ -147,7 +147,7 @@ async def test_worker_of_a_kept_connection_is_identified_once_and_again_after_an
 async def test_a_daemon_that_was_killed_goes_on_counting(tmp_path: Path, haproxy: FakeHaproxy) -> None:
     first = PartitionCounters("p", tmp_path)
     haproxy.serve(5)
-    async with first.carry_over(haproxy, NO_SOCKET):
+    async with first.carry_over(haproxy, NO_SOCKET, 100):
         haproxy.reload(101)
     haproxy.serve(5)
     second = PartitionCounters("p", tmp_path)
@@ -177,7 +177,7 @@ async def test_a_frontend_that_is_switched_off_keeps_its_totals(tmp_path: Path, 
 async def test_a_silent_worker_hinders_no_reload(tmp_path: Path, haproxy: FakeHaproxy) -> None:
     counters = PartitionCounters("p", tmp_path)
     haproxy.workers.clear()
-    async with counters.carry_over(haproxy, NO_SOCKET):
+    async with counters.carry_over(haproxy, NO_SOCKET, 100):
         pass
     with pytest.raises(HaproxyDown):
         await counters.collect(haproxy, 100, ("f",))
@@ -194,7 +194,7 @@ async def test_a_broken_file_begins_at_zero_and_a_full_disk_hinders_nobody(
     monkeypatch.setattr(module, "_write_atomically", full)
     counters = PartitionCounters("p", tmp_path)
     haproxy.serve(2)
-    async with counters.carry_over(haproxy, NO_SOCKET):
+    async with counters.carry_over(haproxy, NO_SOCKET, 100):
         pass
     assert await total(counters, haproxy) == 2
 

@@ -12,7 +12,7 @@ was counted since the last save.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -127,6 +127,16 @@ class _Collected(NamedTuple):
     totals: Counts
 
 
+class _Held(NamedTuple):
+    """Connection to a worker, its pid and key, and its answers: about frontends, and to other commands."""
+
+    worker: HeldWorker
+    pid: int
+    key: str
+    frontends: str
+    answers: tuple[str, ...]
+
+
 class PartitionCounters:
     """Totals of one partition's frontends. Its own errors (a full disk, a silent worker) are logged and not raised."""
 
@@ -146,50 +156,56 @@ class PartitionCounters:
         """Connection to a worker, and the worker's key, which is read once for each connection."""
 
     @contextlib.asynccontextmanager
-    async def carry_over(self, cli: WorkerCli, worker_socket: Path) -> AsyncIterator[None]:
+    async def carry_over(
+        self, cli: WorkerCli, worker_socket: Path, pid: int | None, *reads: str
+    ) -> AsyncIterator[tuple[str, ...]]:
         """Read the current worker's counts before a reload replaces it, and follow them afterwards; a context around
-        the reload.
+        the reload, with the worker's answers to the commands ``reads``. No answers: the worker ``pid`` does not answer
+        over its own socket.
         """
         with contextlib.ExitStack() as kept:
-            # before the reload: afterwards the new worker listens on this socket
-            held = await self._open_worker(worker_socket)
-            if held:
-                kept.callback(held.close)
-            await self._read_before_reload(cli)
-            yield
+            async with self._lock:  # answers are recorded in the order in which they were given
+                # before the reload: afterwards the new worker listens on this socket
+                held = await self._open_worker(worker_socket, reads)
+                if held:
+                    kept.callback(held.worker.close)
+                answers = await self._read_before_reload(cli, held, pid)
+            await self._save_totals()
+            yield answers
             # the reload succeeded: the connection stays open until the old worker has been counted
             kept.pop_all()
         if held:
-            await self._follow_worker(held)
+            self._follow_worker(held)
 
-    async def _open_worker(self, worker_socket: Path) -> HeldWorker | None:
+    async def _open_worker(self, worker_socket: Path, reads: Sequence[str]) -> _Held | None:
         try:
-            held, _ = await HeldWorker.open(worker_socket)
-            return held
+            worker, (info, frontends, *answers) = await HeldWorker.open(worker_socket, INFO, FRONTENDS, *reads)
+            with contextlib.ExitStack() as failed:
+                failed.callback(worker.close)
+                pid = worker_pid(info)
+                failed.pop_all()
         except HaproxyDown as error:
             log.warning("last counters of the worker may be lost", partition=self._name, reason=str(error))
             return None
+        return _Held(worker, pid, worker_key(pid), frontends, tuple(answers))
 
-    async def _read_before_reload(self, cli: WorkerCli) -> None:
+    async def _read_before_reload(self, cli: WorkerCli, held: _Held | None, pid: int | None) -> tuple[str, ...]:
+        """Record the current worker's counts, and return its other answers; none if ``held`` is another worker."""
         try:
-            async with self._lock:
-                await self._record_worker(cli, worker_pid(await cli.command(INFO)))
-            await self._save_totals()
+            if held is not None and held.pid == pid:
+                self._totals.record_counts(held.key, frontend_counts(held.frontends))
+                return held.answers
+            await self._record_worker(cli, worker_pid(await cli.command(INFO)))
         except HaproxyDown as error:
             # A worker that does not answer must not prevent the reload.
             log.warning("counters not carried over", partition=self._name, reason=str(error))
+        return ()
 
-    async def _follow_worker(self, held: HeldWorker) -> None:
-        try:
-            # This connection leads to the replaced worker, although the new one listens on the socket by now.
-            worker = worker_key(worker_pid(await held.command(INFO)))
-        except HaproxyDown as error:
-            held.close()
-            log.warning("last counters of the worker may be lost", partition=self._name, reason=str(error))
-            return
-        task = asyncio.create_task(self._follow_until_idle(held, worker), name=f"counters of {worker}")
-        self._followed[worker] = task
-        task.add_done_callback(lambda _: self._followed.pop(worker, None))
+    def _follow_worker(self, held: _Held) -> None:
+        # This connection leads to the replaced worker, although the new one listens on the socket by now.
+        task = asyncio.create_task(self._follow_until_idle(held.worker, held.key), name=f"counters of {held.key}")
+        self._followed[held.key] = task
+        task.add_done_callback(lambda _: self._followed.pop(held.key, None))
 
     async def _follow_until_idle(self, held: HeldWorker, worker: str) -> None:
         pause_seconds = FOLLOW_SECONDS_MIN
