@@ -270,13 +270,15 @@ class GuardState(Wire):
     """Owner of a partition: the newest epoch seen, and the session that has it.
 
     ``owner``: environment and device group; all partitions with one prefix belong to one owner. ``state_id``: in
-    responses, see :attr:`About.state_id`.
+    responses, see :attr:`About.state_id`. ``empty``: in responses, whether the partition holds no load balancer and
+    no change waits, so that its owner need not read it.
     """
 
     epoch: int
     session_id: str = ""
     owner: str = ""
     state_id: str = ""
+    empty: bool = False
 
 
 # -- state ----------

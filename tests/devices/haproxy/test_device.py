@@ -96,6 +96,27 @@ async def test_a_partition_in_trouble_states_why_and_leaves_the_device_trusted(
     assert "out of reach" not in str(logs)
 
 
+@pytest.mark.parametrize("empty", [True, False])
+async def test_an_empty_partition_is_not_read_until_something_was_written(
+    daemon: FakeDaemon, group: Device, empty: bool
+) -> None:
+    refusing(daemon)
+    others = daemon.answer
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.path.endswith("/guard"):
+            return await json(wire.GuardState(epoch=1, state_id="run", empty=empty))(request)
+        return await others(request)
+
+    daemon.answer = answer
+    first = replace(batch(service(), complete=True), keeps_orphans=True)
+    await group.take_over(first.project_id, 1, session_of(1))
+    await group.apply(first)
+    assert [method for method, _, _ in daemon.asked] == (["POST", "PUT"] if empty else ["POST", "GET", "PUT"])
+    await group.apply(first)
+    assert [method for method, _, _ in daemon.asked[-2:]] == ["GET", "PUT"]
+
+
 async def test_removals_of_a_refused_batch_are_tried_one_by_one(daemon: FakeDaemon, group: Device) -> None:
     refusing(daemon, "lb-2")
     outcome = await group.apply(batch(service(), gone(2), gone(3)))

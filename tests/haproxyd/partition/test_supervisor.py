@@ -388,3 +388,10 @@ async def test_only_the_current_worker_speaks_for_a_partition():
         assert not site.partitions.is_worker("p", before)
         assert site.partitions.is_worker("p", site.partitions.get("p").worker_pid)
         unfinished.close()
+
+
+async def test_a_new_owner_learns_that_a_partition_is_empty():
+    async with world() as site:
+        assert (await site.guard("p", 1)).empty
+        await site.put("p", load_balancer("lb", free_vip(), await site.member("a")))
+        assert not (await site.guard("p", 2)).empty

@@ -95,6 +95,8 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         """Last observation; None after a change or a failed observation."""
         self._lives: dict[str, str] = {}
         """``{partition: state_id}``: the daemon's run during which this process took the partition over."""
+        self._empty: set[str] = set()
+        """Partitions that were empty when they were taken over, until something is written."""
         self._missed = MissedTakeovers()
 
     async def check(self) -> DeviceState:
@@ -154,6 +156,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         """
         # until the takeover has ended, batches carry no run id and are refused as not guarded
         self._lives.pop(partition, None)
+        self._empty.discard(partition)
         self._missed.begin(partition, (epoch, session_id))
         async with self.required_reachable():
             await self._move_guard(partition, epoch, session_id)
@@ -225,7 +228,10 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
 
     async def _move_guard(self, partition: str, epoch: int, session_id: SessionId) -> None:
         wanted = wire.GuardState(epoch=epoch, session_id=token(session_id), owner=self._options.owner)
-        self._lives[partition] = (await self._raise_guard(partition, wanted)).state_id
+        moved = await self._raise_guard(partition, wanted)
+        self._lives[partition] = moved.state_id
+        if moved.empty:
+            self._empty.add(partition)
 
     async def _raise_guard(self, partition: str, wanted: wire.GuardState) -> wire.GuardState:
         """Raise the partition's guard to the wanted one, in steps if the daemon's epoch for the partition is far
@@ -259,6 +265,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         """Send the changes in one request; if the daemon refuses the request as a whole, retry each half, down to the
         load balancer at fault.
         """
+        self._empty.discard(partition)
         whole = msgspec.structs.replace(change, load_balancers=tuple(wanted), removed=tuple(removed))
         try:
             return _result_of_receipt(await self.daemon.patch(partition, whole))
@@ -286,10 +293,12 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         changes are sent in parts.
         """
         # Read only if something is to be kept; otherwise a complete batch needs no read.
-        held = await self.daemon.held_load_balancers(partition) if problems or named is not None else ()
+        keeps = bool(problems) or named is not None
+        held = await self.daemon.held_load_balancers(partition) if keeps and partition not in self._empty else ()
         orphans = frozenset(LoadBalancerId(one.id) for one in held if named is not None and one.id not in named)
         # The daemon returns no private keys; a certificate sent back without content means the one that it holds.
         kept = tuple(one for one in held if one.id in problems or one.id in orphans)
+        self._empty.discard(partition)
         try:
             whole = msgspec.structs.replace(change, load_balancers=(*wanted, *kept))
             return _result_of_receipt(await self.daemon.put(partition, whole), orphans)

@@ -103,6 +103,11 @@ class ApplyPass:
         """Whether any change of the pass is from an owner other than this one."""
         return bool(self._owners - {(epoch, session_id)})
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the pass has ended."""
+        return self._ended.is_set()
+
     def end(self) -> None:
         """Mark the pass as ended and release callers that wait for it."""
         self._ended.set()

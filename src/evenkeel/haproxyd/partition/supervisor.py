@@ -280,7 +280,9 @@ class PartitionSupervisor:
         await self._guard.move(wanted)
         if self._current_pass is not None and self._current_pass.has_other_owner(wanted.epoch, wanted.session_id):
             await self._current_pass.wait_until_ended(self._settings.guard_timeout_seconds)
-        return msgspec.structs.replace(wanted, owner=self._guard.owner, state_id=self._state_id())
+        at_rest = not self._queue and (self._current_pass is None or self._current_pass.has_ended)
+        empty = at_rest and not self._held
+        return msgspec.structs.replace(wanted, owner=self._guard.owner, state_id=self._state_id(), empty=empty)
 
     async def change(self, change: wire.PartitionChange, *, complete: bool) -> wire.Receipt:
         """Apply a validated change. Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.admit`;
