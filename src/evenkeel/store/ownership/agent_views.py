@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, func, literal, select
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, bindparam, func, literal, select
 
 from evenkeel.core.kit.values import Value
 from evenkeel.core.placement import AgentRecord, AgentSnapshot, agent_view
@@ -64,12 +64,10 @@ def read_agents(
     ``settle_seconds``: time up before an agent gets its shards back. ``loads``: also count each agent's shards, at a
     cost that grows with their number.
     """
-    statement = _agents_query(loads)
-    if environment is not None:
-        statement = statement.where(_agent.c.environment == environment)
-    if group_number is not None:
-        statement = statement.where(_agent.c.group_number == group_number)
-    return [_seen_agent(row, settle_seconds) for row in connection.execute(statement)]
+    wanted = {"b_environment": environment, "b_group": group_number}
+    given = {name: value for name, value in wanted.items() if value is not None}
+    rows = connection.execute(_agents_query(loads, frozenset(given)), given)
+    return [_seen_agent(row, settle_seconds) for row in rows]
 
 
 def by_group(agents: Iterable[SeenAgent]) -> dict[tuple[str, int], list[AgentSnapshot]]:
@@ -86,12 +84,15 @@ def time_of(connection: Connection, agents: Sequence[SeenAgent]) -> float:
 
 
 @cache  # building a statement costs more than running it
-def _agents_query(loads: bool) -> Select[Any]:
+def _agents_query(loads: bool, given: frozenset[str]) -> Select[Any]:
+    """``given``: names of the parameters by which agents are selected."""
     # Two scalar subqueries and no join: each reads one index, and agents without shards still have a row.
     acting = _shards_referring(_shard.c.acting_agent_id) if loads else literal(0)
     homed = _shards_referring(_shard.c.home_agent_id) if loads else literal(0)
     counts = (acting.label("acting_shards"), homed.label("home_shards"))
-    return select(*_COLUMNS, *counts, db_now().label("now")).order_by(_agent.c.id)
+    columns = {"b_environment": _agent.c.environment, "b_group": _agent.c.group_number}
+    where = [column == bindparam(name) for name, column in columns.items() if name in given]
+    return select(*_COLUMNS, *counts, db_now().label("now")).where(*where).order_by(_agent.c.id)
 
 
 def _shards_referring(column: ColumnElement[Any]) -> ScalarSelect[int]:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, Select, and_, bindparam, case, exists, false, or_, select, update
+from sqlalchemy import Connection, Select, String, and_, bindparam, case, exists, false, or_, select, update
 
 from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, LoadBalancerId, ProjectId
 from evenkeel.core.placement import (
@@ -110,20 +110,8 @@ def read_groups(
 
     ``load_balancer_id``: the load balancer to place, whose availability zone may name a group.
     """
-    held = exists().where(
-        _shard.c.environment == environment,
-        _shard.c.project_id == project_id,
-        _shard.c.moved_away == false(),
-        _shard.c.group_number == _group.c.number,
-    )
-    # NULL without a zone, or without a load balancer
-    zone = select(_root.c.zone_group_number).where(_root.c.id == load_balancer_id).scalar_subquery()
-    shown = (held.label("holds_tenant"), zone.label("zone"))
-    rows = connection.execute(
-        select(_group.c.number, _group.c.capacity_score, _group.c.capacity, *shown)
-        .where(_group.c.environment == environment)
-        .order_by(_group.c.number)
-    ).all()
+    place = {"b_environment": environment, "b_project": project_id, "b_id": load_balancer_id}
+    rows = connection.execute(_groups_query(), place).all()
     groups = [
         GroupView(
             number=row.number,
@@ -138,6 +126,29 @@ def read_groups(
     stays = any(group.keeps_tenant for group in groups)
     agents = by_group(read_agents(connection, settle_seconds, environment=environment, loads=not stays))
     return tuple(replace(group, agents=tuple(agents.get((environment, group.number), ()))) for group in groups)
+
+
+@cache
+def _groups_query() -> Select[Any]:
+    held = exists().where(
+        _shard.c.environment == bindparam("b_environment"),
+        _shard.c.project_id == bindparam("b_project"),
+        _shard.c.moved_away == false(),
+        _shard.c.group_number == _group.c.number,
+    )
+    # NULL without a zone, or without a load balancer
+    zone = select(_root.c.zone_group_number).where(_root.c.id == bindparam("b_id", type_=String())).scalar_subquery()
+    return (
+        select(
+            _group.c.number,
+            _group.c.capacity_score,
+            _group.c.capacity,
+            held.label("holds_tenant"),
+            zone.label("zone"),
+        )
+        .where(_group.c.environment == bindparam("b_environment"))
+        .order_by(_group.c.number)
+    )
 
 
 # -- shards
