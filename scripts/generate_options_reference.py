@@ -12,6 +12,7 @@ from pathlib import Path
 from oslo_config import cfg
 
 from evenkeel.cmd.configuration import sections
+from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD
 from evenkeel.cmd.configuration.processes import PROCESSES
 from evenkeel.cmd.configuration.sample import sample_configuration
 from evenkeel.cmd.options import options
@@ -67,7 +68,7 @@ def tables() -> Iterator[tuple[str, Sequence[cfg.Opt]]]:
     for driver in sorted(installed_drivers()):
         if declared := declared_options(driver):
             yield f"Agent with device_driver = {driver}, `[{driver}]`", declared
-    yield from of("evenkeel-haproxyd", sections.HAPROXYD)
+    yield from of("evenkeel-haproxyd", HAPROXYD)
 
 
 def of(process: str, declared: sections.OptionGroups) -> Iterator[tuple[str, Sequence[cfg.Opt]]]:

@@ -11,8 +11,10 @@ from oslo_config import cfg
 
 import evenkeel
 from evenkeel.agent.settings import AgentSettings
+from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD
 from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER, HAPROXYD, OptionGroups
+from evenkeel.cmd.configuration.option_groups import OptionGroups
+from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER
 from evenkeel.cmd.options.haproxyd_options import daemon_settings, http_settings
 from evenkeel.cmd.options.limit_options import load_balancer_limits
 from evenkeel.cmd.options.quota_options import default_quotas

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 import yaml
 
+from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD
 from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER, HAPROXYD
+from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER
 from evenkeel.haproxyd.api.credentials import add_agent
 from icontrol_emulator.__main__ import parser
 from tests.packaging.kustomized import kustomized

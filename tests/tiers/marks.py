@@ -24,8 +24,7 @@ from tests.tiers.places import (
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
 COLLECTOR_THRESHOLDS = (50_000, 20, 100)
-"""Thresholds of the garbage collector's three generations, as :func:`evenkeel.cmd.process.runtime.tune_collector` has
-them."""
+"""Thresholds of the garbage collector's three generations, as :mod:`evenkeel.cmd` has them."""
 MARKS = frozenset(("acceptance", "release", "services", "servers", "slow"))
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import structlog
 from oslo_config import cfg
 
+from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD
 from evenkeel.cmd.configuration.loading import file_arguments, load
 from evenkeel.cmd.configuration.refusal import print_refusal
-from evenkeel.cmd.configuration.sections import HAPROXYD
 from evenkeel.cmd.options.haproxyd_options import daemon_name, daemon_settings, http_settings
 from evenkeel.cmd.options.logging_options import LOG_OPTIONS
 from evenkeel.cmd.options.tracing_options import open_tracing

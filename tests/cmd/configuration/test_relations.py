@@ -2,9 +2,11 @@ from pathlib import Path
 
 import pytest
 
+from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD
 from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.option_groups import OptionGroups
 from evenkeel.cmd.configuration.relations import RELATIONS
-from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER, HAPROXYD, OptionGroups
+from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER
 from evenkeel.config.problems import ConfigurationRefused
 
 

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from oslo_config import cfg
 
+from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD
 from evenkeel.cmd.configuration.ini_files import IniFile
 from evenkeel.cmd.configuration.known_options import known_options
 from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.option_groups import OptionGroups
 from evenkeel.cmd.configuration.refusal import PRINTED_MAX, refusal_lines
-from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER, HAPROXYD, OptionGroups
+from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER
 from evenkeel.config.problems import ConfigurationRefused
 
 ROOT = Path(__file__).parent.parent.parent.parent

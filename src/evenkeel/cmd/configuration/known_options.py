@@ -9,9 +9,9 @@ from importlib.metadata import entry_points
 
 from oslo_config import cfg
 
-from evenkeel.cmd.configuration import sections
+from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD
 from evenkeel.cmd.configuration.ini_files import DEFAULT, IniFile, section_key
-from evenkeel.cmd.configuration.unknown_options import Known
+from evenkeel.cmd.configuration.unknown_options import Known, unknown_problems
 from evenkeel.cmd.options.named_sections import named_options
 
 OF_LIBRARIES = {
@@ -27,19 +27,34 @@ Groups = Mapping[str | None, Sequence[cfg.Opt] | None]
 Written = Mapping[str, Mapping[str, str]]
 
 
+def find_unknown_options(groups: Groups, files: Sequence[IniFile]) -> Iterator[str]:
+    """Yield an error for each option in the files that nothing reads. ``groups``: as in :func:`known_options`."""
+    # Other options are loaded only if a file has any, because their modules take long.
+    if any(unknown_problems(files, _by_section([groups], set()))):
+        yield from unknown_problems(files, known_options(groups, files))
+
+
 def known_options(groups: Groups, files: Sequence[IniFile]) -> Known:
     """Return the allowed options by section.
 
     ``groups``: options by section of this process and of device drivers; None instead of options allows any.
     """
+    from evenkeel.cmd.configuration import sections
+
     written = _effective_values(files)
-    known: dict[str, set[str]] = {DEFAULT: {"config_source"}}
     # oslo.config reads more options from the sources that these sections name
     anything = {section_key(name.strip()) for name in written.get(DEFAULT, {}).get("config_source", "").split(",")}
     named: dict[str | None, Sequence[cfg.Opt] | None] = {}
     named.update(named_options(written))
-    of_processes = (sections.CONTROLLER, sections.AGENT, sections.HAPROXYD, named)
-    for declared in (*of_processes, groups, *_library_groups(written)):
+    of_processes = (sections.CONTROLLER, sections.AGENT, HAPROXYD, named)
+    return _by_section((*of_processes, groups, *_library_groups(written)), anything)
+
+
+def _by_section(all_groups: Iterable[Groups], anything: set[str]) -> Known:
+    """Return the names of all options by section. ``anything``: sections with any option."""
+    known: dict[str, set[str]] = {DEFAULT: {"config_source"}}
+    anything = set(anything)
+    for declared in all_groups:
         for group, options in declared.items():
             if options is None:
                 anything.add(group or DEFAULT)

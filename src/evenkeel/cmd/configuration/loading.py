@@ -6,10 +6,9 @@ from pathlib import Path
 from oslo_config import cfg
 
 from evenkeel.cmd.configuration.ini_files import DEFAULT, IniFile, effective_file, read_ini, section_key
-from evenkeel.cmd.configuration.known_options import known_options
+from evenkeel.cmd.configuration.known_options import find_unknown_options
+from evenkeel.cmd.configuration.option_groups import OptionGroups
 from evenkeel.cmd.configuration.relations import relation_problems
-from evenkeel.cmd.configuration.sections import OptionGroups
-from evenkeel.cmd.configuration.unknown_options import unknown_problems
 from evenkeel.cmd.options import acme_options
 from evenkeel.cmd.options.device_drivers import declared_options, installed_drivers
 from evenkeel.cmd.options.named_sections import named_options
@@ -51,7 +50,7 @@ def load(name: str, arguments: Sequence[str], *, groups: OptionGroups, descripti
             conf.register_opts(options, group=section)
             known[section] = options
     with Problems() as problems:
-        problems.found += unknown_problems(files, known_options(known, files))
+        problems.found += find_unknown_options(known, files)
         problems.found += _wrong_values(conf, known, files)
         # Relations compare values, so all of them have to be valid.
         if not problems.found:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from oslo_config import cfg
 
-from evenkeel.cmd.configuration.sections import OptionGroups
+from evenkeel.cmd.configuration.option_groups import OptionGroups
 from evenkeel.cmd.options import acme_options
 from evenkeel.cmd.options.device_drivers import declared_options
 from evenkeel.cmd.options.named_sections import named_options

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from oslo_config import cfg
 
 from evenkeel.cmd.configuration import sections
-from evenkeel.cmd.configuration.sections import OptionGroups
+from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD
+from evenkeel.cmd.configuration.option_groups import OptionGroups
 from evenkeel.cmd.options.device_drivers import declared_options, installed_drivers
 
 
@@ -33,7 +34,7 @@ PROCESSES = {
         "evenkeel-controller", "evenkeel.cmd.controllers.controller_parts", sections.CONTROLLER
     ),
     "agent": ConfiguredProcess("evenkeel-agent", "evenkeel.cmd.agent", sections.AGENT),
-    "haproxyd": ConfiguredProcess("evenkeel-haproxyd", "evenkeel.cmd.haproxyd", sections.HAPROXYD),
+    "haproxyd": ConfiguredProcess("evenkeel-haproxyd", "evenkeel.cmd.haproxyd", HAPROXYD),
 }
 
 

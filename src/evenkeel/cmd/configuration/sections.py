@@ -1,12 +1,8 @@
-"""The options that each process reads, by section; None is ``[DEFAULT]``. Device drivers declare their own."""
+"""The options that controllers and agents read. Device drivers declare their own."""
 
-from collections.abc import Mapping, Sequence
-
-from oslo_config import cfg
-
+from evenkeel.cmd.configuration.option_groups import OptionGroups
 from evenkeel.cmd.options import (
     acme_options,
-    haproxyd_options,
     identity_options,
     key_manager_options,
     limit_options,
@@ -21,10 +17,7 @@ from evenkeel.cmd.options import (
     tracing_options,
     vault_options,
 )
-from evenkeel.cmd.options.logging_options import LOGGING
 from evenkeel.config.addresses import ADDRESSES
-
-OptionGroups = Mapping[str | None, Sequence[cfg.Opt]]
 
 CONTROLLER: OptionGroups = {
     None: options.COMMON + options.CONTROLLER,
@@ -48,12 +41,6 @@ CONTROLLER: OptionGroups = {
 AGENT: OptionGroups = {
     None: options.COMMON + options.AGENT,
     neutron_agent_options.SECTION: neutron_agent_options.NEUTRON_AGENT,
-    "metrics": metrics_options.METRICS,
-    "tracing": tracing_options.TRACING,
-}
-HAPROXYD: OptionGroups = {
-    None: LOGGING,
-    "haproxyd": haproxyd_options.HAPROXYD,
     "metrics": metrics_options.METRICS,
     "tracing": tracing_options.TRACING,
 }

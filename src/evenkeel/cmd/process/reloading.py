@@ -17,9 +17,9 @@ import structlog
 from oslo_config import cfg
 
 from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.option_groups import OptionGroups
 from evenkeel.cmd.configuration.option_values import option_values
 from evenkeel.cmd.configuration.refusal import located_problems
-from evenkeel.cmd.configuration.sections import OptionGroups
 
 WATCH_SECONDS = 10.0
 """Interval between checks of the files."""

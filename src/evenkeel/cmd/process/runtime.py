@@ -6,11 +6,14 @@ import signal
 import time
 import uuid
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import structlog
 
 from evenkeel.core.kit.errors import BusUnavailable
-from evenkeel.core.ports import Bus
+
+if TYPE_CHECKING:  # the HAProxy daemon has no bus, and starts without all of the ports
+    from evenkeel.core.ports import Bus
 
 log = structlog.get_logger(__name__)
 
@@ -35,13 +38,10 @@ def new_id() -> str:
 
 
 def tune_collector() -> None:
-    """Run the cyclic garbage collector less often, after all modules are loaded: a list of 1,000 load balancers creates
-    many thousand objects, none of them cyclic, which the default would scan repeatedly.
-    """
-    # Before freeze(), which exempts all objects from later collections, garbage included.
+    """Exempt all present objects from the cyclic garbage collector, after all modules are loaded."""
+    # Before freeze(), which exempts garbage, too.
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
 
 
 def handle_stop_signals(stop: Callable[[], None]) -> None:
@@ -51,7 +51,7 @@ def handle_stop_signals(stop: Callable[[], None]) -> None:
         loop.add_signal_handler(number, stop)
 
 
-async def start_bus(bus: Bus) -> None:
+async def start_bus(bus: "Bus") -> None:
     """Wait for the message bus."""
     while True:
         try:

@@ -6,8 +6,8 @@ import structlog
 from oslo_config import cfg
 
 from evenkeel import __version__
+from evenkeel.cmd.configuration.option_groups import OptionGroups
 from evenkeel.cmd.configuration.option_values import option_values
-from evenkeel.cmd.configuration.sections import OptionGroups
 from evenkeel.cmd.configuration.shown_values import shown_value
 
 log = structlog.get_logger(__name__)

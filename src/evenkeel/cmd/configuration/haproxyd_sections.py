@@ -1,0 +1,16 @@
+"""The options that ``evenkeel-haproxyd`` reads.
+
+A module of its own, so that the daemon starts without the modules of the other processes' options: while it starts,
+changes of all tenants on its host wait.
+"""
+
+from evenkeel.cmd.configuration.option_groups import OptionGroups
+from evenkeel.cmd.options import haproxyd_options, metrics_options, tracing_options
+from evenkeel.cmd.options.logging_options import LOGGING
+
+HAPROXYD: OptionGroups = {
+    None: LOGGING,
+    "haproxyd": haproxyd_options.HAPROXYD,
+    "metrics": metrics_options.METRICS,
+    "tracing": tracing_options.TRACING,
+}
