@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from oslo_config import cfg
 
-from evenkeel_octavia.controllers import Controllers, Refused
+from evenkeel_octavia.controllers import Controllers, RequestRefused
 from evenkeel_octavia.mirror import ControllersMirror
-from evenkeel_octavia.options import endpoint_from
+from evenkeel_octavia.options import parse_endpoint
 from tests.cloud.cloud import ADMIN, DEMO, PROVIDER, Cloud, Login
 from tests.cloud.conftest import IN_A_CLOUD
 
@@ -20,7 +20,7 @@ def mirror_of(cloud: Cloud, login: Login, folder: Path) -> tuple[ControllersMirr
     file.write_text("\n".join(["[evenkeel]", f"controllers = {cloud.url}", *lines, ""]))
     conf = cfg.ConfigOpts()
     conf(["--config-file", str(file)])
-    client = Controllers(endpoint_from(conf))
+    client = Controllers(parse_endpoint(conf))
     return ControllersMirror(client, seconds=30.0), client
 
 
@@ -34,7 +34,7 @@ def test_operator_takes_the_lease(cloud: Cloud, tmp_path: Path) -> None:
 
 def test_tenant_is_refused(cloud: Cloud, tmp_path: Path) -> None:
     mirror, client = mirror_of(cloud, DEMO, tmp_path)
-    with pytest.raises(Refused) as raised:
+    with pytest.raises(RequestRefused) as raised:
         mirror.listing(PROVIDER)
     assert raised.value.status == 403
     client.close()

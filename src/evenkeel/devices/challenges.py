@@ -14,8 +14,8 @@ PORT = 80
 
 
 def own_listener(service: ServiceDefinition, *, needed: bool) -> ServiceListener | None:
-    """The listener that only answers challenges, with the load balancer's id; None if none is ``needed``, or another
-    one has the port.
+    """Build the listener that only answers challenges, with the load balancer's id; None if it is not ``needed``, or
+    another listener has port 80.
     """
     taken = any(each.protocol_port == PORT and each.protocol not in DATAGRAM_PROTOCOLS for each in service.listeners)
     if not needed or not service.admin_state_up or taken:
@@ -24,13 +24,13 @@ def own_listener(service: ServiceDefinition, *, needed: bool) -> ServiceListener
 
 
 def answers_challenges(listener: ServiceListener) -> bool:
-    """Whether the listener is one that authorities ask."""
+    """Whether certificate authorities would send their challenges to this listener: HTTP on port 80."""
     return listener.protocol == "HTTP" and listener.protocol_port == PORT
 
 
 def answered_paths(service: ServiceDefinition, listener: ServiceListener) -> dict[str, str]:
-    """Content of the response by path, sorted, of the challenges that the listener answers before anything else. Both
-    consist of characters that need no quoting anywhere. Raises :class:`Unrenderable` for texts that are no challenge.
+    """Return ``{path: content of the response}`` of the challenges that the listener answers, sorted; both need no
+    quoting anywhere. Raises :class:`Unrenderable` for texts that are no challenge.
     """
     if not answers_challenges(listener):
         return {}

@@ -18,9 +18,9 @@ EXIT_MISCONFIGURED = 2
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; the exit code is 0 if all is well, 1 with warnings, 2 with failures."""
-    parser = _parser()
+    parser = _build_parser()
     given, more = parser.parse_known_args(arguments)
-    if more and given.command is not _driver_agent:
+    if more and given.command is not _run_driver_agent:
         parser.error(f"unrecognized arguments: {' '.join(more)}")
     given.more = more
     try:
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="evenkeel-octavia", description="Even Keel under Octavia.")
     parser.add_argument("--version", action="version", version=f"evenkeel-octavia {__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
@@ -43,12 +43,16 @@ def _parser() -> argparse.ArgumentParser:
         added.add_argument("--config-dir", action="append", metavar="DIR", help="directory of further files")
         return added
 
-    add("check", _check, "Check controllers, credential, environments and versions.")
-    add("agent", _agent, "Run the provider agent, for hosts whose octavia-driver-agent does not run it.")
-    add("driver-agent", _driver_agent, "Run octavia-driver-agent, with its own options, so that reports cost it less.")
-    added = add("leftovers", _leftovers, "List load balancers that the controllers have and Octavia does not know.")
+    add("check", _run_check, "Check controllers, credential, environments and versions.")
+    add("agent", _run_agent, "Run the provider agent, for hosts whose octavia-driver-agent does not run it.")
+    add(
+        "driver-agent",
+        _run_driver_agent,
+        "Run octavia-driver-agent, with its own options, so that reports cost it less.",
+    )
+    added = add("leftovers", _run_leftovers, "List load balancers that the controllers have and Octavia does not know.")
     added.add_argument("--delete", action="store_true", help="delete them; devices stop serving them")
-    added = add("take-over-amphora", _take_over, "Make load balancers of provider amphora ours, or give them back.")
+    added = add("take-over-amphora", _run_take_over, "Make load balancers of provider amphora ours, or give them back.")
     added.add_argument("loadbalancers", metavar="LOADBALANCER_ID", nargs="+", help="ids in Octavia")
     added.add_argument("--provider", default="evenkeel", help="our provider, default: evenkeel")
     ways = added.add_mutually_exclusive_group()
@@ -57,13 +61,17 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("--without-flavor", action="store_true", help="take their amphorae's flavors from them")
     added.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for our devices, default: 60")
     added.add_argument("--yes", action="store_true", help="do it; without this only the plan is shown")
-    added = add("register-providers", _register, "Write entry points of all providers in [evenkeel] providers.")
+    added = add(
+        "register-providers", _run_register_providers, "Write entry points of all providers in [evenkeel] providers."
+    )
     added.add_argument("--directory", type=Path, help="a folder of Python's path; default: site-packages")
     return parser
 
 
-def _configuration(given: argparse.Namespace) -> Any:
-    """Read Octavia's configuration as Octavia's own processes do."""
+def _read_configuration(given: argparse.Namespace) -> Any:
+    """Read Octavia's configuration as Octavia's own processes do, and register our options. Raises
+    :class:`MisconfiguredError`.
+    """
     from octavia.common import config
     from oslo_config import cfg
 
@@ -73,7 +81,7 @@ def _configuration(given: argparse.Namespace) -> Any:
         config.init(_configuration_arguments(given))
     except (cfg.ConfigFilesNotFoundError, cfg.ConfigFileParseError, cfg.ConfigFileValueError) as error:
         raise MisconfiguredError(str(error)) from error
-    options.register(cfg.CONF)
+    options.register_options(cfg.CONF)
     return cfg.CONF
 
 
@@ -83,48 +91,52 @@ def _configuration_arguments(given: argparse.Namespace) -> list[str]:
     return [*files, *folders]
 
 
-def _check(given: argparse.Namespace) -> int:
+def _run_check(given: argparse.Namespace) -> int:
     worst = check.Severity.OK
-    for finding in check.all_findings(_configuration(given)):
+    for finding in check.all_findings(_read_configuration(given)):
         print(f"{finding.severity.name:8}{finding.text}", flush=True)
         worst = max(worst, finding.severity)
     return worst
 
 
-def _agent(given: argparse.Namespace) -> int:
+def _run_agent(given: argparse.Namespace) -> int:
     from octavia.common import config
 
     from evenkeel_octavia import supervisor
 
-    conf = _configuration(given)
+    conf = _read_configuration(given)
     config.setup_logging(conf)
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
-    supervisor.run(conf, ended.wait, supervisor.new_holder())
+    supervisor.run_agent(conf, ended.wait, supervisor.new_holder_name())
     return 0
 
 
-def _driver_agent(given: argparse.Namespace) -> int:
+def _run_driver_agent(given: argparse.Namespace) -> int:
     from evenkeel_octavia import driver_agent
 
-    driver_agent.run([*_configuration_arguments(given), *given.more])
+    driver_agent.run_driver_agent([*_configuration_arguments(given), *given.more])
     return 0
 
 
-def _leftovers(given: argparse.Namespace) -> int:
-    """Return 1 if load balancers were found and kept, 2 if those of a provider can't be read."""
+def _run_leftovers(given: argparse.Namespace) -> int:
+    """Run the command ``leftovers``. Returns the exit code: 1 if load balancers were found and kept, 2 if those of a
+    provider could not be read.
+    """
     from evenkeel_octavia import leftovers, options
     from evenkeel_octavia.mirror import ControllersMirror
     from evenkeel_octavia.rows import OctaviaRows
 
-    conf = _configuration(given)
-    client = Controllers(options.endpoint_from(conf))
-    mirror = ControllersMirror(client, seconds=options.register(conf).request_timeout)
+    conf = _read_configuration(given)
+    client = Controllers(options.parse_endpoint(conf))
+    mirror = ControllersMirror(client, seconds=options.register_options(conf).request_timeout)
     code = 0
-    for provider, environment in options.environments_from(conf).items():
+    for provider, environment in options.parse_environments(conf).items():
         try:
-            for line in leftovers.find(OctaviaRows(), mirror, provider, environment, delete=given.delete):
+            for line in leftovers.find_leftover_lines(
+                OctaviaRows(), mirror, provider, environment, delete=given.delete
+            ):
                 print(line, flush=True)
                 code = code or int(not given.delete)
         except ControllerError as error:
@@ -134,26 +146,28 @@ def _leftovers(given: argparse.Namespace) -> int:
     return code
 
 
-def _take_over(given: argparse.Namespace) -> int:
-    """Return 2 if one of them failed."""
+def _run_take_over(given: argparse.Namespace) -> int:
+    """Run the command ``take-over-amphora``. Returns the exit code: 2 if a load balancer could not be taken over or
+    given back.
+    """
     from evenkeel_octavia import amphorae, options
     from evenkeel_octavia.mirror import ControllersMirror
-    from evenkeel_octavia.take_over import TakeOver, TakeOverError
+    from evenkeel_octavia.take_over import AmphoraTakeOver, TakeOverError
 
-    conf = _configuration(given)
-    environments = options.environments_from(conf)
+    conf = _read_configuration(given)
+    environments = options.parse_environments(conf)
     if given.provider not in environments:
         raise MisconfiguredError(
             f"--provider {given.provider} is not allowed; allowed are those of [evenkeel] providers:"
             f" {', '.join(sorted(environments))}"
         )
-    client, seconds = Controllers(options.endpoint_from(conf)), options.register(conf).request_timeout
+    client, seconds = Controllers(options.parse_endpoint(conf)), options.register_options(conf).request_timeout
 
     def check(environment: str, body: Any) -> None:
         asked = {"provider": environment, "operation": "create", "kind": "loadbalancer", "object": body}
         client.call("POST", "/check", seconds=seconds, body=asked)
 
-    work = TakeOver(
+    work = AmphoraTakeOver(
         amphorae.AmphoraRows(),
         amphorae.NeutronPorts(),
         ControllersMirror(client, seconds=seconds),
@@ -167,7 +181,7 @@ def _take_over(given: argparse.Namespace) -> int:
     code = 0
     for id in dict.fromkeys(given.loadbalancers):
         try:
-            print(_taken_over(work, id, given), flush=True)
+            print(_take_over_one(work, id, given), flush=True)
         except (TakeOverError, ControllerError) as error:
             print(f"evenkeel-octavia: {id}: {error}", file=sys.stderr, flush=True)
             code = EXIT_MISCONFIGURED
@@ -177,8 +191,8 @@ def _take_over(given: argparse.Namespace) -> int:
     return code
 
 
-def _taken_over(work: Any, id: str, given: argparse.Namespace) -> str:
-    """Do or plan it for one load balancer; returns the line about it."""
+def _take_over_one(work: Any, id: str, given: argparse.Namespace) -> str:
+    """Take one load balancer over, give it back, or (without ``--yes``) only plan that; returns the text to print."""
     if not given.yes:
         return f"{work.plan(id, back=given.back)}; --yes does it"
     if given.finish:
@@ -192,12 +206,12 @@ def _taken_over(work: Any, id: str, given: argparse.Namespace) -> str:
     return f"{id}: is of provider {given.provider}; {work.over(id):.2f} s from the silence of its amphorae"
 
 
-def _register(given: argparse.Namespace) -> int:
+def _run_register_providers(given: argparse.Namespace) -> int:
     from evenkeel_octavia import options
 
-    environments = options.environments_from(_configuration(given))
+    environments = options.parse_environments(_read_configuration(given))
     directory = given.directory or Path(sysconfig.get_paths()["purelib"])
-    print(registration.write(list(environments), directory, __version__))
+    print(registration.write_entry_points(list(environments), directory, __version__))
     return 0
 
 

@@ -21,39 +21,43 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from evenkeel_octavia import convert, drift, reports
-from evenkeel_octavia.batches import Batches
-from evenkeel_octavia.controllers import ControllerError, Refused
-from evenkeel_octavia.drift import Listed
-from evenkeel_octavia.mirror import MAX_IDS, Mirror, Written, pieces
+from evenkeel_octavia.batches import WorkBatches
+from evenkeel_octavia.controllers import ControllerError, RequestRefused
+from evenkeel_octavia.drift import ListedLoadBalancer
+from evenkeel_octavia.mirror import MAX_IDS, Mirror, WrittenState, split_ids
 from evenkeel_octavia.reports import MirroredStatus, Report
 from evenkeel_octavia.settings import AgentSettings
 from evenkeel_octavia.trees import PENDING, Snapshot, Tree
 
 LOG = logging.getLogger(__name__)
 BATCH = 100
-"""Most load balancers that are read from Octavia's database in one query."""
+"""Maximum number of load balancers that one query reads from Octavia's database."""
 FIRST_POLL_SECONDS, LAST_POLL_SECONDS = 0.05, 2.0
-"""Pauses between requests for the status of a load balancer: each is half as long again as the one before."""
+"""First and longest pause between requests for the status of a load balancer; each pause is half as long again as the
+one before.
+"""
 BRISK_SECONDS, BRISK_POLL_SECONDS = 5.0, 0.05
-"""Seconds after the last work in which Octavia's database is polled with this pause: a client that waits for one change
-often makes the next one.
+"""After its last work the agent polls Octavia's database at the second interval for the first time: a client that
+waited for one change often makes the next one.
 """
 BRISK_AT_MOST = 3
-"""Load balancers that wait, from which on the usual pause applies: it makes larger batches, which cost less each."""
+"""Maximum number of waiting load balancers with which the short pause applies. With more, the usual pause makes larger
+batches, which cost less each.
+"""
 REPORTS_AT_ONCE, PATIENCE_SECONDS = 2, 5.0
-"""Most reports under way, and how long one keeps the next from beginning: one that hangs does not hold others up, and
-one that is slow because the host is busy does not get company.
+"""Maximum number of concurrent reports, and how long a running one delays the next: a report that hangs does not block
+others, and a report that is slow on a busy host does not get company.
 """
 MAX_PAUSE_SECONDS = 30.0
 _STALE, _LEAVING = "stale_snapshot", "being_deleted"
-"""Reasons of conflicts that pass."""
+"""Reasons of the controllers' conflicts that end by themselves."""
 STATUSES_SECONDS = 300.0
-"""Pause between two comparisons of the statuses of all load balancers, in case a change was not named."""
+"""Interval at which the statuses of all load balancers are compared, in case the controllers did not name a change."""
 _FINAL = frozenset((400, 404, 409, 413, 422, 501))
-"""Statuses with which the controllers refuse a load balancer's content; others are failures that pass."""
+"""HTTP statuses with which the controllers refuse a load balancer's content for good; other failures are temporary."""
 
 
-class Source(Protocol):
+class OctaviaSource(Protocol):
     """Reads of Octavia's database."""
 
     def pending(self, providers: Collection[str]) -> dict[str, str]: ...
@@ -65,19 +69,19 @@ class Source(Protocol):
     def known_statuses(self, providers: Collection[str]) -> tuple[float, Mapping[str, str]]: ...
 
 
-class Reporter(Protocol):
+class StatusReporter(Protocol):
     """Reports of statuses to Octavia's driver-agent."""
 
     def settle(self) -> None:
-        """Wait until no earlier report can be applied any more. Raises if one may be for longer; try again later."""
+        """Wait until no earlier report can be applied any more. Raises if one may still be applied; try again later."""
 
     def statuses(self, report: Report) -> None: ...
 
     def statistics(self, listeners: list[dict[str, Any]]) -> None: ...
 
 
-class Part:
-    """One recurring task: when it is due, and how long it pauses after a failure."""
+class RecurringTask:
+    """A recurring task of the agent: when it is due, and how long it pauses after a failure."""
 
     def __init__(self, name: str, action: Callable[[], float]) -> None:
         """Initialize. ``action`` returns the seconds until it is due again."""
@@ -105,35 +109,35 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class _Refusal:
-    """Refusal of a load balancer by the controllers."""
+    """The controllers refused a load balancer for good."""
 
     digest: str
     """Digest of the refused content."""
 
 
 _Outcome = MirroredStatus | _Refusal | None
-"""Outcome for a load balancer that is to be reported; None: it is deleted."""
+"""Outcome to report for a load balancer: its statuses, or that it was refused; None: it was deleted."""
 
 
 @dataclass(kw_only=True)
-class _Sent:
-    """A load balancer that was written or deleted at the controllers and is not settled yet."""
+class _SentLoadBalancer:
+    """A load balancer that was written to or deleted at the controllers, and whose result is not known yet."""
 
     digest: str | None
-    """Digest of the written content; None: it was deleted."""
+    """Digest of the content that was written; None: the load balancer was deleted."""
     poll_at: float
     pause: float = FIRST_POLL_SECONDS
 
 
 class Agent:
-    """The parts of the agent."""
+    """Copies committed load balancers from Octavia's database to the controllers, and reports their statuses back."""
 
     def __init__(
         self,
         settings: AgentSettings,
-        source: Source,
+        source: OctaviaSource,
         mirror: Mirror,
-        reporter: Reporter,
+        reporter: StatusReporter,
         *,
         is_active: Callable[[str], bool],
         now: Callable[[], float] = time.monotonic,
@@ -148,18 +152,18 @@ class Agent:
         self._reporter = reporter
         self._is_active = is_active
         self._now = now
-        self._sent: dict[str, _Sent] = {}
+        self._sent: dict[str, _SentLoadBalancer] = {}
         self._held_back: dict[str, float] = {}
-        """Load balancers whose report failed, and when it is tried again."""
+        """Load balancers whose write or report failed, each with the monotonic time at which it is tried again."""
         self._stuck: set[str] = set()
-        """Load balancers that are not PENDING, but have a child that is."""
+        """Load balancers that are not PENDING themselves, but have a child that is."""
         self._ahead_seconds = 0.0
-        """Time by which snapshots are ahead of the database's clock, because that was set back, or the database failed
-        over to a server with another clock. They advance with the clock, so that of two agents' states, too, the one
-        that was read later is the newer one.
+        """Seconds that are added to the time of each snapshot, because the database's clock was set back, or the
+        database failed over to a server with another clock. Added to the clock, so that of two snapshots, also of two
+        agents, the later one still has the later time.
         """
         self._ahead_of_refused = 0.0
-        """Time by which snapshots of the writes under way are ahead."""
+        """Seconds that were added to the time of the snapshot being written now."""
         self._overtaking = threading.Lock()
         self._cursors: dict[str, str] = {}
         self._compare_statuses: set[str] = set()
@@ -167,7 +171,7 @@ class Agent:
         self._totals: dict[str, tuple[Any, ...]] = {}
         self._writers = ThreadPoolExecutor(settings.puts_at_once, thread_name_prefix="evenkeel-write")
         self._reporters = reporters or ThreadPoolExecutor(REPORTS_AT_ONCE, thread_name_prefix="evenkeel-report")
-        self._outcomes = Batches[_Outcome](
+        self._outcomes = WorkBatches[_Outcome](
             self._report_outcomes,
             self._reporters,
             at_once=REPORTS_AT_ONCE,
@@ -176,23 +180,28 @@ class Agent:
         )
         self._brisk_until = 0.0
         self._parts = [
-            Part("work on pending load balancers", self._work),
-            Part("report of changed statuses", self._report_changes),
-            *(Part(f"comparison of {name}", _Comparison(self, name).step) for name in settings.environments),
+            RecurringTask("work on pending load balancers", self._work_on_pending),
+            RecurringTask("report of changed statuses", self._report_changes),
+            *(
+                RecurringTask(f"comparison of {name}", _ProviderComparison(self, name).step)
+                for name in settings.environments
+            ),
         ]
         if settings.statistics_seconds:
-            self._parts.append(Part("report of statistics", self._report_statistics))
+            self._parts.append(RecurringTask("report of statistics", self._report_statistics))
 
     def run(self, wait: Callable[[float], bool]) -> None:
-        """Copy and report until ``wait``, which pauses for the given seconds, returns True: the process is to end."""
+        """Copy and report until ``wait`` returns True, which means that the process must end. ``wait``: pauses for the
+        given seconds.
+        """
         while not wait(self.step()):
             pass
         self._writers.shutdown(wait=False, cancel_futures=True)
         self._reporters.shutdown(wait=False, cancel_futures=True)
 
     def step(self) -> float:
-        """Run each part that is due; return the seconds until the next one is."""
-        if self._active():
+        """Run each recurring task that is due; return the seconds until the next one is due."""
+        if self._active_providers():
             for part in self._parts:
                 part.run(self._now)
             due = min(part.due_at for part in self._parts)
@@ -201,16 +210,19 @@ class Agent:
         self._outcomes.clear()
         return min(self._settings.poll_seconds, 0.25)
 
-    def _active(self) -> list[str]:
-        """Providers that this agent acts for."""
+    def _active_providers(self) -> list[str]:
+        """Return the providers for whose environments this agent has the lease."""
         return [name for name, environment in self._settings.environments.items() if self._is_active(environment)]
 
     # -- pending load balancers
 
-    def _work(self) -> float:
+    def _work_on_pending(self) -> float:
         # before the list is read: a load balancer whose report ends in between may be on it, and is left for the next
+        """Write pending load balancers to the controllers, and queue reports of those that are settled; return the
+        seconds until the next call.
+        """
         reported = self._outcomes.ids
-        waiting = self._source.pending(self._active())
+        waiting = self._source.pending(self._active_providers())
         waiting |= dict.fromkeys(self._stuck, "PENDING_UPDATE")
         now = self._now()
         self._sent = {id: sent for id, sent in self._sent.items() if id in waiting}
@@ -220,9 +232,9 @@ class Agent:
                 self._held_back.pop(id, None)
         left_out = reported | self._sent.keys() | self._held_back.keys()
         fresh = [id for id in waiting if id not in left_out]
-        refused = self._write_fresh(fresh[:BATCH]) if fresh else {}
+        refused = self._write_pending(fresh[:BATCH]) if fresh else {}
         polled = [id for id, sent in self._sent.items() if sent.poll_at <= self._now()]
-        settled = self._settled(polled)
+        settled = self._read_settled(polled)
         for id in settled:
             del self._sent[id]
             self._stuck.discard(id)
@@ -230,10 +242,10 @@ class Agent:
         if fresh or settled:
             self._brisk_until = self._now() + BRISK_SECONDS if len(waiting) <= BRISK_AT_MOST else 0.0
             return 0.01
-        return self._pause()
+        return self._pause_seconds()
 
-    def _pause(self) -> float:
-        """Return the seconds until Octavia's database, or a written load balancer, is looked at again."""
+    def _pause_seconds(self) -> float:
+        """Return the seconds until Octavia's database, or a load balancer that was written, is read again."""
         now = self._now()
         seconds = self._settings.poll_seconds
         if now < self._brisk_until:
@@ -241,70 +253,77 @@ class Agent:
         soonest = min((sent.poll_at for sent in self._sent.values()), default=now + seconds)
         return min(seconds, max(soonest - now, 0.02))
 
-    def _write_fresh(self, ids: Sequence[str]) -> Mapping[str, _Outcome]:
+    def _write_pending(self, ids: Sequence[str]) -> Mapping[str, _Outcome]:
         snapshot = self._source.trees(ids)
         self._stuck -= set(ids) - set(snapshot.trees)
         return self.write(snapshot)
 
     def write(self, snapshot: Snapshot, *, is_drift: bool = False) -> Mapping[str, _Outcome]:
-        """Bring load balancers to the controllers; return those that they refuse.
+        """Write load balancers to the controllers, or delete them there. Returns those that the controllers refuse for
+        good.
 
-        ``is_drift``: no client waits for them, so that none is reported later.
+        ``is_drift``: no client waits for them, so their results are not reported. Raises ControllerError if all fail.
         """
         self._ahead_of_refused = self._ahead_seconds
         seconds = snapshot.seconds + self._ahead_seconds
-        found = list(self._writers.map(lambda tree: self._tried(tree, seconds, is_drift), snapshot.trees.values()))
+        found = list(
+            self._writers.map(lambda tree: self._try_to_write(tree, seconds, is_drift), snapshot.trees.values())
+        )
         failures = [each for each in found if isinstance(each, Exception)]
         if failures and len(failures) == len(found):
             raise failures[0]  # the controllers are ill, not a load balancer
         tried = zip(snapshot.trees, found, strict=True)
         return {id: each for id, each in tried if isinstance(each, _Refusal)}
 
-    def _tried(self, tree: Tree, seconds: float, is_drift: bool) -> _Refusal | Exception | None:
-        """Write one load balancer; return the refusal if it is refused. One that fails alone is tried again later."""
+    def _try_to_write(self, tree: Tree, seconds: float, is_drift: bool) -> _Refusal | Exception | None:
+        """Write one load balancer, or delete it. Returns the refusal if it is refused for good, or the error if it
+        failed and is tried again later; None: it was written, or a newer state will be.
+        """
         try:
-            digest = self._write(tree, seconds)
-        except Refused as refusal:
+            digest = self._write_or_delete(tree, seconds)
+        except RequestRefused as refusal:
             try:
-                return self._after_refusal(tree, seconds, refusal)
+                return self._handle_refusal(tree, seconds, refusal)
             except ControllerError as error:
-                return self._put_off(tree, error)
+                return self._retry_later(tree, error)
         except ControllerError as error:
-            return self._put_off(tree, error)
+            return self._retry_later(tree, error)
         if not is_drift:
-            self._sent[tree.id] = _Sent(digest=digest, poll_at=self._now())
+            self._sent[tree.id] = _SentLoadBalancer(digest=digest, poll_at=self._now())
         return None
 
-    def _put_off(self, tree: Tree, error: ControllerError) -> ControllerError:
+    def _retry_later(self, tree: Tree, error: ControllerError) -> ControllerError:
         self._held_back[tree.id] = self._now() + 2.0
         LOG.warning("load balancer %s can't be written: %s", tree.id, error)
         return error
 
-    def _write(self, tree: Tree, seconds: float) -> str | None:
+    def _write_or_delete(self, tree: Tree, seconds: float) -> str | None:
         if tree.is_leaving:
             self._mirror.delete(tree.id, self._environment_of(tree), seconds)
             return None
-        body = self._body(tree)
-        digest = convert.digest_of(body)
-        self._mirror.put(tree.id, Written(snapshot=seconds, digest=digest, change=tree.change), body)
+        body = self._mirror_body(tree)
+        digest = convert.body_digest(body)
+        self._mirror.put(tree.id, WrittenState(snapshot=seconds, digest=digest, change=tree.change), body)
         return digest
 
-    def _body(self, tree: Tree) -> convert.Body:
+    def _mirror_body(self, tree: Tree) -> convert.Body:
         return {**convert.loadbalancer_body(tree), "provider": self._environment_of(tree)}
 
     def _environment_of(self, tree: Tree) -> str:
         return self._settings.environments[str(tree.loadbalancer["provider"])]
 
-    def digest_of(self, tree: Tree) -> str:
-        """Return the digest of a load balancer as it is written to the controllers."""
-        return convert.digest_of(self._body(tree))
+    def content_digest(self, tree: Tree) -> str:
+        """Return the digest of the load balancer's content as it is written to the controllers."""
+        return convert.body_digest(self._mirror_body(tree))
 
-    def _after_refusal(self, tree: Tree, seconds: float, refusal: Refused) -> _Refusal | None:
-        """Return a refusal that is final, None if it was to be expected. Raises it if it may pass."""
+    def _handle_refusal(self, tree: Tree, seconds: float, refusal: RequestRefused) -> _Refusal | None:
+        """Return the refusal if it is final; None if the controllers have a newer state or are deleting the load
+        balancer. Raises ``refusal`` if it may be temporary.
+        """
         if refusal.reason == _STALE:
             # rows that are read from now on are at least as new as what was written then
             written = self._mirror.snapshot_of(tree.id)
-            self._overtake(written or seconds, seconds)
+            self._advance_snapshots(written or seconds, seconds)
             return None
         if refusal.reason == _LEAVING:
             self._held_back[tree.id] = self._now() + 1.0
@@ -312,16 +331,20 @@ class Agent:
         if refusal.status not in _FINAL or tree.is_leaving:
             raise refusal
         LOG.warning("load balancer %s is refused: %s", tree.id, refusal.message)
-        return _Refusal(digest=self.digest_of(tree))
+        return _Refusal(digest=self.content_digest(tree))
 
-    def _overtake(self, written: float, refused: float) -> None:
-        """Let snapshots that are taken from now on be newer than ``written``, for which ``refused`` was too old."""
+    def _advance_snapshots(self, written: float, refused: float) -> None:
+        """Make later snapshots newer than ``written``, the time of the controllers' state, for which time ``refused``
+        was too old.
+        """
         with self._overtaking:
             # several writers are refused at once: each is overtaken, none twice
             self._ahead_seconds = max(self._ahead_seconds, self._ahead_of_refused + written - refused + 1e-6)
 
-    def _settled(self, ids: Sequence[str]) -> dict[str, MirroredStatus | None]:
-        """Return those of ``ids`` that are settled at the controllers, with their statuses; None: deleted."""
+    def _read_settled(self, ids: Sequence[str]) -> dict[str, MirroredStatus | None]:
+        """Return ``{load balancer id: statuses}`` for those of ``ids`` whose devices have, or failed to take, what was
+        written; None as statuses: it was deleted.
+        """
         found = self._mirror.statuses(ids) if ids else {}
         settled: dict[str, MirroredStatus | None] = {}
         for id in ids:
@@ -337,55 +360,55 @@ class Agent:
         return settled
 
     def _report_outcomes(self, outcomes: Mapping[str, _Outcome]) -> None:
-        """Report load balancers; one that can't be reported now is written and reported again later."""
+        """Report the outcomes to Octavia. If that fails, the load balancers are written and reported again later."""
         try:
             # before the rows are read: once an earlier report is applied, tenants may change what is PENDING now
             self._reporter.settle()
-            one_by_one = (report for id, each in outcomes.items() for report in self._reports_on({id: each}))
-            self._report(self._reports_on(outcomes), one_by_one)
+            one_by_one = (report for id, each in outcomes.items() for report in self._build_reports({id: each}))
+            self._send_reports(self._build_reports(outcomes), one_by_one)
         except Exception as error:
             for id in outcomes:
                 self._held_back[id] = self._now() + random.uniform(1.0, 5.0)  # noqa: S311
             LOG.warning("%d load balancers can't be reported: %s", len(outcomes), error)
             LOG.debug("report failed", exc_info=True)
 
-    def _reports_on(self, outcomes: Mapping[str, _Outcome]) -> list[Report]:
-        """Return the reports on load balancers, by rows that are read again now.
+    def _build_reports(self, outcomes: Mapping[str, _Outcome]) -> list[Report]:
+        """Build the reports of load balancers, from rows that are read again now.
 
-        Rows may have changed since they were written: only those that are what the controllers have are reported.
+        Only load balancers whose rows are still what the controllers have are reported.
         """
         found: list[Report] = []
-        for ids in _batched(outcomes, BATCH):
+        for ids in _split_into_batches(outcomes, BATCH):
             for id, tree in self._source.trees(ids).trees.items():
                 outcome = outcomes[id]
                 if outcome is None:
                     if tree.is_leaving:
                         found.append(reports.report_deleted(tree))
-                elif not tree.is_leaving and self.digest_of(tree) == outcome.digest:
-                    found.append(self._report_on(tree, outcome))
+                elif not tree.is_leaving and self.content_digest(tree) == outcome.digest:
+                    found.append(self._build_report(tree, outcome))
         return found
 
-    def _report_on(self, tree: Tree, outcome: MirroredStatus | _Refusal) -> Report:
+    def _build_report(self, tree: Tree, outcome: MirroredStatus | _Refusal) -> Report:
         if isinstance(outcome, _Refusal):
             return reports.report_refused(tree)
-        return reports.report_applied(tree, outcome, with_operating=self._with_operating)
+        return reports.report_applied(tree, outcome, with_operating=self._reports_operating)
 
     @property
-    def _with_operating(self) -> bool:
+    def _reports_operating(self) -> bool:
         return self._settings.statuses_seconds > 0
 
-    def _report(self, found: Iterable[Report], one_by_one: Iterable[Report]) -> None:
-        """Report to Octavia. A load balancer with a record that Octavia refuses holds none of the others up:
-        ``one_by_one`` are then reported, each by the rows that there are when its turn has come.
+    def _send_reports(self, found: Iterable[Report], one_by_one: Iterable[Report]) -> None:
+        """Send reports to Octavia in batches. If Octavia refuses a record, the reports ``one_by_one`` are sent instead,
+        each built from rows that are read just before, so that one load balancer does not block the others.
         """
-        for batch in reports.batches(listed := [report for report in found if report]):
-            if not self._active():
+        for batch in reports.merge_reports(listed := [report for report in found if report]):
+            if not self._active_providers():
                 # this process stood still until another agent took over: what it has read may be out of date
                 return None
             try:
                 self._reporter.statuses(batch)
             except reports.BadRecordError:
-                return self._report_each(one_by_one)
+                return self._send_each_report(one_by_one)
             except Exception as error:
                 # driver-agent does not answer: another call could wait 30 s, too
                 for report in listed:
@@ -393,7 +416,7 @@ class Agent:
                 return None
         return None
 
-    def _report_each(self, found: Iterable[Report]) -> None:
+    def _send_each_report(self, found: Iterable[Report]) -> None:
         for report in filter(None, found):
             try:
                 self._reporter.statuses(report)
@@ -408,31 +431,33 @@ class Agent:
     # -- changed statuses
 
     def _report_changes(self) -> float:
-        for provider in self._active():
+        for provider in self._active_providers():
             environment = self._settings.environments[provider]
             cursor = self._cursors.get(environment, "")
             changes = self._mirror.changes(environment, cursor)
             if changes.all:
                 self._compare_statuses.add(provider)
-            for ids in pieces(changes.ids):
+            for ids in split_ids(changes.ids):
                 self.report_operating(self._source.trees(ids))
             self._cursors[environment] = changes.cursor
         return self._settings.statuses_seconds or 5.0
 
     def report_operating(self, snapshot: Snapshot) -> None:
-        """Report statuses of load balancers that differ from Octavia's."""
+        """Report the operating statuses of load balancers that differ from those in Octavia's database."""
         found = self._mirror.statuses(list(snapshot.trees))
         listed = [
-            reports.report_operating(tree, found[id], with_operating=self._with_operating)
+            reports.report_operating(tree, found[id], with_operating=self._reports_operating)
             for id, tree in snapshot.trees.items()
-            if id in found and found[id].digest == self.digest_of(tree)
+            if id in found and found[id].digest == self.content_digest(tree)
         ]
         if any(listed):
             self._reporter.settle()
-            self._report(listed, listed)
+            self._send_reports(listed, listed)
 
-    def takes_statuses_of(self, provider: str) -> bool:
-        """Whether the next comparison of a provider compares statuses too; reading it resets it."""
+    def compares_statuses_now(self, provider: str) -> bool:
+        """Whether the comparison of a provider that begins now has to compare statuses too. A True resets the request
+        for that.
+        """
         is_due = self._statuses_at.get(provider, 0.0) <= self._now()
         if provider not in self._compare_statuses and not is_due:
             return False
@@ -444,9 +469,9 @@ class Agent:
 
     def _report_statistics(self) -> float:
         totals: dict[str, tuple[Any, ...]] = {}
-        for provider in self._active():
+        for provider in self._active_providers():
             ids = list(self._mirror.listing(self._settings.environments[provider]))
-            for some in pieces(ids):
+            for some in split_ids(ids):
                 found = {each["id"]: each for each in self._mirror.statistics(some)}
                 values = {id: tuple(each[name] for name in sorted(each)) for id, each in found.items()}
                 changed = [each for id, each in found.items() if self._totals.get(id) != values[id]]
@@ -457,65 +482,67 @@ class Agent:
         return self._settings.statistics_seconds
 
 
-class _Comparison:
-    """Comparison of all load balancers of one provider, a page at a time so that pending ones never wait for it."""
+class _ProviderComparison:
+    """Compares all load balancers of one provider with the controllers', page by page, so that pending ones do not wait
+    for it.
+    """
 
     def __init__(self, agent: Agent, provider: str) -> None:
         self._agent = agent
         self._provider = provider
-        self._listed: dict[str, Listed] | None = None
+        self._listed: dict[str, ListedLoadBalancer] | None = None
         self._marker = ""
         self._takes_statuses = False
         self._began = 0.0
         self._unknown: tuple[str, ...] = ()
-        """Load balancers that were reported as unknown to Octavia."""
+        """Ids of load balancers that the last log message named as unknown to Octavia."""
 
     def step(self) -> float:
-        """Compare the next page; return the seconds until the page after it."""
+        """Compare the next page of load balancers; return the seconds until the next call."""
         agent = self._agent
-        if self._provider not in agent._active():
+        if self._provider not in agent._active_providers():
             self._listed = None
             return 1.0
         environment = agent._settings.environments[self._provider]
         if self._listed is None:
             self._listed = agent._mirror.listing(environment)
             self._marker, self._began = "", agent._now()
-            self._takes_statuses = agent.takes_statuses_of(self._provider)
+            self._takes_statuses = agent.compares_statuses_now(self._provider)
         snapshot = agent._source.page([self._provider], self._marker, BATCH)
         if snapshot.trees:
             self._marker = max(snapshot.trees)
-            self._repair(snapshot)
+            self._write_differences(snapshot)
             return 0.05
-        self._remove(self._listed)
+        self._delete_leftovers(self._listed)
         self._listed = None
         if self._provider in agent._compare_statuses:
             return 0.05
         return max(1.0, agent._settings.drift_seconds - (agent._now() - self._began))
 
-    def _repair(self, snapshot: Snapshot) -> None:
+    def _write_differences(self, snapshot: Snapshot) -> None:
         agent, listed = self._agent, self._listed or {}
         calm = {id: tree for id, tree in snapshot.trees.items() if tree.status not in PENDING}
         agent._stuck.update(id for id, tree in calm.items() if _has_pending_child(tree))
-        digests = {id: agent.digest_of(tree) for id, tree in calm.items()}
-        if different := drift.to_write(digests, listed):
+        digests = {id: agent.content_digest(tree) for id, tree in calm.items()}
+        if different := drift.differing_ids(digests, listed):
             LOG.info("%d load balancers differ from Octavia's and are written: %s", len(different), different[:10])
             agent.write(Snapshot(seconds=snapshot.seconds, trees={id: calm[id] for id in different}), is_drift=True)
         if self._takes_statuses:
             agent.report_operating(snapshot)
 
-    def _remove(self, listed: Mapping[str, Listed]) -> None:
-        """Delete load balancers that Octavia has deleted, by rows that are read now; unknown ones are named in the log
-        and kept.
+    def _delete_leftovers(self, listed: Mapping[str, ListedLoadBalancer]) -> None:
+        """Delete load balancers at the controllers that Octavia has deleted or never committed, from rows that are read
+        now. Those of which Octavia knows nothing are logged and kept.
         """
         agent, environment = self._agent, self._agent._settings.environments[self._provider]
         # before the rows are read: a port that is in the list is older than those
         makes_ports = agent._settings.makes_vip_ports
         ports = agent._mirror.unused_ports(environment, drift.PORT_GRACE_SECONDS) if makes_ports else []
         now, statuses = agent._source.known_statuses([self._provider])
-        for id in drift.rolled_back(statuses, ports):
+        for id in drift.rolled_back_ids(statuses, ports):
             LOG.info("load balancer %s was never committed in Octavia, and its VIP port is given back", id)
             agent._mirror.delete(id, environment, now)
-        found = drift.leftovers(statuses, listed, now)
+        found = drift.find_leftovers(statuses, listed, now)
         for id in found.deleted:
             LOG.info("load balancer %s is deleted in Octavia, and now at the controllers", id)
             agent._mirror.delete(id, environment, max(now, listed[id].snapshot))
@@ -534,8 +561,8 @@ def _has_pending_child(tree: Tree) -> bool:
     return any(row["provisioning_status"] in PENDING for _, row in tree.objects())
 
 
-def _batched(ids: Iterable[str], size: int) -> Iterable[tuple[str, ...]]:
-    """Cut into tuples of at most ``size``; ``itertools.batched`` is missing in Python 3.11."""
+def _split_into_batches(ids: Iterable[str], size: int) -> Iterable[tuple[str, ...]]:
+    """Split ids into tuples of at most ``size``; ``itertools.batched`` is missing in Python 3.11."""
     rest = iter(ids)
     while some := tuple(itertools.islice(rest, size)):
         yield some

@@ -8,15 +8,17 @@ from octavia.db import api as database
 from octavia.db import models
 
 from evenkeel_octavia.rows import OctaviaRows
-from evenkeel_octavia.take_over import Balancer, TakeOverError
+from evenkeel_octavia.take_over import TakenOverBalancer, TakeOverError
 
 _SERVING = ("ALLOCATED", "FAILOVER_STOPPED")
 
 
 class AmphoraRows(OctaviaRows):
-    """Reader and writer of what is changed by taking over; see :class:`evenkeel_octavia.take_over.Database`."""
+    """Reads and writes the rows of Octavia's database that a take-over changes:
+    :class:`evenkeel_octavia.take_over.AmphoraDatabase`.
+    """
 
-    def balancer(self, id: str) -> Balancer | None:
+    def balancer(self, id: str) -> TakenOverBalancer | None:
         table, amphora = models.LoadBalancer.__table__, models.Amphora.__table__
         query = sqlalchemy.select(table).where(table.c.id == id, table.c.provisioning_status != "DELETED")
         running = sqlalchemy.select(amphora.c.id, amphora.c.vrrp_port_id).where(
@@ -26,7 +28,7 @@ class AmphoraRows(OctaviaRows):
             row = connection.execute(query).first()
             if row is None:
                 return None
-            return Balancer(
+            return TakenOverBalancer(
                 id=id,
                 name=str(row.name or ""),
                 provider=str(row.provider or "amphora"),
@@ -78,21 +80,21 @@ class AmphoraRows(OctaviaRows):
 
 
 class NeutronPorts:
-    """Ports at Neutron, by Octavia's own login; see :class:`evenkeel_octavia.take_over.Ports`."""
+    """Ports at Neutron, with Octavia's own login: :class:`evenkeel_octavia.take_over.AmphoraPorts`."""
 
     def __init__(self) -> None:
         self._network: Any = None
 
     def pairs(self, port_id: str) -> list[Mapping[str, Any]] | None:
-        port = self._call("get_port", port_id)
+        port = self._call_neutron("get_port", port_id)
         if port.is_port_security_enabled is False:
             return None
         return [dict(pair) for pair in port.allowed_address_pairs or ()]
 
     def set_pairs(self, port_id: str, pairs: Sequence[Mapping[str, Any]]) -> None:
-        self._call("update_port", port_id, allowed_address_pairs=[dict(pair) for pair in pairs])
+        self._call_neutron("update_port", port_id, allowed_address_pairs=[dict(pair) for pair in pairs])
 
-    def _call(self, name: str, port_id: str, **values: Any) -> Any:
+    def _call_neutron(self, name: str, port_id: str, **values: Any) -> Any:
         try:
             if self._network is None:
                 from octavia.common import clients

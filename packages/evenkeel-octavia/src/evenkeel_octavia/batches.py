@@ -13,8 +13,8 @@ from typing import Generic, TypeVar
 Item = TypeVar("Item")
 
 
-class Batches(Generic[Item]):
-    """Batches under way, and the items of the next one. A load balancer is in one batch at a time."""
+class WorkBatches(Generic[Item]):
+    """Work on load balancers in batches, in threads. A load balancer is in one running batch at most."""
 
     def __init__(
         self,
@@ -25,8 +25,8 @@ class Batches(Generic[Item]):
         patience_seconds: float,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Initialize. ``work``: takes a batch by load balancer, and raises nothing; ``at_once``: most batches that are
-        under way; ``patience_seconds``: age of the youngest one from which on another may begin.
+        """Initialize. ``work``: processes ``{load balancer id: item}`` and raises nothing; ``at_once``: maximum number
+        of running batches; ``patience_seconds``: how long the youngest running batch delays another one.
         """
         self._work = work
         self._executor = executor
@@ -40,32 +40,32 @@ class Batches(Generic[Item]):
 
     @property
     def ids(self) -> frozenset[str]:
-        """Load balancers that wait or are under way."""
+        """Ids of the load balancers that wait for a batch or are in a running one."""
         with self._lock:
             return frozenset(self._waiting).union(*(ids for _, ids in self._under_way.values()))
 
     def add(self, items: Mapping[str, Item]) -> None:
-        """Add items; one that waits for the same load balancer is replaced."""
+        """Queue items by load balancer id; a new item replaces one of the same load balancer that waits."""
         with self._lock:
             self._waiting.update(items)
         self.begin()
 
     def begin(self) -> None:
-        """Begin a batch of what waits, unless it has to wait for one that is under way."""
+        """Start a batch with all waiting items, unless it must wait for a running batch."""
         with self._lock:
             began = max((began for began, _ in self._under_way.values()), default=float("-inf"))
             if len(self._under_way) >= self._at_once or self._now() - began < self._patience_seconds:
                 return
-            number, batch = self._take()
+            number, batch = self._take_waiting()
         if batch:
-            self._executor.submit(self._run, number, batch)
+            self._executor.submit(self._run_batch, number, batch)
 
     def clear(self) -> None:
-        """Drop all waiting entries."""
+        """Drop all waiting items."""
         with self._lock:
             self._waiting.clear()
 
-    def _take(self) -> tuple[int, dict[str, Item]]:
+    def _take_waiting(self) -> tuple[int, dict[str, Item]]:
         busy = frozenset[str]().union(*(ids for _, ids in self._under_way.values()))
         batch = {id: item for id, item in self._waiting.items() if id not in busy}
         self._waiting = {id: item for id, item in self._waiting.items() if id in busy}
@@ -74,11 +74,11 @@ class Batches(Generic[Item]):
             self._under_way[self._number] = self._now(), frozenset(batch)
         return self._number, batch
 
-    def _run(self, number: int, batch: dict[str, Item]) -> None:
+    def _run_batch(self, number: int, batch: dict[str, Item]) -> None:
         while batch:
             try:
                 self._work(batch)
             finally:
                 with self._lock:
                     del self._under_way[number]
-                    number, batch = self._take()
+                    number, batch = self._take_waiting()

@@ -6,7 +6,7 @@ from importlib import metadata
 from typing import Any, NamedTuple
 
 from evenkeel_octavia import __version__
-from evenkeel_octavia.controllers import ROOT, ControllerError, Controllers, Refused
+from evenkeel_octavia.controllers import ROOT, ControllerError, Controllers, RequestRefused
 from evenkeel_octavia.settings import Endpoint
 
 DRIVERS = "octavia.api.drivers"
@@ -16,7 +16,7 @@ SECONDS = 5.0
 
 
 class Severity(enum.IntEnum):
-    """Severity of a finding; the largest is the exit code, as that of octavia-status."""
+    """Severity of a finding. The highest of all findings is the exit code, with the numbers of octavia-status."""
 
     OK = 0
     WARNING = 1
@@ -30,97 +30,101 @@ class Finding(NamedTuple):
     text: str
 
 
-def ok(text: str) -> Finding:
+def ok_finding(text: str) -> Finding:
     return Finding(Severity.OK, text)
 
 
-def warning(text: str) -> Finding:
+def warning_finding(text: str) -> Finding:
     return Finding(Severity.WARNING, text)
 
 
-def failure(text: str) -> Finding:
+def failure_finding(text: str) -> Finding:
     return Finding(Severity.FAILURE, text)
 
 
-def versions() -> Iterator[Finding]:
-    """Name the versions of what is installed; an Octavia before 17 is a warning."""
-    yield ok(f"evenkeel-octavia {__version__}")
+def check_versions() -> Iterator[Finding]:
+    """Yield a finding with the version of each installed component; an Octavia before 17 is a warning."""
+    yield ok_finding(f"evenkeel-octavia {__version__}")
     for name in ("octavia", "octavia-lib"):
         try:
             version = metadata.version(name)
         except metadata.PackageNotFoundError:
-            yield failure(f"{name} is not installed in this Python")
+            yield failure_finding(f"{name} is not installed in this Python")
             continue
         too_old = name == "octavia" and int(version.partition(".")[0] or 0) < 17
-        yield warning(f"{name} {version}: tested are 17, 18 and 19") if too_old else ok(f"{name} {version}")
+        yield (
+            warning_finding(f"{name} {version}: tested are 17, 18 and 19")
+            if too_old
+            else ok_finding(f"{name} {version}")
+        )
 
 
-def entry_points(
+def check_entry_points(
     environments: Mapping[str, str], found: Callable[[str], set[str]], enabled: Mapping[str, object], agents: list[str]
 ) -> Iterator[Finding]:
     """Check that each provider can be loaded and is enabled. ``found``: names of entry points in a group."""
     drivers = found(DRIVERS)
     for provider in environments:
         if provider not in drivers:
-            yield failure(f"provider {provider} has no entry point: run evenkeel-octavia register-providers")
+            yield failure_finding(f"provider {provider} has no entry point: run evenkeel-octavia register-providers")
         elif provider not in enabled:
-            yield failure(f"provider {provider} is not in [api_settings] enabled_provider_drivers")
+            yield failure_finding(f"provider {provider} is not in [api_settings] enabled_provider_drivers")
         else:
-            yield ok(f"provider {provider} is enabled, environment {environments[provider]}")
+            yield ok_finding(f"provider {provider} is enabled, environment {environments[provider]}")
     if AGENT in agents:
-        yield ok(f"{AGENT} is started by octavia-driver-agent")
+        yield ok_finding(f"{AGENT} is started by octavia-driver-agent")
     else:
-        yield warning(
+        yield warning_finding(
             f"{AGENT} is not in [driver_agent] enabled_provider_agents: evenkeel-octavia agent has to run as a service"
         )
 
 
-def controllers(endpoint: Endpoint) -> Iterator[Finding]:
+def check_controllers(endpoint: Endpoint) -> Iterator[Finding]:
     """Check that each controller answers and takes the credential."""
     for url in endpoint.urls:
         client = Controllers(Endpoint(urls=(url,), ca_file=endpoint.ca_file, credential=endpoint.credential))
         try:
             client.call("GET", "/environments", seconds=SECONDS, root=ROOT.rpartition("/")[0])
-        except Refused as refusal:
-            yield failure(f"controller {url} refuses: {refusal.status} {refusal.message}")
+        except RequestRefused as refusal:
+            yield failure_finding(f"controller {url} refuses: {refusal.status} {refusal.message}")
         except (ControllerError, OSError, ValueError) as error:
-            yield failure(f"controller {url} does not answer: {error}")
+            yield failure_finding(f"controller {url} does not answer: {error}")
         else:
-            yield ok(f"controller {url} answers and takes the credential")
+            yield ok_finding(f"controller {url} answers and takes the credential")
         finally:
             client.close()
 
 
-def environment(client: Controllers, provider: str, name: str) -> Iterator[Finding]:
+def check_environment(client: Controllers, provider: str, name: str) -> Iterator[Finding]:
     """Check that the controllers have an environment and let Octavia use the mirror API."""
     try:
         query = {"provider": name}
         client.call("GET", "/loadbalancers", seconds=SECONDS, query={**query, "limit": 1})
         flavors = client.call("GET", "/flavor-metadata", seconds=SECONDS, query=query) or {}
-    except Refused as refusal:
-        yield failure(f"environment {name} of provider {provider}: {refusal.status} {refusal.message}")
+    except RequestRefused as refusal:
+        yield failure_finding(f"environment {name} of provider {provider}: {refusal.status} {refusal.message}")
     except (ControllerError, OSError, ValueError) as error:
-        yield failure(f"environment {name} of provider {provider} can't be read: {error}")
+        yield failure_finding(f"environment {name} of provider {provider} can't be read: {error}")
     else:
         keys = sorted(str(each["name"]) for each in flavors.get("metadata", ()))
-        yield ok(f"environment {name} is there; keys of flavors: {', '.join(keys) or 'none'}")
+        yield ok_finding(f"environment {name} is there; keys of flavors: {', '.join(keys) or 'none'}")
 
 
 def all_findings(conf: Any) -> Iterator[Finding]:
     """Run all checks. Raises :class:`~evenkeel_octavia.settings.MisconfiguredError`."""
     from evenkeel_octavia import options
 
-    yield from versions()
-    environments = options.environments_from(conf)
-    yield from entry_points(
+    yield from check_versions()
+    environments = options.parse_environments(conf)
+    yield from check_entry_points(
         environments,
         lambda group: {each.name for each in metadata.entry_points(group=group)},
         conf.api_settings.enabled_provider_drivers,
         conf.driver_agent.enabled_provider_agents,
     )
-    endpoint = options.endpoint_from(conf)
-    yield from controllers(endpoint)
+    endpoint = options.parse_endpoint(conf)
+    yield from check_controllers(endpoint)
     client = Controllers(endpoint)
     for provider, name in environments.items():
-        yield from environment(client, provider, name)
+        yield from check_environment(client, provider, name)
     client.close()

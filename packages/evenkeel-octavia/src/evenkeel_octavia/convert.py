@@ -62,51 +62,55 @@ _VIP_RENAMED = {
 }
 
 
-def digest_of(body: Mapping[str, Any]) -> str:
-    """Return a digest of a load balancer's body: equal for equal content, in whatever order attributes are."""
+def body_digest(body: Mapping[str, Any]) -> str:
+    """Return a digest of a load balancer's body that is equal for equal content, in whatever order
+    its attributes are.
+    """
     text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def loadbalancer_body(tree: Tree) -> Body:
-    """Return the fully populated create body of a load balancer, with an id in every object.
+    """Build the body of a fully populated create of a load balancer, with an id in every object.
 
     Pools are listed once, in ``pools``; listeners and L7 policies refer to them by id.
     """
     row = tree.loadbalancer
-    pools = [pool for pool in tree.pools if _is_kept(pool)]
+    pools = [pool for pool in tree.pools if _is_not_deleted(pool)]
     pool_ids = {pool["id"] for pool in pools}
     vip = tree.vip or {}
     body = {
-        **_common(tree, row, ("name", "description", "provider"), _ENABLED),
-        **_renamed(vip, _VIP_RENAMED),
-        "additional_vips": [_present(each, _ADDITIONAL_VIP) for each in tree.additional_vips],
+        **_common_attributes(tree, row, ("name", "description", "provider"), _ENABLED),
+        **_renamed_attributes(vip, _VIP_RENAMED),
+        "additional_vips": [_present_attributes(each, _ADDITIONAL_VIP) for each in tree.additional_vips],
         "vip_sg_ids": list(tree.security_groups),
         # ids of Octavia's catalogue mean nothing to the controllers
         "flavor_data": None if tree.flavor is None else dict(tree.flavor),
         "availability_zone_data": None if tree.zone is None else dict(tree.zone),
-        "listeners": [_listener(tree, listener, pool_ids) for listener in tree.listeners if _is_kept(listener)],
-        "pools": [_pool(tree, pool) for pool in pools],
+        "listeners": [
+            _listener_body(tree, listener, pool_ids) for listener in tree.listeners if _is_not_deleted(listener)
+        ],
+        "pools": [_pool_body(tree, pool) for pool in pools],
     }
     return {name: value for name, value in body.items() if not _is_absent(value)}
 
 
-def _listener(tree: Tree, row: Row, pool_ids: set[str]) -> Body:
-    body = _common(tree, row, _LISTENER, _LISTENER_RENAMED)
+def _listener_body(tree: Tree, row: Row, pool_ids: set[str]) -> Body:
+    body = _common_attributes(tree, row, _LISTENER, _LISTENER_RENAMED)
     body["default_pool_id"] = row["default_pool_id"] if row["default_pool_id"] in pool_ids else None
     body["sni_container_refs"] = list(tree.sni_refs.get(row["id"], ()))
     body["allowed_cidrs"] = list(tree.cidrs.get(row["id"], ()))
-    mine = [policy for policy in tree.l7policies if policy["listener_id"] == row["id"] and _is_kept(policy)]
+    mine = [policy for policy in tree.l7policies if policy["listener_id"] == row["id"] and _is_not_deleted(policy)]
     # a policy that is being deleted leaves a gap, which Octavia closes when the row goes
     ordered = sorted(mine, key=lambda policy: (policy["position"], policy["id"]))
-    policies = (_l7policy(tree, policy, number, pool_ids) for number, policy in enumerate(ordered, 1))
+    policies = (_l7policy_body(tree, policy, number, pool_ids) for number, policy in enumerate(ordered, 1))
     body["l7policies"] = [policy for policy in policies if policy is not None]
     return {name: value for name, value in body.items() if not _is_absent(value)}
 
 
-def _l7policy(tree: Tree, row: Row, position: int, pool_ids: set[str]) -> Body | None:
-    """None: the policy's pool is gone, and so is the policy as far as traffic is concerned."""
-    body = _common(tree, row, _L7POLICY, _ENABLED)
+def _l7policy_body(tree: Tree, row: Row, position: int, pool_ids: set[str]) -> Body | None:
+    """Build the body of an L7 policy; None if the policy's pool is deleted, and the policy therefore without effect."""
+    body = _common_attributes(tree, row, _L7POLICY, _ENABLED)
     pool = row["redirect_pool_id"]
     if pool is not None:
         if pool not in pool_ids:
@@ -114,50 +118,57 @@ def _l7policy(tree: Tree, row: Row, position: int, pool_ids: set[str]) -> Body |
         body["redirect_pool_id"] = pool
     body["position"] = position
     rules = [
-        _common(tree, rule, _L7RULE, _ENABLED)
+        _common_attributes(tree, rule, _L7RULE, _ENABLED)
         for rule in tree.l7rules
-        if rule["l7policy_id"] == row["id"] and _is_kept(rule)
+        if rule["l7policy_id"] == row["id"] and _is_not_deleted(rule)
     ]
     return body | ({"rules": rules} if rules else {})
 
 
-def _pool(tree: Tree, row: Row) -> Body:
-    body = _common(tree, row, _POOL, _POOL_RENAMED)
+def _pool_body(tree: Tree, row: Row) -> Body:
+    body = _common_attributes(tree, row, _POOL, _POOL_RENAMED)
     if (persistence := tree.persistences.get(row["id"])) is not None:
-        body["session_persistence"] = _present(persistence, _PERSISTENCE)
+        body["session_persistence"] = _present_attributes(persistence, _PERSISTENCE)
     for monitor in tree.healthmonitors:
-        if monitor["pool_id"] == row["id"] and _is_kept(monitor):
-            body["healthmonitor"] = _common(tree, monitor, _MONITOR, _MONITOR_RENAMED)
-    members = [_member(tree, each) for each in tree.members if each["pool_id"] == row["id"] and _is_kept(each)]
+        if monitor["pool_id"] == row["id"] and _is_not_deleted(monitor):
+            body["healthmonitor"] = _common_attributes(tree, monitor, _MONITOR, _MONITOR_RENAMED)
+    members = [
+        _member_body(tree, each) for each in tree.members if each["pool_id"] == row["id"] and _is_not_deleted(each)
+    ]
     return body | ({"members": members} if members else {})
 
 
-def _member(tree: Tree, row: Row) -> Body:
-    body = _common(tree, row, _MEMBER, _MEMBER_RENAMED)
+def _member_body(tree: Tree, row: Row) -> Body:
+    body = _common_attributes(tree, row, _MEMBER, _MEMBER_RENAMED)
     return body | ({"request_sriov": True} if row.get("vnic_type") == "direct" else {})
 
 
-def _common(tree: Tree, row: Row, names: Iterable[str], renamed: Mapping[str, str]) -> Body:
+def _common_attributes(tree: Tree, row: Row, names: Iterable[str], renamed: Mapping[str, str]) -> Body:
     """Return id, project, tags and the named attributes of a row."""
-    body = {"id": row["id"], **_present(row, ("project_id",)), **_present(row, names), **_renamed(row, renamed)}
+    body = {
+        "id": row["id"],
+        **_present_attributes(row, ("project_id",)),
+        **_present_attributes(row, names),
+        **_renamed_attributes(row, renamed),
+    }
     tags = tree.tags.get(row["id"])
     return body | ({"tags": list(tags)} if tags else {})
 
 
-def _present(row: Row, names: Iterable[str]) -> Body:
+def _present_attributes(row: Row, names: Iterable[str]) -> Body:
     return {name: row[name] for name in names if not _is_absent(row.get(name))}
 
 
-def _renamed(row: Row, renamed: Mapping[str, str]) -> Body:
+def _renamed_attributes(row: Row, renamed: Mapping[str, str]) -> Body:
     return {name: row[column] for name, column in renamed.items() if not _is_absent(row.get(column))}
 
 
 def _is_absent(value: object) -> bool:
-    """Whether a value is the default that is not written: None, or an empty list or object."""
+    """Whether the value of an attribute is left out of bodies: None, or an empty list or object."""
     return value is None or (isinstance(value, list | tuple | dict) and not value)
 
 
-def _is_kept(row: Row) -> bool:
+def _is_not_deleted(row: Row) -> bool:
     return row["provisioning_status"] not in _LEAVING
 
 
@@ -169,7 +180,9 @@ _KEPT_SECRET = frozenset(
         *("client_crl_container_data", "tls_container_data", "ca_tls_container_data", "crl_container_data"),
     )
 )
-"""Attributes with certificates and private keys in clear: agents fetch them by reference themselves."""
+"""Attributes with certificates and private keys in clear text. They are not sent: agents read them
+by their references.
+"""
 _IDS = {
     "loadbalancer": "loadbalancer_id",
     "listener": "listener_id",
@@ -180,7 +193,9 @@ _IDS = {
     "l7rule": "l7rule_id",
 }
 _ELSEWHERE = frozenset(("loadbalancer_id", "listener_id", "pool_id", "l7policy_id", "flavor", "availability_zone"))
-"""Ids of the object and of those above it, and attributes that the mirror's objects have under another name."""
+"""Attributes of octavia-lib's objects that are not copied: ids of the object and of its parents, and attributes that
+have another name in the mirror API.
+"""
 _ABOVE = {
     "listener": ("loadbalancer_id",),
     "pool": ("loadbalancer_id", "listener_id"),
@@ -189,7 +204,7 @@ _ABOVE = {
     "l7policy": ("listener_id",),
     "l7rule": ("l7policy_id",),
 }
-"""Attributes with ids of objects that an object belongs to, or is used by, by kind."""
+"""Attributes with the ids of an object's parents, and of objects that use it, by kind of object."""
 _CHILDREN = {
     "loadbalancer": {"listeners": "listener", "pools": "pool"},
     "listener": {"l7policies": "l7policy"},
@@ -199,53 +214,56 @@ _CHILDREN = {
 
 
 def object_body(kind: str, values: Mapping[str, Any], *, with_children: bool = True) -> Body:
-    """Return an object of octavia-lib, given as its ``to_dict(recurse=True)``, as it is inside a load balancer's body.
-
-    Certificates and keys in clear are left out.
+    """Convert an object of octavia-lib, given as its ``to_dict(recurse=True)``, to its part of a load balancer's body,
+    without certificates and keys in clear text.
     """
-    body = _object(kind, values, with_children=with_children)
-    return _flat(body, values) if kind == "loadbalancer" else body
+    body = _convert_object(kind, values, with_children=with_children)
+    return _flatten_pools(body, values) if kind == "loadbalancer" else body
 
 
 def vip_port_body(project_id: str, vip: Mapping[str, Any], more: Iterable[Mapping[str, Any]]) -> Body:
-    """Return the request for a VIP's port by the dictionaries that Octavia gives to ``create_vip_port``."""
-    body = {"project_id": project_id, **_present(vip, ("vip_address", "vip_qos_policy_id", "vip_sg_ids"))}
+    """Build the request for a VIP's port from the dictionaries that Octavia passes to ``create_vip_port``."""
+    body = {"project_id": project_id, **_present_attributes(vip, ("vip_address", "vip_qos_policy_id", "vip_sg_ids"))}
     # Octavia completes a request for a subnet with its network
-    body |= _present(vip, ("vip_subnet_id",)) or _present(vip, ("vip_network_id",))
-    additional = [_present(each, _ADDITIONAL_VIP) for each in more]
+    body |= _present_attributes(vip, ("vip_subnet_id",)) or _present_attributes(vip, ("vip_network_id",))
+    additional = [_present_attributes(each, _ADDITIONAL_VIP) for each in more]
     return body | ({"additional_vips": additional} if additional else {})
 
 
-def made_vips(vip: Mapping[str, Any], port: Mapping[str, Any]) -> tuple[Body, list[Body]]:
-    """Return Octavia's dictionaries of the VIP and of additional VIPs, with what a created port has."""
+def complete_vips(vip: Mapping[str, Any], port: Mapping[str, Any]) -> tuple[Body, list[Body]]:
+    """Return Octavia's dictionaries of the VIP and the additional VIPs, completed by the addresses and ids of the
+    created port.
+    """
     ids = {"port_id": port["port_id"], "network_id": port["network_id"]}
     made = {
         "vip_address": port["ip_address"],
         "vip_subnet_id": port["subnet_id"],
         **{f"vip_{name}": value for name, value in ids.items()},
     }
-    return {**vip, **made}, [{**_present(each, _ADDITIONAL_VIP), **ids} for each in port["additional_vips"]]
+    return {**vip, **made}, [{**_present_attributes(each, _ADDITIONAL_VIP), **ids} for each in port["additional_vips"]]
 
 
 def changed_body(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Body:
-    """Return an object as it will be after a change, without children; ``new`` has only what changes."""
+    """Convert an object of octavia-lib as it will be after a change, without children. ``new``: only the changed
+    attributes.
+    """
     return object_body(kind, {**old, **new}, with_children=False)
 
 
-def ids_above(kind: str, values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the ids of objects around one of octavia-lib, by which controllers find its load balancer: what an object
-    may be depends on its load balancer's flavor and VIPs, and on its pool or listener.
+def parent_ids(kind: str, values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the ids of the parents of an object of octavia-lib, by which controllers find its load balancer: whether
+    an object is valid depends on the load balancer's flavor and VIPs, and on its pool or listener.
     """
     return {name: str(values[name]) for name in _ABOVE.get(kind, ()) if values.get(name)}
 
 
 def pool_protocol(values: Mapping[str, Any]) -> str | None:
-    """Return the protocol of a listener's default pool, if octavia-lib's object has the pool."""
+    """Return the protocol of a listener's default pool, if the listener of octavia-lib contains the pool; else None."""
     pool = values.get("default_pool")
     return str(pool["protocol"]) if isinstance(pool, Mapping) and pool.get("protocol") else None
 
 
-def _object(kind: str, values: Mapping[str, Any], *, with_children: bool) -> Body:
+def _convert_object(kind: str, values: Mapping[str, Any], *, with_children: bool) -> Body:
     children = _CHILDREN.get(kind, {})
     left_out = {*_KEPT_SECRET, *_ELSEWHERE, *children, _IDS[kind], "default_pool"}
     body: Body = {name: value for name, value in values.items() if name not in left_out and not _is_absent(value)}
@@ -259,23 +277,25 @@ def _object(kind: str, values: Mapping[str, Any], *, with_children: bool) -> Bod
     if with_children:
         for name, child in children.items():
             if not _is_absent(values.get(name)):
-                body[name] = _nested(child, values[name])
+                body[name] = _convert_children(child, values[name])
     return body
 
 
-def _nested(kind: str, values: Any) -> Any:
+def _convert_children(kind: str, values: Any) -> Any:
     if isinstance(values, Sequence) and not isinstance(values, str):
-        return [_object(kind, each, with_children=True) for each in values]
-    return _object(kind, values, with_children=True)
+        return [_convert_object(kind, each, with_children=True) for each in values]
+    return _convert_object(kind, values, with_children=True)
 
 
-def _flat(body: Body, values: Mapping[str, Any]) -> Body:
-    """Complete a load balancer: pools of listeners stand in ``pools``, and metadata have the mirror's names."""
+def _flatten_pools(body: Body, values: Mapping[str, Any]) -> Body:
+    """Return the body of a load balancer with the pools of its listeners moved to ``pools``, and the metadata of flavor
+    and availability zone under the mirror API's names.
+    """
     pools = {pool["id"]: pool for pool in body.get("pools", ())}
     for listener in values.get("listeners") or ():
         if isinstance(pool := listener.get("default_pool"), Mapping) and pool.get("pool_id") not in pools:
-            pools[pool["pool_id"]] = _object("pool", pool, with_children=True)
-    more = [_present(vip, _ADDITIONAL_VIP) for vip in body.pop("additional_vips", ())]
+            pools[pool["pool_id"]] = _convert_object("pool", pool, with_children=True)
+    more = [_present_attributes(vip, _ADDITIONAL_VIP) for vip in body.pop("additional_vips", ())]
     found = {
         "pools": list(pools.values()),
         "flavor_data": values.get("flavor"),

@@ -24,12 +24,12 @@ class PasswordCredential:
         return {"Authorization": f"Basic {encoded}"}
 
     def renew(self) -> bool:
-        """Report that another attempt can't help: the file has just been read."""
+        """Return False: another attempt cannot help, because the file has just been read."""
         return False
 
 
 class KeystoneCredential:
-    """Tokens of Keystone by keystoneauth's options in a group of ``octavia.conf``."""
+    """Tokens of Keystone, requested with keystoneauth's options in a group of ``octavia.conf``."""
 
     def __init__(self, conf: Any, group: str) -> None:
         from keystoneauth1 import loading

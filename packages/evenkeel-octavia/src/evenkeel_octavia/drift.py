@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 GRACE_SECONDS = 60.0
-"""Age from which on a load balancer that Octavia does not have is deleted, or reported as unknown: a node of its
-database may be behind another one."""
+"""Minimum age at which a load balancer that Octavia's database lacks is deleted, or reported as unknown: one node of
+the database may lag behind another.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listed:
-    """One load balancer at the controllers."""
+class ListedLoadBalancer:
+    """A load balancer as the controllers list it."""
 
     snapshot: float
     digest: str
@@ -18,40 +19,49 @@ class Listed:
 
 @dataclass(frozen=True, kw_only=True)
 class Leftovers:
-    """Load balancers at the controllers that Octavia does not have, in order of id."""
+    """Ids of load balancers that the controllers have and Octavia has not, sorted."""
 
     deleted: tuple[str, ...] = ()
-    """Ids that Octavia has as DELETED: the controllers have lost that they are."""
+    """Ids of load balancers that are DELETED in Octavia: the controllers have lost the deletion."""
     unknown: tuple[str, ...] = ()
-    """Ids that Octavia has no row of: another Octavia has them, or its database has lost them."""
+    """Ids of load balancers without a row in Octavia's database: they are another Octavia's, or the
+    database lost them.
+    """
 
 
-def to_write(digests: Mapping[str, str], listed: Mapping[str, Listed]) -> list[str]:
-    """Return the load balancers of Octavia that the controllers don't have, or have with other content."""
+def differing_ids(digests: Mapping[str, str], listed: Mapping[str, ListedLoadBalancer]) -> list[str]:
+    """Return the ids of Octavia's load balancers that the controllers lack, or have with other content. ``digests``: by
+    id.
+    """
     return [id for id, digest in digests.items() if id not in listed or listed[id].digest != digest]
 
 
 PORT_GRACE_SECONDS = 120.0
-"""Age from which on the VIP port of a load balancer that Octavia does not have is given back: its transaction is open
-no longer, and a node of its database is no further behind.
+"""Minimum age at which the VIP port of a load balancer that Octavia's database lacks is deleted: the transaction of its
+create cannot be open any more, nor a node of the database lag so far behind.
 """
 
 
-def rolled_back(statuses: Mapping[str, str], ports: Iterable[str]) -> list[str]:
-    """Return those load balancers with unused VIP ports that Octavia does not have, or has deleted.
+def rolled_back_ids(statuses: Mapping[str, str], ports: Iterable[str]) -> list[str]:
+    """Return those of the load balancers ``ports``, which have unused VIP ports, that Octavia does not have or has
+    deleted.
 
-    ``statuses``: as in :func:`leftovers`, read after ``ports``.
+    ``statuses``: provisioning statuses in Octavia's database by load balancer id, read after ``ports``.
     """
     return [id for id in ports if statuses.get(id) in (None, "DELETED")]
 
 
-def leftovers(
-    statuses: Mapping[str, str], listed: Mapping[str, Listed], now: float, *, grace_seconds: float = GRACE_SECONDS
+def find_leftovers(
+    statuses: Mapping[str, str],
+    listed: Mapping[str, ListedLoadBalancer],
+    now: float,
+    *,
+    grace_seconds: float = GRACE_SECONDS,
 ) -> Leftovers:
-    """Return which load balancers only the controllers have.
+    """Find the load balancers that only the controllers have.
 
-    ``statuses``: the provisioning status of each load balancer in Octavia's database, DELETED ones that housekeeping
-    has not removed yet among them. ``now``: time by Octavia's database.
+    ``statuses``: provisioning status of each load balancer in Octavia's database, including DELETED ones that
+    housekeeping has not removed yet; ``now``: time by that database's clock.
     """
     old = sorted(id for id in listed if listed[id].snapshot < now - grace_seconds)
     return Leftovers(

@@ -31,9 +31,9 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     def create_vip_port(
         self, loadbalancer_id: str, project_id: str, vip_dictionary: Any, additional_vip_dicts: Any = None
     ) -> Any:
-        """Have a controller create the VIP's port if ``vip_ports`` is set and the tenant has not brought one.
+        """Have a controller create the VIP's port, if ``vip_ports`` is set and the tenant has not named a port.
 
-        Repeating it makes no second port. One whose load balancer Octavia does not commit is deleted later.
+        A repetition creates no second port. The port of a load balancer that Octavia does not commit is deleted later.
         """
         if not self._makes_vip_ports or vip_dictionary.get("vip_port_id"):
             raise exceptions.NotImplementedError(
@@ -42,13 +42,15 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
             )
         wanted = convert.vip_port_body(project_id, vip_dictionary, additional_vip_dicts or ())
         body = {**wanted, "provider": self._environment(), "loadbalancer_id": loadbalancer_id}
-        seconds = float(options.register(cfg.CONF).vip_port_timeout)
-        return convert.made_vips(vip_dictionary, self._call("POST", "/vip-ports", body, seconds=seconds)["vip_port"])
+        seconds = float(options.register_options(cfg.CONF).vip_port_timeout)
+        return convert.complete_vips(
+            vip_dictionary, self._call_controllers("POST", "/vip-ports", body, seconds=seconds)["vip_port"]
+        )
 
     def loadbalancer_create(self, loadbalancer: Any) -> None:
-        body = requested.with_policies(_whole_body("loadbalancer", loadbalancer), requested.body_of_request())
+        body = requested.add_requested_policies(_whole_body("loadbalancer", loadbalancer), requested.request_body())
         try:
-            self._check("create", "loadbalancer", body)
+            self._check_object("create", "loadbalancer", body)
         except exceptions.UnsupportedOptionError:
             # Octavia rolls back now: the agent would find the port only after some time
             self._give_port_back(str(body["id"]))
@@ -58,7 +60,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
         """Accept the deletion."""
 
     def loadbalancer_failover(self, loadbalancer_id: str) -> None:
-        self._check("failover", "loadbalancer", {})
+        self._check_object("failover", "loadbalancer", {})
 
     def loadbalancer_failover_with_flavor(self, loadbalancer_id: str, flavor_id: str) -> None:
         """Refuse to change the flavor of a load balancer."""
@@ -106,7 +108,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
 
     def member_batch_update(self, pool_id: str, members: Any) -> None:
         body = {"members": [_whole_body("member", each) for each in members]}
-        self._check("update", "members", body, pool_id=pool_id)
+        self._check_object("update", "members", body, pool_id=pool_id)
 
     # -- health monitors
 
@@ -145,57 +147,59 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
 
     def get_supported_flavor_metadata(self) -> dict[str, str]:
         """Return the keys that flavors may have, with descriptions."""
-        return self._metadata("flavor")
+        return self._read_metadata_keys("flavor")
 
     def validate_flavor(self, flavor_metadata: Any) -> None:
-        self._call("POST", "/check-flavor", {"provider": self._environment(), "metadata": flavor_metadata})
+        self._call_controllers("POST", "/check-flavor", {"provider": self._environment(), "metadata": flavor_metadata})
 
     def get_supported_availability_zone_metadata(self) -> dict[str, str]:
         """Return the keys that availability zones may have, with descriptions."""
-        return self._metadata("availability-zone")
+        return self._read_metadata_keys("availability-zone")
 
     def validate_availability_zone(self, availability_zone_metadata: Any) -> None:
         body = {"provider": self._environment(), "metadata": availability_zone_metadata}
-        self._call("POST", "/check-availability-zone", body)
+        self._call_controllers("POST", "/check-availability-zone", body)
 
     # -- requests
 
     @property
     def _makes_vip_ports(self) -> bool:
-        return bool(options.register(cfg.CONF).vip_ports == options.BY_EVENKEEL)
+        return bool(options.register_options(cfg.CONF).vip_ports == options.BY_EVENKEEL)
 
     def _give_port_back(self, loadbalancer_id: str) -> None:
         if not self._makes_vip_ports:
             return
         query: dict[str, object] = {"provider": self._environment(), "snapshot": f"{time.time():.6f}"}
         try:
-            self._call("DELETE", f"/loadbalancers/{loadbalancer_id}", query=query)
+            self._call_controllers("DELETE", f"/loadbalancers/{loadbalancer_id}", query=query)
         except (exceptions.DriverError, exceptions.Conflict, exceptions.UnsupportedOptionError):
             LOG.info("the VIP port of load balancer %s is given back by the provider agent", loadbalancer_id)
 
-    def _metadata(self, kind: str) -> dict[str, str]:
-        answer = self._call("GET", f"/{kind}-metadata", query={"provider": self._environment()}) or {}
+    def _read_metadata_keys(self, kind: str) -> dict[str, str]:
+        answer = self._call_controllers("GET", f"/{kind}-metadata", query={"provider": self._environment()}) or {}
         return {str(each["name"]): str(each["description"]) for each in answer.get("metadata", ())}
 
     def _check_new(self, kind: str, values: convert.Body, **context: str | None) -> None:
-        self._check("create", kind, convert.object_body(kind, values), **convert.ids_above(kind, values), **context)
+        self._check_object(
+            "create", kind, convert.object_body(kind, values), **convert.parent_ids(kind, values), **context
+        )
 
     def _check_change(self, kind: str, old: Any, new: Any) -> None:
         before, changes = old.to_dict(recurse=True), new.to_dict(recurse=True)
-        above = convert.ids_above(kind, {**before, **changes})
-        self._check("update", kind, convert.changed_body(kind, before, changes), **above)
+        above = convert.parent_ids(kind, {**before, **changes})
+        self._check_object("update", kind, convert.changed_body(kind, before, changes), **above)
 
-    def _check(self, operation: str, kind: str, body: convert.Body, **context: str | None) -> None:
+    def _check_object(self, operation: str, kind: str, body: convert.Body, **context: str | None) -> None:
         environment = self._environment()
         if kind == "loadbalancer" and operation != "failover":
             body = {**body, "provider": environment}
         known = {name: value for name, value in context.items() if value is not None}
         request = {"provider": environment, "operation": operation, "kind": kind, "object": body, **known}
-        self._call("POST", "/check", request)
+        self._call_controllers("POST", "/check", request)
 
     def _environment(self) -> str:
         try:
-            environments = options.environments_from(cfg.CONF)
+            environments = options.parse_environments(cfg.CONF)
         except MisconfiguredError as error:
             raise _driver_error(_NOT_REACHABLE, str(error)) from error
         environment = environments.get(self.name)
@@ -206,7 +210,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
             )
         return environment
 
-    def _call(
+    def _call_controllers(
         self,
         method: str,
         path: str,
@@ -214,13 +218,15 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
         query: dict[str, object] | None = None,
         seconds: float | None = None,
     ) -> Any:
-        """Return the controllers' answer; ``seconds``: the time limit, else that of checks."""
+        """Send a request to the controllers and return the decoded answer. ``seconds``: time limit; None: that of
+        checks.
+        """
         try:
-            client = controllers.shared(options.endpoint_from(cfg.CONF))
-            limit = options.register(cfg.CONF).check_timeout if seconds is None else seconds
+            client = controllers.shared_client(options.parse_endpoint(cfg.CONF))
+            limit = options.register_options(cfg.CONF).check_timeout if seconds is None else seconds
             return client.call(method, path, seconds=limit, body=body, query=query)
-        except controllers.Refused as refusal:
-            raise _refusal(refusal) from refusal
+        except controllers.RequestRefused as refusal:
+            raise _exception_for_refusal(refusal) from refusal
         except (controllers.ControllerError, MisconfiguredError, OSError) as error:
             raise _driver_error(_NOT_REACHABLE, str(error)) from error
 
@@ -229,8 +235,8 @@ def _whole_body(kind: str, provider_object: Any) -> convert.Body:
     return convert.object_body(kind, provider_object.to_dict(recurse=True))
 
 
-def _refusal(refusal: controllers.Refused) -> Exception:
-    """Return Octavia's exception for a controller's refusal, with the controller's words."""
+def _exception_for_refusal(refusal: controllers.RequestRefused) -> Exception:
+    """Return Octavia's exception for a controller's refusal, with the controller's text."""
     words = {"user_fault_string": refusal.message, "operator_fault_string": refusal.message}
     if refusal.status in (401, 403):
         return _driver_error(_NO_CREDENTIAL, refusal.message)

@@ -12,22 +12,22 @@ from collections.abc import Sequence
 LOG = logging.getLogger(__name__)
 
 
-def run(arguments: Sequence[str]) -> None:
-    """Run octavia-driver-agent until it ends; ``arguments``: its own."""
+def run_driver_agent(arguments: Sequence[str]) -> None:
+    """Run octavia-driver-agent with these command-line arguments until it ends."""
     from octavia.cmd import driver_agent
 
     sys.argv = ["octavia-driver-agent", *arguments]
     try:
-        prepare(arguments)
+        prepare_database(arguments)
     except Exception as error:
         # another Octavia may have another database layer: driver-agent works as well without
         LOG.warning("driver-agent runs without a prepared database layer: %s", error)
     driver_agent.main()
 
 
-def prepare(arguments: Sequence[str]) -> None:
-    """Map Octavia's models and create its engine. The configuration, of whose files ``arguments`` are the names, has to
-    be read again afterwards.
+def prepare_database(arguments: Sequence[str]) -> None:
+    """Load Octavia's database models and create its engine, before driver-agent forks. ``arguments``: name the
+    configuration files, which must be read again afterwards.
     """
     from octavia.common import config
     from octavia.db import api, models

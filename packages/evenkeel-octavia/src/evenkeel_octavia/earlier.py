@@ -16,17 +16,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 LISTENER = "octavia-driver-agent - status_listener"
-"""Title of the process that takes reports, and of those that it forks for them."""
+"""Title of driver-agent's process that receives reports, and of the processes that it forks for them."""
 PATIENCE_SECONDS, LOOK_SECONDS = 1.0, 0.05
-"""Time that most reports need to end, and the pause between two looks at their processes."""
+"""Time within which most reports end, and pause between two looks at the processes."""
 Processes = frozenset[tuple[int, str]]
-"""Process ids, each with the time of its start: an id alone may be another process's later."""
+"""Process ids, each with the process's start time, because ids are reused."""
 
 
 def report_processes(socket: Path | None = None, proc: Path = Path("/proc")) -> Processes:
-    """Return the processes of reports that are under way on this machine: children of a listener.
+    """Return the processes on this machine in which a driver-agent is carrying out reports: children of its listener.
 
-    ``socket``: path of the driver-agent's socket for reports, also of one that was replaced; without it, those of all
+    ``socket``: path of the driver-agent's socket for reports, also if the socket was replaced; None: of all
     driver-agents.
     """
     parents: dict[int, int] = {}
@@ -42,13 +42,13 @@ def report_processes(socket: Path | None = None, proc: Path = Path("/proc")) -> 
             parents[int(folder.name)], starts[int(folder.name)] = int(fields[1]), fields[19]
     found = [pid for pid, parent in parents.items() if parent in parents]
     if socket is not None:
-        sockets = _sockets(proc)
-        found = [pid for pid in found if not _serves_another(proc / str(pid), sockets, os.path.realpath(socket))]
+        sockets = _bound_socket_paths(proc)
+        found = [pid for pid in found if not _serves_other_socket(proc / str(pid), sockets, os.path.realpath(socket))]
     return frozenset((pid, starts[pid]) for pid in found)
 
 
-def _sockets(proc: Path) -> dict[str, str]:
-    """Return the path that each Unix socket is bound to, by what its descriptor is a link to."""
+def _bound_socket_paths(proc: Path) -> dict[str, str]:
+    """Return ``{target of a descriptor's link in /proc: path}`` for all Unix sockets that are bound to a path."""
     found: dict[str, str] = {}
     for line in (proc / "net" / "unix").read_text(errors="replace").splitlines()[1:]:
         # number, references, protocol, flags, type, state, inode, path
@@ -58,8 +58,8 @@ def _sockets(proc: Path) -> dict[str, str]:
     return found
 
 
-def _serves_another(process: Path, sockets: Mapping[str, str], own: str) -> bool:
-    """Whether a process has sockets that are bound to paths, but none to ``own``. False if that can't be read."""
+def _serves_other_socket(process: Path, sockets: Mapping[str, str], own: str) -> bool:
+    """Whether a process has sockets bound to paths, but none bound to ``own``. False if that cannot be read."""
     try:
         descriptors = [str(descriptor.readlink()) for descriptor in (process / "fd").iterdir()]
     except OSError:
@@ -69,7 +69,7 @@ def _serves_another(process: Path, sockets: Mapping[str, str], own: str) -> bool
 
 
 class EarlierReports:
-    """Whether earlier reports may still be under way. Thread-safe."""
+    """Tracks reports to driver-agent that may still be applied although their outcome is unknown. Thread-safe."""
 
     def __init__(
         self,
@@ -78,8 +78,8 @@ class EarlierReports:
         *,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
-        """Initialize. ``barrier``: an empty report, after whose answer all earlier reports have a process;
-        ``patience_seconds``: longest that :meth:`number` waits for their end.
+        """Initialize. ``barrier``: sends an empty report; when it is answered, each earlier report has a process;
+        ``patience_seconds``: how long :meth:`number` waits for these processes to end.
         """
         self._barrier = barrier
         self._processes = processes
@@ -90,7 +90,9 @@ class EarlierReports:
         self._left: Processes = frozenset()
 
     def number(self) -> int:
-        """Return the number of earlier reports that may be under way. Raises the errors of the barrier."""
+        """Wait for earlier reports to end, and return how many may still be under way. Raises the errors of the
+        barrier.
+        """
         with self._lock:
             if self._is_unknown:
                 self._barrier()
@@ -105,12 +107,12 @@ class EarlierReports:
             return len(self._left)
 
     @property
-    def may_be(self) -> bool:
-        """Whether one may be under way, without a look."""
+    def may_be_under_way(self) -> bool:
+        """Whether an earlier report may be under way, as far as is known without looking at processes."""
         with self._lock:
             return self._is_unknown or bool(self._left)
 
-    def outcome_is_unknown(self) -> None:
-        """Note that a report was sent whose answer did not come."""
+    def record_unknown_outcome(self) -> None:
+        """Record that a report was sent and not answered."""
         with self._lock:
             self._is_unknown = True

@@ -16,7 +16,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Leases:
-    """Leases of some environments."""
+    """Leases by which this agent, of several hosts' agents, is the active one for environments."""
 
     def __init__(
         self,
@@ -35,12 +35,14 @@ class Leases:
         self._until: dict[str, float] = {}
         self._failures: dict[str, str] = {}
         self._logged: dict[str, bool] = {}
-        """Whether this agent is active, by environment, as it was logged last: a lease may end between two renewals."""
+        """Whether this agent was active, by environment, when that was last logged. A lease may end between two
+        renewals.
+        """
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
     def is_held(self, environment: str) -> bool:
-        """Whether this agent is the active one of an environment."""
+        """Whether this agent has the lease of the environment, and so is the active one."""
         return self._until.get(environment, 0.0) > self._now()
 
     def renew(self) -> None:
@@ -60,11 +62,11 @@ class Leases:
 
     def start(self) -> None:
         """Renew the leases in a thread until :meth:`stop`."""
-        self._thread = threading.Thread(target=self._keep, name="evenkeel-leases", daemon=True)
+        self._thread = threading.Thread(target=self._renew_repeatedly, name="evenkeel-leases", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Give the leases up, so that another agent takes over at once."""
+        """Stop renewing the leases and give them up, so that another agent takes over at once."""
         self._ended.set()
         if self._thread is not None:
             self._thread.join(timeout=self._seconds)
@@ -76,12 +78,12 @@ class Leases:
                     LOG.info("the lease of environment %s can't be given up: %s", environment, error)
 
     def _report_failure(self, environment: str, reason: str) -> None:
-        """Log a failure once, not three times in each lease's life."""
+        """Log a failed renewal once, although a lease is renewed three times in its life."""
         if self._failures.get(environment) != reason:
             self._failures[environment] = reason
             LOG.warning("the lease of environment %s can't be renewed: %s", environment, reason)
 
-    def _keep(self) -> None:
+    def _renew_repeatedly(self) -> None:
         while True:
             self.renew()
             if self._ended.wait(self._seconds / 3):

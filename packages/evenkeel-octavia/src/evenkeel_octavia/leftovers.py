@@ -11,20 +11,21 @@ from evenkeel_octavia import drift
 from evenkeel_octavia.mirror import Mirror
 
 
-class Statuses(Protocol):
+class StatusSource(Protocol):
     """Statuses of load balancers in Octavia's database."""
 
     def known_statuses(self, providers: Collection[str]) -> tuple[float, Mapping[str, str]]: ...
 
 
-def find(source: Statuses, mirror: Mirror, provider: str, environment: str, *, delete: bool) -> Iterator[str]:
-    """Find the load balancers of a provider, delete them if ``delete``, and yield a line about each.
-
-    Raises ControllerError.
+def find_leftover_lines(
+    source: StatusSource, mirror: Mirror, provider: str, environment: str, *, delete: bool
+) -> Iterator[str]:
+    """Yield a line about each load balancer that the controllers have and Octavia's provider has not; with ``delete``,
+    delete it. Raises ControllerError.
     """
     listed = mirror.listing(environment)
     now, statuses = source.known_statuses([provider])
-    for id in drift.leftovers(statuses, listed, now, grace_seconds=0.0).unknown:
+    for id in drift.find_leftovers(statuses, listed, now, grace_seconds=0.0).unknown:
         if delete:
             mirror.delete(id, environment, max(now, listed[id].snapshot))
         yield f"{id} provider {provider}, environment {environment}{': deleted' if delete else ''}"

@@ -117,20 +117,20 @@ _registration = threading.Lock()
 
 
 def list_opts() -> list[tuple[str, list[Any]]]:
-    """Return the options for oslo-config-generator."""
+    """Return the options for oslo-config-generator, by group."""
     return [(GROUP, OPTIONS)]
 
 
-def register(conf: Any) -> Any:
+def register_options(conf: Any) -> Any:
     """Register the options with ``conf`` and return their group."""
     with _registration:
         conf.register_opts(OPTIONS, group=GROUP)
     return conf[GROUP]
 
 
-def endpoint_from(conf: Any) -> Endpoint:
-    """Return where the controllers are. Raises :class:`MisconfiguredError`."""
-    group = register(conf)
+def parse_endpoint(conf: Any) -> Endpoint:
+    """Return the controllers' addresses and credential. Raises :class:`MisconfiguredError`."""
+    group = register_options(conf)
     urls = tuple(url.rstrip("/") for url in group.controllers)
     if not urls:
         raise MisconfiguredError("[evenkeel] controllers is empty: at least one URL is needed")
@@ -141,10 +141,10 @@ def endpoint_from(conf: Any) -> Endpoint:
                 f"[evenkeel] controllers: '{url}' is not allowed; allowed are https://host:port and http://host:port"
             )
     ca_file = Path(group.ca_file) if group.ca_file else None
-    return Endpoint(urls=urls, ca_file=ca_file, credential=lambda: _credential(conf))
+    return Endpoint(urls=urls, ca_file=ca_file, credential=lambda: _credential_factory(conf))
 
 
-def _credential(conf: Any) -> Any:
+def _credential_factory(conf: Any) -> Any:
     group = conf[GROUP]
     if group.api_username:
         if not group.api_password_file:
@@ -155,9 +155,9 @@ def _credential(conf: Any) -> Any:
     return NoCredential()
 
 
-def environments_from(conf: Any) -> Mapping[str, str]:
-    """Return the environment of each provider. Raises :class:`MisconfiguredError`."""
-    providers: dict[str, str] = dict(register(conf).providers)
+def parse_environments(conf: Any) -> Mapping[str, str]:
+    """Return ``{provider: environment}``. Raises :class:`MisconfiguredError`."""
+    providers: dict[str, str] = dict(register_options(conf).providers)
     for provider, environment in providers.items():
         if not provider or not environment:
             raise MisconfiguredError(
@@ -168,11 +168,11 @@ def environments_from(conf: Any) -> Mapping[str, str]:
     return providers
 
 
-def agent_settings_from(conf: Any) -> AgentSettings:
+def parse_agent_settings(conf: Any) -> AgentSettings:
     """Return the agent's settings. Raises :class:`MisconfiguredError`."""
-    group = register(conf)
+    group = register_options(conf)
     return AgentSettings(
-        environments=environments_from(conf),
+        environments=parse_environments(conf),
         poll_seconds=group.poll_interval,
         request_seconds=group.request_timeout,
         drift_seconds=group.drift_interval,

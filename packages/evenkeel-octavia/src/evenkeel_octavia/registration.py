@@ -14,16 +14,15 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 def check_names(providers: Collection[str]) -> None:
-    """Raise ValueError for a name that a provider can't have."""
+    """Raise ValueError for a name that a provider cannot have."""
     for name in providers:
         if not _NAME.fullmatch(name):
             raise ValueError(f"provider '{name}' is not allowed: 1 to 64 letters, digits, '_', '.' and '-'")
 
 
-def write(providers: Collection[str], directory: Path, version: str) -> Path:
-    """Write entry points of ``providers`` below ``directory``, a folder of ``sys.path``; return the folder written.
-
-    What an earlier run wrote is replaced. Raises OSError or ValueError.
+def write_entry_points(providers: Collection[str], directory: Path, version: str) -> Path:
+    """Write entry points for the providers' drivers below ``directory``, a folder of ``sys.path``, replacing those of
+    an earlier run; return the folder written. Raises OSError or ValueError.
     """
     check_names(providers)
     folder = directory / f"{DISTRIBUTION}-1.dist-info"

@@ -13,18 +13,18 @@ from evenkeel_octavia.reports import BadRecordError, Report, ReportError
 
 
 class UnreportedError(ReportError):
-    """driver-agent did not take a report."""
+    """driver-agent did not accept a report."""
 
 
-def reporter_from(conf: Any) -> "DriverAgentReporter | DatabaseReporter":
-    """Return the reporter that ``[evenkeel] report_by`` names."""
+def make_reporter(conf: Any) -> "DriverAgentReporter | DatabaseReporter":
+    """Return the reporter that the option ``report_by`` names."""
     if conf[options.GROUP].report_by == options.DATABASE:
         return DatabaseReporter()
     return DriverAgentReporter(conf.driver_agent)
 
 
-def _check(answer: Any) -> None:
-    """Raise :class:`~evenkeel_octavia.reports.ReportError` for an answer of Octavia that is none of success."""
+def _raise_unless_success(answer: Any) -> None:
+    """Raise :class:`~evenkeel_octavia.reports.ReportError` unless Octavia's answer reports success."""
     if answer[constants.STATUS_CODE] == constants.DRVR_STATUS_CODE_OK:
         return
     text = str(answer.get(constants.FAULT_STRING))
@@ -34,19 +34,21 @@ def _check(answer: Any) -> None:
 
 
 class DatabaseReporter:
-    """Reporter that runs the code of Octavia's driver-agent in this process, over kept database connections.
+    """Reports by running the code of Octavia's driver-agent in this process, over kept database connections.
 
-    driver-agent forks for each call and maps all of Octavia's models anew, which takes a third of a second.
+    driver-agent itself forks for each report and loads all of Octavia's models, which takes a third of a second.
     """
 
     def settle(self) -> None:
-        """Return at once: a report ends with the process that makes it."""
+        """Return at once, because no report outlives the call that makes it."""
 
     def statuses(self, report: Report) -> None:
         """Set statuses in Octavia's database. Raises :class:`~evenkeel_octavia.reports.ReportError`."""
         updater = driver_updater.DriverUpdater()
         try:
-            _check(updater.update_loadbalancer_status({kind: list(records) for kind, records in report.items()}))
+            _raise_unless_success(
+                updater.update_loadbalancer_status({kind: list(records) for kind, records in report.items()})
+            )
         finally:
             updater.db_session.close()
 
@@ -54,36 +56,36 @@ class DatabaseReporter:
         """Set totals in Octavia's database. Raises :class:`~evenkeel_octavia.reports.ReportError`."""
         updater = driver_updater.DriverUpdater()
         try:
-            _check(updater.update_listener_statistics({"listeners": listeners}))
+            _raise_unless_success(updater.update_listener_statistics({"listeners": listeners}))
         finally:
             updater.db_session.close()
 
 
 class DriverAgentReporter:
-    """Reporter to the driver-agent of this host."""
+    """Reports through the sockets of this host's driver-agent."""
 
     def __init__(self, options: Any) -> None:
-        """Initialize. ``options``: Octavia's ``[driver_agent]``, for the paths of the sockets."""
+        """Initialize. ``options``: Octavia's ``[driver_agent]``, which has the paths of the sockets."""
         self._options = options
         self._library: driver_lib.DriverLibrary | None = None
         self._earlier = EarlierReports(
-            lambda: self._send({}), lambda: report_processes(Path(self._options.status_socket_path))
+            lambda: self._send_report({}), lambda: report_processes(Path(self._options.status_socket_path))
         )
 
     def settle(self) -> None:
-        """Wait until no report whose outcome is unknown is under way. Raises
-        :class:`~evenkeel_octavia.reports.ReportError` if one still is.
+        """Wait until no report whose outcome is unknown can be under way. Raises
+        :class:`~evenkeel_octavia.reports.ReportError` if one still may be.
         """
         if number := self._earlier.number():
             raise UnreportedError(f"{number} earlier reports are still under way in driver-agent")
 
     def statuses(self, report: Report) -> None:
         """Set statuses in Octavia's database. Raises :class:`~evenkeel_octavia.reports.ReportError`."""
-        if self._earlier.may_be:
+        if self._earlier.may_be_under_way:
             raise UnreportedError("an earlier report has not been answered")
-        self._send(report)
+        self._send_report(report)
 
-    def _send(self, report: Report) -> None:
+    def _send_report(self, report: Report) -> None:
         try:
             self._driver_library().update_loadbalancer_status(report)
         except exceptions.UpdateStatusError as error:
@@ -91,7 +93,7 @@ class DriverAgentReporter:
                 where = f"{error.status_object} {error.status_object_id}"
                 raise BadRecordError(f"{error.fault_string} ({where})") from error
             if error.__context__ is not None:
-                self._earlier.outcome_is_unknown()  # no answer, or one that came too late
+                self._earlier.record_unknown_outcome()  # no answer, or one that came too late
             raise UnreportedError(str(error.fault_string)) from error
 
     def statistics(self, listeners: list[dict[str, Any]]) -> None:
@@ -102,7 +104,9 @@ class DriverAgentReporter:
             raise UnreportedError(str(error.fault_string)) from error
 
     def _driver_library(self) -> driver_lib.DriverLibrary:
-        """Return octavia-lib's client, whose constructor would wait minutes for sockets that are not there."""
+        """Return octavia-lib's client, made without its constructor, which would wait minutes for sockets that are
+        missing.
+        """
         if self._library is None:
             paths = self._options
             sockets = (paths.status_socket_path, paths.stats_socket_path, paths.get_socket_path)

@@ -14,15 +14,15 @@ Record = dict[str, str]
 Report = dict[str, list[Record]]
 """Argument of octavia-lib's ``update_loadbalancer_status``."""
 MAX_RECORDS = 500
-"""Objects in one report: Octavia takes about 3 ms for each, and octavia-lib waits 30 s."""
+"""Maximum number of objects in one report: Octavia takes about 3 ms for each, and octavia-lib waits 30 s."""
 
 
 class ReportError(Exception):
-    """Octavia did not take a report, or not all of it."""
+    """Octavia did not accept a report, or not all of it."""
 
 
 class BadRecordError(ReportError):
-    """Octavia refuses one object's record, which the text names; it takes none of those after it."""
+    """Octavia refused one object's record in a report, which the text names, and ignored all records after it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,19 +38,19 @@ class MirroredStatus:
     """Statuses of one load balancer and its objects at the controllers."""
 
     digest: str
-    """Digest of the content that was written last."""
+    """Digest of the content that was last written to the controllers."""
     is_settled: bool
-    """True if devices have that content, or failed to take it."""
+    """Whether devices have that content, or failed to take it."""
     objects: Mapping[str, ObjectStatus]
-    """Statuses by id of the object, the load balancer's own among them."""
+    """Statuses by object id, including the load balancer's own."""
 
     def is_deleted(self, id: str) -> bool:
-        """Whether the load balancer ``id``, which has these statuses, is gone."""
+        """Whether these statuses show that the load balancer ``id`` is deleted."""
         return self.objects[id].provisioning == "DELETED"
 
 
-def status_from(answer: Mapping[str, Any]) -> MirroredStatus:
-    """Return the statuses in one element of the answer to ``POST mirror/statuses``."""
+def parse_status(answer: Mapping[str, Any]) -> MirroredStatus:
+    """Parse the statuses of one load balancer in the answer to ``POST mirror/statuses``."""
     own = str(answer["provisioning_status"])
     applied, revision = answer.get("applied_revision"), answer.get("revision")
     is_applied = applied is None or revision is None or applied >= revision or own == "ERROR"
@@ -67,23 +67,25 @@ def status_from(answer: Mapping[str, Any]) -> MirroredStatus:
 
 
 def report_applied(tree: Tree, status: MirroredStatus, *, with_operating: bool) -> Report:
-    """Report a load balancer whose content, as the tree has it, is settled at the controllers."""
+    """Build the report of a load balancer whose content, equal to the tree's, is settled at the controllers.
+    ``with_operating``: include operating statuses.
+    """
     failed = status.objects[tree.id].provisioning == "ERROR"
     records = []
     for kind, row in tree.objects():
         provisioning = str(row["provisioning_status"])
         mine = status.objects.get(row["id"])
         if provisioning in PENDING:
-            record = {"id": row["id"], "provisioning_status": _outcome(provisioning, mine, failed=failed)}
+            record = {"id": row["id"], "provisioning_status": _provisioning_status(provisioning, mine, failed=failed)}
             if with_operating and mine is not None and mine.operating:
                 record["operating_status"] = mine.operating
             records.append((kind, record))
         elif provisioning == "ERROR" and not failed and mine is not None and mine.provisioning == "ACTIVE":
             records.append((kind, {"id": row["id"], "provisioning_status": "ACTIVE"}))
-    return _report(records)
+    return _group_by_kind(records)
 
 
-def _outcome(provisioning: str, mine: ObjectStatus | None, *, failed: bool) -> str:
+def _provisioning_status(provisioning: str, mine: ObjectStatus | None, *, failed: bool) -> str:
     if provisioning == "PENDING_DELETE":
         # an object that devices still have because the change failed is not gone
         return "ERROR" if failed and mine is not None else "DELETED"
@@ -93,8 +95,8 @@ def _outcome(provisioning: str, mine: ObjectStatus | None, *, failed: bool) -> s
 
 
 def report_refused(tree: Tree) -> Report:
-    """Report a load balancer whose content the controllers refuse: all that is PENDING has failed."""
-    return _report(
+    """Build the report of a load balancer whose content the controllers refuse: all PENDING objects are in ERROR."""
+    return _group_by_kind(
         (kind, {"id": row["id"], "provisioning_status": "ERROR"})
         for kind, row in tree.objects()
         if row["provisioning_status"] in PENDING
@@ -102,15 +104,18 @@ def report_refused(tree: Tree) -> Report:
 
 
 def report_deleted(tree: Tree) -> Report:
-    """Report a deleted load balancer that the controllers no longer have: it and all below it are DELETED.
+    """Build the report of a deleted load balancer that the controllers no longer have: it and all its objects are
+    DELETED.
 
-    Children of a cascading deletion are reported too, or their quota would stay in use.
+    Children of a cascading deletion are included, or they would still count against their quota.
     """
-    return _report((kind, {"id": row["id"], "provisioning_status": "DELETED"}) for kind, row in tree.objects())
+    return _group_by_kind((kind, {"id": row["id"], "provisioning_status": "DELETED"}) for kind, row in tree.objects())
 
 
 def report_operating(tree: Tree, status: MirroredStatus, *, with_operating: bool) -> Report:
-    """Report operating statuses that differ, of objects that are not PENDING; and objects that left ERROR."""
+    """Build the report of operating statuses that differ, of objects that are not PENDING; and of objects that left
+    ERROR.
+    """
     recovered = status.is_settled and status.objects[tree.id].provisioning == "ACTIVE"
     records = []
     for kind, row in tree.objects():
@@ -124,32 +129,32 @@ def report_operating(tree: Tree, status: MirroredStatus, *, with_operating: bool
             record["provisioning_status"] = "ACTIVE"
         if record:
             records.append((kind, {"id": row["id"], **record}))
-    return _report(records)
+    return _group_by_kind(records)
 
 
-def _report(records: Iterable[tuple[str, Record]]) -> Report:
+def _group_by_kind(records: Iterable[tuple[str, Record]]) -> Report:
     report: Report = {}
     for kind, record in records:
         report.setdefault(kind, []).append(record)
     return report
 
 
-def size_of(report: Report) -> int:
+def count_records(report: Report) -> int:
     """Return the number of objects in a report."""
     return sum(len(records) for records in report.values())
 
 
-def batches(reports: Iterable[Report], limit: int = MAX_RECORDS) -> Iterator[Report]:
-    """Merge reports of load balancers into as few as possible of at most ``limit`` objects.
+def merge_reports(reports: Iterable[Report], limit: int = MAX_RECORDS) -> Iterator[Report]:
+    """Merge reports into as few as possible of at most ``limit`` objects.
 
-    A load balancer with more objects gets a report of its own: driver-agent takes load balancers last, and a report
-    that was split would set one ACTIVE before its members.
+    A load balancer with more objects gets a report of its own: driver-agent processes load balancers last, and a split
+    report would set one ACTIVE before its members.
     """
     merged: Report = {}
     for report in reports:
         if not report:
             continue
-        if merged and size_of(merged) + size_of(report) > limit:
+        if merged and count_records(merged) + count_records(report) > limit:
             yield merged
             merged = {}
         for kind, records in report.items():

@@ -15,8 +15,8 @@ Body = dict[str, Any]
 _LEFT_OUT = frozenset(("id", "project_id", "tenant_id", "rules", "redirect_pool", "listener_id", "position"))
 
 
-def body_of_request() -> object:
-    """Return the decoded body of the request that this thread answers; None if there is none."""
+def request_body() -> object:
+    """Return the decoded body of the API request that this thread handles; None if there is none."""
     try:
         import pecan
 
@@ -25,50 +25,56 @@ def body_of_request() -> object:
         return None
 
 
-def with_policies(body: Body, requested: object) -> Body:
-    """Return a load balancer's body in which listeners that have no L7 policies have those of the tenant's request.
+def add_requested_policies(body: Body, requested: object) -> Body:
+    """Return a load balancer's body; listeners without L7 policies get those of the tenant's request.
 
-    ``requested``: the body of the request; one that is no populated create adds nothing.
+    ``requested``: the request's body. If it is not a fully populated create, nothing is added.
     """
-    listeners = {_place(each): each for each in _objects(_object(requested, "loadbalancer"), "listeners")}
+    listeners = {
+        _protocol_and_port(each): each for each in _get_objects(_get_object(requested, "loadbalancer"), "listeners")
+    }
     if not listeners:
         return body
     pools = {pool.get("name"): pool["id"] for pool in body.get("pools", ())}
-    completed = [_completed(each, listeners.get(_place(each), {}), pools) for each in body.get("listeners", ())]
+    completed = [
+        _add_policies(each, listeners.get(_protocol_and_port(each), {}), pools) for each in body.get("listeners", ())
+    ]
     return {**body, "listeners": completed} if completed else body
 
 
-def _completed(listener: Body, requested: Mapping[str, Any], pools: Mapping[Any, str]) -> Body:
-    policies = [_policy(each, number, pools) for number, each in enumerate(_objects(requested, "l7policies"), 1)]
+def _add_policies(listener: Body, requested: Mapping[str, Any], pools: Mapping[Any, str]) -> Body:
+    policies = [
+        _policy_body(each, number, pools) for number, each in enumerate(_get_objects(requested, "l7policies"), 1)
+    ]
     return {**listener, "l7policies": policies} if policies and not listener.get("l7policies") else listener
 
 
-def _policy(requested: Mapping[str, Any], position: int, pools: Mapping[Any, str]) -> Body:
-    policy = {**_plain(requested), "position": position}
-    pool = pools.get(_object(requested, "redirect_pool").get("name"))
+def _policy_body(requested: Mapping[str, Any], position: int, pools: Mapping[Any, str]) -> Body:
+    policy = {**_own_attributes(requested), "position": position}
+    pool = pools.get(_get_object(requested, "redirect_pool").get("name"))
     if pool is not None:
         policy["redirect_pool_id"] = pool
-    rules = [_plain(each) for each in _objects(requested, "rules")]
+    rules = [_own_attributes(each) for each in _get_objects(requested, "rules")]
     return policy | ({"rules": rules} if rules else {})
 
 
-def _plain(requested: Mapping[str, Any]) -> Body:
-    """Return an object's own attributes, with an id of its own: the id that Octavia gave it is not available here."""
+def _own_attributes(requested: Mapping[str, Any]) -> Body:
+    """Return the object's own attributes with a new id, because the id that Octavia assigned is not available here."""
     kept = {name: value for name, value in requested.items() if name not in _LEFT_OUT and value not in (None, [])}
     return {**kept, "id": str(uuid.uuid4())}
 
 
-def _place(listener: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return what no two listeners of a load balancer have in common."""
+def _protocol_and_port(listener: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return protocol and port of a listener, which identify it in its load balancer."""
     return listener.get("protocol"), listener.get("protocol_port")
 
 
-def _object(body: object, name: str) -> Mapping[str, Any]:
+def _get_object(body: object, name: str) -> Mapping[str, Any]:
     value = body.get(name) if isinstance(body, Mapping) else None
     return value if isinstance(value, Mapping) else {}
 
 
-def _objects(body: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
+def _get_objects(body: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
     values = body.get(name)
     if isinstance(values, Sequence) and not isinstance(values, str):
         yield from (each for each in values if isinstance(each, Mapping))

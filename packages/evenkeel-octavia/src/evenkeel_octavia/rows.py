@@ -20,14 +20,14 @@ from octavia.db import base_models, models
 from evenkeel_octavia.trees import PENDING, Row, Snapshot, Tree
 
 MAX_PENDING = 10_000
-"""Most load balancers of one to-do list; the oldest come first."""
+"""Maximum number of pending load balancers that are read at once; the oldest come first."""
 
 
 class OctaviaRows:
-    """Reader of Octavia's tables. Connections are made in the process that reads first, so never before a fork."""
+    """Reads load balancers from Octavia's database. It connects when it first reads, so never before a fork."""
 
     def pending(self, providers: Collection[str]) -> dict[str, str]:
-        """Return the provisioning status of each load balancer that waits for a provider, oldest first."""
+        """Return ``{id: provisioning status}`` of the PENDING load balancers of these providers, oldest first."""
         table = models.LoadBalancer.__table__
         query = (
             sqlalchemy.select(table.c.id, table.c.provisioning_status)
@@ -39,95 +39,98 @@ class OctaviaRows:
             return {row.id: row.provisioning_status for row in connection.execute(query)}
 
     def trees(self, ids: Collection[str]) -> Snapshot:
-        """Return load balancers with all their objects as one transaction sees them."""
+        """Read load balancers with all their objects in one transaction."""
         if not ids:
             return Snapshot(seconds=0.0, trees={})
-        return self._snapshot(models.LoadBalancer.__table__.c.id.in_(list(ids)), None)
+        return self._read_snapshot(models.LoadBalancer.__table__.c.id.in_(list(ids)), None)
 
     def page(self, providers: Collection[str], marker: str, limit: int) -> Snapshot:
-        """Return up to ``limit`` load balancers of some providers after ``marker``, in order of id, DELETED ones left
-        out.
+        """Read up to ``limit`` load balancers of these providers after the id ``marker``, sorted by id, without DELETED
+        ones.
         """
         table = models.LoadBalancer.__table__
         chosen = sqlalchemy.and_(
             table.c.provider.in_(list(providers)), table.c.id > marker, table.c.provisioning_status != "DELETED"
         )
-        return self._snapshot(chosen, limit)
+        return self._read_snapshot(chosen, limit)
 
     def known_statuses(self, providers: Collection[str]) -> tuple[float, Mapping[str, str]]:
-        """Return the database's time, and the provisioning status of all load balancers of some providers.
-
-        A DELETED one is among them until Octavia's housekeeping removes its row.
+        """Return the database's time, and ``{id: provisioning status}`` of all load balancers of these providers.
+        DELETED ones are included until Octavia's housekeeping removes their rows.
         """
         table = models.LoadBalancer.__table__
         query = sqlalchemy.select(table.c.id, table.c.provisioning_status).where(table.c.provider.in_(list(providers)))
         with database.get_engine().connect() as connection:
-            now = _seconds(connection.execute(sqlalchemy.select(_now(connection))).scalar())
+            now = _unix_seconds(connection.execute(sqlalchemy.select(_database_time(connection))).scalar())
             return now, {row.id: row.provisioning_status for row in connection.execute(query)}
 
-    def _snapshot(self, chosen: Any, limit: int | None) -> Snapshot:
-        with _transaction() as connection:
+    def _read_snapshot(self, chosen: Any, limit: int | None) -> Snapshot:
+        with _read_transaction() as connection:
             table = models.LoadBalancer.__table__
             # the time comes with the first rows: this statement is the one that makes the transaction's snapshot
-            query = sqlalchemy.select(_now(connection).label("snapshot_time"), table).where(chosen).order_by(table.c.id)
+            query = (
+                sqlalchemy.select(_database_time(connection).label("snapshot_time"), table)
+                .where(chosen)
+                .order_by(table.c.id)
+            )
             found = connection.execute(query if limit is None else query.limit(limit)).mappings().all()
             if not found:
                 return Snapshot(seconds=0.0, trees={})
-            parts = _Parts(connection, [row["id"] for row in found])
+            parts = _LoadBalancerRows(connection, [row["id"] for row in found])
             trees = {row["id"]: parts.tree(row) for row in found}
-            return Snapshot(seconds=_seconds(found[0]["snapshot_time"]), trees=trees)
+            return Snapshot(seconds=_unix_seconds(found[0]["snapshot_time"]), trees=trees)
 
 
-def _now(connection: Any) -> Any:
-    """The database's time in UTC, microseconds included."""
+def _database_time(connection: Any) -> Any:
+    """Return the database's time in UTC, with microseconds."""
     if connection.dialect.name in ("mysql", "mariadb"):
         return sqlalchemy.func.utc_timestamp(sqlalchemy.text("6"))
     return sqlalchemy.literal(time.time())
 
 
-def _seconds(value: Any) -> float:
+def _unix_seconds(value: Any) -> float:
     if isinstance(value, datetime.datetime):
         return value.replace(tzinfo=datetime.UTC).timestamp()
     return float(value)
 
 
 @contextmanager
-def _transaction() -> Iterator[Any]:
-    """A transaction in which all reads see the same rows (REPEATABLE READ, the default of MySQL and MariaDB)."""
+def _read_transaction() -> Iterator[Any]:
+    """Open a transaction in which all reads see the same rows (REPEATABLE READ, the default of MySQL and MariaDB)."""
     with database.get_engine().connect() as connection, connection.begin():
         yield connection
 
 
-class _Parts:
-    """Rows below some load balancers, by load balancer."""
+class _LoadBalancerRows:
+    """Rows of all objects that belong to some load balancers, by load balancer."""
 
     def __init__(self, connection: Any, ids: list[str]) -> None:
         self._connection = connection
         load_balancers = [*ids]
         self._vips = {
-            row["load_balancer_id"]: row for row in self._rows(models.Vip, "load_balancer_id", load_balancers)
+            row["load_balancer_id"]: row for row in self._read_rows(models.Vip, "load_balancer_id", load_balancers)
         }
-        self._additional = self._rows_if_table("AdditionalVip", load_balancers)
-        self._security_groups = self._rows_if_table("VipSecurityGroup", load_balancers)
-        self._listeners = self._rows_by(models.Listener, "load_balancer_id", load_balancers)
-        self._pools = self._rows_by(models.Pool, "load_balancer_id", load_balancers)
-        listeners = _ids(self._listeners)
-        pools = _ids(self._pools)
-        self._snis = self._rows_by(models.SNI, "listener_id", listeners)
-        self._cidrs = self._rows_by(models.ListenerCidr, "listener_id", listeners)
-        self._policies = self._rows_by(models.L7Policy, "listener_id", listeners)
-        self._rules = self._rows_by(models.L7Rule, "l7policy_id", _ids(self._policies))
-        self._members = self._rows_by(models.Member, "pool_id", pools)
-        self._monitors = self._rows_by(models.HealthMonitor, "pool_id", pools)
-        self._persistences = self._rows_by(models.SessionPersistence, "pool_id", pools)
+        self._additional = self._read_rows_if_table("AdditionalVip", load_balancers)
+        self._security_groups = self._read_rows_if_table("VipSecurityGroup", load_balancers)
+        self._listeners = self._read_rows_by(models.Listener, "load_balancer_id", load_balancers)
+        self._pools = self._read_rows_by(models.Pool, "load_balancer_id", load_balancers)
+        listeners = _row_ids(self._listeners)
+        pools = _row_ids(self._pools)
+        self._snis = self._read_rows_by(models.SNI, "listener_id", listeners)
+        self._cidrs = self._read_rows_by(models.ListenerCidr, "listener_id", listeners)
+        self._policies = self._read_rows_by(models.L7Policy, "listener_id", listeners)
+        self._rules = self._read_rows_by(models.L7Rule, "l7policy_id", _row_ids(self._policies))
+        self._members = self._read_rows_by(models.Member, "pool_id", pools)
+        self._monitors = self._read_rows_by(models.HealthMonitor, "pool_id", pools)
+        self._persistences = self._read_rows_by(models.SessionPersistence, "pool_id", pools)
         parts = (self._policies, self._rules, self._members, self._monitors)
-        objects = [*load_balancers, *listeners, *pools, *(id for part in parts for id in _ids(part))]
-        self._tags = self._rows_by(base_models.Tags, "resource_id", objects)
-        self._flavors = self._metadata_of_flavors()
-        self._zones = self._metadata_of_zones()
+        objects = [*load_balancers, *listeners, *pools, *(id for part in parts for id in _row_ids(part))]
+        self._tags = self._read_rows_by(base_models.Tags, "resource_id", objects)
+        self._flavors = self._flavor_metadata()
+        self._zones = self._zone_metadata()
 
     def tree(self, row: Row) -> Tree:
-        """Put together what belongs to one load balancer."""
+        """Build the tree of one load balancer from its row and the rows of its objects."""
         id = row["id"]
         listeners, pools = self._listeners.get(id, []), self._pools.get(id, [])
         policies = _rows_below(listeners, self._policies)
@@ -162,8 +165,8 @@ class _Parts:
         ordered = sorted(self._snis[listener], key=lambda sni: (sni["position"] or 0, sni["tls_container_id"]))
         return tuple(sni["tls_container_id"] for sni in ordered)
 
-    def _rows(self, model: Any, column: str, keys: Collection[str]) -> list[Row]:
-        """Rows with one of these keys, in order of id where there is one."""
+    def _read_rows(self, model: Any, column: str, keys: Collection[str]) -> list[Row]:
+        """Read the rows whose ``column`` is one of ``keys``, sorted by id if the table has one."""
         if not keys:
             return []
         table = model.__table__
@@ -172,36 +175,38 @@ class _Parts:
             query = query.order_by(table.c.id)
         return [dict(row) for row in self._connection.execute(query).mappings()]
 
-    def _rows_by(self, model: Any, column: str, keys: Collection[str]) -> Mapping[str, list[Row]]:
+    def _read_rows_by(self, model: Any, column: str, keys: Collection[str]) -> Mapping[str, list[Row]]:
         grouped = defaultdict(list)
-        for row in self._rows(model, column, keys):
+        for row in self._read_rows(model, column, keys):
             grouped[row[column]].append(row)
         return dict(grouped)
 
-    def _rows_if_table(self, model: str, load_balancers: Collection[str]) -> Mapping[str, list[Row]]:
-        """Rows of a table that not every version of Octavia has."""
+    def _read_rows_if_table(self, model: str, load_balancers: Collection[str]) -> Mapping[str, list[Row]]:
+        """Read the rows of these load balancers from a table that some versions of Octavia lack; empty without the
+        table.
+        """
         found = getattr(models, model, None)
-        return {} if found is None else self._rows_by(found, "load_balancer_id", load_balancers)
+        return {} if found is None else self._read_rows_by(found, "load_balancer_id", load_balancers)
 
-    def _metadata_of_flavors(self) -> Mapping[str, Mapping[str, Any]]:
+    def _flavor_metadata(self) -> Mapping[str, Mapping[str, Any]]:
         flavor, profile = models.Flavor.__table__, models.FlavorProfile.__table__
         joined = flavor.join(profile, flavor.c.flavor_profile_id == profile.c.id)
         query = sqlalchemy.select(flavor.c.id, profile.c.flavor_data).select_from(joined)
-        return {row[0]: _json(row[1]) for row in self._connection.execute(query)}
+        return {row[0]: _parse_json(row[1]) for row in self._connection.execute(query)}
 
-    def _metadata_of_zones(self) -> Mapping[str, Mapping[str, Any]]:
+    def _zone_metadata(self) -> Mapping[str, Mapping[str, Any]]:
         zone, profile = models.AvailabilityZone.__table__, models.AvailabilityZoneProfile.__table__
         joined = zone.join(profile, zone.c.availability_zone_profile_id == profile.c.id)
         query = sqlalchemy.select(zone.c.name, profile.c.availability_zone_data).select_from(joined)
-        return {row[0]: _json(row[1]) for row in self._connection.execute(query)}
+        return {row[0]: _parse_json(row[1]) for row in self._connection.execute(query)}
 
 
-def _json(text: str | None) -> Mapping[str, Any]:
+def _parse_json(text: str | None) -> Mapping[str, Any]:
     found = json.loads(text) if text else {}
     return found if isinstance(found, dict) else {}
 
 
-def _ids(grouped: Mapping[str, Iterable[Row]]) -> list[str]:
+def _row_ids(grouped: Mapping[str, Iterable[Row]]) -> list[str]:
     return [row["id"] for rows in grouped.values() for row in rows]
 
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class MisconfiguredError(Exception):
-    """An option of ``[evenkeel]`` has a value that can't work; the text names option, value and what is allowed."""
+    """An option of ``[evenkeel]`` has an invalid value; the text names option, value and what is allowed."""
 
 
 class Credential(Protocol):
@@ -34,35 +34,37 @@ class NoCredential:
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """Controllers and how requests are sent to them."""
+    """The controllers' URLs, and how requests to them are authenticated."""
 
     urls: tuple[str, ...]
     """Root URLs, ``https://host:port`` or ``http://host:port``, without a trailing slash."""
     ca_file: Path | None = None
-    """CA certificates (PEM) that sign the controllers' certificates; None: those of the system."""
+    """CA certificates (PEM) to verify the controllers' certificates with; None: the system's."""
     credential: Callable[[], Credential] = field(default=NoCredential, compare=False)
     """Makes the credential. Called in the process that sends requests, never before a fork."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AgentSettings:
-    """Times and limits of the provider agent. Times in seconds."""
+    """Intervals, time-outs and limits of the provider agent. Times in seconds."""
 
     environments: Mapping[str, str]
-    """Environment by the provider's name in Octavia."""
+    """Environment by the name of the provider in Octavia."""
     poll_seconds: float = 0.25
-    """Pause between two looks at Octavia's database while there is no work."""
+    """Interval at which Octavia's database is read while there is no work."""
     request_seconds: float = 20.0
     """Time-out of one request of the agent at the controllers."""
     drift_seconds: float = 60.0
-    """Pause between the beginnings of two comparisons of all load balancers."""
+    """Interval at which all load balancers are compared."""
     statuses_seconds: float = 1.0
-    """Pause between two requests for changed operating statuses; 0: operating statuses are never reported."""
+    """Interval at which changed operating statuses are requested; 0: operating statuses are never reported."""
     statistics_seconds: float = 60.0
-    """Pause between two reports of listeners' statistics; 0: none."""
+    """Interval at which listeners' statistics are reported; 0: never."""
     lease_seconds: float = 5.0
-    """Life of the lease that makes this agent the only active one."""
+    """Duration of the lease that makes this agent the only active one."""
     puts_at_once: int = 4
-    """Load balancers that are written to the controllers at the same time."""
+    """Maximum number of load balancers that are written to the controllers concurrently."""
     makes_vip_ports: bool = False
-    """Whether the controllers create VIP ports, so that those of creates that Octavia rolled back are given back."""
+    """Whether the controllers create VIP ports; then the ports of creates that Octavia rolled back
+    have to be deleted.
+    """

@@ -22,7 +22,7 @@ CHECK_SECONDS = 0.5
 """Pause between looks at the exit event and at the processes."""
 MAX_PAUSE_SECONDS = 10.0
 STEADY_SECONDS = 60.0
-"""A worker that lived so long is started again without a pause."""
+"""Lifetime after which a worker that ended is replaced without a pause."""
 STOP_SECONDS = 30.0
 TITLE = "octavia-driver-agent - provider_agent -- evenkeel_agent"
 """Title that driver-agent gives the process in which it runs the agent."""
@@ -34,8 +34,8 @@ class ExitEvent(Protocol):
     def is_set(self) -> bool: ...
 
 
-class Process:
-    """A process that is watched by a file descriptor, so that its number can't be mistaken for a later one's."""
+class WatchedProcess:
+    """A process that is watched through a file descriptor, because process ids are reused."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -43,22 +43,22 @@ class Process:
 
     @property
     def is_alive(self) -> bool:
-        """False once it has ended."""
+        """Whether the process has not ended yet."""
         return not select.select([self._descriptor], [], [], 0)[0]
 
     def close(self) -> None:
         os.close(self._descriptor)
 
 
-class Stop:
-    """Whether driver-agent ends, or has ended.
+class StopSignal:
+    """Whether driver-agent is ending, or has ended.
 
-    The event is never waited for, and looked at rarely: a process that is killed in ``wait()`` makes driver-agent's
-    ``set()`` hang for ever (CPython's ``multiprocessing.Condition`` counts it among those that must wake up), and one
-    that is killed in ``is_set()`` keeps the lock.
+    Its event is never waited for, and read rarely: a process that is killed in ``wait()`` makes driver-agent's
+    ``set()`` hang for ever (CPython's ``multiprocessing.Condition`` counts it among those to wake up), and one that is
+    killed in ``is_set()`` keeps the lock.
     """
 
-    def __init__(self, exit_event: ExitEvent, driver_agent: Process) -> None:
+    def __init__(self, exit_event: ExitEvent, driver_agent: WatchedProcess) -> None:
         self._exit_event = exit_event
         self._driver_agent = driver_agent
         self._look_at = 0.0
@@ -66,14 +66,14 @@ class Stop:
 
     @property
     def is_over(self) -> bool:
-        """True once all has to end."""
+        """Whether all processes of the agent have to end."""
         if not self._is_over and time.monotonic() >= self._look_at:
             self._is_over = not self._driver_agent.is_alive or self._exit_event.is_set()
             self._look_at = time.monotonic() + CHECK_SECONDS
         return self._is_over
 
     def wait(self, seconds: float) -> bool:
-        """Wait so long, or until all has to end; return whether it has to."""
+        """Wait ``seconds``, or until all processes have to end; returns whether they have to."""
         until = time.monotonic() + seconds
         while not self.is_over and (left := until - time.monotonic()) > 0:
             time.sleep(min(left, CHECK_SECONDS))
@@ -81,28 +81,30 @@ class Stop:
 
 
 Work = Callable[[Callable[[float], bool]], None]
-"""Runs until its argument, called with seconds to wait, returns True."""
+"""Runs until its argument returns True; the argument waits for the given seconds."""
 
 
 def provider_agent(exit_event: ExitEvent) -> None:
-    """Run the agent until driver-agent ends; the entry point in ``octavia.driver_agent.provider_agents``."""
+    """Run the agent until driver-agent ends. Entry point in the group ``octavia.driver_agent.provider_agents``."""
     try:
-        driver_agent = Process(os.getppid())
+        driver_agent = WatchedProcess(os.getppid())
     except OSError as error:
         LOG.error("driver-agent has ended: %s", error)
         return
     # each worker has the leases of the one before it, which is dead by then
-    holder = new_holder()
-    supervise(Stop(exit_event, driver_agent), lambda wait: _work(wait, holder))
+    holder = new_holder_name()
+    supervise_worker(StopSignal(exit_event, driver_agent), lambda wait: _run_configured_agent(wait, holder))
 
 
-def supervise(stop: Stop, work: Work) -> None:
-    """Keep one worker running. Returns in the supervisor, and in a worker that has become one, when all has ended."""
+def supervise_worker(stop: StopSignal, work: Work) -> None:
+    """Keep one worker process running until ``stop``. Also returns in the worker, which this function forks, when the
+    worker has ended its work.
+    """
     pause = 0.0
     while not stop.is_over:
         started = time.monotonic()
-        worker = _fork(stop, work)
-        _wait_for(worker, stop)
+        worker = _fork_worker(stop, work)
+        _wait_for_worker(worker, stop)
         if stop.is_over:
             return
         pause = 0.0 if time.monotonic() - started > STEADY_SECONDS else min(MAX_PAUSE_SECONDS, pause * 2 or 0.1)
@@ -110,14 +112,14 @@ def supervise(stop: Stop, work: Work) -> None:
         stop.wait(pause * random.uniform(0.5, 1.0))  # noqa: S311
 
 
-def _fork(stop: Stop, work: Work) -> int:
+def _fork_worker(stop: StopSignal, work: Work) -> int:
     supervisor_pid = os.getpid()
     pid = os.fork()
     if pid:
         return pid
     code = 1
     try:
-        _worker(stop, supervisor_pid, work)
+        _run_worker(stop, supervisor_pid, work)
         code = 0
     except BaseException:
         LOG.exception("the provider agent's worker failed")
@@ -126,20 +128,20 @@ def _fork(stop: Stop, work: Work) -> int:
         os._exit(code)
 
 
-def _worker(stop: Stop, supervisor_pid: int, work: Work) -> None:
+def _run_worker(stop: StopSignal, supervisor_pid: int, work: Work) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    _set_title(f"{TITLE} worker")
-    supervisor = Process(supervisor_pid)
+    _set_process_title(f"{TITLE} worker")
+    supervisor = WatchedProcess(supervisor_pid)
     work(lambda seconds: stop.wait(seconds) or not supervisor.is_alive)
     if not supervisor.is_alive and not stop.is_over:
         LOG.error("the provider agent's supervisor %d has died; its worker takes its place", supervisor_pid)
         supervisor.close()
-        _set_title(TITLE)
-        supervise(stop, work)
+        _set_process_title(TITLE)
+        supervise_worker(stop, work)
 
 
-def _wait_for(pid: int, stop: Stop) -> None:
-    """Wait until the worker has ended; a stop is given some time and then forced."""
+def _wait_for_worker(pid: int, stop: StopSignal) -> None:
+    """Wait until the worker has ended. On a stop, it gets some time to end and is then killed."""
     deadline: float | None = None
     while os.waitpid(pid, os.WNOHANG)[0] == 0:
         if not stop.wait(CHECK_SECONDS):
@@ -150,36 +152,36 @@ def _wait_for(pid: int, stop: Stop) -> None:
         time.sleep(0.05)
 
 
-def _set_title(title: str) -> None:
+def _set_process_title(title: str) -> None:
     with contextlib.suppress(ImportError):
         import setproctitle
 
         setproctitle.setproctitle(title)
 
 
-def new_holder() -> str:
-    """Return a name of this agent as holder of leases: the host's, and a number of its own."""
+def new_holder_name() -> str:
+    """Return the name with which this agent holds leases: the host's name and a random number."""
     return f"{socket.gethostname()}/{uuid.uuid4().hex[:12]}"
 
 
-def _work(wait: Callable[[float], bool], holder: str) -> None:
+def _run_configured_agent(wait: Callable[[float], bool], holder: str) -> None:
     from oslo_config import cfg
 
-    run(cfg.CONF, wait, holder)
+    run_agent(cfg.CONF, wait, holder)
 
 
-def run(conf: Any, wait: Callable[[float], bool], holder: str) -> None:
-    """Run the agent in this process until ``wait(seconds)`` returns True; ``holder``: its name for leases."""
+def run_agent(conf: Any, wait: Callable[[float], bool], holder: str) -> None:
+    """Run the agent in this process until ``wait(seconds)`` returns True. ``holder``: its name for leases."""
     # Octavia's models take seconds to import; what only checks or supervises does without them
     from evenkeel_octavia import controllers, options
     from evenkeel_octavia.agent import Agent
     from evenkeel_octavia.leases import Leases
     from evenkeel_octavia.mirror import ControllersMirror
-    from evenkeel_octavia.reporter import reporter_from
+    from evenkeel_octavia.reporter import make_reporter
     from evenkeel_octavia.rows import OctaviaRows
 
-    settings = options.agent_settings_from(conf)
-    client = controllers.shared(options.endpoint_from(conf))
+    settings = options.parse_agent_settings(conf)
+    client = controllers.shared_client(options.parse_endpoint(conf))
     mirror = ControllersMirror(client, seconds=settings.request_seconds)
     # a lease that is answered after it has ended is worth nothing
     leasing = ControllersMirror(client, seconds=settings.lease_seconds * 2 / 3)
@@ -189,7 +191,7 @@ def run(conf: Any, wait: Callable[[float], bool], holder: str) -> None:
         holder=holder,
         seconds=settings.lease_seconds,
     )
-    agent = Agent(settings, OctaviaRows(), mirror, reporter_from(conf), is_active=leases.is_held)
+    agent = Agent(settings, OctaviaRows(), mirror, make_reporter(conf), is_active=leases.is_held)
     leases.start()
     try:
         LOG.info("the provider agent has started for %s", dict(settings.environments))

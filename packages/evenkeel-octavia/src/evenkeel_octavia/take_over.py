@@ -27,41 +27,41 @@ class TakeOverError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Balancer:
-    """A load balancer as Octavia's database has it."""
+class TakenOverBalancer:
+    """A load balancer in Octavia's database, with its amphorae."""
 
     id: str
     name: str
     provider: str
     status: str
     addresses: tuple[str, ...]
-    """VIP and additional VIPs."""
+    """Addresses of the VIP and the additional VIPs."""
     amphorae: Mapping[str, str]
-    """Port in the VIP's network by amphora, for those that run."""
+    """``{amphora id: id of its port in the VIP's network}`` of the amphorae that run."""
     has_flavor: bool = False
 
 
-class Database(Protocol):
+class AmphoraDatabase(Protocol):
     """Rows of Octavia's database that a take-over changes."""
 
-    def balancer(self, id: str) -> Balancer | None:
-        """Return a load balancer that is not DELETED; None if there is none."""
+    def balancer(self, id: str) -> TakenOverBalancer | None:
+        """Read a load balancer that is not DELETED; None if there is none."""
         ...
 
     def trees(self, ids: Collection[str]) -> Snapshot:
-        """Return load balancers with all their objects, and the database's time."""
+        """Read load balancers with all their objects, and the database's time."""
         ...
 
     def change_provider(
         self, id: str, before: str, after: str, *, statuses: Collection[str], status: str, without_flavor: bool = False
     ) -> bool:
-        """Set provider and provisioning status if the provider is ``before`` and the status one of ``statuses``, in
-        one statement; returns whether it did.
+        """Set provider and provisioning status in one statement, if the provider is ``before`` and the status one of
+        ``statuses``; returns whether they were set.
         """
         ...
 
     def set_busy(self, amphorae: Collection[str], busy: bool) -> None:
-        """Keep Octavia's health manager from failing these amphorae over, or let it do so again."""
+        """Keep Octavia's health manager from failing over these amphorae (``busy``), or allow it again."""
         ...
 
     def give_up(self, amphorae: Collection[str]) -> None:
@@ -69,11 +69,11 @@ class Database(Protocol):
         ...
 
 
-class Ports(Protocol):
+class AmphoraPorts(Protocol):
     """Ports of VIPs and amphorae at Neutron."""
 
     def pairs(self, port_id: str) -> list[Mapping[str, Any]] | None:
-        """Return a port's allowed address pairs; None if port security is off there. Raises :class:`TakeOverError`."""
+        """Read a port's allowed address pairs; None if the port has no port security. Raises :class:`TakeOverError`."""
         ...
 
     def set_pairs(self, port_id: str, pairs: Sequence[Mapping[str, Any]]) -> None:
@@ -81,19 +81,21 @@ class Ports(Protocol):
         ...
 
 
-Check = Callable[[str, Body], None]
-"""Asks a controller whether an environment's devices can have a load balancer; raises ControllerError if not."""
+DeviceCheck = Callable[[str, Body], None]
+"""Has a controller check whether an environment's devices can have a load balancer. Raises ControllerError if not."""
 
 
-class TakeOver:
-    """Takes over load balancers to ``provider``, whose environment is ``environment``, and gives them back."""
+class AmphoraTakeOver:
+    """Moves load balancers from provider ``amphora`` to ``provider``, whose environment is
+    ``environment``, and back.
+    """
 
     def __init__(
         self,
-        database: Database,
-        ports: Ports,
+        database: AmphoraDatabase,
+        ports: AmphoraPorts,
         mirror: Mirror,
-        check: Check,
+        check: DeviceCheck,
         *,
         provider: str,
         environment: str,
@@ -102,7 +104,9 @@ class TakeOver:
         without_flavor: bool = False,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Initialize. ``timeout_seconds``: for our devices to have it; ``gone_seconds``: to have lost it."""
+        """Initialize. ``timeout_seconds``: within which our devices must have the load balancer; ``gone_seconds``:
+        within which they must have removed it; ``say``: prints a message.
+        """
         self._database = database
         self._ports = ports
         self._mirror = mirror
@@ -115,8 +119,10 @@ class TakeOver:
         self._say = say
 
     def plan(self, id: str, *, back: bool = False) -> str:
-        """Return what would be done, or that nothing is left. Raises :class:`TakeOverError`, ControllerError."""
-        found = self._balancer(id)
+        """Describe what taking over, or with ``back`` giving back, would do to the load balancer. Raises
+        :class:`TakeOverError`, ControllerError.
+        """
+        found = self._get_balancer(id)
         title = f"{found.name} ({id})" if found.name else id
         ports = ", ".join(f"{amphora} (port {port})" for amphora, port in sorted(found.amphorae.items())) or "none"
         self._check_ports(found)
@@ -129,16 +135,16 @@ class TakeOver:
         return f"{title}: becomes one of provider {self._provider}{flavor}; amphorae that fall silent: {ports}"
 
     def over(self, id: str) -> float:
-        """Take a load balancer over; returns the seconds from the amphorae's silence to the devices' confirmation.
+        """Take a load balancer over. Returns the seconds from silencing the amphorae to the devices' confirmation.
 
         Raises :class:`TakeOverError` or ControllerError; then everything is as before.
         """
-        found = self._balancer(id)
+        found = self._get_balancer(id)
         self._check_ports(found)
         if found.provider == AMPHORA:
             self._check_devices(found)
         begun = time.monotonic()
-        self._silence(found)
+        self._silence_amphorae(found)
         try:
             if found.provider == AMPHORA and not self._database.change_provider(
                 id,
@@ -149,7 +155,7 @@ class TakeOver:
                 without_flavor=self._without_flavor,
             ):
                 raise TakeOverError(f"{id} is {found.status}: Octavia is changing it, try again")
-            self._await_active(id)
+            self._wait_until_active(id)
         except (Exception, KeyboardInterrupt) as error:
             self._say(f"{id}: going back: {error}")
             self.back(id)
@@ -157,35 +163,37 @@ class TakeOver:
         return time.monotonic() - begun
 
     def back(self, id: str) -> None:
-        """Give a load balancer back to its amphorae. Raises :class:`TakeOverError` or ControllerError: repeat it.
+        """Give a load balancer back to its amphorae. Raises :class:`TakeOverError` or ControllerError; then repeat the
+        call.
 
         Its status is ACTIVE at once, because Octavia's amphora driver serves it from then on.
         """
-        found = self._balancer(id)
+        found = self._get_balancer(id)
         if found.provider == self._provider and not self._database.change_provider(
             id, self._provider, AMPHORA, statuses=(ACTIVE, ERROR, PENDING_UPDATE), status=ACTIVE
         ):
             raise TakeOverError(f"{id} is {found.status}: try again")
-        self._await_gone(id)
+        self._remove_from_devices(id)
         for port in found.amphorae.values():
-            self._let_speak(port, found.addresses)
+            self._allow_addresses(port, found.addresses)
         self._database.set_busy(tuple(found.amphorae), False)
 
     def finish(self, id: str) -> tuple[str, ...]:
-        """Let Octavia delete the amphorae of a load balancer that was taken over: its API deletes those in ERROR only.
+        """Set the amphorae of a load balancer that was taken over to ERROR, because Octavia's API deletes only such
+        amphorae.
 
         Returns their ids. Raises :class:`TakeOverError`.
         """
-        found = self._balancer(id)
+        found = self._get_balancer(id)
         if (found.provider, found.status) != (self._provider, ACTIVE):
             raise TakeOverError(f"{id} is {found.status} of provider {found.provider}: it is not taken over")
-        self._silence(found)
+        self._silence_amphorae(found)
         self._database.give_up(tuple(found.amphorae))
         return tuple(sorted(found.amphorae))
 
     # -- checks
 
-    def _balancer(self, id: str) -> Balancer:
+    def _get_balancer(self, id: str) -> TakenOverBalancer:
         found = self._database.balancer(id)
         if found is None:
             raise TakeOverError(f"{id}: Octavia has no such load balancer")
@@ -193,7 +201,7 @@ class TakeOver:
             raise TakeOverError(f"{id} is of provider {found.provider}, neither of {AMPHORA} nor of {self._provider}")
         return found
 
-    def _check_ports(self, found: Balancer) -> None:
+    def _check_ports(self, found: TakenOverBalancer) -> None:
         for amphora, port in found.amphorae.items():
             if self._ports.pairs(port) is None:
                 raise TakeOverError(
@@ -201,8 +209,10 @@ class TakeOver:
                     " drop what it sends: switch it on first"
                 )
 
-    def _check_devices(self, found: Balancer) -> None:
-        """Check that the environment's devices can have it. Raises :class:`TakeOverError`, ControllerError."""
+    def _check_devices(self, found: TakenOverBalancer) -> None:
+        """Check that the environment's devices can have the load balancer. Raises :class:`TakeOverError`,
+        ControllerError.
+        """
         if found.status != ACTIVE:
             raise TakeOverError(f"{found.id} is {found.status}, not {ACTIVE}")
         tree = self._database.trees([found.id]).trees.get(found.id)
@@ -215,27 +225,27 @@ class TakeOver:
 
     # -- steps
 
-    def _silence(self, found: Balancer) -> None:
+    def _silence_amphorae(self, found: TakenOverBalancer) -> None:
         self._database.set_busy(tuple(found.amphorae), True)
-        gone = _canonical(found.addresses)
+        gone = _canonical_addresses(found.addresses)
         for port in found.amphorae.values():
             pairs = self._ports.pairs(port) or []
-            kept = [pair for pair in pairs if _address(pair) not in gone]
+            kept = [pair for pair in pairs if _pair_address(pair) not in gone]
             if kept != pairs:
                 self._ports.set_pairs(port, kept)
 
-    def _let_speak(self, port: str, addresses: Iterable[str]) -> None:
+    def _allow_addresses(self, port: str, addresses: Iterable[str]) -> None:
         pairs = self._ports.pairs(port) or []
-        there = {_address(pair) for pair in pairs}
+        there = {_pair_address(pair) for pair in pairs}
         more = [{"ip_address": address} for address in addresses if str(ip_address(address)) not in there]
         if more:
             self._ports.set_pairs(port, [*pairs, *more])
 
-    def _await_active(self, id: str) -> None:
-        """Wait until the provider agent has reported it ACTIVE. Raises :class:`TakeOverError`."""
+    def _wait_until_active(self, id: str) -> None:
+        """Wait until the provider agent has reported the load balancer as ACTIVE. Raises :class:`TakeOverError`."""
 
         def is_active() -> bool:
-            now = self._balancer(id)
+            now = self._get_balancer(id)
             if now.status == ERROR:
                 raise TakeOverError("the devices refuse it; the provider agent's log has the reason")
             return now.provider == self._provider and now.status not in PENDING
@@ -243,8 +253,10 @@ class TakeOver:
         if not self._wait_until(is_active, self._timeout_seconds):
             raise TakeOverError(f"it is not {ACTIVE} within {self._timeout_seconds:g} s; does the provider agent run?")
 
-    def _await_gone(self, id: str) -> None:
-        """Have the devices lose it, and wait for that. Raises :class:`TakeOverError`, ControllerError."""
+    def _remove_from_devices(self, id: str) -> None:
+        """Remove the load balancer from the devices, and wait until they have removed it. Raises
+        :class:`TakeOverError`, ControllerError.
+        """
         # Also if they do not have it: what an agent read before the provider was changed is older than this delete.
         newest = max(self._database.trees([id]).seconds, self._mirror.snapshot_of(id) or 0.0)
         self._mirror.delete(id, self._environment, newest)
@@ -268,8 +280,8 @@ class TakeOver:
         return True
 
 
-def _address(pair: Mapping[str, Any]) -> str:
-    """The pair's address in canonical form; a network as it is given."""
+def _pair_address(pair: Mapping[str, Any]) -> str:
+    """Return the address of an allowed address pair in canonical form; a network unchanged."""
     text = str(pair.get("ip_address"))
     try:
         return str(ip_address(text))
@@ -277,5 +289,5 @@ def _address(pair: Mapping[str, Any]) -> str:
         return text
 
 
-def _canonical(addresses: Iterable[str]) -> frozenset[str]:
+def _canonical_addresses(addresses: Iterable[str]) -> frozenset[str]:
     return frozenset(str(ip_address(each)) for each in addresses)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Row = Mapping[str, Any]
-"""Column values of one row by the name of the column."""
+"""Values of one row of Octavia's database, by column name."""
 
 PENDING = frozenset(("PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE"))
 KINDS = ("members", "healthmonitors", "pools", "l7rules", "l7policies", "listeners", "loadbalancers")
@@ -14,30 +14,30 @@ KINDS = ("members", "healthmonitors", "pools", "l7rules", "l7policies", "listene
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """All rows of one load balancer, read in one snapshot. Order of rows is that of their ids."""
+    """All rows of one load balancer in Octavia's database, read in one snapshot; sorted by id."""
 
     loadbalancer: Row
     vip: Row | None = None
     additional_vips: tuple[Row, ...] = ()
     security_groups: tuple[str, ...] = ()
     flavor: Mapping[str, Any] | None = None
-    """Metadata of the flavor, None if it has none."""
+    """Metadata of the load balancer's flavor; None if it has none."""
     zone: Mapping[str, Any] | None = None
-    """Metadata of the availability zone, None if it has none."""
+    """Metadata of the load balancer's availability zone; None if it has none."""
     listeners: tuple[Row, ...] = ()
     sni_refs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """References of certificates by listener, in order of position."""
+    """References of SNI certificates by listener id, in order of position."""
     cidrs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Allowed source networks by listener."""
+    """Networks of allowed clients by listener id."""
     pools: tuple[Row, ...] = ()
     persistences: Mapping[str, Row] = field(default_factory=dict)
-    """Session persistence by pool."""
+    """Row of the session persistence by pool id."""
     healthmonitors: tuple[Row, ...] = ()
     members: tuple[Row, ...] = ()
     l7policies: tuple[Row, ...] = ()
     l7rules: tuple[Row, ...] = ()
     tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Tags by object, sorted."""
+    """Sorted tags by object id."""
 
     @property
     def id(self) -> str:
@@ -45,12 +45,12 @@ class Tree:
 
     @property
     def status(self) -> str:
-        """Provisioning status of the load balancer itself."""
+        """The load balancer's own provisioning status."""
         return str(self.loadbalancer["provisioning_status"])
 
     @property
     def change(self) -> str | None:
-        """Identity of the operation that made the load balancer PENDING; None if it is not."""
+        """Identity of the operation for which the load balancer is PENDING; None if it is not PENDING."""
         if self.status not in PENDING:
             return None
         row = self.loadbalancer
@@ -58,11 +58,11 @@ class Tree:
 
     @property
     def is_leaving(self) -> bool:
-        """True once a tenant has deleted the load balancer."""
+        """Whether a tenant has deleted the load balancer."""
         return self.status in ("PENDING_DELETE", "DELETED")
 
     def objects(self) -> Iterator[tuple[str, Row]]:
-        """Yield kind and row of each object that has statuses, in driver-agent's order of kinds."""
+        """Yield kind and row of each object that has statuses, in the order in which driver-agent processes kinds."""
         rows: dict[str, tuple[Row, ...]] = {
             "members": self.members,
             "healthmonitors": self.healthmonitors,
@@ -79,9 +79,9 @@ class Tree:
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """Load balancers as one transaction saw them."""
+    """Load balancers as one transaction read them from Octavia's database."""
 
     seconds: float
-    """Time of the snapshot by the database's clock, seconds since 1970."""
+    """Time of the snapshot by the database's clock, in seconds since 1970."""
     trees: Mapping[str, Tree]
-    """Trees by load balancer; one that is missing has no row."""
+    """Trees by load balancer id; load balancers without a row are left out."""

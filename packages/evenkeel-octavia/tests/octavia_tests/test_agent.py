@@ -335,9 +335,9 @@ def test_operator_lists_unknown_load_balancers_and_deletes_them(rig: Rig) -> Non
     del octavia.trees_by_id["lb-1"]
     octavia.seconds += 3600.0
     mirror = ControllersMirror(rig.client, seconds=5.0)
-    named = list(leftovers.find(octavia, mirror, "evenkeel", "prod", delete=False))
+    named = list(leftovers.find_leftover_lines(octavia, mirror, "evenkeel", "prod", delete=False))
     assert named == ["lb-1 provider evenkeel, environment prod"] and "DELETE" not in rig.writes()
-    deleted = list(leftovers.find(octavia, mirror, "evenkeel", "prod", delete=True))
+    deleted = list(leftovers.find_leftover_lines(octavia, mirror, "evenkeel", "prod", delete=True))
     assert deleted == ["lb-1 provider evenkeel, environment prod: deleted"]
     assert rig.controller.held["lb-1"]["leaves"] and not rig.controller.held["lb-0"]["leaves"]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from typing import Any
 
-from evenkeel_octavia.batches import Batches
+from evenkeel_octavia.batches import WorkBatches
 
 
 class Held(Executor):
@@ -25,7 +25,7 @@ class Rig:
         self.now = 0.0
         self.done: list[Mapping[str, int]] = []
         self.threads = Held()
-        self.batches = Batches[int](
+        self.batches = WorkBatches[int](
             self.done.append, self.threads, at_once=2, patience_seconds=1.0, now=lambda: self.now
         )
 

@@ -28,7 +28,7 @@ def worst(findings: list[check.Finding]) -> Severity:
 def test_provider_that_octavia_can_not_load_is_found(
     found: set[str], enabled: dict[str, str], agents: list[str], severity: Severity, text: str
 ) -> None:
-    findings = list(check.entry_points({"evenkeel": "prod"}, lambda group: found, enabled, agents))
+    findings = list(check.check_entry_points({"evenkeel": "prod"}, lambda group: found, enabled, agents))
     assert worst(findings) == severity and any(text in finding.text for finding in findings)
 
 
@@ -36,9 +36,9 @@ def test_environment_that_the_controllers_do_not_have_is_found() -> None:
     fake = FakeController()
     with served(fake) as url:
         client = Controllers(Endpoint(urls=(url,)))
-        assert worst(list(check.environment(client, "evenkeel", "prod"))) == Severity.OK
+        assert worst(list(check.check_environment(client, "evenkeel", "prod"))) == Severity.OK
         fake.refusals["GET /loadbalancers"] = (404, "environment prod could not be found")
-        (finding,) = check.environment(client, "evenkeel", "prod")
+        (finding,) = check.check_environment(client, "evenkeel", "prod")
         client.close()
     assert finding.severity == Severity.FAILURE and "could not be found" in finding.text
 
@@ -46,13 +46,13 @@ def test_environment_that_the_controllers_do_not_have_is_found() -> None:
 def test_controller_that_does_not_answer_is_found() -> None:
     with served(FakeController()) as url:
         pass
-    (finding,) = check.controllers(Endpoint(urls=(url,)))
+    (finding,) = check.check_controllers(Endpoint(urls=(url,)))
     assert finding.severity == Severity.FAILURE and url in finding.text
 
 
 def test_entry_points_name_the_driver_for_each_further_provider(tmp_path: Path) -> None:
-    registration.write(["evenkeel", "old"], tmp_path, "1")
-    folder = registration.write(["evenkeel", "evenkeel-gold", "evenkeel-dmz"], tmp_path, "1")
+    registration.write_entry_points(["evenkeel", "old"], tmp_path, "1")
+    folder = registration.write_entry_points(["evenkeel", "evenkeel-gold", "evenkeel-dmz"], tmp_path, "1")
     points = configparser.ConfigParser()
     points.read(folder / "entry_points.txt")
     assert dict(points["octavia.api.drivers"]) == {
@@ -64,4 +64,4 @@ def test_entry_points_name_the_driver_for_each_further_provider(tmp_path: Path) 
 @pytest.mark.parametrize("name", ["", "a b", "a=b", "a\nb", "x" * 65])
 def test_name_that_no_entry_point_can_have_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is not allowed"):
-        registration.write([name], tmp_path, "1")
+        registration.write_entry_points([name], tmp_path, "1")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel_octavia.controllers import Controllers, Refused, Unreachable, shared
+from evenkeel_octavia.controllers import Controllers, ControllersUnreachable, RequestRefused, shared_client
 from evenkeel_octavia.credentials import PasswordCredential
 from evenkeel_octavia.settings import Endpoint
 from octavia_tests.fake_controller import FakeController, served
@@ -61,7 +61,7 @@ def test_another_controller_answers_when_one_is_gone(connect: Connect, controlle
         gone = f"http://127.0.0.1:{unused.getsockname()[1]}"
         client = connect(gone, url)
         assert statuses(client) == {"loadbalancers": []}
-        assert client._order() == [url, gone]
+        assert client._order_of_urls() == [url, gone]
 
 
 def test_controller_that_hangs_leaves_time_for_another_one(
@@ -78,7 +78,7 @@ def test_unanswered_call_names_each_controller_and_its_error(
 ) -> None:
     fake, url = controller
     fake.refusals["POST /statuses"] = (503, "the database does not answer")
-    with pytest.raises(Unreachable, match=f"{url}: 503 the database does not answer"):
+    with pytest.raises(ControllersUnreachable, match=f"{url}: 503 the database does not answer"):
         statuses(connect(url))
 
 
@@ -87,7 +87,7 @@ def test_refusal_has_the_controllers_text_and_is_not_repeated(
 ) -> None:
     fake, url = controller
     fake.refusals["POST /statuses"] = (501, "the device can't do that")
-    with pytest.raises(Refused, match="the device can't do that") as raised:
+    with pytest.raises(RequestRefused, match="the device can't do that") as raised:
         statuses(connect(url, "http://192.0.2.1:1"))
     assert raised.value.status == 501 and len(fake.requests) == 1
 
@@ -100,7 +100,7 @@ def test_password_is_read_anew_for_each_request(
     file.write_text("old\n")
     client = connect(url, credential=lambda: PasswordCredential("octavia", file))
     fake.authorization = "Basic b2N0YXZpYTpuZXc="  # octavia:new
-    with pytest.raises(Refused, match="needs a login"):
+    with pytest.raises(RequestRefused, match="needs a login"):
         statuses(client)
     file.write_text("new\n")
     assert statuses(client) == {"loadbalancers": []}
@@ -109,12 +109,12 @@ def test_password_is_read_anew_for_each_request(
 def test_client_is_another_one_after_a_fork(connect: Connect, controller: tuple[FakeController, str]) -> None:
     _, url = controller
     endpoint = Endpoint(urls=(url,))
-    mine = shared(endpoint)
-    assert shared(endpoint) is mine
+    mine = shared_client(endpoint)
+    assert shared_client(endpoint) is mine
     statuses(mine)
     pid = os.fork()
     if not pid:
-        theirs = shared(endpoint)
+        theirs = shared_client(endpoint)
         os._exit(0 if theirs is not mine and statuses(theirs) == {"loadbalancers": []} else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     assert statuses(mine) == {"loadbalancers": []}

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 
 from evenkeel_octavia.convert import (
+    body_digest,
     changed_body,
-    digest_of,
-    ids_above,
+    complete_vips,
     loadbalancer_body,
-    made_vips,
     object_body,
+    parent_ids,
     vip_port_body,
 )
 from evenkeel_octavia.trees import Row, Tree
@@ -97,7 +97,7 @@ def test_digest_does_not_depend_on_statuses(tree: Tree) -> None:
 
     names = ("listeners", "pools", "members", "healthmonitors", "l7policies", "l7rules")
     other = dataclasses.replace(tree, **{name: active(getattr(tree, name)) for name in names})
-    assert digest_of(loadbalancer_body(other)) == digest_of(loadbalancer_body(tree))
+    assert body_digest(loadbalancer_body(other)) == body_digest(loadbalancer_body(tree))
 
 
 def test_each_octavia_column_maps_to_an_attribute_of_our_api() -> None:
@@ -296,7 +296,7 @@ def test_made_port_completes_the_dictionaries_of_octavia() -> None:
         "ip_address": "203.0.113.5",
         "additional_vips": [{"subnet_id": "t", "ip_address": "198.51.100.7"}],
     }
-    assert made_vips({"vip_network_id": "another", "vip_qos_policy_id": "q"}, port) == (
+    assert complete_vips({"vip_network_id": "another", "vip_qos_policy_id": "q"}, port) == (
         {
             "vip_qos_policy_id": "q",
             "vip_address": "203.0.113.5",
@@ -334,4 +334,4 @@ def test_row_without_a_column_of_a_newer_octavia_is_converted() -> None:
 def test_ids_above_are_those_by_which_the_load_balancer_is_found(
     kind: str, values: dict[str, Any], above: dict[str, str]
 ) -> None:
-    assert ids_above(kind, values) == above
+    assert parent_ids(kind, values) == above

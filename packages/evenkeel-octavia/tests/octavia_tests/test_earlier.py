@@ -40,7 +40,7 @@ def test_unanswered_report_is_awaited_after_a_barrier() -> None:
     driver_agent = DriverAgent()
     assert driver_agent.earlier.number() == 0
     driver_agent.under_way = frozenset((FIRST,))
-    driver_agent.earlier.outcome_is_unknown()
+    driver_agent.earlier.record_unknown_outcome()
     assert driver_agent.earlier.number() == 1
     assert driver_agent.barriers == 2
     driver_agent.under_way = frozenset(((FIRST[0], "900"),))  # the number of an ended process is given again
@@ -52,7 +52,7 @@ def test_barrier_that_fails_is_repeated() -> None:
 
     def barrier() -> None:
         if failing:
-            earlier.outcome_is_unknown()
+            earlier.record_unknown_outcome()
             raise failing.pop()
 
     earlier = EarlierReports(barrier, frozenset, patience_seconds=0.0)

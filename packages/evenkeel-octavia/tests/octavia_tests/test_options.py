@@ -41,9 +41,9 @@ def test_sample_matches_the_options() -> None:
 
 def test_options_are_converted_to_settings(tmp_path: Path) -> None:
     conf = configured("providers = a:x, b:y\ncontrollers = https://c:1/, http://d:2\nlease = 7", tmp_path)
-    assert options.agent_settings_from(conf).environments == {"a": "x", "b": "y"}
-    assert options.agent_settings_from(conf).lease_seconds == 7.0
-    assert options.endpoint_from(conf).urls == ("https://c:1", "http://d:2")
+    assert options.parse_agent_settings(conf).environments == {"a": "x", "b": "y"}
+    assert options.parse_agent_settings(conf).lease_seconds == 7.0
+    assert options.parse_endpoint(conf).urls == ("https://c:1", "http://d:2")
 
 
 @pytest.mark.parametrize(
@@ -59,24 +59,24 @@ def test_options_are_converted_to_settings(tmp_path: Path) -> None:
 def test_values_that_can_not_work_are_refused(text: str, message: str, tmp_path: Path) -> None:
     conf = configured(text, tmp_path)
     with pytest.raises(MisconfiguredError, match=message):
-        options.endpoint_from(conf)
-        options.agent_settings_from(conf)
+        options.parse_endpoint(conf)
+        options.parse_agent_settings(conf)
 
 
 def test_octavia_makes_vip_ports_by_default(tmp_path: Path) -> None:
-    assert not options.agent_settings_from(configured("", tmp_path)).makes_vip_ports
-    assert options.agent_settings_from(configured("vip_ports = evenkeel", tmp_path)).makes_vip_ports
+    assert not options.parse_agent_settings(configured("", tmp_path)).makes_vip_ports
+    assert options.parse_agent_settings(configured("vip_ports = evenkeel", tmp_path)).makes_vip_ports
 
 
 def test_user_without_a_password_is_refused(tmp_path: Path) -> None:
-    endpoint = options.endpoint_from(configured("api_username = octavia", tmp_path))
+    endpoint = options.parse_endpoint(configured("api_username = octavia", tmp_path))
     with pytest.raises(MisconfiguredError, match="api_password_file is not set"):
         endpoint.credential()
 
 
 def test_keystone_is_used_when_auth_type_is_set(tmp_path: Path) -> None:
     conf = configured("auth_type = password\nauth_url = http://127.0.0.1:1/v3\nusername = u\npassword = p", tmp_path)
-    credential = options.endpoint_from(conf).credential()
+    credential = options.parse_endpoint(conf).credential()
     assert type(credential).__name__ == "KeystoneCredential"
     with pytest.raises(ConnectionError, match="gives no token"):
         credential.headers()

@@ -10,13 +10,13 @@ from evenkeel_octavia.reports import (
     MirroredStatus,
     ObjectStatus,
     Report,
-    batches,
+    count_records,
+    merge_reports,
+    parse_status,
     report_applied,
     report_deleted,
     report_operating,
     report_refused,
-    size_of,
-    status_from,
 )
 from evenkeel_octavia.trees import KINDS, PENDING, Tree
 from octavia_tests.strategies import few, listener, member, pool, tree, trees
@@ -121,11 +121,11 @@ def test_object_that_left_error_is_reported_active() -> None:
 @given(st.lists(trees(), max_size=5), st.integers(1, 20))
 def test_batches_keep_each_load_balancer_whole(found: list[Tree], limit: int) -> None:
     made = [report_deleted(tree) for tree in found]
-    merged = list(batches(made, limit))
-    assert sum(map(size_of, merged)) == sum(map(size_of, made))
+    merged = list(merge_reports(made, limit))
+    assert sum(map(count_records, merged)) == sum(map(count_records, made))
     for batch in merged:
         parts = len(batch["loadbalancers"])
-        assert size_of(batch) <= limit or parts == 1
+        assert count_records(batch) <= limit or parts == 1
         assert list(batch) == sorted(batch, key=KINDS.index) or parts > 1
 
 
@@ -153,5 +153,5 @@ ANSWER: dict[str, Any] = {
 def test_load_balancer_is_settled_when_its_newest_revision_is_applied_or_failed(
     changed: dict[str, Any], settled: bool
 ) -> None:
-    found = status_from({**ANSWER, **changed})
+    found = parse_status({**ANSWER, **changed})
     assert found.is_settled is settled and set(found.objects) == {"lb-0", "pool-0"}

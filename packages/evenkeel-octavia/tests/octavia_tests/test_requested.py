@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel_octavia.requested import body_of_request, with_policies
+from evenkeel_octavia.requested import add_requested_policies, request_body
 
 RULE = {"type": "PATH", "compare_type": "EQUAL_TO", "value": "/a", "key": None}
 POLICY = {"action": "REDIRECT_TO_POOL", "redirect_pool": {"name": "web"}, "position": 7, "rules": [RULE]}
@@ -21,7 +21,7 @@ def requested(**listener: Any) -> dict[str, Any]:
 
 
 def test_listener_without_policies_takes_the_requests_policies() -> None:
-    [listener] = with_policies(BODY, requested(l7policies=[POLICY, {"action": "REJECT"}]))["listeners"]
+    [listener] = add_requested_policies(BODY, requested(l7policies=[POLICY, {"action": "REJECT"}]))["listeners"]
     first, second = listener["l7policies"]
     assert (first["redirect_pool_id"], first["position"], second["position"]) == ("p", 1, 2)
     assert {name: value for name, value in first["rules"][0].items() if name != "id"} == {
@@ -34,7 +34,7 @@ def test_listener_without_policies_takes_the_requests_policies() -> None:
 
 def test_policies_passed_to_the_driver_stay() -> None:
     given = {**BODY, "listeners": [{**BODY["listeners"][0], "l7policies": [{"id": "given"}]}]}
-    assert with_policies(given, requested(l7policies=[POLICY])) == given
+    assert add_requested_policies(given, requested(l7policies=[POLICY])) == given
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_policies_passed_to_the_driver_stay() -> None:
     ],
 )
 def test_request_without_policies_of_the_listener_adds_none(other: object) -> None:
-    assert with_policies(BODY, other) == BODY
+    assert add_requested_policies(BODY, other) == BODY
 
 
 @pytest.mark.parametrize(("body", "decoded"), [(json.dumps(requested()).encode(), requested()), (b"\xff{", None)])
@@ -60,14 +60,14 @@ def test_body_is_the_current_threads_request_body(
     monkeypatch: pytest.MonkeyPatch, body: bytes, decoded: object
 ) -> None:
     monkeypatch.setitem(sys.modules, "pecan", SimpleNamespace(request=SimpleNamespace(body=body)))
-    assert body_of_request() == decoded
+    assert request_body() == decoded
 
 
 def test_thread_without_a_request_has_no_body(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pecan", SimpleNamespace(request=SimpleNamespace()))
-    assert body_of_request() is None
+    assert request_body() is None
 
 
 def test_process_without_pecan_has_no_body(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pecan", None)
-    assert body_of_request() is None
+    assert request_body() is None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel_octavia.supervisor import Process, Stop, supervise
+from evenkeel_octavia.supervisor import StopSignal, WatchedProcess, supervise_worker
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.real_time
@@ -33,11 +33,11 @@ class Supervised:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.exit_event = fork.Event()
-        self.process = fork.Process(target=self._supervise, args=(Process(os.getpid()),))
+        self.process = fork.Process(target=self._supervise, args=(WatchedProcess(os.getpid()),))
         self.process.start()
 
-    def _supervise(self, driver_agent: Process) -> None:
-        supervise(Stop(self.exit_event, driver_agent), work_in(self.folder))
+    def _supervise(self, driver_agent: WatchedProcess) -> None:
+        supervise_worker(StopSignal(self.exit_event, driver_agent), work_in(self.folder))
 
     def workers(self) -> list[int]:
         """Process ids of all workers so far, in order of start."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from evenkeel_octavia.controllers import Refused
+from evenkeel_octavia.controllers import RequestRefused
 from evenkeel_octavia.reports import MirroredStatus, ObjectStatus
-from evenkeel_octavia.take_over import Balancer, TakeOver, TakeOverError
+from evenkeel_octavia.take_over import AmphoraTakeOver, TakenOverBalancer, TakeOverError
 from evenkeel_octavia.trees import Snapshot, Tree
 
 LB, PORT, VIP, MORE = "lb-1", "vrrp-1", "203.0.113.5", "2001:db8::5"
@@ -57,11 +57,11 @@ class World:
             self.on_devices = not self.refuses
             self.status = "ERROR" if self.refuses else "ACTIVE"
 
-    # as evenkeel_octavia.take_over.Database
+    # as evenkeel_octavia.take_over.AmphoraDatabase
 
-    def balancer(self, id: str) -> Balancer | None:
+    def balancer(self, id: str) -> TakenOverBalancer | None:
         self.agent()
-        return Balancer(
+        return TakenOverBalancer(
             id=id,
             name="web",
             provider=self.provider,
@@ -96,7 +96,7 @@ class World:
         with self.changing():
             self.given_up = tuple(amphorae)
 
-    # as evenkeel_octavia.take_over.Ports, without its name for reading
+    # as evenkeel_octavia.take_over.AmphoraPorts, without its name for reading
 
     def read_pairs(self, port_id: str) -> list[Mapping[str, Any]] | None:
         return list(self.pairs) if self.security else None
@@ -126,9 +126,9 @@ class World:
     def check(self, environment: str, body: Mapping[str, Any]) -> None:
         assert (environment, body["provider"]) == ("prod", "prod")
         if "flavor_data" in body:
-            raise Refused(400, "flavor_data: unknown key loadbalancer_topology")
+            raise RequestRefused(400, "flavor_data: unknown key loadbalancer_topology")
 
-    def work(self, **options: Any) -> TakeOver:
+    def work(self, **options: Any) -> AmphoraTakeOver:
         world: Any = self
         ports: Any = _Ports(self)
         given = {
@@ -138,7 +138,7 @@ class World:
             "environment": "prod",
             **options,
         }
-        return TakeOver(world, ports, world, self.check, timeout_seconds=PATIENCE, say=self.said.append, **given)
+        return AmphoraTakeOver(world, ports, world, self.check, timeout_seconds=PATIENCE, say=self.said.append, **given)
 
     @property
     def state(self) -> tuple[str, str, bool, bool, bool]:
@@ -216,7 +216,7 @@ def test_take_over_is_reversed_if_our_devices_do_not_serve(world: World, refuses
 
 
 def test_refused_take_over_changes_nothing(world: World) -> None:
-    with pytest.raises(Refused, match="unknown key loadbalancer_topology"):
+    with pytest.raises(RequestRefused, match="unknown key loadbalancer_topology"):
         world.work(without_flavor=False).over(LB)
     world.security = False
     with pytest.raises(TakeOverError, match="port security is off at port vrrp-1 of amphora a-1"):

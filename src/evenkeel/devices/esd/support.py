@@ -31,7 +31,7 @@ def _with_reason(name: str, table: Capabilities) -> str:
 
 
 def _unsupported(parts: Parts, table: Capabilities) -> Iterator[str]:
-    """Names of parts, and of settings as in ``timeouts.request``, that the device type cannot render."""
+    """Yield the names of parts that the device type cannot render, and of settings, such as ``timeouts.request``."""
     for part in parts.names:
         if part not in table.service_parts:
             yield part

@@ -166,11 +166,10 @@ def with_enhanced_services(
     known: Definitions,
     tunnel: int | None = None,
 ) -> tuple[Sequence[WantedObject], list[WantedObject]]:
-    """The listener's objects and virtual servers after its enhanced services were applied. ``tunnel``: the time-out of
-    tunnels among their parts. Raises :class:`Unrenderable`.
+    """Apply the listener's enhanced services to its objects and virtual servers, and return both.
 
-    Every virtual server has all attributes that enhanced services can set, so that they are reset when the service is
-    removed.
+    Every virtual server has all attributes that enhanced services can set, so that they are reset when a service is
+    removed. ``tunnel``: time-out of tunnels in seconds, from the services' parts. Raises :class:`Unrenderable`.
     """
     servers = [
         replace(virtual, attributes={"policies": [], "fallbackPersistence": "", **virtual.attributes})

@@ -83,9 +83,8 @@ def transport_profiles(
     names: BigIpNames,
     tunnel: int | None = None,
 ) -> list[WantedObject]:
-    """The profiles of a listener whose time-outs are not the defaults. ``tunnel``: of its enhanced services.
-
-    Raises :class:`Unrenderable`.
+    """Build the transport profiles of a listener whose time-outs are not the defaults; empty for other listeners.
+    ``tunnel``: time-out of tunnels in seconds, from its enhanced services. Raises :class:`Unrenderable`.
     """
     kind = transport_kind(listener, pool)
     idle, connect = idle_settings(listener, kind, tunnel), connect_settings(listener, kind)
@@ -104,9 +103,8 @@ def transport_entries(
     own: Iterable[WantedObject],
     names: BigIpNames,
 ) -> list[dict[str, str]]:
-    """Entries of the listener's transport profiles in the virtual server's list, or the built-in profile's.
-
-    ``own``: the listener's objects, with those profiles.
+    """Return the entries for the virtual server's list of profiles: the listener's own transport profiles among
+    ``own``, or else the built-in one.
     """
     kind = transport_kind(listener, pool)
     found = {item.key.name for item in own}
@@ -153,9 +151,8 @@ def profile_attributes(name: str, settings: Mapping[str, Any]) -> dict[str, Any]
 
 
 def idle_settings(listener: ServiceListener, kind: str, tunnel: int | None = None) -> dict[str, Any]:
-    """Attributes that differ from the built-in profile of that kind because of the idle time-outs.
-
-    Raises :class:`Unrenderable`.
+    """Return the attributes by which idle time-outs differ from the built-in profile of that kind. ``tunnel``: time-out
+    of tunnels in seconds. Raises :class:`Unrenderable`.
     """
     times = (listener.timeout_client_data, listener.timeout_member_data)
     if tunnel is not None:
@@ -168,7 +165,7 @@ def idle_settings(listener: ServiceListener, kind: str, tunnel: int | None = Non
 
 
 def _check_tunnel(listener: ServiceListener, tunnel: int) -> None:
-    """Raises :class:`Unrenderable` if the time-out of tunnels would end connections of HTTP too early."""
+    """Raise :class:`Unrenderable` if the time-out of tunnels (seconds) would end idle HTTP connections too early."""
     if listener.protocol not in L7_PROTOCOLS:
         return
     for name in ("timeout_client_data", "timeout_member_data"):

@@ -35,7 +35,9 @@ STICKY_SECONDS_MAX = 7 * 86_400
 
 
 def forwarded_protocols(data_path: DataPath) -> Forwarded:
-    """The protocols that the kernel forwards for a load balancer."""
+    """Return ``{listener protocol: kernel's protocol}`` for the protocols that the kernel forwards
+    on this data path.
+    """
     return {**PROTOCOLS, "TCP": "tcp", "HTTPS": "tcp"} if data_path == "kernel" else PROTOCOLS
 
 
