@@ -18,8 +18,8 @@ from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.haproxyd.haproxy.binary import Binary
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.live_policies import LivePolicies
-from evenkeel.haproxyd.haproxy.config.loaded import loaded
-from evenkeel.haproxyd.haproxy.runtime.plan import RuntimePlan, plan
+from evenkeel.haproxyd.haproxy.config.loaded import loaded_part
+from evenkeel.haproxyd.haproxy.runtime.plan import RuntimePlan, plan_change
 from tests.equivalence import definitions as d
 from tests.equivalence import history as h
 from tests.equivalence.host import HAPROXY
@@ -45,7 +45,7 @@ def binary(release: str) -> Binary:
 def configuration(trees: Mapping[str, ServiceDefinition]) -> HaproxyConfig:
     """What HAProxy is to run for these load balancers."""
     found = (render(d.certified(tree), d.CONTENTS).load_balancer for tree in trees.values())
-    return HaproxyConfig(load_balancers={one.id: loaded(one) for one in found if one is not None})
+    return HaproxyConfig(load_balancers={one.id: loaded_part(one) for one in found if one is not None})
 
 
 def kind_of(edit: h.Edit, trees: h.Trees) -> str:
@@ -80,7 +80,7 @@ def changes(seed: str, count: int, release: str) -> Iterator[Drawn]:
                 before, kind, trees = trees, kind_of(edit, trees), edit.on(trees)
                 wanted = configuration(trees)
                 if any(tree is not before.get(name) for name, tree in trees.items()) or len(trees) < len(before):
-                    planned = plan(running, wanted, binary(release), frozenset(), live=live)
+                    planned = plan_change(running, wanted, binary(release), frozenset(), live=live)
                     live = planned.live  # none after a reload
                     yield Drawn(kind, planned)
                     made += 1

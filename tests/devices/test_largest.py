@@ -26,7 +26,7 @@ from evenkeel.devices.haproxy.render.load_balancer import render as render_hapro
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.partition.request_validation import check_change
-from evenkeel.haproxyd.partition.validation import problem_of
+from evenkeel.haproxyd.partition.validation import load_balancer_problem
 from evenkeel.haproxyd.settings import DaemonSettings
 
 NOWHERE = Path("/nowhere")
@@ -214,7 +214,7 @@ def test_a_haproxy_takes_the_largest_load_balancer() -> None:
     assert encoded_bytes(change) < http.body_bytes_max
     settings = DaemonSettings(name="host-1", state_dir=NOWHERE, run_dir=NOWHERE)
     check_change(change, complete=True, settings=settings)
-    assert problem_of(rendered.load_balancer, settings) == ""
+    assert load_balancer_problem(rendered.load_balancer, settings) == ""
 
 
 def test_a_bigip_takes_the_largest_load_balancer_without_what_it_cannot_do() -> None:

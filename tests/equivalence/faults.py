@@ -14,7 +14,7 @@ from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status import health
 from evenkeel.haproxyd.haproxy import reloader
 from evenkeel.haproxyd.haproxy.config import server_arguments
-from evenkeel.haproxyd.haproxy.config.bindability import with_bindable_peer
+from evenkeel.haproxyd.haproxy.config.bindability import drop_unbindable_peer
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
 from evenkeel.haproxyd.haproxy.runtime import drift, file_changes, state_file
@@ -65,7 +65,7 @@ def _everything_kept(config: HaproxyConfig, shown: str) -> str:
 def _old_states_win() -> Iterator[None]:
     """A server's TLS and the target of its checks are those of the worker before."""
     with ExitStack() as stack:
-        stack.enter_context(patch.object(reloader, "kept_states", _everything_kept))
+        stack.enter_context(patch.object(reloader, "state_file_content", _everything_kept))
         stack.enter_context(patch.object(drift, "_argument_repairs", lambda *_: ()))
         yield
 
@@ -75,7 +75,7 @@ def _down_without_a_judge() -> Iterator[None]:
     """A server that was down stays so, whether or not anything can raise it."""
     with ExitStack() as stack:
         for module in (state_file, drift):
-            stack.enter_context(patch.object(module, "is_judged", lambda *_: True))
+            stack.enter_context(patch.object(module, "can_be_raised", lambda *_: True))
         yield
 
 
@@ -86,7 +86,7 @@ def _unknown_is_not_checked() -> AbstractContextManager[Any]:
     def bindable(self: HaproxyRunner, config: Any) -> Any:
         if self._state.known or not self.process.up:
             return right(self, config)
-        config, self._peer_problem = with_bindable_peer(config, self._state.binds)
+        config, self._peer_problem = drop_unbindable_peer(config, self._state.binds)
         return config, {}
 
     return patch.object(HaproxyRunner, "_bindable_config", bindable)

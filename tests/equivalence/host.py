@@ -30,7 +30,7 @@ from evenkeel.devices.haproxy.driver import HaproxyGroup
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
-from evenkeel.haproxyd.haproxy.config.layout import layout_of
+from evenkeel.haproxyd.haproxy.config.layout import partition_layout
 from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.devices.owner import Owner
@@ -154,7 +154,7 @@ class Host:
     def cli(self, project: str) -> MasterCli:
         """The runtime API of a project's HAProxy."""
         name = f"{ENVIRONMENT}_{project}"
-        layout = layout_of(name, PartitionStorage(self.daemon.state_dir, self.daemon.state_dir), self._settings)
+        layout = partition_layout(name, PartitionStorage(self.daemon.state_dir, self.daemon.state_dir), self._settings)
         return MasterCli(layout.master_socket, timeout_seconds=60.0, answer_bytes_max=10_000_000)
 
 

@@ -22,7 +22,7 @@ from evenkeel.devices import challenges
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown
-from evenkeel.haproxyd.haproxy.config.loaded import loaded
+from evenkeel.haproxyd.haproxy.config.loaded import loaded_part
 from evenkeel.haproxyd.haproxy.runtime.drift import parse_list
 from tests.devices.plain_http import ask
 from tests.equivalence import definitions as d
@@ -365,7 +365,7 @@ def _loaded(tree: ServiceDefinition) -> wire.LoadBalancerConfig:
     moved = replace(tree, listeners=tuple(map(with_real_port, tree.listeners)))
     rendered = render(d.certified(moved), d.CONTENTS).load_balancer
     assert rendered is not None
-    return loaded(rendered)
+    return loaded_part(rendered)
 
 
 def _sections(tree: ServiceDefinition) -> frozenset[str]:

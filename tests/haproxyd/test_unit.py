@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from evenkeel.haproxyd.api.tls import make_certificates, readable_authority_key
-from evenkeel.haproxyd.haproxy.worker_users import CAPABILITIES, missing_privileges, privileges_of
+from evenkeel.haproxyd.haproxy.worker_users import CAPABILITIES, missing_privileges, read_privileges
 from tests.haproxyd.daemonworld import Daemon, Traffic, balancer
 from tests.haproxyd.haproxy.test_worker_users import change, pids, seen
 from tests.haproxyd.world import Member
@@ -70,7 +70,7 @@ async def daemon() -> AsyncIterator[Daemon]:
 
 
 @pytest.mark.skipif(
-    bool(missing_privileges(privileges_of(os.getpid()))), reason="only root may run workers as another user"
+    bool(missing_privileges(read_privileges(os.getpid()))), reason="only root may run workers as another user"
 )
 async def test_workers_change_hands_and_end_with_the_powers_that_are_left(daemon: Daemon):
     member, port = Member("a"), free_port()

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import HaproxyDown
-from evenkeel.haproxyd.haproxy.config.layout import layout_of
+from evenkeel.haproxyd.haproxy.config.layout import partition_layout
 from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.equivalence import runtime
@@ -150,5 +150,5 @@ def _cli(world: World, side: HaproxySide, partition: str) -> MasterCli:
     state, sockets = world.cluster.directory / "devices", side._sockets
     assert sockets is not None
     settings = DaemonSettings(name=side.names[0], state_dir=state, run_dir=sockets)
-    layout = layout_of(partition, PartitionStorage(state, state), settings)
+    layout = partition_layout(partition, PartitionStorage(state, state), settings)
     return MasterCli(layout.master_socket, timeout_seconds=60.0, answer_bytes_max=10_000_000)

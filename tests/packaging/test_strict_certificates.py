@@ -11,7 +11,7 @@ import trustme
 
 from evenkeel.demo.authority import CertificateAuthority
 from evenkeel.haproxyd.api.tls import make_certificates
-from evenkeel.haproxyd.network.peer_keys import NAME_IN_CERTIFICATE, certificate_of, make_peer_key
+from evenkeel.haproxyd.network.peer_keys import NAME_IN_CERTIFICATE, make_peer_key, peer_certificate
 from icontrol_emulator.tls import make_files
 from tests.haproxyd.tlsworld import certificate, without_key
 from tests.key_managers import authority
@@ -50,7 +50,7 @@ def by_the_emulator(folder: Path) -> Made:
 
 def between_peers(folder: Path) -> Made:
     key = make_peer_key()
-    return _written(folder, certificate_of(key), key, key, NAME_IN_CERTIFICATE)
+    return _written(folder, peer_certificate(key), key, key, NAME_IN_CERTIFICATE)
 
 
 def by_the_installation_page(folder: Path) -> Made:

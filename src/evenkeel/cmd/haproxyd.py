@@ -31,7 +31,7 @@ from evenkeel.config.problems import Problems
 from evenkeel.core.kit.errors import EvenKeelError, Invalid
 from evenkeel.haproxyd.api.credentials import Credentials, add_agent
 from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates, server_context
-from evenkeel.haproxyd.daemon import HaproxyDaemon, lock
+from evenkeel.haproxyd.daemon import HaproxyDaemon, lock_state_dir
 from evenkeel.haproxyd.partition.manager import PartitionManager
 from evenkeel.haproxyd.partition.owners import remove_owner
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -155,7 +155,7 @@ async def run(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
 async def stop_haproxy(conf: cfg.ConfigOpts) -> None:
     """Stop all HAProxy processes of this host. Raises :class:`ValueError` without an HAProxy binary."""
     settings = daemon_settings(conf)
-    with lock(settings.state_dir):
+    with lock_state_dir(settings.state_dir):
         partitions = PartitionManager(settings)
         await partitions.start()
         if partitions.problem:
@@ -167,7 +167,7 @@ def release_partitions(settings: DaemonSettings, prefix: str) -> int:
     """Remove the owner of the partitions whose names begin with ``prefix``, so that another device group may take them
     over; returns the exit code. Raises :class:`ValueError`.
     """
-    with lock(settings.state_dir):
+    with lock_state_dir(settings.state_dir):
         try:
             given_up = remove_owner(settings, prefix)
         except (EvenKeelError, OSError) as error:

@@ -57,12 +57,12 @@ class HaproxyDaemon:
         self._counters: dict[str, PartitionCounters] = {}
         self._events = EventRing()
         self.partitions = PartitionManager(settings, on_event=self._on_event, make_counters=self._make_counters)
-        self._pings = PingChecks(self.partitions, probe=UdpProbe(refuses=self.partitions.datagrams.refuses))
+        self._pings = PingChecks(self.partitions, probe=UdpProbe(refuses=self.partitions.datagrams.server_refuses))
         self._observer = Observer(
             self.partitions,
             self._counters,
             newest_event=lambda: self._events.newest,
-            newest_event_of=lambda partition: self._events.newest_of(partition),
+            newest_event_of=lambda partition: self._events.newest_partition_event(partition),
             state_id=lambda: self.partitions.identity.state_id,
             is_pinged=self._pings.is_pinged,
             datagrams=self.partitions.datagrams,
@@ -70,7 +70,7 @@ class HaproxyDaemon:
         self._health_log = HealthLogListener(
             settings.health_log_socket,
             self._on_event,
-            on_loss=self._events.add_lost,
+            on_loss=self._events.record_lost_events,
             is_worker=self.partitions.is_worker,
             others_write=self.partitions.separate_worker_users,
         )
@@ -102,15 +102,15 @@ class HaproxyDaemon:
         # before anything listens: without this host's own addresses no load balancer can be validated
         self.partitions.forbidden_addresses.check()
         # before the first write: another daemon may use the directory
-        self._lock = lock(self._settings.state_dir)
+        self._lock = lock_state_dir(self._settings.state_dir)
         if advice := readable_authority_key(self._http.certificate):
             log.warning("the certificate authority's private key is readable here", advice=advice)
-        await asyncio.to_thread(run_dir.prepare, self._settings)
+        await asyncio.to_thread(run_dir.create_run_dirs, self._settings)
         # before the HAProxys, which log to this socket from their start
         await self._health_log.start()
         await self._metrics.start()
         url = await self._server.start()
-        self.partitions.forbidden_addresses.served_at(*self._server.address)
+        self.partitions.forbidden_addresses.forbid_api_address(*self._server.address)
         await self.partitions.start()
         self._started = True
         self._pings.start()
@@ -127,7 +127,7 @@ class HaproxyDaemon:
 
     def use_certificate(self, certificate: Path, key: Path) -> None:
         """Use this certificate for new connections of agents. On :class:`ValueError` nothing changes."""
-        self._server.use(server_context(certificate, key))
+        self._server.use_tls_context(server_context(certificate, key))
 
     async def stop(self) -> None:
         """Stop the daemon; every HAProxy keeps running."""
@@ -203,7 +203,7 @@ class HaproxyDaemon:
             await asyncio.sleep(max(RESTORE_EVERY_SECONDS, took_seconds / RESTORE_SHARE_MAX))
             began_at_seconds = time.monotonic()
             try:
-                self._lock_again()
+                self._restore_lock()
                 await self.partitions.restore_missing()
                 await self.partitions.limit_old_workers()
                 await self._health_log.restore()
@@ -214,7 +214,7 @@ class HaproxyDaemon:
                 log.exception("restoring missing files failed; retrying")
             took_seconds = time.monotonic() - began_at_seconds
 
-    def _lock_again(self) -> None:
+    def _restore_lock(self) -> None:
         """Lock the state directory again if its lock file was removed.
 
         Raises :class:`ValueError` if another daemon has started with the same state directory.
@@ -222,11 +222,11 @@ class HaproxyDaemon:
         # A lock file without a link was removed: another daemon could create and lock a new one.
         if self._lock is not None and not os.fstat(self._lock.fileno()).st_nlink:
             # the new lock first, so that the directory is never unlocked
-            held, self._lock = self._lock, lock(self._settings.state_dir)
+            held, self._lock = self._lock, lock_state_dir(self._settings.state_dir)
             held.close()
 
 
-def lock(state_dir: Path) -> IO[str]:
+def lock_state_dir(state_dir: Path) -> IO[str]:
     """Lock the state directory, because two daemons on one state would manage the same HAProxys.
 
     Raises :class:`ValueError` if another daemon holds the lock.

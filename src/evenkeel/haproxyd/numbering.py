@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterator
 
-PER_SECOND = 1000
+NUMBERS_PER_SECOND = 1000
 
 
 def numbers_from(now_seconds: float) -> Iterator[int]:
@@ -12,4 +12,4 @@ def numbers_from(now_seconds: float) -> Iterator[int]:
     At fewer than a thousand numbers a second, a later run starts above all numbers of an earlier run, so that a client
     that continues from an earlier run's number is informed that events are missing.
     """
-    return itertools.count(int(now_seconds * PER_SECOND))
+    return itertools.count(int(now_seconds * NUMBERS_PER_SECOND))

@@ -14,8 +14,8 @@ from evenkeel.core.tls.certificates import CertificateContent
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import SEARCH_PATH
-from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, compose, fragment
-from evenkeel.haproxyd.haproxy.config.config_files import files_of
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, compose_config, load_balancer_sections
+from evenkeel.haproxyd.haproxy.config.config_files import config_file_contents
 from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.services.haproxy import configured_binary
@@ -35,7 +35,7 @@ def rendered(
 
 def page(load_balancer: wire.LoadBalancerConfig) -> str:
     """All of a load balancer as people read it."""
-    parts = [fragment(load_balancer)]
+    parts = [load_balancer_sections(load_balancer)]
     for backend in load_balancer.backends:
         if backend.ping is not None:
             parts.append(f"\n# ping of {backend.name}: {backend.ping}\n")
@@ -66,9 +66,9 @@ def composed(load_balancers: Sequence[wire.LoadBalancerConfig]) -> Iterator[Path
             peer_socket=folder / "p",
         )
         config = HaproxyConfig(load_balancers={one.id: one for one in load_balancers})
-        for name, content in files_of(config).items():
+        for name, content in config_file_contents(config).items():
             (folder / name).write_text(content)
-        (folder / "haproxy.cfg").write_text(compose("dev_a3f1c2", config, layout, settings))
+        (folder / "haproxy.cfg").write_text(compose_config("dev_a3f1c2", config, layout, settings))
         yield folder / "haproxy.cfg"
 
 

@@ -19,7 +19,7 @@ from evenkeel.devices.haproxy.render.quoting import (
     quote_word,
 )
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.partition.validation import problem_of
+from evenkeel.haproxyd.partition.validation import load_balancer_problem
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.certificates import referring
 from tests.devices.haproxy.configuration import HAPROXY, page, rendered, verdict
@@ -239,7 +239,9 @@ def test_hostile_text_is_refused_by_name_or_changes_only_its_own_word(place: str
         assert len(shape(found.load_balancer)) >= len(shape(plain)) - optional
         if text:
             assert shape(found.load_balancer) == shape(plain)
-    problem = problem_of(found.load_balancer, DaemonSettings(name="d", state_dir=Path("/"), run_dir=Path("/")))
+    problem = load_balancer_problem(
+        found.load_balancer, DaemonSettings(name="d", state_dir=Path("/"), run_dir=Path("/"))
+    )
     # what only the daemon knows: how much there is of all together, and which addresses its host allows
     assert not problem or "characters" in problem or "address is '" in problem, problem
 

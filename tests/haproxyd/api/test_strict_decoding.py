@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.api.strict_decoding import BodyRefused, read
+from evenkeel.haproxyd.api.strict_decoding import BodyRefused, decode_body
 
 CHANGE = wire.PartitionChange(
     epoch=3,
@@ -21,7 +21,7 @@ CHANGE = wire.PartitionChange(
 
 
 def test_encoded_change_is_decoded_unchanged() -> None:
-    assert read(msgspec.json.encode(CHANGE), wire.PartitionChange) == CHANGE
+    assert decode_body(msgspec.json.encode(CHANGE), wire.PartitionChange) == CHANGE
 
 
 @pytest.mark.parametrize(
@@ -41,11 +41,11 @@ def test_encoded_change_is_decoded_unchanged() -> None:
 )  # fmt: skip
 def test_a_field_that_is_not_understood_is_named(body: object, named: str) -> None:
     with pytest.raises(BodyRefused, match=named) as error:
-        read(msgspec.json.encode(body), wire.PartitionChange)
+        decode_body(msgspec.json.encode(body), wire.PartitionChange)
     assert "KEY" not in str(error.value)
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff\xfe", b'{"epoch": 1}}'])
 def test_body_that_is_no_json_is_refused(body: bytes) -> None:
     with pytest.raises(BodyRefused, match="body"):
-        read(body, wire.PartitionChange)
+        decode_body(body, wire.PartitionChange)

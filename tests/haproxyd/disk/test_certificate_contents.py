@@ -72,7 +72,7 @@ def test_a_content_that_looks_like_a_word_is_a_content(kept: CertificateContents
 def test_only_unreferenced_contents_are_removed(kept: CertificateContents) -> None:
     kept.store_contents(balancer("SECRET", "OTHER"))
     (kept.folder / ".half.new").write_text("SECRET")
-    kept.remove_others([balancer("OTHER")])
+    kept.remove_contents_except([balancer("OTHER")])
     assert [path.read_text() for path in kept.folder.iterdir()] == ["OTHER"]
     assert kept.restore(kept.store_contents(balancer("SECRET"))) == balancer("SECRET")
 

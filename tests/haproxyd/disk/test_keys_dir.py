@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evenkeel.haproxyd.disk import keys_dir
-from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY, is_in_memory, keys_dir_of, prepare
+from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY, create_keys_dir, find_keys_dir, is_in_memory
 from evenkeel.haproxyd.settings import DaemonSettings
 
 pytestmark = pytest.mark.skipif(not is_in_memory(SHARED_MEMORY), reason="no memory file system")
@@ -43,7 +43,7 @@ def test_the_folder_is_where_it_is_configured_else_in_memory_else_with_the_rest(
     memory: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def base(**settings: Path) -> Path:
-        return keys_dir_of(DaemonSettings(name="h", state_dir=disk / "state", **settings)).parent
+        return find_keys_dir(DaemonSettings(name="h", state_dir=disk / "state", **settings)).parent
 
     assert base(run_dir=memory / "run", keys_dir=disk / "keys") == disk / "keys"
     assert base(run_dir=memory / "run") == memory / "run"
@@ -54,16 +54,16 @@ def test_the_folder_is_where_it_is_configured_else_in_memory_else_with_the_rest(
 
 def test_two_daemons_have_two_folders_and_one_has_the_same_again(memory: Path) -> None:
     def of(name: str) -> Path:
-        return keys_dir_of(DaemonSettings(name="h", state_dir=memory / name, run_dir=memory))
+        return find_keys_dir(DaemonSettings(name="h", state_dir=memory / name, run_dir=memory))
 
     assert of("one") == of("one") != of("two")
 
 
 def test_keys_directory_is_accessible_to_its_user_only(memory: Path) -> None:
     folder = memory / "a" / "keys"
-    prepare(folder)
+    create_keys_dir(folder)
     folder.chmod(0o755)
-    prepare(folder)
+    create_keys_dir(folder)
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
@@ -79,7 +79,7 @@ def test_one_that_somebody_else_made_is_refused(made: str, memory: Path, monkeyp
     if made == "file":
         folder.touch()
         with pytest.raises(FileExistsError):
-            prepare(folder)
+            create_keys_dir(folder)
     else:
         with pytest.raises(ValueError, match=r"keys_dir: .* is not a folder of the daemon's user"):
-            prepare(folder)
+            create_keys_dir(folder)

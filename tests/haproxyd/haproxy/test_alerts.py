@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenkeel.haproxyd.haproxy.alerts import alerts
+from evenkeel.haproxyd.haproxy.alerts import extract_alerts
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,4 @@ from evenkeel.haproxyd.haproxy.alerts import alerts
     ],
 )
 def test_useful_part_of_an_alert_is_kept(line, passed_on):
-    assert alerts(line).removesuffix(" allows") == passed_on.removesuffix(" allows")
+    assert extract_alerts(line).removesuffix(" allows") == passed_on.removesuffix(" allows")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from evenkeel.haproxyd.haproxy.processes import execution_of, parent_pid, start_ticks
+from evenkeel.haproxyd.haproxy.processes import execution_marker, parent_pid, start_ticks
 from tests.waiting import eventually
 
 GONE = 2**22 + 1
@@ -27,16 +27,16 @@ def shell() -> Iterator[subprocess.Popen[bytes]]:
 async def test_execution_of_a_process_differs_after_it_executed_another_program_and_only_then(
     shell: subprocess.Popen[bytes],
 ) -> None:
-    before = execution_of(shell.pid)
-    assert before and execution_of(shell.pid) == before
+    before = execution_marker(shell.pid)
+    assert before and execution_marker(shell.pid) == before
     started = start_ticks(shell.pid)
     assert shell.stdin is not None
     shell.stdin.write(b"\n")
     shell.stdin.flush()
-    await eventually(lambda: execution_of(shell.pid) not in (before, b""))
+    await eventually(lambda: execution_marker(shell.pid) not in (before, b""))
     # settled: neither ever changes
     assert (start_ticks(shell.pid), parent_pid(shell.pid)) == (started, os.getpid())
 
 
 def test_a_process_that_does_not_exist_has_no_execution_no_start_and_no_parent() -> None:
-    assert (execution_of(GONE), start_ticks(GONE), parent_pid(GONE)) == (b"", 0, 0)
+    assert (execution_marker(GONE), start_ticks(GONE), parent_pid(GONE)) == (b"", 0, 0)

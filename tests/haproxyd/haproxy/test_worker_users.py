@@ -23,7 +23,7 @@ from evenkeel.haproxyd.haproxy.worker_users import (
     WorkerUser,
     WorkerUsers,
     missing_privileges,
-    privileges_of,
+    read_privileges,
 )
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.devices.services import session_of
@@ -33,7 +33,7 @@ from tests.haproxyd.world import Traffic as VipTraffic
 from tests.services.process import free_port
 from tests.waiting import eventually
 
-REASON = missing_privileges(privileges_of(os.getpid()))
+REASON = missing_privileges(read_privileges(os.getpid()))
 as_root = pytest.mark.skipif(bool(REASON), reason=f"this process is {REASON}")
 
 TRY_ALL = """

@@ -26,11 +26,11 @@ async def test_waiting_reader_is_woken_by_the_next_event() -> None:
 
 async def test_the_newest_event_of_each_partition_is_known_by_its_number() -> None:
     ring = EventRing()
-    assert ring.newest_of("p") == 0
+    assert ring.newest_partition_event("p") == 0
     ring.add(news())
     first = ring.newest
     ring.add(PartitionEvent(partition="q"))
-    assert (ring.newest_of("p"), ring.newest_of("q")) == (first, ring.newest)
+    assert (ring.newest_partition_event("p"), ring.newest_partition_event("q")) == (first, ring.newest)
 
 
 async def test_nothing_happened_is_an_empty_answer() -> None:
@@ -89,7 +89,7 @@ async def test_lost_events_wake_readers_and_are_reported_as_missed_to_them_only(
     before = ring.newest
     waiting = asyncio.create_task(ring.events_after(before, 60.0))
     await asyncio.sleep(0)
-    ring.add_lost()
+    ring.record_lost_events()
     events = await asyncio.wait_for(waiting, 30)
     assert (events.events, events.missed, events.newest) == ((), True, ring.newest)
     assert ring.newest > before
@@ -99,7 +99,7 @@ async def test_lost_events_wake_readers_and_are_reported_as_missed_to_them_only(
 async def test_any_partition_may_have_the_events_that_were_lost() -> None:
     ring = EventRing()
     ring.add(news())
-    ring.add_lost()
-    assert ring.newest_of("p") == ring.newest_of("never seen") == ring.newest
+    ring.record_lost_events()
+    assert ring.newest_partition_event("p") == ring.newest_partition_event("never seen") == ring.newest
     ring.add(news())
-    assert ring.newest_of("p") == ring.newest > ring.newest_of("never seen")
+    assert ring.newest_partition_event("p") == ring.newest > ring.newest_partition_event("never seen")

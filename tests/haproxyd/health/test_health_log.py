@@ -119,7 +119,7 @@ def settings() -> Iterator[DaemonSettings]:
 async def test_health_socket_is_the_daemons_where_workers_are_its_own_user(settings: DaemonSettings) -> None:
     log = HealthLogListener(settings.health_log_socket, lambda _: None)
     with loose_umask():
-        run_dir.prepare(settings)
+        run_dir.create_run_dirs(settings)
         await log.start()
         assert os.umask(0) == 0  # as it was
     assert stat.S_IMODE(settings.health_log_socket.stat().st_mode) == 0o600
@@ -131,7 +131,7 @@ async def test_workers_of_another_user_that_are_shut_in_may_write_and_others_may
     heard: list[PartitionEvent] = []
     with loose_umask():
         settings.run_dir.mkdir()
-        run_dir.prepare(settings)
+        run_dir.create_run_dirs(settings)
     log = HealthLogListener(settings.health_log_socket, heard.append, others_write=True)
     await log.start()
     try:

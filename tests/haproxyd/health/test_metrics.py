@@ -1,7 +1,7 @@
 """What Prometheus is shown, of what a worker says."""
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.health.metrics import metrics
+from evenkeel.haproxyd.health.metrics import render_metrics
 
 STATISTICS = """# pxname,svname,qcur,scur,slim,bin,status,weight,rtime,hrsp_1xx,hrsp_2xx,hrsp_3xx,hrsp_4xx,hrsp_5xx,hrsp_other,conn_tot,req_tot,
 one,FRONTEND,,3,100,1234,OPEN,,,0,7,0,1,0,0,9,8,
@@ -29,7 +29,7 @@ def balancer() -> wire.LoadBalancerConfig:
 
 
 def lines() -> list[str]:
-    return metrics(balancer(), STATISTICS).splitlines()
+    return render_metrics(balancer(), STATISTICS).splitlines()
 
 
 def test_only_what_is_the_load_balancers_is_there() -> None:
@@ -84,4 +84,4 @@ def test_each_metric_is_explained_once_and_before_its_figures() -> None:
 
 
 def test_without_any_statistics_there_is_nothing_to_tell_of() -> None:
-    assert "octavia_loadbalancer_listeners 0" in metrics(balancer(), "")
+    assert "octavia_loadbalancer_listeners 0" in render_metrics(balancer(), "")

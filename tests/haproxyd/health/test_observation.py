@@ -12,9 +12,9 @@ from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     FrontendCounts,
     ServerState,
     frontend_counts,
+    remove_change_times,
     server_connections,
     server_states,
-    without_times,
 )
 from evenkeel.haproxyd.health import observation as module
 from evenkeel.haproxyd.health.observation import Observer
@@ -141,16 +141,16 @@ class Datagrams:
     def observe(self, partition: str, states: Mapping[tuple[str, str], bool]) -> None:
         self.states[partition] = states
 
-    def down_of(self, partition: str) -> frozenset[tuple[str, str]]:
+    def down_servers(self, partition: str) -> frozenset[tuple[str, str]]:
         return frozenset({("be_u", "u2")})
 
     async def collect_totals(self) -> None:
         """Totals never change here."""
 
-    def active_of(self, partition: str) -> Mapping[str, int]:
+    def active_flows_by_listener(self, partition: str) -> Mapping[str, int]:
         return {"udp_1": 2}
 
-    def totals_of(self, partition: str) -> Mapping[str, DatagramTotals]:
+    def partition_totals(self, partition: str) -> Mapping[str, DatagramTotals]:
         return {"udp_1": DatagramTotals(bytes_in=5, bytes_out=7, flows=3)} if partition == "p1" else {}
 
 
@@ -474,7 +474,7 @@ async def test_a_manual_change_is_reported_by_each_observation_until_it_is_undon
 
 def test_an_answer_about_servers_without_times_has_all_the_rest() -> None:
     later = STATES.replace(" 1 2 1 0 2 0 ", " 1 3333 1 0 2 0 ").replace(" 1 1 1 8 ", " 1 1 99 8 ")
-    assert later != STATES and without_times(later) == without_times(STATES)
-    assert without_times(STATES).count(" ") == STATES.count(" ") - 3
+    assert later != STATES and remove_change_times(later) == remove_change_times(STATES)
+    assert remove_change_times(STATES).count(" ") == STATES.count(" ") - 3
     other = STATES.replace("srv_addr srv_op_state", "srv_op_state srv_addr")
-    assert without_times(other) == other, "of another order nothing is known"
+    assert remove_change_times(other) == other, "of another order nothing is known"

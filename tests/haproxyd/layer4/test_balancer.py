@@ -46,12 +46,12 @@ async def test_another_daemon_with_the_same_table_is_named_until_it_ends(tmp_pat
     try:
         await first.start({})
         await second.start({})
-        assert first.problem_of(UDP) == ""
-        assert "another daemon in this network namespace has the nftables table" in second.problem_of(UDP)
-        assert second.problem_of(TCP) == ""
+        assert first.refusal_reason(UDP) == ""
+        assert "another daemon in this network namespace has the nftables table" in second.refusal_reason(UDP)
+        assert second.refusal_reason(TCP) == ""
         await first.close()
-        await second.verify()
-        assert second.problem_of(UDP) == ""
+        await second.verify_table()
+        assert second.refusal_reason(UDP) == ""
     finally:
         await first.close()
         await second.close()
@@ -61,7 +61,7 @@ async def test_a_kernel_without_modules_is_named(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(kernel, "Netfilter", Refusing)
     found = made(tmp_path)
     await found.start({"p": {"lb1": UDP}})
-    assert found.problem_of(UDP).endswith(
+    assert found.refusal_reason(UDP).endswith(
         "nftables: rule of source: meta l4proto udp ct status dnat ct original ip daddr . meta l4proto . "
         "ct original proto-dst @owned4 ct original ip daddr . meta l4proto . ct original proto-dst != @direct4 "
         "masquerade: No such file or directory"
@@ -96,12 +96,12 @@ async def test_a_kernel_that_lacks_something_is_tried_again_only_where_a_load_ba
     found = made(tmp_path)
     await found.start({})
     for _ in range(3):
-        await found.verify()
+        await found.verify_table()
     assert Counting.tried == 1
-    assert "No such file or directory" in found.problem_of(UDP)
+    assert "No such file or directory" in found.refusal_reason(UDP)
     monkeypatch.setattr(kernel, "Netfilter", Netfilter)  # the module is there now
-    await found.verify()
-    assert found.problem_of(UDP) == ""
+    await found.verify_table()
+    assert found.refusal_reason(UDP) == ""
     await found.close()
 
 
@@ -111,17 +111,17 @@ async def test_other_changes_of_a_partition_go_on_where_its_datagrams_cannot_be_
     monkeypatch.setattr(kernel, "Netfilter", Refusing)
     found = made(tmp_path)
     await found.start({"p": {"lb1": UDP}})
-    assert not await found.serve("p", {"lb1": UDP, "tcp": TCP})
+    assert not await found.forward_datagrams("p", {"lb1": UDP, "tcp": TCP})
     for other in ({"tcp": TCP}, {"lb1": balancer(SERVER, revision=2)}):
         with pytest.raises(PartitionFailed, match="No such file or directory"):
-            await found.serve("p", other)
+            await found.forward_datagrams("p", other)
 
 
 @pytest.mark.usefixtures("possible")
 async def test_a_host_that_does_not_forward_is_named(tmp_path: Path) -> None:
     found = made(tmp_path, "set net.ipv4.ip_forward = 1")
     await found.start({})
-    assert found.problem_of(UDP).endswith("datagrams are not forwarded here: set net.ipv4.ip_forward = 1")
+    assert found.refusal_reason(UDP).endswith("datagrams are not forwarded here: set net.ipv4.ip_forward = 1")
     assert found.host_problem == "set net.ipv4.ip_forward = 1"
     assert found.sctp_problem == "set net.ipv4.ip_forward = 1"
     await found.close()

@@ -145,7 +145,7 @@ class Balanced:
         await self.balancer.start({"p": {one.id: one for one in held}} if held else {})
 
     async def serve(self, *balancers: wire.LoadBalancerConfig) -> None:
-        await self.balancer.serve("p", {one.id: one for one in balancers})
+        await self.balancer.forward_datagrams("p", {one.id: one for one in balancers})
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ async def test_connections_are_dealt_and_members_see_the_host(
     await daemon.serve(plain(*servers))
     assert {await answer(lab) for _ in range(30)} == {"m1", "m2"}
     await daemon.balancer.collect_totals()
-    assert daemon.balancer.totals_of("p")["lb1_f"].flows == 30
+    assert daemon.balancer.partition_totals("p")["lb1_f"].flows == 30
     await daemon.serve(plain(*servers, sticky_seconds=60))
     assert len({await answer(lab) for _ in range(10)}) == 1
 
@@ -196,7 +196,7 @@ async def test_connections_of_a_removed_member_go_on_until_the_deadline_and_othe
     assert {await answer(lab) for _ in range(10)} == {"m1"}
     later = time.time() + 3601
     monkeypatch.setattr(time, "time", lambda: later)
-    await daemon.balancer.verify()
+    await daemon.balancer.verify_table()
     await daemon.balancer.close()
     assert [await each.ask() for each in connections] == [name if name == "m1" else "reset" for name in before]
     for each in connections:

@@ -11,7 +11,16 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.health import sctp_probe
-from evenkeel.haproxyd.health.sctp_probe import ABORT, INIT, INIT_ACK, PROTOCOL, SctpProbe, answer_to, crc32c, packet
+from evenkeel.haproxyd.health.sctp_probe import (
+    ABORT,
+    INIT,
+    INIT_ACK,
+    PROTOCOL,
+    SctpProbe,
+    build_packet,
+    crc32c,
+    parse_answer,
+)
 from evenkeel.haproxyd.layer4.forwarding import SCTP_SYSCTL, forwarding_problem
 from tests.haproxyd.layer4.configs import balancer
 from tests.haproxyd.layer4.host import running
@@ -76,7 +85,7 @@ class SctpMember:
             answer(int.from_bytes(value[:4], "big"), COOKIE_ACK)
 
     def _send(self, address: str, *parts: object) -> None:
-        self._socket.sendto(packet(*parts), (address, 0))  # type: ignore[arg-type]
+        self._socket.sendto(build_packet(*parts), (address, 0))  # type: ignore[arg-type]
 
 
 async def associate(lab: Lab, port: int = PORT, source: int = 40_000, *, within_seconds: float = LIMIT_SECONDS) -> int:
@@ -94,9 +103,9 @@ async def associate(lab: Lab, port: int = PORT, source: int = 40_000, *, within_
 
         try:
             async with asyncio.timeout(within_seconds):
-                client.sendto(sctp_probe.init_packet(source, port, tag), (VIP, 0))
+                client.sendto(sctp_probe.build_init_packet(source, port, tag), (VIP, 0))
                 member = int.from_bytes((await answer(INIT_ACK))[:4], "big")
-                client.sendto(packet(source, port, member, COOKIE_ECHO, struct.pack("!I", tag)), (VIP, 0))
+                client.sendto(build_packet(source, port, member, COOKIE_ECHO, struct.pack("!I", tag)), (VIP, 0))
                 await answer(COOKIE_ACK)
         except TimeoutError:
             return -1
@@ -163,16 +172,16 @@ def test_the_checksum_is_that_of_rfc_3720() -> None:
     assert crc32c(bytes(32)) == 0x8A9136AA
 
 
-@pytest.mark.parametrize("data", [b"", bytes(8), bytes(40), packet(5000, 50_001, 7, INIT_ACK, bytes(16))])
+@pytest.mark.parametrize("data", [b"", bytes(8), bytes(40), build_packet(5000, 50_001, 7, INIT_ACK, bytes(16))])
 def test_other_packets_are_no_answer(data: bytes) -> None:
-    assert answer_to(data, 50_000, 5000, 7, has_ip_header=False) == (0, 0)
+    assert parse_answer(data, 50_000, 5000, 7, has_ip_header=False) == (0, 0)
 
 
 def test_an_answer_is_read_with_and_without_ip_header() -> None:
-    answer = packet(5000, 50_000, 7, INIT_ACK, struct.pack("!I", 9) + bytes(12))
-    assert answer_to(answer, 50_000, 5000, 7, has_ip_header=False) == (INIT_ACK, 9)
-    assert answer_to(b"\x46" + bytes(23) + answer, 50_000, 5000, 7, has_ip_header=True) == (INIT_ACK, 9)
-    assert answer_to(packet(5000, 50_000, 7, ABORT), 50_000, 5000, 7, has_ip_header=False) == (ABORT, 0)
+    answer = build_packet(5000, 50_000, 7, INIT_ACK, struct.pack("!I", 9) + bytes(12))
+    assert parse_answer(answer, 50_000, 5000, 7, has_ip_header=False) == (INIT_ACK, 9)
+    assert parse_answer(b"\x46" + bytes(23) + answer, 50_000, 5000, 7, has_ip_header=True) == (INIT_ACK, 9)
+    assert parse_answer(build_packet(5000, 50_000, 7, ABORT), 50_000, 5000, 7, has_ip_header=False) == (ABORT, 0)
 
 
 def test_a_kernel_that_does_not_track_sctp_is_named(tmp_path: object) -> None:

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.partition.validation import problem_of
+from evenkeel.haproxyd.partition.validation import load_balancer_problem
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.haproxyd.layer4.configs import balancer
 
@@ -50,11 +50,11 @@ def changed_server(**changes: Any) -> wire.LoadBalancerConfig:
     ],
 )
 def test_bad_value_is_refused_by_name(config: wire.LoadBalancerConfig, text: str) -> None:
-    assert text in problem_of(config, SETTINGS)
+    assert text in load_balancer_problem(config, SETTINGS)
 
 
 def test_good_load_balancer_is_accepted() -> None:
-    assert problem_of(balancer(SERVER, listener={"allowed_cidrs": ("10.0.0.0/8", "::/0")}), SETTINGS) == ""
+    assert load_balancer_problem(balancer(SERVER, listener={"allowed_cidrs": ("10.0.0.0/8", "::/0")}), SETTINGS) == ""
 
 
 def test_protocols_of_listener_and_backend_agree_by_type() -> None:

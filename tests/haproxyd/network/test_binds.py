@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.network.binds import BindRegistry, in_the_way, unbindable_addresses
+from evenkeel.haproxyd.network.binds import BindRegistry, conflicting_load_balancers, unbindable_addresses
 from tests.haproxyd.world import free_vip
 
 
@@ -41,9 +41,9 @@ def test_a_place_is_free_once_the_change_is_settled_without_it():
 
 def test_two_load_balancers_of_one_partition_cannot_share_a_place():
     first, second = lb("a", ("10.0.0.1", 80)), lb("b", ("10.0.0.1", 80))
-    assert in_the_way([first], [second]).keys() == {"b"}
-    assert in_the_way([], [first, lb("b", ("10.0.0.1", 81))]) == {}
-    assert "twice" in in_the_way([], [lb("a", ("10.0.0.1", 80), ("10.0.0.1", 80))])["a"]
+    assert conflicting_load_balancers([first], [second]).keys() == {"b"}
+    assert conflicting_load_balancers([], [first, lb("b", ("10.0.0.1", 81))]) == {}
+    assert "twice" in conflicting_load_balancers([], [lb("a", ("10.0.0.1", 80), ("10.0.0.1", 80))])["a"]
 
 
 def test_finds_out_that_another_process_listens():

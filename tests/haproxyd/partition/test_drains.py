@@ -9,7 +9,7 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import ServerDrain
-from evenkeel.haproxyd.partition.drains import drains_after
+from evenkeel.haproxyd.partition.drains import drains_after_change
 from tests.haproxyd.partition.test_old_workers import change_others
 from tests.haproxyd.world import VIP_PORT, World, backend, files_of, free_vip, load_balancer, world
 from tests.waiting import eventually
@@ -152,29 +152,29 @@ def held(*servers: wire.BackendServer, drain_seconds: int = 30) -> dict[str, wir
 
 def test_removed_and_disabled_members_and_those_of_a_deleted_load_balancer_have_deadlines() -> None:
     disabled = msgspec.structs.replace(A, admin_up=False)
-    assert drains_after((), held(A, B), held(B), NOW) == (A_ENDS,)
-    assert drains_after((), held(A, B), held(disabled, B), NOW) == (A_ENDS,)
-    assert [drain.server for drain in drains_after((), held(A, B), {}, NOW)] == ["a", "b"]
+    assert drains_after_change((), held(A, B), held(B), NOW) == (A_ENDS,)
+    assert drains_after_change((), held(A, B), held(disabled, B), NOW) == (A_ENDS,)
+    assert [drain.server for drain in drains_after_change((), held(A, B), {}, NOW)] == ["a", "b"]
 
 
 def test_another_change_leaves_a_deadline_as_it_is() -> None:
-    assert drains_after((A_ENDS,), held(B), held(B, drain_seconds=5), NOW + 9) == (A_ENDS,)
+    assert drains_after_change((A_ENDS,), held(B), held(B, drain_seconds=5), NOW + 9) == (A_ENDS,)
     # sent again, because the daemon ended before it had stored the removal
-    assert drains_after((A_ENDS,), held(A, B), held(B), NOW + 9) == (A_ENDS,)
+    assert drains_after_change((A_ENDS,), held(A, B), held(B), NOW + 9) == (A_ENDS,)
 
 
 def test_members_without_a_time_that_were_out_of_service_or_come_back_have_no_deadline() -> None:
     disabled = msgspec.structs.replace(A, admin_up=False)
-    assert drains_after((), held(A, B, drain_seconds=0), held(B), NOW) == ()
-    assert drains_after((), held(disabled, B), held(B), NOW) == ()
-    assert drains_after((A_ENDS,), held(B), held(A, B), NOW) == ()
-    assert drains_after((A_ENDS,), {}, held(A, B), NOW) == ()
+    assert drains_after_change((), held(A, B, drain_seconds=0), held(B), NOW) == ()
+    assert drains_after_change((), held(disabled, B), held(B), NOW) == ()
+    assert drains_after_change((A_ENDS,), held(B), held(A, B), NOW) == ()
+    assert drains_after_change((A_ENDS,), {}, held(A, B), NOW) == ()
 
 
 def test_a_member_whose_backend_gets_another_name_stays_in_service() -> None:
     (pool,) = held(A)["lb"].backends
     renamed = msgspec.structs.replace(held(A)["lb"], backends=(msgspec.structs.replace(pool, name="lb_b:tcp"),))
-    assert drains_after((), held(A), {"lb": renamed}, NOW) == ()
+    assert drains_after_change((), held(A), {"lb": renamed}, NOW) == ()
 
 
 @pytest.mark.parametrize("seconds", [-1, 86_401])

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.haproxyd.daemon import lock
+from evenkeel.haproxyd.daemon import lock_state_dir
 from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import PartitionFailed
@@ -163,10 +163,10 @@ async def test_a_daemon_that_begins_starts_what_is_on_disk(disk, number: int) ->
 
 
 def test_one_daemon_can_lock_a_read_only_state_directory(disk) -> None:
-    lock(disk.path).close()
+    lock_state_dir(disk.path).close()
     disk.refuse_writes(READ_ONLY)
-    with lock(disk.path), pytest.raises(ValueError, match="another daemon uses it"):
-        lock(disk.path)
+    with lock_state_dir(disk.path), pytest.raises(ValueError, match="another daemon uses it"):
+        lock_state_dir(disk.path)
     disk.allow_writes()
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.old_workers import OldWorker, emptiest_first, limit_memory, memory_limit_bytes
+from evenkeel.haproxyd.haproxy.old_workers import OldWorker, fewest_connections_first, limit_memory, memory_limit_bytes
 from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE
 from tests.haproxyd.world import World, backend, errors, free_vip, get, load_balancer, world
 from tests.waiting import eventually
@@ -178,7 +178,7 @@ def test_old_workers_with_the_fewest_connections_come_first_then_the_oldest() ->
     workers = [
         OldWorker(pid=pid, started=started, connections=n) for pid, started, n in ((1, 5, 2), (2, 9, 0), (3, 4, 0))
     ]
-    assert [one.pid for one in emptiest_first(workers)] == [3, 2, 1]
+    assert [one.pid for one in fewest_connections_first(workers)] == [3, 2, 1]
 
 
 def test_the_limit_of_their_memory_is_a_quarter_of_the_hosts_unless_configured() -> None:

@@ -15,7 +15,7 @@ import pytest
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import InvalidChange
-from evenkeel.haproxyd.network.peer_keys import certificate_of, make_peer_key
+from evenkeel.haproxyd.network.peer_keys import make_peer_key, peer_certificate
 from evenkeel.haproxyd.network.peer_ports import PeerPorts
 from evenkeel.haproxyd.partition.request_validation import check_change
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -158,14 +158,14 @@ async def test_peers_of_one_partition_believe_only_each_other(tmp_path):
         a = await site.member("a")
         one, two = [(await site.put(name, load_balancer(name, free_vip(), a))).peer for name in ("one", "two")]
         key, stranger = make_peer_key(), make_peer_key()
-        other = wire.HaproxyPeer(name="host-2", address=HERE, port=9, certificate=certificate_of(key))
+        other = wire.HaproxyPeer(name="host-2", address=HERE, port=9, certificate=peer_certificate(key))
         assert (await introduce(site, "one", other)).peers == (other,)
         assert await answer(one, tls_of(key, one.certificate, tmp_path)) == b"200\n"
         assert await answer(one, None) == b""
         assert await answer(one, tls_of("", one.certificate, tmp_path)) == b""
         assert await answer(one, tls_of(stranger, one.certificate, tmp_path)) == b""
         neighbours = (files_of(site.partitions.get("two")).keys_dir / "peer.pem").read_text()
-        assert one.certificate != two.certificate == certificate_of(neighbours)
+        assert one.certificate != two.certificate == peer_certificate(neighbours)
         assert await answer(one, tls_of(neighbours, one.certificate, tmp_path)) == b""
 
 
@@ -213,7 +213,7 @@ async def test_a_key_that_somebody_removed_from_haproxys_files_is_put_back():
     [
         ("", "is missing"),
         ("x", "one certificate in PEM form"),
-        (certificate_of(make_peer_key()) * 2, "one certificate in PEM form"),
+        (peer_certificate(make_peer_key()) * 2, "one certificate in PEM form"),
         (f"-----BEGIN CERTIFICATE-----\n{'A' * 5000}\n-----END CERTIFICATE-----\n", "at most 4096 characters"),
         ("-----BEGIN CERTIFICATE-----\nbm90aGluZw==\n-----END CERTIFICATE-----\n", "is not a certificate"),
     ],

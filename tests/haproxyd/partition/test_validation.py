@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.partition.validation import problem_of
+from evenkeel.haproxyd.partition.validation import load_balancer_problem
 from evenkeel.haproxyd.settings import DaemonSettings
 
 SETTINGS = DaemonSettings(name="host-1", state_dir=Path("/nowhere"), run_dir=Path("/nowhere"))
@@ -21,20 +21,21 @@ def pinged_at(address: str) -> wire.LoadBalancerConfig:
 
 
 def test_a_note_has_a_limit() -> None:
-    assert problem_of(balancer(note="n" * 65_536), SETTINGS) == ""
+    assert load_balancer_problem(balancer(note="n" * 65_536), SETTINGS) == ""
     assert (
-        problem_of(balancer(note="n" * 65_537), SETTINGS) == "note: 65537 characters given; at most 65536 are allowed"
+        load_balancer_problem(balancer(note="n" * 65_537), SETTINGS)
+        == "note: 65537 characters given; at most 65536 are allowed"
     )
 
 
 @pytest.mark.parametrize("address", ["192.0.2.9", "2001:db8::9"])
 def test_echoes_may_go_to_any_address(address: str) -> None:
-    assert problem_of(pinged_at(address), SETTINGS) == ""
+    assert load_balancer_problem(pinged_at(address), SETTINGS) == ""
 
 
 @pytest.mark.parametrize("address", ["", "x", "192.0.2.9:80", "fe80::1%eth0"])
 def test_echoes_go_to_nothing_but_an_address(address: str) -> None:
-    problem = problem_of(pinged_at(address), SETTINGS)
+    problem = load_balancer_problem(pinged_at(address), SETTINGS)
     assert "backend b: server s: ping_address: address is" in problem
 
 
@@ -45,7 +46,7 @@ def test_echoes_go_to_nothing_but_an_address(address: str) -> None:
 def test_no_server_leads_a_host_to_itself(address: str) -> None:
     def problem(**changes: object) -> str:
         server = wire.BackendServer(**{"name": "s", "address": "192.0.2.1", "port": 80, **changes})
-        return problem_of(balancer(backends=(wire.Backend(name="b", servers=(server,)),)), SETTINGS)
+        return load_balancer_problem(balancer(backends=(wire.Backend(name="b", servers=(server,)),)), SETTINGS)
 
     bracketed = f"[{address}]" if ":" in address else address
     for said in (
@@ -56,10 +57,10 @@ def test_no_server_leads_a_host_to_itself(address: str) -> None:
     ):
         assert f"address is '{address}'" in said and "is allowed" in said
     frontend = wire.Frontend(name="f", binds=(wire.Bind(address=address, port=80),))
-    assert f"bind: address is '{address}'" in problem_of(balancer(frontends=(frontend,)), SETTINGS)
+    assert f"bind: address is '{address}'" in load_balancer_problem(balancer(frontends=(frontend,)), SETTINGS)
     target = wire.LogTarget(address=address, port=514)
     logging = wire.Frontend(name="f", binds=(wire.Bind(address="192.0.2.2", port=80),), access_log=target)
-    assert f"access_log: address is '{address}'" in problem_of(balancer(frontends=(logging,)), SETTINGS)
+    assert f"access_log: address is '{address}'" in load_balancer_problem(balancer(frontends=(logging,)), SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +81,7 @@ def test_no_server_leads_a_host_to_itself(address: str) -> None:
 )
 def test_a_servers_arguments_hide_no_address(arguments: tuple[str, ...]) -> None:
     server = wire.BackendServer(name="s", address="192.0.2.1", port=80, arguments=arguments)
-    assert problem_of(balancer(backends=(wire.Backend(name="b", servers=(server,)),)), SETTINGS)
+    assert load_balancer_problem(balancer(backends=(wire.Backend(name="b", servers=(server,)),)), SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def test_a_servers_arguments_hide_no_address(arguments: tuple[str, ...]) -> None
 )
 def test_no_line_sends_a_connection_elsewhere(line: str) -> None:
     backend = wire.Backend(name="b", lines=(line,))
-    assert "only servers determine where" in problem_of(balancer(backends=(backend,)), SETTINGS)
+    assert "only servers determine where" in load_balancer_problem(balancer(backends=(backend,)), SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -131,12 +132,12 @@ def test_no_line_sends_a_connection_elsewhere(line: str) -> None:
 )
 def test_lines_are_quoted_in_one_way_only_so_that_haproxy_reads_the_words_that_are_validated(line: str) -> None:
     backend = wire.Backend(name="b", lines=(line,))
-    assert "other quoting than is allowed" in problem_of(balancer(backends=(backend,)), SETTINGS)
+    assert "other quoting than is allowed" in load_balancer_problem(balancer(backends=(backend,)), SETTINGS)
 
 
 def test_a_value_that_looks_like_one_of_those_words_is_a_value() -> None:
     backend = wire.Backend(name="b", lines=("http-request deny if { path -m beg /set-dst transparent }",))
-    assert problem_of(balancer(backends=(backend,)), SETTINGS) == ""
+    assert load_balancer_problem(balancer(backends=(backend,)), SETTINGS) == ""
 
 
 @pytest.mark.parametrize(
@@ -164,7 +165,9 @@ def test_a_value_that_looks_like_one_of_those_words_is_a_value() -> None:
 )
 def test_no_line_reads_a_file_that_is_not_the_load_balancers_or_has_a_private_key(line: str) -> None:
     backend, key = wire.Backend(name="b", lines=(line,)), wire.File(name="key", kind="certificate", content="PEM")
-    assert "files of the load balancer alone" in problem_of(balancer(backends=(backend,), files=(key,)), SETTINGS)
+    assert "files of the load balancer alone" in load_balancer_problem(
+        balancer(backends=(backend,), files=(key,)), SETTINGS
+    )
 
 
 @pytest.mark.parametrize(
@@ -188,7 +191,7 @@ def test_clients_are_sent_no_file_but_pages_of_the_load_balancer(line: str) -> N
             wire.File(name="key", kind="certificate", content=pem),
             wire.File(name="list", kind="acl", content="192.0.2.1"),
         )
-        return problem_of(balancer(backends=(wire.Backend(name="b", lines=(line,)),), files=files), SETTINGS)
+        return load_balancer_problem(balancer(backends=(wire.Backend(name="b", lines=(line,)),), files=files), SETTINGS)
 
     assert told("http-request return status 503 content-type text/plain file own hdr Retry-After 5") == ""
     assert told("http-error status 503 content-type text/plain file own") == ""
@@ -208,7 +211,7 @@ def test_clients_are_sent_no_file_but_pages_of_the_load_balancer(line: str) -> N
 )
 def test_files_of_its_own_and_texts_that_look_like_files_are_taken(line: str) -> None:
     backend, names = wire.Backend(name="b", lines=(line,)), wire.File(name="names", kind="map", content="")
-    assert problem_of(balancer(backends=(backend,), files=(names,)), SETTINGS) == ""
+    assert load_balancer_problem(balancer(backends=(backend,), files=(names,)), SETTINGS) == ""
 
 
 @pytest.mark.parametrize(
@@ -227,8 +230,10 @@ def test_files_of_its_own_and_texts_that_look_like_files_are_taken(line: str) ->
 def test_no_argument_names_a_file_elsewhere(arguments: tuple[str, ...]) -> None:
     bound = wire.Frontend(name="f", binds=(wire.Bind(address="192.0.2.1", port=1),), bind_arguments=arguments)
     server = wire.BackendServer(name="s", address="192.0.2.1", port=80, arguments=arguments)
-    assert "arguments" in problem_of(balancer(frontends=(bound,)), SETTINGS)
-    assert "arguments" in problem_of(balancer(backends=(wire.Backend(name="b", servers=(server,)),)), SETTINGS)
+    assert "arguments" in load_balancer_problem(balancer(frontends=(bound,)), SETTINGS)
+    assert "arguments" in load_balancer_problem(
+        balancer(backends=(wire.Backend(name="b", servers=(server,)),)), SETTINGS
+    )
 
 
 def files(**contents: str) -> tuple[wire.File, ...]:
@@ -266,7 +271,7 @@ def test_arguments_name_files_of_the_load_balancer_of_the_right_kind(words: str,
         balancer(frontends=(bound,), files=FILES),
         balancer(backends=(wire.Backend(name="b", servers=(server,)),), files=FILES),
     ):
-        problem = problem_of(one, SETTINGS)
+        problem = load_balancer_problem(one, SETTINGS)
         assert (problem == "") == taken, problem
 
 
@@ -296,7 +301,7 @@ def test_arguments_name_files_of_the_load_balancer_of_the_right_kind(words: str,
 )
 def test_a_list_names_certificates_of_the_load_balancer_and_nothing_else(line: str, taken: bool) -> None:
     listed = files(cert="PEM", ca="PEM", list=f"cert.x\n{line}\n")
-    problem = problem_of(balancer(files=listed), SETTINGS)
+    problem = load_balancer_problem(balancer(files=listed), SETTINGS)
     assert (problem == "") == taken, problem
     assert taken or problem.startswith("file list.x: line 2 ")
 
@@ -305,16 +310,19 @@ def test_files_have_limits_of_number_and_size() -> None:
     small = DaemonSettings(
         name="h", state_dir=Path("/x"), run_dir=Path("/x"), files_max=5, certificate_bytes_max=10, files_bytes_max=40
     )
-    assert problem_of(balancer(files=FILES), small) == ""
+    assert load_balancer_problem(balancer(files=FILES), small) == ""
     assert (
-        problem_of(balancer(files=files(cert="PEM" * 4)), small)
+        load_balancer_problem(balancer(files=files(cert="PEM" * 4)), small)
         == "file cert.x: 12 bytes given; at most 10 are allowed"
     )
-    assert problem_of(balancer(files=files(ca="x" * 41)), small) == "files: 41 bytes given; at most 40 are allowed"
+    assert (
+        load_balancer_problem(balancer(files=files(ca="x" * 41)), small)
+        == "files: 41 bytes given; at most 40 are allowed"
+    )
     many = tuple(wire.File(name=f"{number}.x", kind="acl", content="") for number in range(6))
-    assert problem_of(balancer(files=many), small) == "files: 6 given; at most 5 are allowed"
+    assert load_balancer_problem(balancer(files=many), small) == "files: 6 given; at most 5 are allowed"
 
 
 def test_no_error_repeats_what_is_in_a_certificate() -> None:
     for content in ("SECRET\0", "SECRET" * 30_000):
-        assert "SECRET" not in problem_of(balancer(files=files(cert=content)), SETTINGS)
+        assert "SECRET" not in load_balancer_problem(balancer(files=files(cert=content)), SETTINGS)

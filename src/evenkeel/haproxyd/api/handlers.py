@@ -17,13 +17,13 @@ from evenkeel.core.kit.tracing import Attributes, tracer
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.journal import WriteJournal
-from evenkeel.haproxyd.api.refusals import DaemonRefused, code_of
-from evenkeel.haproxyd.api.strict_decoding import read
+from evenkeel.haproxyd.api.refusals import DaemonRefused, refusal_code
+from evenkeel.haproxyd.api.strict_decoding import decode_body
 from evenkeel.haproxyd.health.events import EventRing
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-AGENT = web.RequestKey("agent", str)
+AGENT_NAME = web.RequestKey("agent", str)
 """Name of the agent whose credentials the request carried."""
 NUMBER_MAX = 2**53
 OBSERVATION_AGE_SECONDS_MAX = 60.0
@@ -64,14 +64,14 @@ class Handlers:
         self._waiting = 0
         self._changes: set[asyncio.Task[wire.Receipt]] = set()
 
-    async def about(self, request: web.Request) -> web.Response:
+    async def show_about(self, request: web.Request) -> web.Response:
         """Handle ``GET /v1``: versions, identity and settings of the daemon."""
-        return answer(self._about())
+        return json_response(self._about())
 
     async def partitions(self, request: web.Request) -> web.Response:
         """Handle ``GET /v1/partitions``."""
         shown = [self._operations.show(name) for name in sorted(self._operations.names())]
-        return answer(
+        return json_response(
             wire.PartitionList(
                 partitions=tuple(
                     wire.PartitionSummary(
@@ -87,7 +87,7 @@ class Handlers:
 
     async def partition(self, request: web.Request) -> web.Response:
         """Handle ``GET /v1/partitions/{name}``."""
-        return answer(self._operations.show(_partition_name(request)))
+        return json_response(self._operations.show(_partition_name(request)))
 
     async def guard(self, request: web.Request) -> web.Response:
         """Handle ``POST /v1/partitions/{name}/guard``."""
@@ -96,22 +96,22 @@ class Handlers:
         try:
             guard = await self._operations.guard(name, wanted)
         except Exception as error:
-            self._add_journal_entry(request, name, wanted.epoch, accepted=False, how=code_of(error))
+            self._add_journal_entry(request, name, wanted.epoch, accepted=False, how=refusal_code(error))
             raise
         self._add_journal_entry(request, name, guard.epoch, accepted=True, how="guard")
-        return answer(guard)
+        return json_response(guard)
 
-    async def put(self, request: web.Request) -> web.Response:
+    async def put_partition(self, request: web.Request) -> web.Response:
         """Handle ``PUT /v1/partitions/{name}``."""
         return await self._change_partition(request, complete=True)
 
-    async def patch(self, request: web.Request) -> web.Response:
+    async def patch_partition(self, request: web.Request) -> web.Response:
         """Handle ``PATCH /v1/partitions/{name}``."""
         return await self._change_partition(request, complete=False)
 
     async def observation(self, request: web.Request) -> web.Response:
         """Handle ``GET /v1/observation``."""
-        return answer(await self._observe(_number_parameter(request, "within", OBSERVATION_AGE_SECONDS_MAX)))
+        return json_response(await self._observe(_number_parameter(request, "within", OBSERVATION_AGE_SECONDS_MAX)))
 
     async def events(self, request: web.Request) -> web.Response:
         """Handle ``GET /v1/events``."""
@@ -121,13 +121,13 @@ class Handlers:
             raise DaemonRefused("busy", f"{self._waiting} are waiting for events; try again later")
         self._waiting += 1
         try:
-            return answer(await self._events.events_after(after, wait_seconds))
+            return json_response(await self._events.events_after(after, wait_seconds))
         finally:
             self._waiting -= 1
 
-    async def journal(self, request: web.Request) -> web.Response:
+    async def show_journal(self, request: web.Request) -> web.Response:
         """Handle ``GET /v1/journal``."""
-        return answer(self._journal.entries_after(_integer_parameter(request, "after", NUMBER_MAX)))
+        return json_response(self._journal.entries_after(_integer_parameter(request, "after", NUMBER_MAX)))
 
     async def _change_partition(self, request: web.Request, *, complete: bool) -> web.Response:
         name = _partition_name(request)
@@ -144,7 +144,7 @@ class Handlers:
             raise DaemonRefused(
                 "busy", f"not applied within {self._settings.change_seconds:g} s; it continues, try again later"
             )
-        return answer(task.result())
+        return json_response(task.result())
 
     async def _apply_change(
         self, trace: str, name: str, change: wire.PartitionChange, *, complete: bool
@@ -164,16 +164,16 @@ class Handlers:
         error = task.exception()
         self._journal.add(
             partition=name,
-            agent=request[AGENT],
+            agent=request[AGENT_NAME],
             epoch=change.epoch,
             accepted=error is None,
-            how=code_of(error) if error else task.result().how,
+            how=refusal_code(error) if error else task.result().how,
             load_balancer_ids=[*(balancer.id for balancer in change.load_balancers), *change.removed],
             request_ids=read_header(request.headers.get(HEADER, "")),
         )
 
     def _add_journal_entry(self, request: web.Request, name: str, epoch: int, *, accepted: bool, how: str) -> None:
-        self._journal.add(partition=name, agent=request[AGENT], epoch=epoch, accepted=accepted, how=how)
+        self._journal.add(partition=name, agent=request[AGENT_NAME], epoch=epoch, accepted=accepted, how=how)
 
     async def _decode_body(self, request: web.Request, kind: type[T]) -> T:
         limit = self._settings.body_bytes_max
@@ -187,14 +187,14 @@ class Handlers:
             raise DaemonRefused("invalid", f"Content-Encoding: {coding[:40]!r}; allowed is identity")
         try:
             async with asyncio.timeout(self._settings.body_seconds):
-                return read(await request.read(), kind)
+                return decode_body(await request.read(), kind)
         except web.HTTPRequestEntityTooLarge as error:
             raise too_large from error
         except TimeoutError as error:
             raise DaemonRefused("invalid", f"the body did not arrive in {self._settings.body_seconds:g} s") from error
 
 
-def answer(value: msgspec.Struct, *, status: int = 200) -> web.Response:
+def json_response(value: msgspec.Struct, *, status: int = 200) -> web.Response:
     """Build the response with the value as JSON."""
     return web.Response(body=msgspec.json.encode(value), status=status, content_type="application/json")
 

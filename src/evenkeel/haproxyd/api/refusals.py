@@ -13,7 +13,7 @@ from evenkeel.haproxyd.partition.guard import EpochJumpTooLarge, ForeignPartitio
 
 log = structlog.get_logger(__name__)
 
-STATUS: dict[wire.RefusalCode, int] = {
+STATUS_BY_CODE: dict[wire.RefusalCode, int] = {
     "unauthorized": 401,
     "invalid": 400,
     "not_found": 404,
@@ -35,7 +35,7 @@ class DaemonRefused(Exception):
         self.refusal = wire.DaemonRefusal(code=code, reason=reason, epoch=epoch)
 
 
-def refusal_of(error: Exception) -> wire.DaemonRefusal:
+def refusal_for_error(error: Exception) -> wire.DaemonRefusal:
     """Return the refusal for an error. An unexpected error is logged, and answered without details."""
     refusal = _known_refusal(error)
     if refusal is None:
@@ -44,7 +44,7 @@ def refusal_of(error: Exception) -> wire.DaemonRefusal:
     return refusal
 
 
-def code_of(error: BaseException) -> wire.RefusalCode:
+def refusal_code(error: BaseException) -> wire.RefusalCode:
     """Return the refusal's error code for an exception, without a text."""
     refusal = _known_refusal(error)
     return refusal.code if refusal else "failed"

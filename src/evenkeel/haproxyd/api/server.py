@@ -15,9 +15,9 @@ from aiohttp.typedefs import Handler, Middleware
 from evenkeel.core.networking.addresses import host_and_port
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.credentials import Credentials
-from evenkeel.haproxyd.api.handlers import AGENT, Handlers, answer
+from evenkeel.haproxyd.api.handlers import AGENT_NAME, Handlers, json_response
 from evenkeel.haproxyd.api.http_settings import HttpSettings
-from evenkeel.haproxyd.api.refusals import STATUS, DaemonRefused, refusal_of
+from evenkeel.haproxyd.api.refusals import STATUS_BY_CODE, DaemonRefused, refusal_for_error
 from evenkeel.serving.bounded_handler import BoundedHandler
 from evenkeel.serving.web_server import WebServer
 
@@ -25,15 +25,15 @@ from evenkeel.serving.web_server import WebServer
 def routes(handlers: Handlers) -> list[web.RouteDef]:
     """Return all routes; :mod:`wire` defines requests and responses."""
     return [
-        web.get("/v1", handlers.about),
+        web.get("/v1", handlers.show_about),
         web.get("/v1/partitions", handlers.partitions),
         web.get("/v1/partitions/{name}", handlers.partition),
         web.post("/v1/partitions/{name}/guard", handlers.guard),
-        web.put("/v1/partitions/{name}", handlers.put),
-        web.patch("/v1/partitions/{name}", handlers.patch),
+        web.put("/v1/partitions/{name}", handlers.put_partition),
+        web.patch("/v1/partitions/{name}", handlers.patch_partition),
         web.get("/v1/observation", handlers.observation),
         web.get("/v1/events", handlers.events),
-        web.get("/v1/journal", handlers.journal),
+        web.get("/v1/journal", handlers.show_journal),
     ]
 
 
@@ -81,7 +81,7 @@ class HttpsServer:
         await self._server.start(listening)
         return f"https://{host_and_port(*self._address)}"
 
-    def use(self, context: ssl.SSLContext) -> None:
+    def use_tls_context(self, context: ssl.SSLContext) -> None:
         """Use this certificate for new connections."""
         self._server.use_tls(context)
 
@@ -96,7 +96,9 @@ class HttpsServer:
 
 
 def _bad_request(status: int) -> web.Response:
-    return answer(wire.DaemonRefusal(code="invalid", reason="not an HTTP request that is understood"), status=status)
+    return json_response(
+        wire.DaemonRefusal(code="invalid", reason="not an HTTP request that is understood"), status=status
+    )
 
 
 async def _open_sockets(host: str, port: int) -> list[socket.socket]:
@@ -127,8 +129,8 @@ async def _answer_refusals(request: web.Request, handler: Handler) -> web.Stream
     try:
         return await handler(request)
     except Exception as error:
-        refusal = refusal_of(error)
-        refused = answer(refusal, status=STATUS[refusal.code])
+        refusal = refusal_for_error(error)
+        refused = json_response(refusal, status=STATUS_BY_CODE[refusal.code])
         if refusal.code == "unauthorized":
             refused.headers["WWW-Authenticate"] = 'Basic realm="evenkeel-haproxyd"'
         if refusal.code == "busy":
@@ -140,7 +142,7 @@ def _authentication_middleware(credentials: Credentials) -> Middleware:
     @web.middleware
     async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
         peer = request.remote or "unknown"
-        request[AGENT] = await credentials.agent(request.headers.get("Authorization", ""), peer=peer)
+        request[AGENT_NAME] = await credentials.agent(request.headers.get("Authorization", ""), peer=peer)
         # From here on the connection is an agent's, and is not closed in favour of a newer one.
         if isinstance(request.protocol, BoundedHandler):
             request.protocol.stranger.mark_authenticated()

@@ -18,7 +18,7 @@ class BodyRefused(ValueError):
     """The body is not of the expected type; the text names field and rule, and repeats no values of the body."""
 
 
-def read(content: bytes, kind: type[T]) -> T:
+def decode_body(content: bytes, kind: type[T]) -> T:
     """Decode a request's body. Raises :class:`BodyRefused`."""
     try:
         # The strict copy of the type only checks; the second decoding gives the type that the rest of the daemon uses.

@@ -12,7 +12,7 @@ from evenkeel.core.kit.values import Value
 
 ORGANIZATION = "Even Keel"
 UNIT = "evenkeel-haproxyd"
-VALID = timedelta(days=730)
+CERTIFICATE_VALIDITY = timedelta(days=730)
 """Validity of a certificate that ``--init`` issues."""
 
 
@@ -87,7 +87,7 @@ def make_certificates(folder: Path, names: Iterable[str]) -> CertificateFiles:
         *names,
         organization_name=ORGANIZATION,
         organization_unit_name=UNIT,
-        not_after=datetime.now(UTC) + VALID,
+        not_after=datetime.now(UTC) + CERTIFICATE_VALIDITY,
     )
     _write_secret(files.key, leaf.private_key_pem.bytes())
     files.certificate.write_bytes(b"".join(blob.bytes() for blob in leaf.cert_chain_pems))

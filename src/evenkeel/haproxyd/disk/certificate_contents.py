@@ -51,7 +51,7 @@ class CertificateContents:
         """
         self._words = {}
 
-    def remove_others(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
+    def remove_contents_except(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
         """Remove the contents of load balancers that are not in ``held``. Raises :class:`OSError`."""
         contents = {file.content for one in held for file in one.files if file.kind == "certificate"}
         self._words = {content: word for content, word in self._words.items() if content in contents}

@@ -134,7 +134,7 @@ class ChangeLog:
         """Remove the contents that no load balancer in ``held``, the complete state, refers to. Raises
         :class:`OSError`.
         """
-        self._contents.remove_others(held)
+        self._contents.remove_contents_except(held)
 
     def _write_snapshot(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
         written = HeldSnapshot(load_balancers=tuple(map(self._contents.store_contents, held)))

@@ -67,7 +67,7 @@ class DaemonIdentity:
         except StorageBroken:
             return False
 
-    def renew(self) -> None:
+    def renew_state_id(self) -> None:
         """Make a new ``state_id``, so that agents compare everything again."""
         self._identity = msgspec.structs.replace(self._identity, state_id=secrets.token_hex(16))
         self._write_file()

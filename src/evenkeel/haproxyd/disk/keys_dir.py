@@ -16,7 +16,7 @@ _MEMORY_TYPES = frozenset(("ramfs", "tmpfs"))
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
-def keys_dir_of(settings: DaemonSettings) -> Path:
+def find_keys_dir(settings: DaemonSettings) -> Path:
     """Return the path of the daemon's own directory for keys. Blocks shortly.
 
     Below ``keys_dir`` if that is set; else in memory, below ``run_dir`` or ``/dev/shm``; else in the state directory.
@@ -53,7 +53,7 @@ def is_in_memory(path: Path) -> bool:
     return False
 
 
-def prepare(folder: Path) -> None:
+def create_keys_dir(folder: Path) -> None:
     """Create the directory for keys, accessible to the daemon's user only. Blocks.
 
     Raises :class:`ValueError` if the directory belongs to another user, :class:`OSError`.

@@ -11,7 +11,7 @@ from pathlib import Path
 from evenkeel.haproxyd.settings import DaemonSettings
 
 
-def prepare(settings: DaemonSettings) -> None:
+def create_run_dirs(settings: DaemonSettings) -> None:
     """Create the directories for sockets with fixed modes, independent of the umask. Blocks. Raises
     :class:`OSError`.
     """

@@ -48,7 +48,7 @@ from evenkeel.haproxyd.disk.files import (
     write_file,
 )
 from evenkeel.haproxyd.network.binds import BindAddress
-from evenkeel.haproxyd.network.peer_keys import certificate_of
+from evenkeel.haproxyd.network.peer_keys import peer_certificate
 
 LOG_BYTES_MAX = 4 * 1024 * 1024
 
@@ -76,8 +76,8 @@ class WorkerFile(Wire):
 
 
 class RunningFile(Wire):
-    """Content of the file about the running process. ``digest``: of everything the process has read (:func:`digest`);
-    ``places``: where it may be listening.
+    """Content of the file about the running process. ``digest``: of everything the process has read
+    (:func:`texts_digest`); ``places``: where it may be listening.
 
     ``master_pid`` and ``master_started`` (clock ticks after boot) together identify one process.
     """
@@ -205,7 +205,7 @@ class PartitionStorage:
         """Read this HAProxy's certificate and key for peers; empty if there is none, or it is not usable."""
         key = read_text(self._peer_key) or ""
         # A key that cannot be used is made anew (`PartitionGuard.ensure_port`).
-        return key if certificate_of(key) else ""
+        return key if peer_certificate(key) else ""
 
     def write_peer_key(self, key: str) -> None:
         """Write the peer key, which survives a power failure once this returns."""
@@ -265,7 +265,7 @@ class PartitionStorage:
             name for name, content in wanted.items() if not has_content(self.files_dir / name, content.encode())
         )
 
-    def link_local(self, *, take: bool) -> None:
+    def include_local_config(self, *, take: bool) -> None:
         """Include the operator's file ``local.cfg`` in HAProxy's configuration, or with ``take`` False exclude it."""
         link = self.config_dir / self.local.name
         if take and not link.is_symlink():
@@ -303,7 +303,7 @@ def partition_names(directory: Path) -> list[str]:
         return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
 
 
-def digest(*texts: str) -> str:
+def texts_digest(*texts: str) -> str:
     """Return the digest of the texts that a process has read."""
     total = hashlib.sha256()
     for text in texts:

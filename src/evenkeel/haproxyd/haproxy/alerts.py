@@ -12,10 +12,10 @@ _MEMORY = re.compile(r"(?:out of|not enough) memory\.?$")
 _EMPTY = ("Error(s) found in configuration file", "Fatal errors found in configuration")
 
 
-def alerts(output: str) -> str:
+def extract_alerts(output: str) -> str:
     """Return HAProxy's reasons for a refusal, from its output; empty if there are none."""
     texts = [found[1] for line in _join_continuations(output).splitlines() if (found := _ALERT.match(line.strip()))]
-    useful = [without_paths(text) for text in texts if not text.startswith(_EMPTY)]
+    useful = [remove_paths(text) for text in texts if not text.startswith(_EMPTY)]
     return "; ".join(dict.fromkeys(useful))[:WORDS_CHARS_MAX]
 
 
@@ -24,7 +24,7 @@ def _join_continuations(output: str) -> str:
     return output.replace(": \n  ", ": ").replace("\n  ", "; ")
 
 
-def without_paths(text: str) -> str:
+def remove_paths(text: str) -> str:
     """Return a message of HAProxy without the paths in it."""
     found = _PATH.sub(r"\1", _PARSING.sub("", text)).removeprefix("(null)").strip()
     return f"{found.rstrip('.')}: more than memory_max allows" if _MEMORY.search(found) else found

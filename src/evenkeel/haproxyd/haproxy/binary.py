@@ -20,11 +20,11 @@ from evenkeel.haproxyd.errors import HaproxyDown
 
 log = structlog.get_logger(__name__)
 
-OLDEST = (2, 6)
+OLDEST_VERSION = (2, 6)
 SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"))
 """Directories searched for the system's HAProxy: a daemon's PATH often lacks the sbin directories."""
 VERSION_TIMEOUT_SECONDS = 20.0
-WITHOUT_NAME = "no-check-sni-auto"
+NO_SERVER_NAME = "no-check-sni-auto"
 """Server argument with which health checks send no server name (SNI) but that of ``check-sni``."""
 
 _VERSION = re.compile(r"HAProxy version (\S+)")
@@ -59,20 +59,21 @@ class Binary(Value):
         return self.release > (3, 2) or self._is_since(2, 8, 25)
 
     @property
-    def names_in_checks(self) -> bool:
+    def sends_name_in_checks(self) -> bool:
         """Whether a check over TLS sends its Host header as the server name (SNI), unless a server has
-        :data:`WITHOUT_NAME`.
+        :data:`NO_SERVER_NAME`.
         """
         return self.release >= (3, 3)
 
     @property
     def without_name_at_runtime(self) -> bool:
-        """Whether a server added at runtime may have :data:`WITHOUT_NAME`: 3.3 refuses it (its source), 3.4 accepts it
-        (tested)."""
+        """Whether a server added at runtime may have :data:`NO_SERVER_NAME`: 3.3 refuses it (its source), 3.4 accepts
+        it (tested).
+        """
         return self.release >= (3, 4)
 
     @property
-    def check_timeout_kept(self) -> bool:
+    def keeps_check_timeout(self) -> bool:
         """Whether a check ends at the check's own time-out (:mod:`.config.check_timeouts`)."""
         return self.release > (3, 2) or self._is_since(3, 2, 1) or self._is_since(2, 8, 16)
 
@@ -85,21 +86,21 @@ class Binary(Value):
         return self.release >= (3, 1)
 
     @property
-    def reload_answers(self) -> bool:
+    def has_reload_answer(self) -> bool:
         """Whether the master's command ``reload`` answers with the result of the reload."""
         return self.release >= (2, 7)
 
-    def differences(self) -> Iterator[str]:
+    def restriction_texts(self) -> Iterator[str]:
         """Yield texts for operators: each restriction of this HAProxy compared with the most capable one."""
         if not self.cookies_at_runtime:
             yield "a member added to a pool with HTTP_COOKIE needs a reload"
         if not self.authorities_at_runtime:
             yield "changed CA certificates and revocation lists need a reload"
-        if not self.check_timeout_kept:
+        if not self.keeps_check_timeout:
             yield "connections to members are given up at their health monitor's timeout if that is the shorter one"
         if self.refused_reload_costs:
             yield "each configuration is checked (haproxy -c) before a reload"
-        if self.names_in_checks and not self.without_name_at_runtime:
+        if self.sends_name_in_checks and not self.without_name_at_runtime:
             yield "an added member that is checked over TLS needs a reload"
 
     def _is_since(self, major: int, minor: int, patch: int) -> bool:
@@ -132,7 +133,7 @@ class BinaryFinder:
     @property
     def note(self) -> str:
         """Return the restrictions of this HAProxy, for operators; empty if it has none, or no HAProxy is usable."""
-        differences = "; ".join(self._binary.differences()) if self._binary else ""
+        differences = "; ".join(self._binary.restriction_texts()) if self._binary else ""
         return f"with HAProxy {self.version} {differences}" if differences else ""
 
     async def find(self) -> Binary:
@@ -228,8 +229,9 @@ def parse_version(path: Path, text: str) -> Binary:
     if found is None or numbers is None:
         raise BinaryUnusable(f"haproxy = {path}: reports no version of HAProxy")
     release = (int(numbers[1]), int(numbers[2]))
-    if release < OLDEST:
+    if release < OLDEST_VERSION:
         raise BinaryUnusable(
-            f"haproxy = {path}: version {found[1]} is too old; {OLDEST[0]}.{OLDEST[1]} or newer is needed"
+            f"haproxy = {path}: version {found[1]} is too old; "
+            f"{OLDEST_VERSION[0]}.{OLDEST_VERSION[1]} or newer is needed"
         )
     return Binary(path=path, version=found[1], release=release)

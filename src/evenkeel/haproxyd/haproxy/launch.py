@@ -21,7 +21,7 @@ _START = f"""umask 077; ulimit -c 0; trap '' XFSZ; ulimit -f {LOG_BLOCKS_MAX}
 log=$1; shift; "$@" >>"$log" 2>&1 </dev/null & echo $!"""
 
 
-def launch(
+def launch_haproxy(
     binary: Binary,
     *,
     directory: Path,
@@ -52,7 +52,7 @@ def launch(
     return int(shell.stdout)
 
 
-def takeover_arguments(worker_pid: int | None, worker_socket: Path) -> list[str]:
+def socket_takeover_arguments(worker_pid: int | None, worker_socket: Path) -> list[str]:
     """Return arguments by which a new HAProxy takes over the listening sockets of an old worker, which then finishes
     its connections.
 

@@ -42,7 +42,7 @@ class OldWorker(Value):
     connections: int = 0
 
 
-def emptiest_first(workers: Iterable[OldWorker]) -> list[OldWorker]:
+def fewest_connections_first(workers: Iterable[OldWorker]) -> list[OldWorker]:
     """Sort workers in the order in which they are to be ended."""
     return sorted(workers, key=lambda one: (one.connections, one.started))
 
@@ -54,7 +54,7 @@ def memory_limit_bytes(configured_mib: int) -> int:
     return os.sysconf("SC_PHYS_PAGES") * _PAGE_BYTES // MEMORY_SHARE
 
 
-def private_bytes(pid: int) -> int:
+def private_memory_bytes(pid: int) -> int:
     """Return a process's memory that it does not share with files, in bytes; 0: no such process.
 
     Source: proc(5), statm; readable also if the process runs as another user.
@@ -99,22 +99,22 @@ class OldWorkers:
 
     def memory_bytes(self) -> int:
         """Return the memory of all old workers that still run, in bytes."""
-        return sum(private_bytes(one.pid) for one in self.living_workers())
+        return sum(private_memory_bytes(one.pid) for one in self.living_workers())
 
-    async def end_beyond(self, count_max: int) -> None:
+    async def end_surplus_workers(self, count_max: int) -> None:
         """End as many old workers as there are more than ``count_max``."""
         surplus = len(self.living_workers()) - count_max
         if surplus > 0:
-            await self.end(surplus, "count", f"the limit is {count_max} of a project")
+            await self.end_workers(surplus, "count", f"the limit is {count_max} of a project")
 
-    async def end(self, count: int, limit: str, reason: str) -> int:
+    async def end_workers(self, count: int, limit: str, reason: str) -> int:
         """End ``count`` old workers, and return how many have ended. ``limit``: name of the exceeded limit, for the
         metric.
         """
         ended = 0
-        for one in emptiest_first(await asyncio.gather(*map(self._read_connection_count, self.living_workers())))[
-            :count
-        ]:
+        for one in fewest_connections_first(
+            await asyncio.gather(*map(self._read_connection_count, self.living_workers()))
+        )[:count]:
             if await asyncio.to_thread(_terminate_and_wait, one):
                 ended += 1
                 OLD_WORKERS_ENDED.labels(limit).inc()
@@ -147,7 +147,7 @@ async def limit_memory(partitions: Sequence[OldWorkers], limit_bytes: int) -> No
     reason = f"old workers need {sum(used.values()) // MIB} MiB; old_workers_memory_max is {limit_bytes // MIB}"
     while sum(used.values()) > limit_bytes:
         largest = max(used, key=used.__getitem__)
-        if not await largest.end(1, "memory", reason):
+        if not await largest.end_workers(1, "memory", reason):
             return  # the worker does not end: the next check tries again
         used[largest] = await asyncio.to_thread(largest.memory_bytes)
     OLD_WORKERS.set(sum(len(partition.living_workers()) for partition in partitions))

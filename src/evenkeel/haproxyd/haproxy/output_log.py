@@ -5,7 +5,7 @@ from pathlib import Path
 
 import structlog
 
-from evenkeel.haproxyd.haproxy.alerts import alerts
+from evenkeel.haproxyd.haproxy.alerts import extract_alerts
 
 log = structlog.get_logger(__name__)
 
@@ -29,7 +29,7 @@ class OutputLog:
             return Path(os.devnull)
         return self.path
 
-    def position(self) -> int:
+    def end_offset(self) -> int:
         """Return the offset of the next output, in bytes."""
         try:
             return self.path.stat().st_size
@@ -38,11 +38,11 @@ class OutputLog:
 
     def alerts_since(self, position: int) -> str:
         """Return HAProxy's reasons for refusing the configuration that it read after the offset ``position``."""
-        return alerts(self._read_tail(position)) or "HAProxy gave no reason"
+        return extract_alerts(self._read_tail(position)) or "HAProxy gave no reason"
 
     def last_alert(self) -> str:
         """Return HAProxy's last error message; empty: none."""
-        return alerts(self._read_tail(0)).split("; ")[-1]
+        return extract_alerts(self._read_tail(0)).split("; ")[-1]
 
     def _read_tail(self, position: int) -> str:
         try:

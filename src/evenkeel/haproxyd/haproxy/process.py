@@ -18,15 +18,15 @@ import structlog
 
 from evenkeel.haproxyd.disk import run_dir
 from evenkeel.haproxyd.errors import HaproxyDown, HaproxyRefused
-from evenkeel.haproxyd.haproxy.alerts import alerts
+from evenkeel.haproxyd.haproxy.alerts import extract_alerts
 from evenkeel.haproxyd.haproxy.binary import Binary, FindBinary
-from evenkeel.haproxyd.haproxy.launch import launch, takeover_arguments
+from evenkeel.haproxyd.haproxy.launch import launch_haproxy, socket_takeover_arguments
 from evenkeel.haproxyd.haproxy.master_socket import MasterSocketWatch
 from evenkeel.haproxyd.haproxy.old_workers import OldWorkers
 from evenkeel.haproxyd.haproxy.output_log import OutputLog
-from evenkeel.haproxyd.haproxy.processes import execution_of, parent_pid, start_ticks, terminate
+from evenkeel.haproxyd.haproxy.processes import execution_marker, parent_pid, start_ticks, terminate_process
 from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli, Processes
-from evenkeel.haproxyd.haproxy.worker_users import Privileges, privileges_of
+from evenkeel.haproxyd.haproxy.worker_users import Privileges, read_privileges
 from evenkeel.haproxyd.ports import OnEvent
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -71,7 +71,7 @@ class HaproxyProcess:
         self._transitions = 0
         """Number of starts and reloads in progress: meanwhile the process may not have its sockets yet."""
         self._execution = b""
-        """Execution of the master that had the current worker, as in :func:`execution_of`; empty: not known."""
+        """Execution of the master that had the current worker, as in :func:`execution_marker`; empty: not known."""
         self._log = log.bind(partition=partition)
         self.master_pid = 0
         self.worker_pid: int | None = None
@@ -122,7 +122,7 @@ class HaproxyProcess:
         return True
 
     async def _find_master(self, recorded_pid: int) -> bool:
-        execution = execution_of(recorded_pid) if recorded_pid else b""
+        execution = execution_marker(recorded_pid) if recorded_pid else b""
         try:
             found = await self.cli.processes()
             self._watch_master(found.master_pid)
@@ -136,7 +136,7 @@ class HaproxyProcess:
         """Whether another program has reloaded HAProxy. Raises :class:`HaproxyDown`."""
         # The master executes itself at each reload, and only then has to be queried. Read before the query: a reload in
         # between shows in either.
-        execution = execution_of(self.master_pid)
+        execution = execution_marker(self.master_pid)
         if execution and execution == self._execution:
             return False
         worker = (await self.cli.processes()).worker_pid
@@ -154,7 +154,7 @@ class HaproxyProcess:
             descriptor = os.pidfd_open(pid)
             self._log.warning("haproxy does not answer; ending it", master=pid)
             try:
-                await terminate(descriptor)
+                await terminate_process(descriptor)
             finally:
                 os.close(descriptor)
 
@@ -202,10 +202,10 @@ class HaproxyProcess:
     def _launch_master(self, binary: Binary, arguments: Sequence[str]) -> tuple[int, int]:
         """Start a master. Returns its pid, and the position in the log where its messages begin. Blocks."""
         # The directories of the sockets may have been removed since the last start.
-        run_dir.prepare(self._settings)
+        run_dir.create_run_dirs(self._settings)
         # The position is taken before the start, so that only messages of this attempt are read.
-        position = self._output.position()
-        pid = launch(
+        position = self._output.end_offset()
+        pid = launch_haproxy(
             binary,
             directory=self._directory,
             config_dir=self._config_dir,
@@ -230,7 +230,7 @@ class HaproxyProcess:
         while self.up and time.monotonic() < deadline:
             if socket.is_worth_a_query():
                 # before the query, as in was_reloaded_by_others()
-                execution = execution_of(self.master_pid)
+                execution = execution_marker(self.master_pid)
                 with contextlib.suppress(HaproxyDown):  # it is starting, or re-executing itself
                     seen = await self.cli.processes()
                     socket.note_answer()
@@ -248,11 +248,11 @@ class HaproxyProcess:
 
         Raises :class:`HaproxyRefused` (the old worker keeps serving), :class:`HaproxyDown`.
         """
-        await asyncio.to_thread(run_dir.prepare, self._settings)
-        position = self._output.position()
+        await asyncio.to_thread(run_dir.create_run_dirs, self._settings)
+        position = self._output.end_offset()
         binary = await self._binary()
         # one less than the limit, because this reload adds one
-        await self.old_workers.end_beyond(self._settings.worker_max_reloads - 1)
+        await self.old_workers.end_surplus_workers(self._settings.worker_max_reloads - 1)
         # commands of others would be answered by the old worker, or get no answer while the master re-executes itself
         async with self.cli.exclusive():
             with self._counted_transition():
@@ -270,9 +270,9 @@ class HaproxyProcess:
                 )
         self._set_workers(after, execution)
         # Before 2.7 the command has no result: there the refusal shows in the worker, which is the same as before.
-        refused = binary.reload_answers and answer.startswith("Success=0")
+        refused = binary.has_reload_answer and answer.startswith("Success=0")
         if refused or after.worker_pid == before.worker_pid:
-            raise HaproxyRefused(alerts(answer) or self._output.alerts_since(position))
+            raise HaproxyRefused(extract_alerts(answer) or self._output.alerts_since(position))
 
     def reload_obstacle(self) -> str:
         """Return the reason why this process cannot be reloaded; empty if it can, or if that is unknown, as during a
@@ -319,7 +319,7 @@ class HaproxyProcess:
         known = self._master_privileges
         if known is None or known[0] != pid:
             # one assignment: this may run in several threads
-            known = self._master_privileges = (pid, privileges_of(pid))
+            known = self._master_privileges = (pid, read_privileges(pid))
         return known[1]
 
     async def replace(self) -> None:
@@ -338,7 +338,7 @@ class HaproxyProcess:
         self._pidfd = None
         self.cli.close()
         try:
-            await self.start(*takeover_arguments(pids[1], self._worker_socket))
+            await self.start(*socket_takeover_arguments(pids[1], self._worker_socket))
         except BaseException:
             # A start that is cancelled, too, leaves the old process as it was, watched for its end.
             self._pidfd, (self.master_pid, self.worker_pid) = old, pids
@@ -364,7 +364,7 @@ class HaproxyProcess:
             return
         asyncio.get_running_loop().remove_reader(descriptor)
         try:
-            await terminate(descriptor)
+            await terminate_process(descriptor)
         finally:
             os.close(descriptor)
 
@@ -395,7 +395,7 @@ class HaproxyProcess:
 @functools.lru_cache(maxsize=1)
 def _privileges_of_daemon(pid: int) -> Privileges:
     """Read the privileges of this process, which never change. ``pid``: its own."""
-    return privileges_of(pid)
+    return read_privileges(pid)
 
 
 def _is_directory(link: str, directory: Path) -> bool:

@@ -13,7 +13,7 @@ _STAT_BYTES_MAX = 4096
 """More than /proc/<pid>/stat ever has: 52 numbers and a name of at most 64 bytes."""
 
 
-async def terminate(pidfd: int) -> None:
+async def terminate_process(pidfd: int) -> None:
     """Terminate the process: SIGTERM, and SIGKILL after :data:`STOP_TIMEOUT_SECONDS`."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
@@ -52,7 +52,7 @@ def parent_pid(pid: int) -> int:
     return _stat_field(pid, 4)
 
 
-def execution_of(pid: int) -> bytes:
+def execution_marker(pid: int) -> bytes:
     """Return a value that differs after each execve(2) of a process; empty: it cannot be read.
 
     It is made of random addresses (proc(5), auxv), and of the environment, in which HAProxy's master passes the list of

@@ -14,7 +14,11 @@ import structlog
 from evenkeel.haproxyd.disk.files import write_file
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import HaproxyDown, HaproxyRefused
-from evenkeel.haproxyd.haproxy.config.bindability import still_bindable, unbindable_load_balancers, without_unbindable
+from evenkeel.haproxyd.haproxy.config.bindability import (
+    bindable_load_balancers,
+    replace_unbindable,
+    unbindable_load_balancers,
+)
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.config_check import ConfigCheck
 from evenkeel.haproxyd.haproxy.config.config_files import ConfigFiles
@@ -24,7 +28,7 @@ from evenkeel.haproxyd.haproxy.process import HaproxyProcess
 from evenkeel.haproxyd.haproxy.running_state import RunningState
 from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload
 from evenkeel.haproxyd.haproxy.runtime.runtime_commands import RuntimeCommands
-from evenkeel.haproxyd.haproxy.runtime.state_file import kept_states
+from evenkeel.haproxyd.haproxy.runtime.state_file import state_file_content
 from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE
 from evenkeel.haproxyd.ports import FrontendCounters
 from evenkeel.metrics.haproxyd import RELOAD_DURATION
@@ -90,7 +94,7 @@ class Reloader:
         errors: dict[str, str] = {}
         before = self._state.config if self._state.known else None
         # a configuration that is not certain to run may name addresses that another process has by now
-        previous = self._state.previous if before else still_bindable(self._state.previous, self._state.binds)
+        previous = self._state.previous if before else bindable_load_balancers(self._state.previous, self._state.binds)
         for _ in range(TRIES_MAX):
             try:
                 await self._start_worker(config)
@@ -100,7 +104,7 @@ class Reloader:
                 self._log.warning("haproxy refused the configuration", reason=refusal.reason)
                 errors |= await self._find_refused(config, refusal.reason)
                 # the load balancers at fault go back to their previous configuration, and the others are tried again
-                config = without_unbindable(config, previous, errors)
+                config = replace_unbindable(config, previous, errors)
             if not self._process.up and not config.load_balancers:
                 return errors, False
             # HAProxy already runs what is left of the configuration: only the files have to go back to it.
@@ -194,7 +198,7 @@ class Reloader:
     async def _keep_server_states(self, config: HaproxyConfig, answers: tuple[str, ...]) -> None:
         """Write the states of servers for the next worker. Raises :class:`HaproxyDown`, :class:`OSError`."""
         states = answers[0] if answers else await self._process.cli.command(SERVERS_STATE)
-        await asyncio.to_thread(write_file, self._storage.states, kept_states(config, states).encode())
+        await asyncio.to_thread(write_file, self._storage.states, state_file_content(config, states).encode())
 
     def _drop_server_states(self) -> bool:
         """Remove the stored server states, which are from before the last reload, possibly long ago. Blocks shortly.

@@ -22,24 +22,24 @@ from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.binary import FindBinary
 from evenkeel.haproxyd.haproxy.config.bindability import (
     LoadBalancers,
-    ping_changed,
-    still_bindable,
+    bindable_load_balancers,
+    drop_unbindable_peer,
+    listening_load_balancers,
+    ping_settings_differ,
+    replace_unbindable,
     unbindable_load_balancers,
-    what_listens,
-    with_bindable_peer,
-    without_unbindable,
 )
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.config_check import ConfigCheck
-from evenkeel.haproxyd.haproxy.config.config_files import ConfigFiles, owner_of
+from evenkeel.haproxyd.haproxy.config.config_files import ConfigFiles, file_owner
 from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.haproxy.config.local_config import LocalConfig
-from evenkeel.haproxyd.haproxy.config.worker_size import HostSizes, WorkerSize, grown_connections
+from evenkeel.haproxyd.haproxy.config.worker_size import HostWorkerSizes, WorkerSize, grown_connections
 from evenkeel.haproxyd.haproxy.process import HaproxyProcess
 from evenkeel.haproxyd.haproxy.reloader import Reloader
 from evenkeel.haproxyd.haproxy.running_state import RunningState
 from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
-from evenkeel.haproxyd.haproxy.runtime.plan import RuntimePlan, plan
+from evenkeel.haproxyd.haproxy.runtime.plan import RuntimePlan, plan_change
 from evenkeel.haproxyd.haproxy.runtime.runtime_commands import RuntimeCommands
 from evenkeel.haproxyd.haproxy.runtime.worker_state import FRONTENDS, frontend_counts
 from evenkeel.haproxyd.network.listening import listening_addresses
@@ -79,7 +79,7 @@ class HaproxyRunner:
         storage: PartitionStorage,
         layout: Layout,
         counters: FrontendCounters,
-        sizes: HostSizes,
+        sizes: HostWorkerSizes,
         *,
         on_exit: Callable[[], None],
         on_event: OnEvent,
@@ -204,7 +204,7 @@ class HaproxyRunner:
 
     # -- configuration
 
-    def grow_for(self, connections: int) -> bool:
+    def request_growth(self, connections: int) -> bool:
         """Have the next pass start a larger worker if this number of connections needs one; returns whether one is
         needed.
         """
@@ -220,7 +220,7 @@ class HaproxyRunner:
             self._forget_process()
             if not config.load_balancers:
                 return ApplyResult(how="nothing")
-        await self._find_binds()
+        await self._read_running_binds()
         config, errors = self._bindable_config(config)
         size = self._sizes.choose(self._partition, config.frontends, self._grown)
         try:
@@ -237,7 +237,7 @@ class HaproxyRunner:
         kept = {name: one for name, one in self._state.config.load_balancers.items() if name in errors}
         return ApplyResult(how=how, errors=errors, kept=kept, problem=self._describe_problems(), repaired=repaired)
 
-    async def _find_binds(self) -> None:
+    async def _read_running_binds(self) -> None:
         """Read the listening addresses from HAProxy if the configuration that it runs is not certain.
 
         A new address is checked by binding it unless HAProxy already listens there. If HAProxy does not answer, the
@@ -259,14 +259,16 @@ class HaproxyRunner:
         """Return the configuration without addresses that cannot be bound now, so that HAProxy does not try; and
         ``{load balancer id: error}``.
         """
-        config, self._peer_problem = with_bindable_peer(config, self._state.binds)
+        config, self._peer_problem = drop_unbindable_peer(config, self._state.binds)
         errors = unbindable_load_balancers(config, self._state.config, self._state.binds)
         previous = self._state.previous
         # It is not known what runs: what listens now counts as running, unless a recorded configuration can be bound.
         if errors and not self._state.known:
-            listening = what_listens({name: config.load_balancers[name] for name in errors}, self._state.binds)
-            previous = {**listening, **still_bindable(previous, self._state.binds)}
-        return without_unbindable(config, previous, errors), errors
+            listening = listening_load_balancers(
+                {name: config.load_balancers[name] for name in errors}, self._state.binds
+            )
+            previous = {**listening, **bindable_load_balancers(previous, self._state.binds)}
+        return replace_unbindable(config, previous, errors), errors
 
     async def _change_config(
         self, config: HaproxyConfig, size: WorkerSize, *, verify: bool
@@ -289,7 +291,7 @@ class HaproxyRunner:
             return "reload" if is_new else "nothing", refused
         if config == self._state.config:
             return "nothing", {}
-        how: wire.How = "runtime" if ping_changed(self._state.config, config) else "nothing"
+        how: wire.How = "runtime" if ping_settings_differ(self._state.config, config) else "nothing"
         await self._reloader.write(config)  # only a revision changed, or checks that the daemon performs
         await self._state.set(config)
         return how, {}
@@ -308,7 +310,7 @@ class HaproxyRunner:
             reason = await self._changed_by_others()
             if reason:
                 return RuntimePlan(reason=reason)
-        return plan(
+        return plan_change(
             self._state.config,
             config,
             await self._binary(),
@@ -402,7 +404,7 @@ class HaproxyRunner:
             self._log.warning("configuration files were changed by hand; rewriting them", files=changed)
             await self._reloader.write(running)
             await self._state.set(running)
-        return [(owner_of(running, name), f"file {name} was changed") for name in changed]
+        return [(file_owner(running, name), f"file {name} was changed") for name in changed]
 
 
 def _texts_with_owner(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:

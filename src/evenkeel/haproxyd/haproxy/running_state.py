@@ -8,7 +8,7 @@ import structlog
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage, RunningFile
-from evenkeel.haproxyd.haproxy.config.bindability import Binds, binds_of
+from evenkeel.haproxyd.haproxy.config.bindability import Binds, config_binds
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.config_files import ConfigFiles
 from evenkeel.haproxyd.haproxy.config.live_policies import LivePolicies
@@ -109,7 +109,7 @@ class RunningState:
         """Record in memory that a new worker has read this configuration, and ``local``, the operator's file;
         :meth:`try_to_save` writes that to disk.
         """
-        self.binds, self.lost = binds_of(config), False
+        self.binds, self.lost = config_binds(config), False
         self.local, self.servers_to_delete, self.live = local, frozenset(), LivePolicies()
         self.set_unsaved(config)
 

@@ -45,7 +45,7 @@ class WorkerUsers:
     """
 
     def __init__(self, settings: DaemonSettings) -> None:
-        self.shared_reason = missing_privileges(privileges_of(os.getpid()))
+        self.shared_reason = missing_privileges(read_privileges(os.getpid()))
         """Reason, for operators, why workers run as the daemon's own user; empty if they do not."""
         self._fixed: WorkerUser | None = None
         self._ids = range(0)
@@ -139,7 +139,7 @@ class Privileges(Value):
     capabilities: frozenset[str]
 
 
-def privileges_of(pid: int) -> Privileges:
+def read_privileges(pid: int) -> Privileges:
     """Read the privileges of a process. Raises :class:`OSError` if it does not exist."""
     status = Path(f"/proc/{pid:d}/status").read_text()
     # not all lines, because a daemon that starts reads it of each HAProxy

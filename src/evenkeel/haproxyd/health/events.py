@@ -34,7 +34,7 @@ class EventRing:
         self._lost = 0
         """Number in place of events that were lost before they were numbered; 0: none were."""
 
-    def newest_of(self, partition: str) -> int:
+    def newest_partition_event(self, partition: str) -> int:
         """Return the number of the partition's newest event, also of one that may have been lost; 0 if there is
         none.
         """
@@ -63,7 +63,7 @@ class EventRing:
         self._newest_of[event.partition] = self._newest
         self._wake_waiters()
 
-    def add_lost(self) -> None:
+    def record_lost_events(self) -> None:
         """Record that events of any partition may have been lost: requests for older events are answered with
         ``missed``.
         """

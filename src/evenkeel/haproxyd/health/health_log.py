@@ -18,7 +18,7 @@ import structlog
 
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.health.peer_credentials import ANCILLARY_BYTES, sender_pid
-from evenkeel.haproxyd.health.private_socket import bound_socket
+from evenkeel.haproxyd.health.private_socket import open_private_socket
 from evenkeel.haproxyd.ports import PartitionEvent
 
 log = structlog.get_logger(__name__)
@@ -72,7 +72,7 @@ def queue_limit() -> int:
         return QUEUE_LIMIT_MIN
 
 
-def any_process(partition: str, pid: int) -> bool:
+def accept_any_process(partition: str, pid: int) -> bool:
     """Accept every process as sender; for hosts where senders are not checked."""
     return True
 
@@ -92,7 +92,7 @@ class HealthLogListener:
         on_event: Callable[[PartitionEvent], None],
         *,
         on_loss: Callable[[], None] = lambda: None,
-        is_worker: Callable[[str, int], bool] = any_process,
+        is_worker: Callable[[str, int], bool] = accept_any_process,
         others_write: bool = False,
     ) -> None:
         self._path = path
@@ -124,7 +124,7 @@ class HealthLogListener:
         """Open a socket on which the kernel attaches the sender's credentials to each datagram (unix(7),
         SO_PASSCRED).
         """
-        bound = bound_socket(self._path, socket.SOCK_DGRAM, others_write=self._others_write)
+        bound = open_private_socket(self._path, socket.SOCK_DGRAM, others_write=self._others_write)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         return bound
 

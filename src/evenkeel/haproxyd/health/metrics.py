@@ -11,7 +11,7 @@ from typing import Literal
 
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.config.loaded import loaded
+from evenkeel.haproxyd.haproxy.config.loaded import loaded_part
 
 STATISTICS = "show stat"
 """Command for the statistics of all proxies and servers."""
@@ -137,12 +137,12 @@ STATES = {"listener": ("UP", "DOWN"), "pool": ("UP", "DOWN"), "member": ("UP", "
 RESPONSES = ("1xx", "2xx", "3xx", "4xx", "5xx", "other")
 
 
-def metrics(load_balancer: wire.LoadBalancerConfig, statistics: str) -> str:
+def render_metrics(load_balancer: wire.LoadBalancerConfig, statistics: str) -> str:
     """Return the metrics page of a load balancer, from the worker's answer to :data:`STATISTICS`.
 
     Other load balancers in the answer are ignored.
     """
-    load_balancer = loaded(load_balancer)
+    load_balancer = loaded_part(load_balancer)
     rows = {(row["pxname"], row["svname"]): row for row in csv.DictReader(statistics.lstrip("# \n").splitlines())}
     listeners = _rows_with_keys(rows, ((one.name, "FRONTEND") for one in load_balancer.frontends))
     pools = _rows_with_keys(rows, ((one.name, "BACKEND") for one in load_balancer.backends))

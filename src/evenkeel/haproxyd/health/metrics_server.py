@@ -15,10 +15,10 @@ import structlog
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
-from evenkeel.haproxyd.health.metrics import CONTENT_TYPE, STATISTICS, metrics
+from evenkeel.haproxyd.health.metrics import CONTENT_TYPE, STATISTICS, render_metrics
 from evenkeel.haproxyd.health.observed_partition import ObservedPartition, ObservedPartitions
 from evenkeel.haproxyd.health.peer_credentials import peer_pid
-from evenkeel.haproxyd.health.private_socket import bound_socket
+from evenkeel.haproxyd.health.private_socket import open_private_socket
 
 log = structlog.get_logger(__name__)
 
@@ -32,7 +32,7 @@ LIMIT_SECONDS = 15.0
 _REASONS = {200: "OK", 403: "Forbidden", 404: "Not Found", 503: "Service Unavailable"}
 
 
-class _Statistics:
+class _CachedStatistics:
     """Worker's statistics at one time, and ``{load balancer id: page}`` rendered from them."""
 
     def __init__(self, worker_pid: int | None, text: str) -> None:
@@ -42,7 +42,7 @@ class _Statistics:
         self._since = time.monotonic()
 
     @property
-    def old(self) -> bool:
+    def is_expired(self) -> bool:
         """Whether the cached statistics have expired."""
         return time.monotonic() - self._since >= KEPT_SECONDS
 
@@ -64,7 +64,7 @@ class MetricsServer:
         self._others_connect = others_connect
         self._server: asyncio.Server | None = None
         self._connections = 0
-        self._kept: dict[str, _Statistics] = {}
+        self._kept: dict[str, _CachedStatistics] = {}
         """Cached statistics by partition."""
         # One lock a partition: of concurrent requests, one reads the statistics and the others use them.
         self._turns: dict[str, asyncio.Lock] = {}
@@ -72,7 +72,7 @@ class MetricsServer:
     async def start(self) -> None:
         """Listen, replacing the socket of an earlier daemon. Raises :class:`OSError`."""
         self._path.unlink(missing_ok=True)
-        bound = bound_socket(self._path, socket.SOCK_STREAM, others_write=self._others_connect)
+        bound = open_private_socket(self._path, socket.SOCK_STREAM, others_write=self._others_connect)
         self._server = await asyncio.start_unix_server(self._serve_client, sock=bound, limit=HEAD_BYTES_MAX)
 
     async def restore(self) -> None:
@@ -119,14 +119,14 @@ class MetricsServer:
         """Return the load balancer's metrics page. Raises :class:`HaproxyDown`."""
         async with self._turns.setdefault(partition.name, asyncio.Lock()):
             kept = self._kept.get(partition.name)
-            if kept is None or kept.old or kept.worker_pid != partition.worker_pid:
+            if kept is None or kept.is_expired or kept.worker_pid != partition.worker_pid:
                 # Otherwise the statistics of removed partitions would stay in memory.
-                self._kept = {name: each for name, each in self._kept.items() if not each.old}
-                kept = _Statistics(partition.worker_pid, await partition.cli.command(STATISTICS))
+                self._kept = {name: each for name, each in self._kept.items() if not each.is_expired}
+                kept = _CachedStatistics(partition.worker_pid, await partition.cli.command(STATISTICS))
                 self._kept[partition.name] = kept
             if one.id not in kept.pages:
                 # In a thread, because a page with thousands of members takes long to render.
-                kept.pages[one.id] = await asyncio.to_thread(metrics, one, kept.text)
+                kept.pages[one.id] = await asyncio.to_thread(render_metrics, one, kept.text)
             return kept.pages[one.id]
 
 

@@ -21,9 +21,9 @@ from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     FrontendCounts,
     ServerKey,
     ServerState,
+    remove_change_times,
     server_connections,
     server_states,
-    without_times,
 )
 from evenkeel.haproxyd.health.observed_partition import ObservedPartition, ObservedPartitions
 from evenkeel.haproxyd.health.statuses import (
@@ -31,8 +31,8 @@ from evenkeel.haproxyd.health.statuses import (
     ServerStatuses,
     datagram_statuses,
     frontend_statuses,
+    load_balancer_notes,
     manual_changes,
-    notes_of,
     status_without_haproxy,
 )
 from evenkeel.haproxyd.layer4.totals import DatagramTotals
@@ -57,7 +57,7 @@ class ObservedDatagrams(Protocol):
         """Record which servers of the partition are up."""
         ...
 
-    def down_of(self, partition: str) -> Collection[ServerKey]:
+    def down_servers(self, partition: str) -> Collection[ServerKey]:
         """Return the servers of the partition that checks found down."""
         ...
 
@@ -65,11 +65,11 @@ class ObservedDatagrams(Protocol):
         """Read the counters of all listeners."""
         ...
 
-    def totals_of(self, partition: str) -> Mapping[str, DatagramTotals]:
+    def partition_totals(self, partition: str) -> Mapping[str, DatagramTotals]:
         """Return ``{listener: totals}`` of the partition at the last reading."""
         ...
 
-    def active_of(self, partition: str) -> Mapping[str, int]:
+    def active_flows_by_listener(self, partition: str) -> Mapping[str, int]:
         """Return ``{listener: number of flows}`` of the partition at the last count."""
         ...
 
@@ -86,7 +86,7 @@ class FrontendTotals(Protocol):
         ...
 
 
-class _Basis(NamedTuple):
+class _StatusBasis(NamedTuple):
     """All that a status is derived from, beside the partition's configuration."""
 
     servers: str
@@ -102,22 +102,22 @@ class _Basis(NamedTuple):
     """Servers that the daemon checks and has a result for."""
 
 
-class _Status(NamedTuple):
+class _CachedStatus(NamedTuple):
     """Status of a partition. ``basis`` None: it cannot be used again, even if nothing changes."""
 
     status: wire.PartitionStatus
-    basis: _Basis | None = None
+    basis: _StatusBasis | None = None
     states: Mapping[ServerKey, ServerState] = {}
 
 
-class _Observed(NamedTuple):
+class _LastObservation(NamedTuple):
     """Last observation of a partition, and what the observation depends on."""
 
     at_seconds: float
     event: int
     state: tuple[int | None, int | None, str]
     held: Mapping[str, wire.LoadBalancerConfig]
-    result: _Status
+    result: _CachedStatus
 
 
 class Observer:
@@ -145,7 +145,7 @@ class Observer:
         self._slots = asyncio.Semaphore(CONCURRENT_MAX)
         self._next: dict[float, asyncio.Task[wire.DaemonObservation]] = {}
         """Observations about to begin, by the maximum age in seconds of partitions' statuses in them."""
-        self._last: dict[str, _Observed] = {}
+        self._last: dict[str, _LastObservation] = {}
         self._loaded: dict[str, LoadedParts] = {}
         self._monotonic = monotonic
         self._began_at_seconds = float("-inf")
@@ -220,7 +220,7 @@ class Observer:
                 async with asyncio.timeout(PARTITION_SECONDS):
                     known = last.result if last is not None and last[1:4] == began[1:] else None
                     result = await self._read_status(partition, known)
-                self._last[name] = _Observed(*began, result)
+                self._last[name] = _LastObservation(*began, result)
                 return result.status
             except HaproxyDown as error:
                 return self._status_without_haproxy(partition, partition.problem or str(error))
@@ -236,32 +236,32 @@ class Observer:
         return status_without_haproxy(
             partition,
             problem,
-            totals=self._datagrams.totals_of(partition.name),
-            active=self._datagrams.active_of(partition.name),
-            down=self._datagrams.down_of(partition.name),
+            totals=self._datagrams.partition_totals(partition.name),
+            active=self._datagrams.active_flows_by_listener(partition.name),
+            down=self._datagrams.down_servers(partition.name),
             serving=not self._datagrams.problem,
         )
 
-    async def _read_status(self, partition: ObservedPartition, known: _Status | None) -> _Status:
+    async def _read_status(self, partition: ObservedPartition, known: _CachedStatus | None) -> _CachedStatus:
         """Read a partition. ``known``: its last status, if its configuration and events are the same since."""
         held, digests = partition.held, partition.digests
         pid, settled = partition.worker_pid, partition.settled
         if pid is None:
             absent = "HAProxy does not run" if held else ""
-            return _Status(self._status_without_haproxy(partition, partition.problem or absent))
+            return _CachedStatus(self._status_without_haproxy(partition, partition.problem or absent))
         names = tuple(frontend.name for balancer in held.values() for frontend in balancer.frontends)
         totals, (answer, connections) = await self._totals[partition.name].collect(
             partition.cli, pid, names, SERVERS_STATE, SERVERS_CONNECTIONS
         )
-        servers = without_times(answer)
+        servers = remove_change_times(answer)
         before = known.basis if known is not None else None
         states = known.states if known and before and before.servers == servers else server_states(answer)
-        basis = _Basis(
+        basis = _StatusBasis(
             servers=servers,
             connections=connections,
             totals=totals,
-            datagrams=self._datagrams.totals_of(partition.name),
-            flows=self._datagrams.active_of(partition.name),
+            datagrams=self._datagrams.partition_totals(partition.name),
+            flows=self._datagrams.active_flows_by_listener(partition.name),
             forwarding=not self._datagrams.problem,
             pinged=frozenset(server for server in states if self._is_pinged(partition.name, *server)),
         )
@@ -270,16 +270,16 @@ class Observer:
         if known is not None and before == basis and is_settled:
             return known
         running = self._loaded.setdefault(partition.name, LoadedParts()).of(held)
-        drifted = is_settled and self._note_settled(partition, running, states, basis)
+        drifted = is_settled and self._report_settled_partition(partition, running, states, basis)
         status = _build_status(partition, held, digests, running, states, basis)
-        return _Status(status, basis if is_settled and not drifted else None, states)
+        return _CachedStatus(status, basis if is_settled and not drifted else None, states)
 
-    def _note_settled(
+    def _report_settled_partition(
         self,
         partition: ObservedPartition,
         running: Mapping[str, wire.LoadBalancerConfig],
         states: Mapping[ServerKey, ServerState],
-        basis: _Basis,
+        basis: _StatusBasis,
     ) -> bool:
         """Report what was found of a partition that no pass changes. Returns whether it was changed manually."""
         found = manual_changes(running, states, basis.totals, pinged=basis.pinged)
@@ -296,7 +296,7 @@ def _build_status(
     digests: Mapping[str, str],
     running: Mapping[str, wire.LoadBalancerConfig],
     states: Mapping[ServerKey, ServerState],
-    basis: _Basis,
+    basis: _StatusBasis,
 ) -> wire.PartitionStatus:
     servers = ServerStatuses(states, server_connections(basis.connections), basis.pinged)
     return wire.PartitionStatus(
@@ -308,7 +308,7 @@ def _build_status(
         ),
         backends=tuple(servers.backends(held.values(), running)),
         problem=partition.problem,
-        notes=notes_of(held),
+        notes=load_balancer_notes(held),
         digests=dict(digests),
     )
 

@@ -21,8 +21,8 @@ import structlog
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
-from evenkeel.haproxyd.haproxy.config.loaded import loaded
-from evenkeel.haproxyd.haproxy.runtime.state_file import is_judged
+from evenkeel.haproxyd.haproxy.config.loaded import loaded_part
+from evenkeel.haproxyd.haproxy.runtime.state_file import can_be_raised
 from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE, server_states
 from evenkeel.haproxyd.health.health_state import HealthState
 from evenkeel.haproxyd.health.icmp import IcmpPing, PingImpossible, PingNotPermitted, SendPing
@@ -51,7 +51,7 @@ LOG_EVERY_SECONDS = 60.0
 
 ReportedState = tuple[int | None, bool]
 """Pid of a worker, and the health set in it; pid None: the health was set in no worker."""
-ServerOf = tuple[str, str, str]
+PingedServer = tuple[str, str, str]
 """Identity of a server: partition, backend and server name."""
 
 
@@ -67,7 +67,7 @@ class PingTarget(Value):
     """Port of checks over UDP and SCTP; 0 for ICMP, so that a changed port does not restart the check."""
 
     @property
-    def key(self) -> ServerOf:
+    def key(self) -> PingedServer:
         """Return partition, backend and server name."""
         return (self.partition, self.backend, self.server)
 
@@ -83,14 +83,14 @@ class PingChecks:
         self._probe = probe or UdpProbe()
         self._probe_sctp = SctpProbe()
         self._checks: dict[PingTarget, asyncio.Task[None]] = {}
-        self._ending: dict[asyncio.Task[None], ServerOf] = {}
+        self._ending: dict[asyncio.Task[None], PingedServer] = {}
         """Cancelled checks that may still have a command in progress, with their servers."""
-        self._with_result: set[ServerOf] = set()
+        self._with_result: set[PingedServer] = set()
         self._permitted = True
         """False after the host refused to create an ICMP socket, until a ping fails for another reason."""
-        self._set_down: set[ServerOf] = set()
+        self._set_down: set[PingedServer] = set()
         """Servers that this daemon or an earlier one has set down in HAProxy."""
-        self._lifting: dict[ServerOf, asyncio.Task[None]] = {}
+        self._lifting: dict[PingedServer, asyncio.Task[None]] = {}
         self._slots = asyncio.Semaphore(_sockets_max())
         self._slots_of: defaultdict[str, asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(CONCURRENT_PER_PARTITION_MAX)
@@ -122,7 +122,7 @@ class PingChecks:
         return key in self._with_result or key in self._set_down
 
     async def _adapt_repeatedly(self) -> None:
-        known: Mapping[ServerOf, ReportedState] | None = None
+        known: Mapping[PingedServer, ReportedState] | None = None
         while True:
             try:
                 if known is None:
@@ -138,7 +138,7 @@ class PingChecks:
     def _is_busy(self) -> bool:
         return bool(self._checks or self._ending or self._set_down or self._lifting)
 
-    def _adapt_checks(self, known: Mapping[ServerOf, ReportedState]) -> None:
+    def _adapt_checks(self, known: Mapping[PingedServer, ReportedState]) -> None:
         """Start and cancel checks so that exactly the servers to be pinged are checked; cancelled checks are not waited
         for.
 
@@ -162,10 +162,10 @@ class PingChecks:
         for name in self._slots_of.keys() - {target.partition for target in wanted}:
             del self._slots_of[name]
 
-    async def _reported_states(self) -> dict[ServerOf, ReportedState]:
+    async def _reported_states(self) -> dict[PingedServer, ReportedState]:
         """Read the health that an earlier daemon set in all HAProxys."""
         slots = asyncio.Semaphore(KNOWN_STATES_AT_ONCE)
-        found: dict[ServerOf, ReportedState] = {}
+        found: dict[PingedServer, ReportedState] = {}
 
         async def read(name: str) -> None:
             async with slots:
@@ -174,7 +174,7 @@ class PingChecks:
         await asyncio.gather(*(read(name) for name in {target.partition for target in self._all_targets()}))
         return found
 
-    async def _read_reported_states(self, name: str) -> Mapping[ServerOf, ReportedState]:
+    async def _read_reported_states(self, name: str) -> Mapping[PingedServer, ReportedState]:
         """Read the health that an earlier daemon set in the partition's HAProxy, by server.
 
         Empty if HAProxy does not answer: the first result then decides.
@@ -189,19 +189,19 @@ class PingChecks:
         # HAProxy assumes that a server that leaves maintenance is up, whatever its health was before
         return {(name, *server): (pid, state.up) for server, state in states.items() if state.admin_up}
 
-    def _set_servers_up(self, keys: Collection[ServerOf]) -> None:
+    def _set_servers_up(self, keys: Collection[PingedServer]) -> None:
         """Set servers up that are no longer pinged; if HAProxy does not answer, this is retried."""
         for key in keys:
             if key not in self._lifting:
-                self._lifting[key] = asyncio.create_task(self._set_up(key))
+                self._lifting[key] = asyncio.create_task(self._set_server_up(key))
 
-    async def _set_up(self, key: ServerOf) -> None:
+    async def _set_server_up(self, key: PingedServer) -> None:
         try:
-            await self._try_to_set_up(key)
+            await self._try_to_set_server_up(key)
         finally:
             del self._lifting[key]
 
-    async def _try_to_set_up(self, key: ServerOf) -> None:
+    async def _try_to_set_server_up(self, key: PingedServer) -> None:
         name, backend, server = key
         try:
             partition = self._partitions.get(name)
@@ -317,7 +317,7 @@ def _sockets_max() -> int:
 def _is_unjudged(partition: ObservedPartition, backend_name: str, name: str) -> bool:
     """Whether the server is in service without any check that could raise it when it is down."""
     return any(
-        server.admin_up and not is_judged(backend, server)
+        server.admin_up and not can_be_raised(backend, server)
         for balancer in partition.held.values()
         for backend in balancer.backends
         if backend.name == backend_name
@@ -336,7 +336,7 @@ def _partition_targets(partition: ObservedPartition) -> Iterator[PingTarget]:
         # most load balancers have none
         if all(backend.ping is None for backend in balancer.backends):
             continue
-        for backend in loaded(balancer).backends:
+        for backend in loaded_part(balancer).backends:
             if backend.ping is None:
                 continue
             for server in backend.servers:

@@ -7,7 +7,7 @@ from pathlib import Path
 OTHERS_WRITE_MODE = 0o622
 
 
-def bound_socket(path: Path, kind: socket.SocketKind, *, others_write: bool) -> socket.socket:
+def open_private_socket(path: Path, kind: socket.SocketKind, *, others_write: bool) -> socket.socket:
     """Open a bound socket. ``others_write``: workers that run as other users connect to it, or send. Raises
     :class:`OSError`.
 

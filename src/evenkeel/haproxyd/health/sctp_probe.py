@@ -41,7 +41,7 @@ def crc32c(data: bytes) -> int:
     return value ^ 0xFFFFFFFF
 
 
-def packet(source: int, destination: int, tag: int, kind: int, value: bytes = b"") -> bytes:
+def build_packet(source: int, destination: int, tag: int, kind: int, value: bytes = b"") -> bytes:
     """Build a packet with one chunk."""
     chunk = _CHUNK.pack(kind, 0, _CHUNK.size + len(value)) + value
     checksum = crc32c(_HEADER.pack(source, destination, tag, 0) + chunk)
@@ -49,9 +49,9 @@ def packet(source: int, destination: int, tag: int, kind: int, value: bytes = b"
     return _HEADER.pack(source, destination, tag, 0)[:8] + struct.pack("<I", checksum) + chunk
 
 
-def init_packet(source: int, destination: int, own_tag: int) -> bytes:
+def build_init_packet(source: int, destination: int, own_tag: int) -> bytes:
     """Build the first packet of an association, with one stream in each direction."""
-    return packet(source, destination, 0, INIT, _INIT.pack(own_tag, _WINDOW_BYTES, 1, 1, own_tag))
+    return build_packet(source, destination, 0, INIT, _INIT.pack(own_tag, _WINDOW_BYTES, 1, 1, own_tag))
 
 
 class SctpProbe:
@@ -80,7 +80,7 @@ class SctpProbe:
 async def _accepts_association(probe: socket.socket, port: int, *, has_ip_header: bool) -> bool:
     """Whether the server accepts an association; waits until the server answers."""
     source, tag = secrets.choice(EPHEMERAL_PORTS), secrets.randbits(32) or 1
-    first = init_packet(source, port, tag)
+    first = build_init_packet(source, port, tag)
     loop = asyncio.get_running_loop()
     while True:
         probe.send(first)
@@ -88,14 +88,14 @@ async def _accepts_association(probe: socket.socket, port: int, *, has_ip_header
             async with asyncio.timeout(INIT_AGAIN_SECONDS):
                 while True:
                     found = await loop.sock_recv(probe, PACKET_BYTES_MAX)
-                    kind, peer_tag = answer_to(found, source, port, tag, has_ip_header=has_ip_header)
+                    kind, peer_tag = parse_answer(found, source, port, tag, has_ip_header=has_ip_header)
                     if kind == INIT_ACK:
-                        probe.send(packet(source, port, peer_tag, ABORT))
+                        probe.send(build_packet(source, port, peer_tag, ABORT))
                     if kind in (INIT_ACK, ABORT):
                         return kind == INIT_ACK
 
 
-def answer_to(data: bytes, source: int, port: int, tag: int, *, has_ip_header: bool) -> tuple[int, int]:
+def parse_answer(data: bytes, source: int, port: int, tag: int, *, has_ip_header: bool) -> tuple[int, int]:
     """Return the kind of the first chunk, and the server's tag if the chunk is an INIT ACK; kind 0: not an answer to
     this check.
     """

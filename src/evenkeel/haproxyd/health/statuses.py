@@ -158,12 +158,12 @@ def status_without_haproxy(
         backends=tuple(_unchecked_backends(forwarded, down)),
         haproxy_down=bool(forwarded),
         problem=problem,
-        notes=notes_of(held),
+        notes=load_balancer_notes(held),
         digests=dict(partition.digests),
     )
 
 
-def notes_of(held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, str]:
+def load_balancer_notes(held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, str]:
     return {name: balancer.note for name, balancer in held.items() if balancer.note}
 
 

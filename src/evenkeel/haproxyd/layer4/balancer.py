@@ -115,7 +115,7 @@ class DatagramBalancer:
             await asyncio.gather(self._task, return_exceptions=True)
         self._kernel.close()
 
-    async def clear(self) -> None:
+    async def stop_forwarding(self) -> None:
         """Remove the kernel's table, so that this host forwards no datagrams any more. Failures are logged."""
         try:
             await asyncio.to_thread(self._kernel.clear)
@@ -128,7 +128,7 @@ class DatagramBalancer:
             needed, self._needed = bool(self._held) or self._needed, False
             await asyncio.to_thread(self._kernel.open, needed=needed)
             contents = {
-                name: self._partition_content(name, each, self.down_of(name)) for name, each in self._held.items()
+                name: self._partition_content(name, each, self.down_servers(name)) for name, each in self._held.items()
             }
             if not await asyncio.to_thread(self._kernel.adopt, contents):
                 log.warning("nftables table differs from what is held", table=self._settings.nftables_table)
@@ -141,7 +141,7 @@ class DatagramBalancer:
 
     # -- changes
 
-    def problem_of(self, one: wire.LoadBalancerConfig) -> str:
+    def refusal_reason(self, one: wire.LoadBalancerConfig) -> str:
         """Return the reason to refuse a load balancer; empty if it has no datagram listeners, or this host can forward
         for them.
         """
@@ -169,7 +169,7 @@ class DatagramBalancer:
         """Reason why this host cannot forward SCTP in particular; empty if nothing of SCTP's own prevents it."""
         return self._forwarding((), ("sctp",))
 
-    async def serve(self, partition: str, load_balancers: LoadBalancers) -> bool:
+    async def forward_datagrams(self, partition: str, load_balancers: LoadBalancers) -> bool:
         """Make the kernel forward for exactly these load balancers of the partition; those without datagram listeners
         are ignored.
 
@@ -222,7 +222,7 @@ class DatagramBalancer:
             self._set_down(partition, found)
             self._apply_soon([partition])
 
-    async def refuses(self, address: str, port: int) -> bool:
+    async def server_refuses(self, address: str, port: int) -> bool:
         """Whether the server at this address and port has refused a client's datagram in the last seconds. False, too,
         if the kernel cannot be asked; its answer is used for ``REFUSING_CACHE_SECONDS``.
         """
@@ -239,7 +239,7 @@ class DatagramBalancer:
                 self._refusing_until = loop.time() + REFUSING_CACHE_SECONDS
         return FlowTarget(address=str(ipaddress.ip_address(address)), port=port) in self._refusing
 
-    def down_of(self, partition: str) -> frozenset[ServerKey]:
+    def down_servers(self, partition: str) -> frozenset[ServerKey]:
         """Return those servers of the partition that are configured for datagrams and that health checks found down."""
         return self._down.get(partition, frozenset())
 
@@ -264,7 +264,7 @@ class DatagramBalancer:
             held = self._held.get(partition)
             # without a table, its first change brings the health too; one that is uncertain is left to its owner
             if held is not None and not self.problem and self._kernel.certain:
-                content = self._partition_content(partition, held, self.down_of(partition))
+                content = self._partition_content(partition, held, self.down_servers(partition))
                 await asyncio.to_thread(self._kernel.apply, partition, content)
 
     def _set_down(self, partition: str, down: frozenset[ServerKey]) -> None:
@@ -315,12 +315,12 @@ class DatagramBalancer:
             self._active = self._kernel.count_active_flows()
             self._active_pace.record_duration(time.thread_time() - began)
 
-    def totals_of(self, partition: str) -> Mapping[str, DatagramTotals]:
+    def partition_totals(self, partition: str) -> Mapping[str, DatagramTotals]:
         """Return ``{listener: totals}`` of the partition, as of the last reading of the kernel's counters."""
         found = self._totals.get(partition)
         return found.totals() if found is not None else {}
 
-    def active_of(self, partition: str) -> Mapping[str, int]:
+    def active_flows_by_listener(self, partition: str) -> Mapping[str, int]:
         """Return ``{listener: number of flows}`` of the partition at the last count; the kernel keeps a flow until its
         time-out.
         """
@@ -333,7 +333,7 @@ class DatagramBalancer:
 
     # -- repair
 
-    async def verify(self) -> None:
+    async def verify_table(self) -> None:
         """Compare the kernel's table with what it should be, and restore it if another program changed it. To be called
         with each observation; failures are logged.
         """

@@ -44,7 +44,7 @@ def bind_addresses(one: wire.LoadBalancerConfig) -> tuple[BindAddress, ...]:
     return tuple(bind for frontend in one.frontends for bind in frontend_addresses(frontend))
 
 
-def places_of(one: wire.LoadBalancerConfig) -> tuple[Place, ...]:
+def listening_places(one: wire.LoadBalancerConfig) -> tuple[Place, ...]:
     """Return the places at which a load balancer receives, through HAProxy and through the kernel; repetitions stay."""
     return (
         *(("tcp", bind) for bind in bind_addresses(one)),
@@ -89,7 +89,7 @@ class BindRegistry:
         Returns empty, or a text for operators that names the conflicting holder: a load balancer of another partition,
         and with ``own`` also another one of the same partition.
         """
-        wanted = places_of(one)
+        wanted = listening_places(one)
         holder = BindHolder(partition=partition, load_balancer_id=one.id)
         for place in wanted:
             if wanted.count(place) > 1:
@@ -113,7 +113,7 @@ class BindRegistry:
         kept = {
             (place, BindHolder(partition=partition, load_balancer_id=one.id))
             for one in held.values()
-            for place in places_of(one)
+            for place in listening_places(one)
         }
         before = set(self._reserved.get(partition, ()))
         for place, holder in before - kept:
@@ -146,7 +146,9 @@ class BindRegistry:
             del addresses[address]
 
 
-def in_the_way(first: Iterable[wire.LoadBalancerConfig], then: Iterable[wire.LoadBalancerConfig]) -> dict[str, str]:
+def conflicting_load_balancers(
+    first: Iterable[wire.LoadBalancerConfig], then: Iterable[wire.LoadBalancerConfig]
+) -> dict[str, str]:
     """Find load balancers of ``then`` that conflict with any of ``first`` or with an earlier one of ``then``.
 
     Returns ``{load balancer id: reason}``.

@@ -15,7 +15,7 @@ Destination = tuple[str, str, int]
 """Description, address and port of a destination."""
 
 
-def destinations(one: wire.LoadBalancerConfig) -> Iterator[Destination]:
+def load_balancer_destinations(one: wire.LoadBalancerConfig) -> Iterator[Destination]:
     """Yield all destinations of a load balancer, with addresses in the notation of its configuration."""
     for frontend in one.frontends:
         if frontend.access_log is not None:
@@ -32,7 +32,7 @@ def destinations(one: wire.LoadBalancerConfig) -> Iterator[Destination]:
 
 
 def _health_check_destinations(where: str, server: wire.BackendServer) -> Iterator[Destination]:
-    words = words_of(server)
+    words = server_argument_words(server)
     after = list(itertools.zip_longest(words, words[1:], fillvalue=""))
     addresses = [value.removeprefix("[").removesuffix("]") for name, value in after if name == _ADDRESS]
     ports = [int(value) for name, value in after if name == _PORT and value.isascii() and value.isdigit()]
@@ -42,6 +42,6 @@ def _health_check_destinations(where: str, server: wire.BackendServer) -> Iterat
                 yield f"{where}: addr", address, port
 
 
-def words_of(server: wire.BackendServer) -> tuple[str, ...]:
+def server_argument_words(server: wire.BackendServer) -> tuple[str, ...]:
     """Return a server's arguments as HAProxy tokenizes them, provided that they contain no quotes."""
     return tuple(word for text in server.arguments for word in text.split())

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.network.binds import ANY
-from evenkeel.haproxyd.network.destinations import destinations
+from evenkeel.haproxyd.network.destinations import load_balancer_destinations
 from evenkeel.haproxyd.network.host_addresses import own_addresses
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -22,7 +22,7 @@ KEPT_SECONDS = 5.0
 KEPT_MAX = 20_000
 
 
-class _Known(NamedTuple):
+class _KnownAddress(NamedTuple):
     """Kernel's answer for one address, and the time of the look-up."""
 
     kind: str
@@ -44,10 +44,10 @@ class ForbiddenAddresses:
         self._settings = settings
         self._own_addresses = own_addresses
         self._monotonic = monotonic
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _KnownAddress] = {}
         self._api_host, self._api_port = "", 0
 
-    def served_at(self, host: str, port: int) -> None:
+    def forbid_api_address(self, host: str, port: int) -> None:
         """Forbid the address and port of the daemon's API."""
         self._api_host, self._api_port = _normal_address(host), port
 
@@ -61,27 +61,23 @@ class ForbiddenAddresses:
                 "restricts address families, AF_NETLINK is to be among them"
             ) from error
 
-    def problem_of(self, one: wire.LoadBalancerConfig, peers: Iterable[wire.HaproxyPeer]) -> str:
+    def refusal_reason(self, one: wire.LoadBalancerConfig, peers: Iterable[wire.HaproxyPeer]) -> str:
         """Return the reason to refuse this load balancer, which passed all other checks; empty if it is accepted.
 
         Raises :class:`OSError`.
         """
         peers = tuple(peers)
-        return next(
-            filter(None, (*self._problems_of_binds(one, peers), *self._problems_of_destinations(one, peers))), ""
-        )
+        return next(filter(None, (*self._bind_problems(one, peers), *self._destination_problems(one, peers))), "")
 
-    def _problems_of_binds(self, one: wire.LoadBalancerConfig, peers: tuple[wire.HaproxyPeer, ...]) -> Iterator[str]:
+    def _bind_problems(self, one: wire.LoadBalancerConfig, peers: tuple[wire.HaproxyPeer, ...]) -> Iterator[str]:
         for listener in one.listeners:
             for bind in listener.binds:
                 address = _normal_address(bind.address)
                 if taken := self._user_of_address(address, bind.port, peers):
                     yield f"frontend {listener.name}: bind: address is {address!r}, {taken}; a VIP is allowed"
 
-    def _problems_of_destinations(
-        self, one: wire.LoadBalancerConfig, peers: tuple[wire.HaproxyPeer, ...]
-    ) -> Iterator[str]:
-        found = [(what, _normal_address(address), port) for what, address, port in destinations(one)]
+    def _destination_problems(self, one: wire.LoadBalancerConfig, peers: tuple[wire.HaproxyPeer, ...]) -> Iterator[str]:
+        found = [(what, _normal_address(address), port) for what, address, port in load_balancer_destinations(one)]
         own = self._own_addresses_among(address for _, address, _ in found)
         for what, address, port in found:
             kind = self._user_of_address(address, port, peers) or (
@@ -119,11 +115,11 @@ class ForbiddenAddresses:
         own = self._own_addresses(uncached) if uncached else {}
         if len(self._known) > KEPT_MAX:
             self._known.clear()
-        self._known.update((address, _Known(own.get(address, ""), now)) for address in uncached)
+        self._known.update((address, _KnownAddress(own.get(address, ""), now)) for address in uncached)
         return {address: known.kind for address, known in fresh.items()} | {one: own.get(one, "") for one in uncached}
 
 
-def _is_fresh(known: _Known, now_seconds: float) -> bool:
+def _is_fresh(known: _KnownAddress, now_seconds: float) -> bool:
     return now_seconds - known.at_seconds < KEPT_SECONDS
 
 

@@ -31,7 +31,7 @@ def make_peer_key() -> str:
     return (leaf.private_key_and_cert_chain_pem.bytes() + authority.cert_pem.bytes()).decode()
 
 
-def certificate_of(key: str) -> str:
+def peer_certificate(key: str) -> str:
     """Return the CA's certificate from the text of :func:`make_peer_key`, for peers to trust; empty if the text has
     another form.
     """

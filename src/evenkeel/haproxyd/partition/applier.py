@@ -12,7 +12,7 @@ import msgspec
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.config.loaded import LoadedParts, loaded
+from evenkeel.haproxyd.haproxy.config.loaded import LoadedParts, loaded_part
 from evenkeel.haproxyd.haproxy.runner import ApplyResult, HaproxyRunner
 from evenkeel.haproxyd.haproxy.worker_users import PartitionUser, WorkerUsers
 from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
@@ -116,9 +116,9 @@ class ChangeApplier:
         applied = await self.runner.apply(self._build_config(merged.wanted, peers), verify=verify)
         # Only load balancers that a change names have an outcome; errors of others become the partition's problem.
         merged.errors.update({name: words for name, words in applied.errors.items() if name in merged.named})
-        target = merged.target_state({**self.held.by_id, **self._with_unused_backends(applied.kept)})
+        target = merged.target_state({**self.held.by_id, **self._add_unused_backends(applied.kept)})
         # HAProxy first: what it refuses must not be forwarded either.
-        if await self._host.datagrams.serve(self._partition, target) and applied.how == "nothing":
+        if await self._host.datagrams.forward_datagrams(self._partition, target) and applied.how == "nothing":
             applied = msgspec.structs.replace(applied, how="runtime")
         # HAProxy runs the change before it is stored: if the daemon dies here, no receipt was sent, and the owner sends
         # everything again after the restart.
@@ -128,7 +128,7 @@ class ChangeApplier:
         await self.guard.set_peers(peers)
         return applied
 
-    def leaves_out(self, merged: MergedChanges) -> bool:
+    def would_leave_out_some(self, merged: MergedChanges) -> bool:
         """Whether HAProxy would run without some load balancers, because their contents were lost."""
         # The merge keeps the object of a load balancer that no change replaces, so identity shows that nothing was sent
         # for it.
@@ -150,7 +150,7 @@ class ChangeApplier:
         await asyncio.to_thread(self._storage.remove_unused_files, ())
         await self._user.release()
 
-    def left_out(self, merged: MergedChanges, applied: ApplyResult) -> list[str]:
+    def describe_left_out(self, merged: MergedChanges, applied: ApplyResult) -> list[str]:
         """Describe the load balancers that the partition holds but HAProxy does not run, with reasons.
 
         Load balancers of the current changes are not included: their errors are in the receipts.
@@ -185,7 +185,9 @@ class ChangeApplier:
             user=self._user.user,
         )
 
-    def _with_unused_backends(self, kept: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
+    def _add_unused_backends(self, kept: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
         """Return the load balancers that HAProxy runs, with their unused backends as far as these are held."""
         held = self.held.by_id
-        return {name: held[name] if name in held and loaded(held[name]) == one else one for name, one in kept.items()}
+        return {
+            name: held[name] if name in held and loaded_part(held[name]) == one else one for name, one in kept.items()
+        }

@@ -15,7 +15,7 @@ _HELD = "held"
 """Placeholder for a content with an identity; it is not valid PEM."""
 
 
-def is_lacking(file: wire.File) -> bool:
+def is_content_missing(file: wire.File) -> bool:
     """Whether the file's content is missing: it was not sent, although it must not be empty (a certificate, or a file
     with a digest).
     """
@@ -26,10 +26,12 @@ def missing_contents(one: wire.LoadBalancerConfig | None) -> tuple[str, ...]:
     """Return the digests of the contents that the agent has to send."""
     files = one.files if one else ()
     # Two files may have the same content, which is requested once.
-    return tuple(dict.fromkeys(file.sha256 for file in files if file.sha256 and is_lacking(file)))
+    return tuple(dict.fromkeys(file.sha256 for file in files if file.sha256 and is_content_missing(file)))
 
 
-def with_held_contents(one: wire.LoadBalancerConfig, held: wire.LoadBalancerConfig | None) -> wire.LoadBalancerConfig:
+def fill_in_held_contents(
+    one: wire.LoadBalancerConfig, held: wire.LoadBalancerConfig | None
+) -> wire.LoadBalancerConfig:
     """Fill in the partition's contents where the request leaves contents out, and return the load balancer.
 
     A certificate without a digest takes the content held under its name: it was copied from a reading of the partition,
@@ -39,19 +41,19 @@ def with_held_contents(one: wire.LoadBalancerConfig, held: wire.LoadBalancerConf
 
     def held_or_given(file: wire.File) -> wire.File:
         known = kept.get(file.name)
-        if known is None or known.kind != file.kind or not is_lacking(file):
+        if known is None or known.kind != file.kind or not is_content_missing(file):
             return file
         return known if file.sha256 in ("", known.sha256) else file
 
     return _map_files(one, held_or_given)
 
 
-def without_keys(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
+def remove_private_keys(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
     """Return the load balancer as it is shown: without private keys."""
     return _map_files(one, lambda file: _set_file_content(file, "") if file.kind == "certificate" else file)
 
 
-def with_identities(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
+def replace_contents_by_placeholders(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
     """Return the load balancer with a placeholder for each held content that has a digest."""
     return _map_files(
         one,

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 import msgspec
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.partition.contents import with_identities
+from evenkeel.haproxyd.partition.contents import replace_contents_by_placeholders
 
 # Equal load balancers must encode to equal bytes, whatever the order in which their dicts were filled.
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
-class Digests:
+class DigestCache:
     """Cache of the digests of one partition's load balancers."""
 
     def __init__(self) -> None:
@@ -24,14 +24,14 @@ class Digests:
             known = self._known.get(name)
             # Held load balancers are replaced and never modified, so identity shows that a digest is still valid.
             if known is None or known[0] is not one:
-                self._known[name] = (one, digest(one))
+                self._known[name] = (one, load_balancer_digest(one))
         for name in self._known.keys() - held.keys():
             del self._known[name]
         return {name: word for name, (_, word) in self._known.items()}
 
 
-def digest(one: wire.LoadBalancerConfig) -> str:
+def load_balancer_digest(one: wire.LoadBalancerConfig) -> str:
     """Return a digest that is equal for equal load balancers. A held content counts by its own digest, if it has
     one.
     """
-    return hashlib.sha256(_ENCODER.encode(with_identities(one))).hexdigest()[:32]
+    return hashlib.sha256(_ENCODER.encode(replace_contents_by_placeholders(one))).hexdigest()[:32]

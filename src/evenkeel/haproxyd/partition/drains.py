@@ -27,7 +27,7 @@ LOOK_SECONDS_MAX = 60.0
 LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
 
 
-def drains_after(
+def drains_after_change(
     known: Iterable[ServerDrain], before: LoadBalancers, after: LoadBalancers, now: float
 ) -> tuple[ServerDrain, ...]:
     """Return the deadlines after a change of load balancers at ``now`` (seconds since 1970). Pure.
@@ -82,7 +82,7 @@ class ConnectionDrains:
 
     def read(self, held: LoadBalancers) -> None:
         """Read the deadlines from disk, except those of servers in service, which a full disk may have kept. Blocks."""
-        self._drains = drains_after(self._storage.read_drains(), {}, held, time.time())
+        self._drains = drains_after_change(self._storage.read_drains(), {}, held, time.time())
 
     def start(self) -> None:
         """Begin to carry out deadlines; those already passed at once."""
@@ -98,7 +98,7 @@ class ConnectionDrains:
 
     async def record_change(self, before: LoadBalancers, after: LoadBalancers) -> None:
         """Set the deadlines of servers that this change takes out of service. Raises :class:`OSError`."""
-        found = drains_after(self._drains, before, after, time.time())
+        found = drains_after_change(self._drains, before, after, time.time())
         if found != self._drains:
             self._drains = found
             await self._write_file()
@@ -126,13 +126,13 @@ class ConnectionDrains:
     def _begin_end_task(self) -> None:
         self._timer = None
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._end_due(), name="connections of drained servers end")
+            self._task = asyncio.create_task(self._end_due_connections(), name="connections of drained servers end")
 
-    async def _end_due(self) -> None:
+    async def _end_due_connections(self) -> None:
         due = tuple(drain for drain in self._drains if drain.until <= time.time())
         try:
             if due:
-                await self._shut_down(due)
+                await self._end_connections(due)
                 self._drains = tuple(drain for drain in self._drains if drain not in due)
                 await self._write_file()
         except HaproxyDown as error:
@@ -144,7 +144,7 @@ class ConnectionDrains:
             self._log.exception("connections of drained servers not ended; retrying")
         self._arm_timer(RETRY_SECONDS if due else 0.0)
 
-    async def _shut_down(self, due: Iterable[ServerDrain]) -> None:
+    async def _end_connections(self, due: Iterable[ServerDrain]) -> None:
         """End the connections of these servers in all workers. Raises :class:`HaproxyDown` if a worker does not
         answer.
         """

@@ -13,7 +13,7 @@ from evenkeel.core.control.epochs import EPOCH_JUMP_MAX, is_plausible, reachable
 from evenkeel.core.kit.errors import EvenKeelError, StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import GuardFile, PartitionStorage
-from evenkeel.haproxyd.network.peer_keys import certificate_of, make_peer_key
+from evenkeel.haproxyd.network.peer_keys import make_peer_key, peer_certificate
 from evenkeel.haproxyd.network.peer_ports import PeerPorts
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -100,7 +100,7 @@ class PartitionGuard:
             name=self._settings.name,
             address=self._settings.peers_address,
             port=self._file.peer_port,
-            certificate=certificate_of(self.peer_key),
+            certificate=peer_certificate(self.peer_key),
         )
 
     def read(self) -> None:
@@ -146,7 +146,7 @@ class PartitionGuard:
         self.refuse_stale(change.epoch, change.session_id)
         seen = None if self.epoch == UNGUARDED else self.epoch
         if (self.epoch, self.session_id) != (change.epoch, change.session_id):
-            raise NotGuarded(self._partition, seen, f"it is guarded by {describe(seen)}")
+            raise NotGuarded(self._partition, seen, f"it is guarded by {describe_guard(seen)}")
         # A restarted daemon may have begun with an older copy of its directory, so the guard on disk alone proves
         # nothing.
         if change.state_id != state_id:
@@ -212,6 +212,6 @@ class PartitionGuard:
             self._file = wanted
 
 
-def describe(epoch: int | None) -> str:
+def describe_guard(epoch: int | None) -> str:
     """Describe a guard by its epoch, for operators; ``no owner`` for None."""
     return "no owner" if epoch is None else f"epoch {epoch}"

@@ -8,8 +8,8 @@ import structlog
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.change_log import ChangeLog
 from evenkeel.haproxyd.network.binds import BindRegistry
-from evenkeel.haproxyd.partition.contents import is_lacking
-from evenkeel.haproxyd.partition.digests import Digests
+from evenkeel.haproxyd.partition.contents import is_content_missing
+from evenkeel.haproxyd.partition.digests import DigestCache
 
 log = structlog.get_logger(__name__)
 
@@ -21,7 +21,7 @@ class HeldLoadBalancers:
         self._partition = partition
         self._change_log = change_log
         self._binds = binds
-        self._digests = Digests()
+        self._digests = DigestCache()
         self.by_id: Mapping[str, wire.LoadBalancerConfig] = {}
         """Load balancers by id; the mapping is replaced as a whole, never modified in place."""
         self.incomplete: frozenset[str] = frozenset()
@@ -43,7 +43,7 @@ class HeldLoadBalancers:
         Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`.
         """
         self.by_id = self._change_log.read()
-        self.incomplete = frozenset(name for name, one in self.by_id.items() if any(map(is_lacking, one.files)))
+        self.incomplete = frozenset(name for name, one in self.by_id.items() if any(map(is_content_missing, one.files)))
 
     def claim_binds(self) -> None:
         """Reserve the addresses of the load balancers that :meth:`read` has read.

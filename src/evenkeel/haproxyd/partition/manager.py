@@ -14,8 +14,8 @@ from evenkeel.haproxyd.disk.identity import DaemonIdentity
 from evenkeel.haproxyd.disk.storage import PartitionStorage, partition_names
 from evenkeel.haproxyd.errors import HaproxyDown, InvalidChange, PartitionFailed, PartitionUnknown
 from evenkeel.haproxyd.haproxy.binary import BinaryFinder
-from evenkeel.haproxyd.haproxy.config.layout import layout_of
-from evenkeel.haproxyd.haproxy.config.worker_size import HostSizes
+from evenkeel.haproxyd.haproxy.config.layout import partition_layout
+from evenkeel.haproxyd.haproxy.config.worker_size import HostWorkerSizes
 from evenkeel.haproxyd.haproxy.old_workers import limit_memory, memory_limit_bytes
 from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUsers
@@ -24,7 +24,7 @@ from evenkeel.haproxyd.network.binds import BindRegistry
 from evenkeel.haproxyd.network.forbidden_addresses import ForbiddenAddresses
 from evenkeel.haproxyd.network.peer_ports import PeerPorts
 from evenkeel.haproxyd.partition.applier import HostResources
-from evenkeel.haproxyd.partition.contents import without_keys
+from evenkeel.haproxyd.partition.contents import remove_private_keys
 from evenkeel.haproxyd.partition.guard import NotGuarded
 from evenkeel.haproxyd.partition.owners import PrefixOwners
 from evenkeel.haproxyd.partition.request_validation import check_change, check_guard, check_name
@@ -53,7 +53,7 @@ class PartitionManager:
     ) -> None:
         check_settings(settings)
         self._settings = settings
-        self._keys_dir = keys_dir.keys_dir_of(settings)
+        self._keys_dir = keys_dir.find_keys_dir(settings)
         self._on_event = on_event
         self._make_counters = make_counters
         self.forbidden_addresses = ForbiddenAddresses(settings)
@@ -66,7 +66,7 @@ class PartitionManager:
             forbidden_addresses=self.forbidden_addresses,
             datagrams=self.datagrams,
         )
-        self._sizes = HostSizes(settings.maxconn)
+        self._sizes = HostWorkerSizes(settings.maxconn)
         self.identity = DaemonIdentity(settings.state_dir)
         self._supervisors: dict[str, PartitionSupervisor] = {}
         self._owners = PrefixOwners()
@@ -119,8 +119,8 @@ class PartitionManager:
         Returns when each start was tried once.
         """
         await asyncio.to_thread(self._settings.partitions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
-        await asyncio.to_thread(run_dir.prepare, self._settings)
-        await asyncio.to_thread(keys_dir.prepare, self._keys_dir)
+        await asyncio.to_thread(run_dir.create_run_dirs, self._settings)
+        await asyncio.to_thread(keys_dir.create_keys_dir, self._keys_dir)
         for note in self._partition_notes():
             log.warning("less secure than it could be", reason=note)
         await asyncio.to_thread(self.identity.begin)
@@ -144,7 +144,7 @@ class PartitionManager:
         """Terminate the HAProxys of all partitions, and stop the forwarding of datagrams."""
         await self._finish_creating()
         await asyncio.gather(*(supervisor.stop() for supervisor in self._supervisors.values()))
-        await self.datagrams.clear()
+        await self.datagrams.stop_forwarding()
 
     async def _finish_creating(self) -> None:
         # Its errors are those of the requests that wait for it.
@@ -155,7 +155,7 @@ class PartitionManager:
         logs.
         """
         await self._find_binary()
-        await self.datagrams.verify()
+        await self.datagrams.verify_table()
         await asyncio.to_thread(_trim_logs, tuple(self._supervisors.values()))
 
     async def limit_old_workers(self) -> None:
@@ -171,11 +171,11 @@ class PartitionManager:
         """
         gone = not await asyncio.to_thread(self.identity.is_current)
         await asyncio.to_thread(self._settings.partitions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
-        await asyncio.to_thread(run_dir.prepare, self._settings)
-        await asyncio.to_thread(keys_dir.prepare, self._keys_dir)
+        await asyncio.to_thread(run_dir.create_run_dirs, self._settings)
+        await asyncio.to_thread(keys_dir.create_keys_dir, self._keys_dir)
         if gone:
             log.error("the state directory was removed or replaced", path=str(self._settings.state_dir))
-            await asyncio.to_thread(self.identity.renew)
+            await asyncio.to_thread(self.identity.renew_state_id)
         supervisors = [supervisor for supervisor in self._supervisors.values() if supervisor.name not in self._broken]
         for supervisor, missing in await asyncio.to_thread(_find_missing, supervisors):
             lost = missing or ("the state directory was removed or replaced" if gone else "")
@@ -215,7 +215,7 @@ class PartitionManager:
 
         def make_runner(on_exit: Callable[[], None]) -> HaproxyRunner:
             counters = self._make_counters(name, storage.counters_dir)
-            layout = layout_of(name, storage, self._settings)
+            layout = partition_layout(name, storage, self._settings)
             return HaproxyRunner(
                 name,
                 self._settings,
@@ -268,7 +268,7 @@ class PartitionManager:
             epoch=supervisor.epoch,
             session_id=supervisor.session_id,
             owner=supervisor.owner,
-            load_balancers=tuple(map(without_keys, supervisor.held.values())),
+            load_balancers=tuple(map(remove_private_keys, supervisor.held.values())),
             peer=supervisor.peer,
             peers=supervisor.peers,
             problem=supervisor.problem,
@@ -288,11 +288,12 @@ class PartitionManager:
         :class:`PartitionFailed`, :class:`~evenkeel.haproxyd.partition.change_queue.PartitionBusy`.
         """
         check_guard(wanted)
-        self._owners.check(name, wanted.owner)
+        self._owners.check_owner(name, wanted.owner)
         supervisor = await self._get_or_create(name)
         # again: another group may have claimed the prefix while the partition was created
-        self._owners.check(name, wanted.owner)
-        self._owners.set(name, wanted.owner)  # set at once: of two groups that arrive concurrently, one is refused
+        self._owners.check_owner(name, wanted.owner)
+        # at once: of two groups that arrive concurrently, one is refused
+        self._owners.record_owner(name, wanted.owner)
         try:
             return await supervisor.guard(wanted)
         except OSError as error:

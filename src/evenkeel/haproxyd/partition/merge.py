@@ -6,11 +6,11 @@ from evenkeel.core.kit.errors import EvenKeelError
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import InvalidChange
 from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
-from evenkeel.haproxyd.network.binds import BindRegistry, in_the_way, places_of
+from evenkeel.haproxyd.network.binds import BindRegistry, conflicting_load_balancers, listening_places
 from evenkeel.haproxyd.network.forbidden_addresses import ForbiddenAddresses
 from evenkeel.haproxyd.partition.change_queue import QueuedChange
-from evenkeel.haproxyd.partition.contents import missing_contents, with_held_contents
-from evenkeel.haproxyd.partition.validation import problem_of
+from evenkeel.haproxyd.partition.contents import fill_in_held_contents, missing_contents
+from evenkeel.haproxyd.partition.validation import load_balancer_problem
 from evenkeel.haproxyd.settings import DaemonSettings
 
 
@@ -71,7 +71,7 @@ class MergedChanges:
             self.wanted = wanted
             self.peers = self.peers if queued.change.peers is None else queued.change.peers
         self.changes = [queued for queued in self.changes if not queued.receipt.done()]
-        self._refuse_unfit()
+        self._refuse_unacceptable()
 
     def target_state(self, held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
         """Return the target state; load balancers with errors remain as they are in ``held``."""
@@ -82,9 +82,9 @@ class MergedChanges:
         change = queued.change
         wanted = {} if queued.complete else {k: v for k, v in self.wanted.items() if k not in change.removed}
         # Contents may come from an earlier change of the same pass, not only from what is held.
-        return wanted | {one.id: with_held_contents(one, self.wanted.get(one.id)) for one in change.load_balancers}
+        return wanted | {one.id: fill_in_held_contents(one, self.wanted.get(one.id)) for one in change.load_balancers}
 
-    def _refuse_unfit(self) -> None:
+    def _refuse_unacceptable(self) -> None:
         """Take back load balancers that cannot be accepted, and load balancers that conflict with what stays
         instead.
         """
@@ -99,24 +99,28 @@ class MergedChanges:
         while changed:
             problems = self._refusal_reasons(changed)
             for name, problem in problems.items():
-                self._put_back(name, problem)
+                self._keep_previous(name, problem)
             changed = [one for one in changed if one.id not in problems] if problems else []
 
     def _load_balancer_problem(self, one: wire.LoadBalancerConfig) -> str:
         # Members may reach neither the present peers nor the new ones, because both are in use during the pass.
         peers = self._peers_before if self.peers is None else (*self._peers_before, *self.peers)
         return (
-            problem_of(one, self._settings)
-            or self._forbidden_addresses.problem_of(one, peers)
-            or self._datagrams.problem_of(one)
+            load_balancer_problem(one, self._settings)
+            or self._forbidden_addresses.refusal_reason(one, peers)
+            or self._datagrams.refusal_reason(one)
         )
 
     def _keeps_names_and_addresses(self, one: wire.LoadBalancerConfig) -> bool:
         """Whether the load balancer already holds the names and addresses that it should have."""
         before = self._before.get(one.id)
-        return before is not None and _names_used(before) == _names_used(one) and places_of(before) == places_of(one)
+        return (
+            before is not None
+            and _names_used(before) == _names_used(one)
+            and listening_places(before) == listening_places(one)
+        )
 
-    def _put_back(self, name: str, problem: str) -> None:
+    def _keep_previous(self, name: str, problem: str) -> None:
         self.errors[name] = problem
         if name in self._before:
             self.wanted[name] = self._before[name]
@@ -134,11 +138,13 @@ class MergedChanges:
         still = [one for name, one in self.wanted.items() if name not in ids]
         problems = {one.id: problem for one in changed if (problem := self._load_balancer_problem(one))}
         fit = [one for one in changed if one.id not in problems]
-        problems |= in_the_way(still, fit)
+        problems |= conflicting_load_balancers(still, fit)
         taken = {key: one.id for one in still for key in _names_used(one)}
         # An address that is reserved here and not used in the end is released after the pass (`keep_only_held_binds`).
         for one in fit:
-            problem = problems.get(one.id) or _name_taken(one, taken) or self._registry.reserve(self._partition, one)
+            problem = (
+                problems.get(one.id) or _taken_name_problem(one, taken) or self._registry.reserve(self._partition, one)
+            )
             if problem:
                 problems[one.id] = problem
             else:
@@ -154,7 +160,7 @@ def _names_used(one: wire.LoadBalancerConfig) -> list[tuple[str, str]]:
     ]
 
 
-def _name_taken(one: wire.LoadBalancerConfig, taken: Mapping[tuple[str, str], str]) -> str:
+def _taken_name_problem(one: wire.LoadBalancerConfig, taken: Mapping[tuple[str, str], str]) -> str:
     for kind, name in _names_used(one):
         if taken.get((kind, name), one.id) != one.id:
             return f"{kind} {name} is load balancer {taken[kind, name]}'s; names are unique in a partition"

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 import msgspec
 
-from evenkeel.haproxyd.disk.keys_dir import keys_dir_of
+from evenkeel.haproxyd.disk.keys_dir import find_keys_dir
 from evenkeel.haproxyd.disk.storage import PartitionStorage, partition_names
 from evenkeel.haproxyd.partition.guard import ForeignPartition
 from evenkeel.haproxyd.settings import DaemonSettings
 
 
-def prefix_of(name: str) -> str:
+def owner_prefix(name: str) -> str:
     """Return the prefix that the names of all partitions of one owner share."""
     return name.rpartition("_")[0]
 
@@ -30,21 +30,21 @@ class PrefixOwners:
         """Record the owner from a loaded partition's guard; an empty owner is ignored."""
         # If partitions on disk disagree about the owner, the first one that is loaded decides.
         if owner:
-            self._by_prefix.setdefault(prefix_of(partition), owner)
+            self._by_prefix.setdefault(owner_prefix(partition), owner)
 
-    def check(self, partition: str, wanted: str) -> None:
+    def check_owner(self, partition: str, wanted: str) -> None:
         """Raise :class:`ForeignPartition` if another device group owns the partition's prefix.
 
         An empty ``wanted`` passes: the agent sent no owner.
         """
-        owner = self._by_prefix.get(prefix_of(partition), "")
+        owner = self._by_prefix.get(owner_prefix(partition), "")
         if owner and wanted not in ("", owner):
             raise ForeignPartition(partition, owner, wanted)
 
-    def set(self, partition: str, owner: str) -> None:
+    def record_owner(self, partition: str, owner: str) -> None:
         """Record that this device group owns the partition's prefix."""
         if owner:
-            self._by_prefix[prefix_of(partition)] = owner
+            self._by_prefix[owner_prefix(partition)] = owner
 
 
 def remove_owner(settings: DaemonSettings, prefix: str) -> dict[str, str]:
@@ -54,8 +54,8 @@ def remove_owner(settings: DaemonSettings, prefix: str) -> dict[str, str]:
     """
     found = {}
     for name in partition_names(settings.partitions_dir) if settings.partitions_dir.is_dir() else ():
-        storage = PartitionStorage(settings.partitions_dir / name, keys_dir_of(settings) / name)
-        guard = storage.read_guard() if prefix_of(name) == prefix else None
+        storage = PartitionStorage(settings.partitions_dir / name, find_keys_dir(settings) / name)
+        guard = storage.read_guard() if owner_prefix(name) == prefix else None
         if guard is not None and guard.owner:
             storage.write_guard(msgspec.structs.replace(guard, owner=""))
             found[name] = guard.owner

@@ -252,7 +252,7 @@ class PartitionSupervisor:
 
     def note_connection_count(self, current: int) -> None:
         """Start a larger worker if ``current`` connections come near the number for which the worker is sized."""
-        if not self._closing and self._runner.grow_for(current):
+        if not self._closing and self._runner.request_growth(current):
             self._pass_due = True
             self._run_passes()
 
@@ -360,7 +360,7 @@ class PartitionSupervisor:
             if not merged.changes and changes:
                 return
             # applying would stop load balancers whose certificates the daemon lost but the running HAProxy still has
-            if left_alone and self.runs and self._applier.leaves_out(merged):
+            if left_alone and self.runs and self._applier.would_leave_out_some(merged):
                 self._leave_alone(merged)
                 return
             verify = self._verify_next or any(queued.complete for queued in merged.changes)
@@ -373,7 +373,7 @@ class PartitionSupervisor:
                 self._held.keep_only_held_binds()
             # A takeover may be waiting for the end of the pass, also of one that failed.
             self._current_pass.end()
-        left_out = self._applier.left_out(merged, applied)
+        left_out = self._applier.describe_left_out(merged, applied)
         self._availability.record_pass(left_out, is_down=self._is_down(), is_up=self.runs)
         self._repairs.add(applied.repaired)
         for queued in merged.changes:

@@ -14,9 +14,9 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.lines.file_references import FileKinds, forbidden_file_in_expressions
 from evenkeel.haproxyd.lines.rules import KEYWORDS, line_problem
 from evenkeel.haproxyd.network.binds import bind_address
-from evenkeel.haproxyd.network.destinations import destinations, words_of
+from evenkeel.haproxyd.network.destinations import load_balancer_destinations, server_argument_words
 from evenkeel.haproxyd.partition.certificate_references import OUTSIDE, argument_problems, list_problems
-from evenkeel.haproxyd.partition.contents import is_lacking
+from evenkeel.haproxyd.partition.contents import is_content_missing
 from evenkeel.haproxyd.settings import DaemonSettings
 
 NAME = re.compile(wire.NAME)
@@ -36,7 +36,7 @@ _HIDDEN = frozenset(
 """Server arguments that set another address, or allow another party to set it."""
 
 
-def problem_of(load_balancer: wire.LoadBalancerConfig, settings: DaemonSettings) -> str:
+def load_balancer_problem(load_balancer: wire.LoadBalancerConfig, settings: DaemonSettings) -> str:
     """Return the first reason found to refuse this load balancer; empty if it is accepted."""
     return next(filter(None, _load_balancer_problems(load_balancer, settings)), "")
 
@@ -55,7 +55,7 @@ def _load_balancer_problems(one: wire.LoadBalancerConfig, settings: DaemonSettin
     for backend in one.backends:
         yield from _backend_problems(backend, settings, kinds)
     yield from datagram_problems(one, settings)
-    for what, address, port in destinations(one):
+    for what, address, port in load_balancer_destinations(one):
         yield address_problem(what, address, port)
         if problem := settings.addresses.member_problem(address):
             yield f"{what}: address is {address[:100]!r}; {ALLOWED_WORDS} is allowed: {problem}"
@@ -78,7 +78,7 @@ def _file_problems(files: tuple[wire.File, ...], settings: DaemonSettings) -> It
             yield f"file {file.name}: {size} bytes given; at most {most} are allowed"
         if file.sha256 and not NAME.fullmatch(file.sha256):
             yield name_problem(f"file {file.name}: sha256", file.sha256)
-        if is_lacking(file):
+        if is_content_missing(file):
             what = "no certificate is held under that name" if not file.sha256 else "none is held of that sha256"
             yield f"file {file.name}: content is empty, and {what}; PEM is allowed"
         if "\0" in file.content:
@@ -189,8 +189,8 @@ def _backend_problems(backend: wire.Backend, settings: DaemonSettings, kinds: Fi
         if not 0 <= server.weight <= WEIGHT_MAX:
             yield f"{where}: weight is {server.weight}; 0 to {WEIGHT_MAX} is allowed"
         yield from _text_problems(f"{where}: arguments", server.arguments, settings)
-        yield from _argument_problems(f"{where}: arguments", words_of(server), kinds)
-        for word in words_of(server):
+        yield from _argument_problems(f"{where}: arguments", server_argument_words(server), kinds)
+        for word in server_argument_words(server):
             if word in _HIDDEN:
                 yield f"{where}: arguments: {word!r} is not allowed; address, ping_address and addr set its address"
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.partition.validation import problem_of
+from evenkeel.haproxyd.partition.validation import load_balancer_problem
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.certificates import PLANTED, referring
 from tests.devices.haproxy.configuration import HAPROXY, rendered, verdict
@@ -134,11 +134,11 @@ def test_the_longest_list_of_ciphers_and_the_most_certificates_are_taken() -> No
     named = NAMED | dict.fromkeys(references, NAMED["www"])
     most = rendered(referring(service(listeners=listeners, pools=pools), named), CONTENTS)
     assert len([file for file in most.files if file.kind == "certificate"]) == 402
-    assert problem_of(most, DaemonSettings(name="d", state_dir=Path("/"), run_dir=Path("/"))) == ""
+    assert load_balancer_problem(most, DaemonSettings(name="d", state_dir=Path("/"), run_dir=Path("/"))) == ""
     assert HAPROXY is None or verdict(most) == ""
 
 
 def test_a_security_level_may_be_said_first() -> None:
     found = rendered(terminated(tls_ciphers="@SECLEVEL=1:AES128-GCM-SHA256"), CONTENTS)
     assert "AES128-GCM-SHA256:@SECLEVEL=1" in found.frontends[0].bind_arguments
-    assert problem_of(found, DaemonSettings(name="h", state_dir=Path("/x"), run_dir=Path("/x"))) == ""
+    assert load_balancer_problem(found, DaemonSettings(name="h", state_dir=Path("/x"), run_dir=Path("/x"))) == ""

@@ -7,12 +7,12 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import find_binary
-from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, compose, fragment, server_ids
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, compose_config, load_balancer_sections, server_ids
 from evenkeel.haproxyd.haproxy.config.config_bisect import bisect_refused, check_config
-from evenkeel.haproxyd.haproxy.config.config_files import files_of
+from evenkeel.haproxyd.haproxy.config.config_files import config_file_contents
 from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUser
-from evenkeel.haproxyd.network.peer_keys import certificate_of, make_peer_key
+from evenkeel.haproxyd.network.peer_keys import make_peer_key, peer_certificate
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.services.haproxy import configured_binary
 
@@ -37,8 +37,8 @@ PROXIED = wire.Backend(
 ACL = wire.File(name="web.acl", kind="acl", content="10.0.0.0/8\n")
 LB = wire.LoadBalancerConfig(id="lb-1", revision=3, frontends=(FRONTEND,), backends=(POOL, PROXIED), files=(ACL,))
 KEY, OTHERS_KEY = make_peer_key(), make_peer_key()
-PEER = wire.HaproxyPeer(name="host-1", address="127.0.0.1", port=10300, certificate=certificate_of(KEY))
-OTHER = wire.HaproxyPeer(name="host-2", address="fd00::9", port=10300, certificate=certificate_of(OTHERS_KEY))
+PEER = wire.HaproxyPeer(name="host-1", address="127.0.0.1", port=10300, certificate=peer_certificate(KEY))
+OTHER = wire.HaproxyPeer(name="host-2", address="fd00::9", port=10300, certificate=peer_certificate(OTHERS_KEY))
 OUTDATED = wire.HaproxyPeer(name="host-3", address="fd00::10", port=10300)
 
 
@@ -57,14 +57,14 @@ def place(root: str) -> tuple[Layout, DaemonSettings]:
 
 def test_text_is_as_recorded():
     config = HaproxyConfig(load_balancers={"lb-1": LB}, peer=PEER, peer_key=KEY, peers=(OTHER, OUTDATED))
-    assert compose("tenant_1", config, *place("/var/lib/x")) == GOLDEN.read_text()
+    assert compose_config("tenant_1", config, *place("/var/lib/x")) == GOLDEN.read_text()
 
 
 def test_order_and_revision_do_not_matter():
     second = wire.LoadBalancerConfig(id="lb-0", revision=1)
-    one = compose("p", HaproxyConfig(load_balancers={"lb-1": LB, "lb-0": second}), *place("/x"))
+    one = compose_config("p", HaproxyConfig(load_balancers={"lb-1": LB, "lb-0": second}), *place("/x"))
     newer = msgspec.structs.replace(LB, revision=9)
-    assert compose("p", HaproxyConfig(load_balancers={"lb-0": second, "lb-1": newer}), *place("/x")) == one
+    assert compose_config("p", HaproxyConfig(load_balancers={"lb-0": second, "lb-1": newer}), *place("/x")) == one
 
 
 def test_a_servers_number_does_not_depend_on_the_others():
@@ -76,7 +76,7 @@ def test_a_servers_number_does_not_depend_on_the_others():
 
 def test_workers_of_another_user_are_shut_in_and_may_connect_to_the_next_ones_peer_socket():
     layout, settings = place("/x")
-    text = compose("p", HaproxyConfig(user=WorkerUser(uid=7, gid=8)), layout, settings)
+    text = compose_config("p", HaproxyConfig(user=WorkerUser(uid=7, gid=8)), layout, settings)
     assert "    chroot /x/workers/root\n    uid 7\n    gid 8\n" in text
     assert "    bind unix@/x/p mode 600 uid 7 gid 8\n" in text
 
@@ -91,9 +91,9 @@ async def test_haproxy_takes_it(tmp_path):
         HaproxyConfig(load_balancers={"lb-1": LB}, peer=PEER, peer_key=KEY, peers=(OTHER,)),
         HaproxyConfig(load_balancers={"lb-1": LB}),
     ):
-        for name, content in files_of(config).items():
+        for name, content in config_file_contents(config).items():
             (layout.files_dir / name).write_text(content)
-        layout.config.write_text(compose("tenant_1", config, layout, settings))
+        layout.config.write_text(compose_config("tenant_1", config, layout, settings))
         assert await check_config(binary, layout.config_dir, layout.files_dir, 60) == ""
 
 
@@ -105,7 +105,7 @@ def test_connections_end_with_a_shorter_check_where_haproxy_needs_it(check, conn
     limits = {"check": check, "connect": connect}
     lines = tuple(f"timeout {name} {limit}" for name, limit in limits.items() if limit)
     pool = wire.Backend(name="pool", lines=("balance roundrobin", *lines))
-    text = fragment(wire.LoadBalancerConfig(id="lb-1", revision=1, backends=(pool,)))
+    text = load_balancer_sections(wire.LoadBalancerConfig(id="lb-1", revision=1, backends=(pool,)))
     assert "timeout connect" in text or not connect
     found = [line.strip() for line in text.partition(".else\n")[2].splitlines()][:1]
     assert found == ([f"timeout connect {replaced}"] if replaced else [])
@@ -114,7 +114,7 @@ def test_connections_end_with_a_shorter_check_where_haproxy_needs_it(check, conn
 def test_traffic_log_has_the_format_of_a_frontends_access_log():
     bind, target = wire.Bind(address="192.0.2.1", port=80), wire.LogTarget(address="2001:db8::1", port=514)
     logged = wire.Frontend(name="f", binds=(bind,), lines=("log-format x",), access_log=target)
-    text = fragment(wire.LoadBalancerConfig(id="lb-1", revision=1, frontends=(logged,)), "192.0.2.9:514")
+    text = load_balancer_sections(wire.LoadBalancerConfig(id="lb-1", revision=1, frontends=(logged,)), "192.0.2.9:514")
     assert "log udp@[2001:db8::1]:514 len 16384 format rfc5424 local1 emerg notice\n" in text
     assert "log udp@192.0.2.9:514 " in text
     assert "httplog" not in text
@@ -144,7 +144,7 @@ def test_traffic_is_logged_where_the_operator_wants_it(tmp_path):
     settings = msgspec.structs.replace(settings, traffic_log="192.0.2.1:514")
     tcp = wire.Frontend(name="tcp", binds=FRONTEND.binds, lines=("mode tcp", "default_backend pool"))
     lb = msgspec.structs.replace(LB, frontends=(FRONTEND, tcp))
-    text = compose("tenant_1", HaproxyConfig(load_balancers={"lb-1": lb}), layout, settings)
+    text = compose_config("tenant_1", HaproxyConfig(load_balancers={"lb-1": lb}), layout, settings)
     web, other = text.split("frontend ")[1:3]
     target = "    log udp@192.0.2.1:514 len 4096 format rfc5424 local1 info\n"
     assert target in web and "option httplog" in web

@@ -39,11 +39,11 @@ def chosen(change, bits, name, where, certificate=WITHOUT):
 
 def test_lines_without_policies_are_loaded_as_they_are():
     plain = lines()
-    assert live.with_live_policies(plain) is plain and not live.has_policies(plain)
+    assert live.add_live_policy_lines(plain) is plain and not live.has_policies(plain)
 
 
 def test_loaded_policies_are_guarded_and_their_rules_numbered():
-    loaded = live.with_live_policies(lines(FIRST, policy(2, path("STARTS_WITH", "/a"))))
+    loaded = live.add_live_policy_lines(lines(FIRST, policy(2, path("STARTS_WITH", "/a"))))
     assert loaded[0] == "mode http" and loaded[-2:] == (
         "use_backend %[var(txn.pool)] if l7.chosen",
         "default_backend pool-1",
@@ -159,7 +159,7 @@ def test_a_later_change_is_made_from_what_was_loaded():
 
 
 def changed_by_others(held, generations, policies):
-    return live.changed_by_others(held, parse_list(generations), parse_list(policies))
+    return live.frontend_changed_by_others(held, parse_list(generations), parse_list(policies))
 
 
 def test_entries_that_others_changed_are_found():

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.config.loaded import LoadedParts, loaded, unused_backends
+from evenkeel.haproxyd.haproxy.config.loaded import LoadedParts, loaded_part, unused_backends
 
 MEMBER = wire.BackendServer(name="m", address="10.0.0.1", port=80, arguments=("ssl", "ca-file", "p2:ca.1"))
 POOLS = tuple(wire.Backend(name=name, servers=(MEMBER,) if name == "p2" else ()) for name in ("p1", "p2", "p1:tcp"))
@@ -50,13 +50,13 @@ def test_files_of_unused_backends_alone_are_not_loaded() -> None:
             ("spare", "page", ""),
         )
     )
-    assert loaded(balancer("default_backend p1", files=files)).files == files[1:]
-    assert loaded(balancer("default_backend p2", files=files)).files == files
+    assert loaded_part(balancer("default_backend p1", files=files)).files == files[1:]
+    assert loaded_part(balancer("default_backend p2", files=files)).files == files
 
 
 def test_a_load_balancer_without_unused_backends_is_loaded_as_it_is() -> None:
     one = balancer("use_backend p1", "use_backend p2", "use_backend p1:tcp")
-    assert loaded(one) is one
+    assert loaded_part(one) is one
 
 
 def test_loaded_parts_are_the_same_objects_until_the_load_balancer_is_replaced() -> None:

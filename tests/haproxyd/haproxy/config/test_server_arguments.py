@@ -1,7 +1,7 @@
 import pytest
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.config.server_arguments import ServerArguments, arguments_of
+from evenkeel.haproxyd.haproxy.config.server_arguments import ServerArguments, parse_server_arguments
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,7 @@ from evenkeel.haproxyd.haproxy.config.server_arguments import ServerArguments, a
     ],
 )
 def test_arguments_are_reported_from_their_values(arguments: tuple[str, ...], meaning: ServerArguments) -> None:
-    assert arguments_of(wire.BackendServer(name="s", address="10.0.0.1", port=80, arguments=arguments)) == meaning
+    assert (
+        parse_server_arguments(wire.BackendServer(name="s", address="10.0.0.1", port=80, arguments=arguments))
+        == meaning
+    )

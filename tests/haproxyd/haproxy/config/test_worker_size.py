@@ -5,9 +5,9 @@ from pathlib import Path
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
-from evenkeel.haproxyd.haproxy.config.bindability import with_bindable_peer
-from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, compose
-from evenkeel.haproxyd.haproxy.config.layout import layout_of
+from evenkeel.haproxyd.haproxy.config.bindability import drop_unbindable_peer
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, compose_config
+from evenkeel.haproxyd.haproxy.config.layout import partition_layout
 from evenkeel.haproxyd.haproxy.config.worker_size import (
     CONNECTIONS_MAX,
     SESSIONS_MAX,
@@ -15,11 +15,11 @@ from evenkeel.haproxyd.haproxy.config.worker_size import (
     SESSIONS_OF_HOST,
     SESSIONS_SHARE,
     UNLIMITED_CONNECTIONS,
-    HostSizes,
+    HostWorkerSizes,
     WorkerSize,
-    connections_of,
     grown_connections,
-    open_files,
+    open_files_needed,
+    reserved_connections,
 )
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUser
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -36,7 +36,7 @@ def limited(connections: int) -> wire.Frontend:
 def text_of(config: HaproxyConfig) -> str:
     settings = DaemonSettings(name="host-1", state_dir=Path("/var/lib/x"), run_dir=Path("/run/x"))
     storage = PartitionStorage(Path("/var/lib/x/p"), Path("/run/x/p"))
-    return compose("p", config, layout_of("p", storage, settings), settings)
+    return compose_config("p", config, partition_layout("p", storage, settings), settings)
 
 
 def holding(*frontends: wire.Frontend, **attributes) -> HaproxyConfig:
@@ -45,26 +45,26 @@ def holding(*frontends: wire.Frontend, **attributes) -> HaproxyConfig:
 
 
 def test_connections_are_the_sum_of_limits_and_some_for_all_unlimited_listeners():
-    assert connections_of((limited(100), limited(40))) == 140
-    assert connections_of((UNLIMITED,)) == connections_of((UNLIMITED, UNLIMITED)) == UNLIMITED_CONNECTIONS
-    assert connections_of((limited(1000), UNLIMITED)) == 1000 + UNLIMITED_CONNECTIONS
+    assert reserved_connections((limited(100), limited(40))) == 140
+    assert reserved_connections((UNLIMITED,)) == reserved_connections((UNLIMITED, UNLIMITED)) == UNLIMITED_CONNECTIONS
+    assert reserved_connections((limited(1000), UNLIMITED)) == 1000 + UNLIMITED_CONNECTIONS
 
 
 def test_connections_are_rounded_up_to_two_digits_as_haproxy_rounds_down():
-    assert connections_of((limited(12_345),)) == 13_000
-    assert connections_of((limited(99),)) == 99
-    assert connections_of((limited(101),)) == 110
+    assert reserved_connections((limited(12_345),)) == 13_000
+    assert reserved_connections((limited(99),)) == 99
+    assert reserved_connections((limited(101),)) == 110
 
 
 def test_a_worker_of_more_connections_than_the_maximum_is_left_to_the_hosts_limits():
-    assert connections_of((limited(CONNECTIONS_MAX),)) == CONNECTIONS_MAX
-    assert connections_of((limited(CONNECTIONS_MAX + 1),)) == 0
+    assert reserved_connections((limited(CONNECTIONS_MAX),)) == CONNECTIONS_MAX
+    assert reserved_connections((limited(CONNECTIONS_MAX + 1),)) == 0
 
 
 def test_a_size_that_grew_is_kept_and_grows_no_further_by_being_kept():
-    grown = connections_of((limited(1000), UNLIMITED), grown=8000)
-    assert grown == connections_of((limited(1000), UNLIMITED), grown=grown) == 8000
-    assert connections_of((limited(100),), grown=8000) == 100
+    grown = reserved_connections((limited(1000), UNLIMITED), grown=8000)
+    assert grown == reserved_connections((limited(1000), UNLIMITED), grown=grown) == 8000
+    assert reserved_connections((limited(100),), grown=8000) == 100
 
 
 def test_a_worker_grows_when_half_of_its_connections_are_used_unless_all_listeners_are_limited():
@@ -76,14 +76,14 @@ def test_a_worker_grows_when_half_of_its_connections_are_used_unless_all_listene
 
 
 def test_a_size_holds_as_many_connections_and_fewer_and_one_without_limit_holds_all():
-    assert WorkerSize(connections=2000).holds(2000)
-    assert not WorkerSize(connections=2000).holds(2001)
-    assert not WorkerSize(connections=2000).holds(0)
-    assert WorkerSize().holds(0) and WorkerSize().holds(5000)
+    assert WorkerSize(connections=2000).is_enough_for(2000)
+    assert not WorkerSize(connections=2000).is_enough_for(2001)
+    assert not WorkerSize(connections=2000).is_enough_for(0)
+    assert WorkerSize().is_enough_for(0) and WorkerSize().is_enough_for(5000)
 
 
 def test_workers_started_one_by_one_share_the_sessions_of_the_host_and_get_the_minimum_when_none_are_left():
-    sizes = HostSizes(None)
+    sizes = HostWorkerSizes(None)
     found = [sizes.choose(f"p-{number}", (TLS,), 0).tls_sessions for number in range(400)]
     assert found[:3] == [10_000, 9_000, 8_100]
     assert found[-1] == SESSIONS_MIN
@@ -94,7 +94,7 @@ def test_workers_started_one_by_one_share_the_sessions_of_the_host_and_get_the_m
 
 
 def test_a_worker_that_goes_on_holds_the_sessions_of_its_start():
-    sizes = HostSizes(None)
+    sizes = HostWorkerSizes(None)
     size = sizes.choose("p-0", (TLS,), 0)
     for number in range(1, 50):
         sizes.choose(f"p-{number}", (TLS,), 0)
@@ -109,12 +109,12 @@ def test_a_worker_that_goes_on_holds_the_sessions_of_its_start():
 
 
 def test_a_reloaded_worker_takes_its_share_of_what_the_others_have_left():
-    sizes = HostSizes(None)
+    sizes = HostWorkerSizes(None)
     assert [sizes.choose("p", (TLS,), 0).tls_sessions for _ in range(3)] == [SESSIONS_OF_HOST // SESSIONS_SHARE] * 3
 
 
 def test_a_worker_that_has_grown_remembers_a_session_for_each_connection():
-    sizes = HostSizes(None)
+    sizes = HostWorkerSizes(None)
     for number in range(400):
         sizes.choose(f"p-{number}", (TLS, UNLIMITED), 0)
     assert sizes.choose("p-7", (TLS, UNLIMITED), 8000).tls_sessions == 8000
@@ -123,7 +123,7 @@ def test_a_worker_that_has_grown_remembers_a_session_for_each_connection():
 
 
 def test_a_worker_whose_clients_resume_no_session_takes_none_of_the_hosts():
-    sizes = HostSizes(None)
+    sizes = HostWorkerSizes(None)
     verifying = wire.Frontend(name="v", binds=(), bind_arguments=("ssl", "crt-list", "t", "verify required"))
     assert sizes.choose("plain", (UNLIMITED,), 0).tls_sessions == 0
     assert sizes.choose("verifying", (TLS, verifying), 0).tls_sessions == 0
@@ -132,12 +132,12 @@ def test_a_worker_whose_clients_resume_no_session_takes_none_of_the_hosts():
 
 
 def test_a_configured_maximum_of_connections_is_no_size():
-    assert HostSizes(5000).choose("p", (UNLIMITED,), 0).connections == 0
+    assert HostWorkerSizes(5000).choose("p", (UNLIMITED,), 0).connections == 0
 
 
 def test_the_configuration_limits_open_files_and_tls_sessions_to_the_size():
     text = text_of(holding(TLS, UNLIMITED, size=WorkerSize(connections=2000, tls_sessions=3000)))
-    files = open_files(2000, tuple(holding(TLS, UNLIMITED).load_balancers.values()))
+    files = open_files_needed(2000, tuple(holding(TLS, UNLIMITED).load_balancers.values()))
     assert f"    fd-hard-limit {files}\n" in text
     assert "    tune.ssl.cachesize 3000\n" in text
     assert "maxconn" not in text.partition("peers")[0]
@@ -155,7 +155,7 @@ def test_workers_keep_their_user_and_size_when_the_peers_address_cannot_be_bound
         other.listen()
         peer = wire.HaproxyPeer(name="host-1", address="127.0.0.1", port=other.getsockname()[1], certificate="x")
         config = holding(UNLIMITED, peer=peer, user=WorkerUser(uid=7, gid=8), size=WorkerSize(connections=2000))
-        without, problem = with_bindable_peer(config, frozenset())
+        without, problem = drop_unbindable_peer(config, frozenset())
     assert problem
     assert without.peer is None
     assert (without.user, without.size) == (config.user, config.size)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.runtime import counters as module
-from evenkeel.haproxyd.haproxy.runtime.counters import FILE, CounterTotals, PartitionCounters, Saved
+from evenkeel.haproxyd.haproxy.runtime.counters import FILE, CounterTotals, PartitionCounters, SavedCounters
 from evenkeel.haproxyd.haproxy.runtime.worker_state import FrontendCounts
 
 NO_SOCKET = Path("/nonexistent")
@@ -204,9 +204,9 @@ def test_forgotten_is_only_what_is_beyond_the_limit() -> None:
     for number in range(5):
         totals.record_counts("1-1", {str(number): FrontendCounts(connections=1)})
     totals.add_to_base("1-1")
-    totals.forget_beyond(["1"], 5)
+    totals.drop_removed_totals(["1"], 5)
     assert len(totals.base) == 5
-    totals.forget_beyond(["1"], 4)
+    totals.drop_removed_totals(["1"], 4)
     assert list(totals.base) == ["1"]
 
 
@@ -230,8 +230,8 @@ def test_totals_are_what_was_served_whatever_comes_between_looks(steps: list[tup
         elif what == "gone" and current:
             totals.add_to_base(f"{current - 1}-0")
         elif what == "daemon":
-            totals = CounterTotals(msgspec.json.decode(msgspec.json.encode(totals.state_to_save()), type=Saved))
-        assert totals.total_of("f").connections == served
+            totals = CounterTotals(msgspec.json.decode(msgspec.json.encode(totals.state_to_save()), type=SavedCounters))
+        assert totals.frontend_total("f").connections == served
 
 
 async def test_equal_totals_are_written_once_and_again_if_the_file_was_removed(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.haproxyd.errors import HaproxyDown
-from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli, parse_processes, request_of, requests_of
+from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli, encode_request, encode_requests, parse_processes
 
 PROCESSES = """#<PID>          <type>          <reloads>       <uptime>        <version>
 1088            master          3 [failed: 1]   0d00h00m02s     2.6.12-1+deb12u4
@@ -36,33 +36,33 @@ def test_the_worker_that_goes_on_after_a_refused_reload_may_be_listed_as_old():
 @given(st.text(max_size=40))
 def test_a_command_is_one_line_and_one_command(text):
     with contextlib.suppress(ValueError):
-        sent = request_of(f"set server {text} state ready")
+        sent = encode_request(f"set server {text} state ready")
         assert sent.count(b"\n") == 1 and not set(b";\\<\"'") & set(sent)
 
 
 @given(st.text(max_size=80))
 def test_a_payload_has_no_empty_line_that_would_end_it(text):
     with contextlib.suppress(ValueError):
-        sent = request_of("set ssl cert a.pem", text)
+        sent = encode_request("set ssl cert a.pem", text)
         assert not text or (sent.endswith(b"\n\n") and b"\n\n" not in sent[:-1])
 
 
 @pytest.mark.parametrize("text", ["show info;show stat", "show\ninfo", "show info <<", "", " show info", "a\\ b"])
 def test_text_that_could_become_two_commands_is_refused(text):
     with pytest.raises(ValueError, match="not a command"):
-        request_of(text)
+        encode_request(text)
 
 
 def test_many_commands_go_in_as_few_requests_as_they_fit_in():
-    assert list(requests_of([])) == []
-    assert list(requests_of(["show info", "show stat"])) == [b"@1 show info;@1 show stat\n"]
-    assert list(requests_of(["show info", "show stat"], worker="@!12")) == [b"@!12 show info;@!12 show stat\n"]
+    assert list(encode_requests([])) == []
+    assert list(encode_requests(["show info", "show stat"])) == [b"@1 show info;@1 show stat\n"]
+    assert list(encode_requests(["show info", "show stat"], worker="@!12")) == [b"@!12 show info;@!12 show stat\n"]
     texts = [f"show ssl cert {number:03}.pem" for number in range(1000)]
-    requests = list(requests_of(texts))
+    requests = list(encode_requests(texts))
     assert len(requests) == 4 and max(map(len, requests)) <= 8001 + 1
     assert b"".join(requests).replace(b"\n", b";").decode() == "".join(f"@1 {text};" for text in texts)
     with pytest.raises(ValueError, match="not a command"):
-        list(requests_of(["show info;show stat"]))
+        list(encode_requests(["show info;show stat"]))
 
 
 @contextlib.asynccontextmanager

@@ -6,7 +6,7 @@ import pytest
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import Binary
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.runtime.plan import plan
+from evenkeel.haproxyd.haproxy.runtime.plan import plan_change
 
 OLD = Binary(path=Path("/x"), version="2.6.12", release=(2, 6))
 NEW = Binary(path=Path("/x"), version="2.8.25", release=(2, 8))
@@ -35,7 +35,9 @@ def pool(*servers, **fields):
 
 def planned(after, before=LB, binary=OLD, to_delete=frozenset()):
     held = {} if after is None else {"lb": after}
-    return plan(HaproxyConfig(load_balancers={"lb": before}), HaproxyConfig(load_balancers=held), binary, to_delete)
+    return plan_change(
+        HaproxyConfig(load_balancers={"lb": before}), HaproxyConfig(load_balancers=held), binary, to_delete
+    )
 
 
 def texts(after, **how):
@@ -245,13 +247,13 @@ def test_a_removed_listener_is_closed_and_servers_of_its_pool_are_not_checked_an
 
 def test_a_removed_listener_whose_connections_are_to_end_is_a_reload():
     now, wanted = (HaproxyConfig(load_balancers={"lb": one}) for one in (WIDE, LB))
-    assert plan(now, wanted, OLD, frozenset(), connections_end=True).reason
-    assert not plan(wanted, wanted, OLD, frozenset(), connections_end=True).reason
+    assert plan_change(now, wanted, OLD, frozenset(), connections_end=True).reason
+    assert not plan_change(wanted, wanted, OLD, frozenset(), connections_end=True).reason
 
 
 def test_a_removed_load_balancer_beside_another_is_closed():
     after, before = HaproxyConfig(load_balancers={"other": OTHER}), {"other": OTHER, "lb": change(WIDE, files=())}
-    found = plan(HaproxyConfig(load_balancers=before), after, OLD, frozenset())
+    found = plan_change(HaproxyConfig(load_balancers=before), after, OLD, frozenset())
     assert not found.reason
     assert [one.text for one in found.commands if one.text.startswith("shutdown")] == [
         "shutdown frontend f",
@@ -303,14 +305,14 @@ def with_policies(value, *, access_log=None):
 
 def test_policies_are_added_before_the_frontend_switches_to_them():
     first, second, third = (HaproxyConfig(load_balancers={"lb": with_policies(value)}) for value in ("/a", "/b", "/c"))
-    found = plan(first, second, OLD, frozenset())
+    found = plan_change(first, second, OLD, frozenset())
     assert [one.text for one in found.commands] == ["add map _l7_policies", "add map _l7 f 1/"]
     assert found.commands[0].payload.endswith(" _l7|deny\n")
-    found = plan(second, third, OLD, frozenset(), live=found.live)
+    found = plan_change(second, third, OLD, frozenset(), live=found.live)
     assert [one.text for one in found.commands] == ["add map _l7_policies", "set map _l7 f 2/"]
     assert found.live.names == ("f",) and found.live.size == 2
-    assert plan(first, LB_ALONE, OLD, frozenset()).reason == "frontend f"
-    assert plan(LB_ALONE, first, OLD, frozenset()).reason == "frontend f"
+    assert plan_change(first, LB_ALONE, OLD, frozenset()).reason == "frontend f"
+    assert plan_change(LB_ALONE, first, OLD, frozenset()).reason == "frontend f"
 
 
 LB_ALONE = HaproxyConfig(load_balancers={"lb": LB})

@@ -5,7 +5,12 @@ import pytest
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload
-from evenkeel.haproxyd.haproxy.runtime.ssl_drift import drift_commands, fingerprints, parse, ssl_drift
+from evenkeel.haproxyd.haproxy.runtime.ssl_drift import (
+    certificate_drift_commands,
+    certificate_fingerprints,
+    parse_certificates,
+    ssl_drift,
+)
 from tests.haproxyd.tlsworld import certificate, file, without_key
 
 A, B = certificate("a.test"), certificate("b.test")
@@ -22,7 +27,7 @@ BOTH = config(file("a.pem", A), file("b.pem", B))
 
 def shown(name: str, *certificates: str) -> str:
     """As 2.6.12 has it."""
-    prints = "".join(f"Serial: 01\nSHA1 FingerPrint: {fingerprints(one)[0]}\n \n" for one in certificates)
+    prints = "".join(f"Serial: 01\nSHA1 FingerPrint: {certificate_fingerprints(one)[0]}\n \n" for one in certificates)
     return f"Filename: {name}\nStatus: Used\n{prints}\n"
 
 
@@ -30,10 +35,14 @@ LIST = "# l.list\na.pem\nb.pem [alpn h2 ] b.test\n\n"
 
 
 def test_every_file_is_requested_and_read_again() -> None:
-    assert drift_commands(BOTH) == ("show ssl cert a.pem", "show ssl cert b.pem", "show ssl crt-list l.list")
-    seen = parse(shown("a.pem", A) + LIST)
+    assert certificate_drift_commands(BOTH) == (
+        "show ssl cert a.pem",
+        "show ssl cert b.pem",
+        "show ssl crt-list l.list",
+    )
+    seen = parse_certificates(shown("a.pem", A) + LIST)
     assert seen.listed == {"l.list": ["a.pem", "b.pem"]}
-    assert seen.fingerprints == {"a.pem": fingerprints(A)}
+    assert seen.fingerprints == {"a.pem": certificate_fingerprints(A)}
 
 
 def test_matching_certificates_are_no_drift() -> None:

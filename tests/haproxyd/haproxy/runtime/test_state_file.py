@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.runtime.state_file import COLUMNS, DOWN, UP, is_judged, kept_states
+from evenkeel.haproxyd.haproxy.runtime.state_file import COLUMNS, DOWN, UP, can_be_raised, state_file_content
 from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     CHECK_CONFIGURED,
     CHECK_ENABLED,
@@ -76,7 +76,7 @@ CHECKS = CHECK_CONFIGURED | CHECK_ENABLED
 def test_a_file_has_one_whole_line_of_20_columns_for_each_server_in_service_before_and_after(
     backend: wire.Backend, rows: list[Row]
 ) -> None:
-    text = kept_states(config(backend), shown(*rows))
+    text = state_file_content(config(backend), shown(*rows))
     version, head, *lines = text.removesuffix("\n").split("\n")
     assert (version, head, text[-1]) == ("1", "# " + " ".join(COLUMNS), "\n")
     assert {len(line.split()) for line in lines} <= {20}
@@ -102,7 +102,7 @@ def test_a_file_has_one_whole_line_of_20_columns_for_each_server_in_service_befo
 @given(backends, st.lists(rows, max_size=6))
 def test_configured_columns_of_the_state_file_are_the_configurations(backend: wire.Backend, rows: list[Row]) -> None:
     by_name = {server.name: server for server in backend.servers}
-    for row in table_rows(kept_states(config(backend), shown(*rows))):
+    for row in table_rows(state_file_content(config(backend), shown(*rows))):
         server = by_name[row["srv_name"]]
         assert (row["srv_port"], row["srv_admin_state"]) == (str(server.port), "0")
         assert row["srv_uweight"] == row["srv_iweight"] == str(server.weight)
@@ -112,9 +112,9 @@ def test_configured_columns_of_the_state_file_are_the_configurations(backend: wi
 @given(backends, st.lists(rows, max_size=6))
 def test_a_server_is_down_only_if_something_may_raise_it(backend: wire.Backend, rows: list[Row]) -> None:
     by_name = {server.name: server for server in backend.servers}
-    for row in table_rows(kept_states(config(backend), shown(*rows))):
+    for row in table_rows(state_file_content(config(backend), shown(*rows))):
         assert row["srv_op_state"] in (DOWN, UP)
-        assert row["srv_op_state"] == UP or is_judged(backend, by_name[row["srv_name"]])
+        assert row["srv_op_state"] == UP or can_be_raised(backend, by_name[row["srv_name"]])
 
 
 @given(backends, st.lists(rows, max_size=6))
@@ -123,8 +123,8 @@ def test_a_file_that_is_read_again_stays_the_same_for_servers_that_do_not_move(
 ) -> None:
     here = tuple(msgspec.structs.replace(server, address=ADDRESSES[0], port=80) for server in backend.servers)
     there = [{**row, "srv_addr": ADDRESSES[0], "srv_port": "80"} for row in rows]
-    once = kept_states(config(msgspec.structs.replace(backend, servers=here)), shown(*there))
-    assert kept_states(config(msgspec.structs.replace(backend, servers=here)), once) == once
+    once = state_file_content(config(msgspec.structs.replace(backend, servers=here)), shown(*there))
+    assert state_file_content(config(msgspec.structs.replace(backend, servers=here)), once) == once
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_health_of_an_unchanged_target_is_kept_where_it_is_judged(
 ) -> None:
     server = wire.BackendServer(name="s1", address="fd00:0::1", port=80, arguments=arguments)
     row = {"be_name": "b1", "srv_name": "s1", "srv_addr": "fd00::1", "srv_port": "80", "srv_op_state": before}
-    text = kept_states(config(wire.Backend(name="b1", servers=(server,), ping=ping)), shown(row))
+    text = state_file_content(config(wire.Backend(name="b1", servers=(server,), ping=ping)), shown(row))
     assert [row["srv_op_state"] for row in table_rows(text)] == [after]
 
 
@@ -156,12 +156,12 @@ def test_a_new_target_is_down_until_its_checks_have_succeeded(
 ) -> None:
     server = wire.BackendServer(name="s1", address="10.0.0.1", port=80, arguments=arguments)
     row = {"be_name": "b1", "srv_name": "s1", "srv_addr": "10.0.0.1", "srv_op_state": before, **place}
-    text = kept_states(config(wire.Backend(name="b1", servers=(server,), ping=ping)), shown(row))
+    text = state_file_content(config(wire.Backend(name="b1", servers=(server,), ping=ping)), shown(row))
     assert [row["srv_op_state"] for row in table_rows(text)] == [after]
 
 
 @pytest.mark.parametrize("text", ["", "\n", "1\n", "Unknown command\n", "1\n# be_id be_name srv_name\n3 b1\n"])
 def test_an_answer_without_servers_gives_a_file_without_lines(text: str) -> None:
     server = wire.BackendServer(name="s1", address="10.0.0.1", port=80)
-    written = kept_states(config(wire.Backend(name="b1", servers=(server,))), text)
+    written = state_file_content(config(wire.Backend(name="b1", servers=(server,))), text)
     assert written == f"1\n# {' '.join(COLUMNS)}\n"

@@ -20,14 +20,14 @@ def peer_bind(config: HaproxyConfig) -> binds.BindAddress | None:
     return binds.bind_address(config.peer.address, config.peer.port) if config.peer else None
 
 
-def binds_of(config: HaproxyConfig) -> Binds:
+def config_binds(config: HaproxyConfig) -> Binds:
     """Return all addresses on which a HAProxy with this configuration listens."""
     balancers = (bind for one in config.load_balancers.values() for bind in binds.bind_addresses(one))
     peer = peer_bind(config)
     return frozenset((*balancers, peer)) if peer else frozenset(balancers)
 
 
-def with_bindable_peer(config: HaproxyConfig, ours: Binds) -> tuple[HaproxyConfig, str]:
+def drop_unbindable_peer(config: HaproxyConfig, ours: Binds) -> tuple[HaproxyConfig, str]:
     """Return the configuration; without peers, and with the reason, if HAProxy cannot bind the peers' address.
 
     This is no load balancer's error. ``ours``: addresses on which HAProxy already listens.
@@ -57,7 +57,7 @@ def unbindable_load_balancers(config: HaproxyConfig, running: HaproxyConfig, our
     return {new[bind]: problem for bind, problem in problems.items()}
 
 
-def still_bindable(previous: LoadBalancers, ours: Binds) -> LoadBalancers:
+def bindable_load_balancers(previous: LoadBalancers, ours: Binds) -> LoadBalancers:
     """Return the ``previous`` load balancers whose addresses can be bound. ``ours``: addresses on which HAProxy
     listens.
 
@@ -70,7 +70,7 @@ def still_bindable(previous: LoadBalancers, ours: Binds) -> LoadBalancers:
     }
 
 
-def what_listens(wanted: LoadBalancers, ours: Binds) -> LoadBalancers:
+def listening_load_balancers(wanted: LoadBalancers, ours: Binds) -> LoadBalancers:
     """Return the load balancers that listen on any of their addresses now, without frontends that do not."""
     found = {}
     for name, one in wanted.items():
@@ -80,7 +80,7 @@ def what_listens(wanted: LoadBalancers, ours: Binds) -> LoadBalancers:
     return found
 
 
-def without_unbindable(config: HaproxyConfig, running: LoadBalancers, bad: dict[str, str]) -> HaproxyConfig:
+def replace_unbindable(config: HaproxyConfig, running: LoadBalancers, bad: dict[str, str]) -> HaproxyConfig:
     """Return the configuration with the ``bad`` load balancers replaced by what HAProxy runs of them now.
 
     Load balancers that conflict with these are added to ``bad``.
@@ -89,14 +89,14 @@ def without_unbindable(config: HaproxyConfig, running: LoadBalancers, bad: dict[
         return config
     kept = {name: one for name, one in config.load_balancers.items() if name not in bad}
     as_now = {name: one for name, one in running.items() if name in bad}
-    more = binds.in_the_way(as_now.values(), kept.values())
+    more = binds.conflicting_load_balancers(as_now.values(), kept.values())
     fitting = msgspec.structs.replace(config, load_balancers=kept | as_now)
     bad.update(more)
     # Each round adds load balancers to `bad`, so the recursion ends.
-    return without_unbindable(fitting, running, bad) if more else fitting
+    return replace_unbindable(fitting, running, bad) if more else fitting
 
 
-def ping_changed(before: HaproxyConfig, after: HaproxyConfig) -> bool:
+def ping_settings_differ(before: HaproxyConfig, after: HaproxyConfig) -> bool:
     """Whether the configurations differ in settings of the daemon's own checks."""
 
     def pings(config: HaproxyConfig) -> set[tuple[str, wire.Ping | None, tuple[tuple[str | None, int | None], ...]]]:

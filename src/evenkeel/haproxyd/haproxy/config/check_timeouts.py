@@ -10,29 +10,35 @@ It applies to clients' connections too: HAProxy has no separate one for checks.
 import re
 from collections.abc import Iterable, Iterator
 
-KEPT = "version_atleast(3.2.1) || version_atleast(2.8.16) && version_before(2.9)"
+KEEPS_CHECK_TIMEOUT = "version_atleast(3.2.1) || version_atleast(2.8.16) && version_before(2.9)"
 """HAProxy's condition for versions that end a check in time; must equal :attr:`Binary.check_timeout_kept`."""
 _TIMEOUT = re.compile(r"timeout (check|connect) (\d+)(ms|s)")
 _MILLISECONDS = {"ms": 1, "s": 1000}
 
 
-def with_kept_check_timeout(lines: Iterable[str]) -> Iterator[str]:
+def limit_connect_timeout(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines of a backend, with ``timeout connect`` limited to ``timeout check`` on HAProxys that end checks
     early.
 
     A condition in the lines selects between both kinds of HAProxy.
     """
     lines = tuple(lines)
-    shorter, check, connect = limits_connects(lines), *_find_timeouts(lines)
+    shorter, check, connect = limits_client_connects(lines), *_find_timeouts(lines)
     for line in lines:
         if shorter and check is not None and connect is not None and line == connect[0]:
             # HAProxy evaluates the condition itself, so the file does not depend on the version that reads it.
-            yield from (f".if {KEPT}", line, ".else", f"timeout connect {_timeout_milliseconds(check)}ms", ".endif")
+            yield from (
+                f".if {KEEPS_CHECK_TIMEOUT}",
+                line,
+                ".else",
+                f"timeout connect {_timeout_milliseconds(check)}ms",
+                ".endif",
+            )
         else:
             yield line
 
 
-def limits_connects(lines: Iterable[str]) -> bool:
+def limits_client_connects(lines: Iterable[str]) -> bool:
     """Whether clients' connections get the time-out of the backend's checks too, where HAProxy ends checks early."""
     check, connect = _find_timeouts(lines)
     return check is not None and connect is not None and _timeout_milliseconds(check) < _timeout_milliseconds(connect)

@@ -40,11 +40,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from evenkeel.core.kit.values import Value
 from evenkeel.core.networking.addresses import host_and_port
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.binary import WITHOUT_NAME
-from evenkeel.haproxyd.haproxy.config.check_timeouts import with_kept_check_timeout
+from evenkeel.haproxyd.haproxy.binary import NO_SERVER_NAME
+from evenkeel.haproxyd.haproxy.config.check_timeouts import limit_connect_timeout
 from evenkeel.haproxyd.haproxy.config.layout import Layout
-from evenkeel.haproxyd.haproxy.config.live_policies import ANSWERS, answer_lines, has_policies, with_live_policies
-from evenkeel.haproxyd.haproxy.config.worker_size import WorkerSize, open_files, remembers_sessions, uses_tls
+from evenkeel.haproxyd.haproxy.config.live_policies import (
+    ANSWER_BACKEND,
+    add_live_policy_lines,
+    answer_lines,
+    has_policies,
+)
+from evenkeel.haproxyd.haproxy.config.worker_size import WorkerSize, open_files_needed, remembers_sessions, uses_tls
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUser
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -87,7 +92,7 @@ _CIPHERS = ":".join(
     for exchange in ("ECDHE-ECDSA", "ECDHE-RSA", "DHE-RSA")
 )
 _SUITES = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
-TLS = (
+TLS_LINES = (
     f"ssl-default-bind-ciphers {_CIPHERS}",
     f"ssl-default-bind-ciphersuites {_SUITES}",
     "ssl-default-bind-curves X25519:P-256:P-384",
@@ -97,7 +102,7 @@ TLS = (
     "tune.ssl.default-dh-param 2048",
 )
 """Lines of the global section for TLS (Mozilla, "Server Side TLS", version 5.7, intermediate)."""
-WITHOUT_AUTHORITIES = "httpclient.ssl.verify none"
+NO_AUTHORITIES_LINE = "httpclient.ssl.verify none"
 """Line of the global section that keeps HAProxy's own HTTP client from loading the system's CA certificates."""
 DEFAULTS = f"""
 defaults
@@ -110,7 +115,7 @@ defaults
     timeout server 50s
     timeout http-keep-alive 15s
 .if version_atleast(3.3)
-    default-server {WITHOUT_NAME}
+    default-server {NO_SERVER_NAME}
 .endif
 """
 
@@ -144,7 +149,7 @@ class HaproxyConfig(Value):
         return f"HaproxyConfig(load_balancers={sorted(self.load_balancers)}, peers={len(self.peers)})"
 
 
-def compose(
+def compose_config(
     partition: str,
     config: HaproxyConfig,
     layout: Layout,
@@ -156,7 +161,7 @@ def compose(
     ``fragment_of``: source of one load balancer's sections, such as a cache.
     """
     if fragment_of is None:
-        fragment_of = functools.partial(fragment, traffic_log=settings.traffic_log)
+        fragment_of = functools.partial(load_balancer_sections, traffic_log=settings.traffic_log)
     parts = [_global_section(partition, config, layout, settings), _peers_section(config, layout, settings), DEFAULTS]
     if layout.server_states is not None:
         parts.append("    load-server-state-from-file global\n")
@@ -164,7 +169,7 @@ def compose(
     if any(frontend.metrics for one in config.load_balancers.values() for frontend in one.frontends):
         parts.append(_metrics_backend(partition, settings))
     if config.has_policies:
-        parts.append(_render_section(f"\nbackend {ANSWERS}", answer_lines()))
+        parts.append(_render_section(f"\nbackend {ANSWER_BACKEND}", answer_lines()))
     return "".join(parts)
 
 
@@ -182,8 +187,8 @@ def _global_section(partition: str, config: HaproxyConfig, layout: Layout, setti
         # `expose-fd listeners` lets another process take over the listening sockets through this socket (`-x`).
         f"stats socket {layout.worker_socket} mode 600 level admin expose-fd listeners",
         "stats timeout 60s",
-        *TLS,
-        WITHOUT_AUTHORITIES,
+        *TLS_LINES,
+        NO_AUTHORITIES_LINE,
         *_size_lines(config),
     ]
     if layout.server_states is not None:
@@ -199,7 +204,7 @@ def _global_section(partition: str, config: HaproxyConfig, layout: Layout, setti
 
 def _size_lines(config: HaproxyConfig) -> Iterator[str]:
     if config.size.connections:
-        yield f"fd-hard-limit {open_files(config.size.connections, tuple(config.load_balancers.values()))}"
+        yield f"fd-hard-limit {open_files_needed(config.size.connections, tuple(config.load_balancers.values()))}"
     if not remembers_sessions(config.frontends):
         # only where there is TLS, so that other configurations stay as they are
         if config.peer or any(map(uses_tls, config.frontends)):
@@ -274,10 +279,10 @@ class Composer:
         self._fragments: dict[str, tuple[wire.LoadBalancerConfig, str]] = {}
         self._last: tuple[HaproxyConfig, str] | None = None
 
-    def text(self, config: HaproxyConfig) -> str:
-        """Return the text of :func:`compose`, with unchanged parts taken from a cache."""
+    def compose_text(self, config: HaproxyConfig) -> str:
+        """Return the text of :func:`compose_config`, with unchanged parts taken from a cache."""
         if self._last is None or self._last[0] is not config:
-            text = compose(self._partition, config, self._layout, self._settings, self._cached_fragment)
+            text = compose_config(self._partition, config, self._layout, self._settings, self._cached_fragment)
             self._last = (config, text)
             # Only present load balancers stay cached; otherwise the cache would grow with each one that comes and goes.
             self._fragments = {name: self._fragments[name] for name in config.load_balancers}
@@ -286,11 +291,11 @@ class Composer:
     def _cached_fragment(self, one: wire.LoadBalancerConfig) -> str:
         known = self._fragments.get(one.id)
         if known is None or known[0] is not one:
-            known = self._fragments[one.id] = (one, fragment(one, self._settings.traffic_log))
+            known = self._fragments[one.id] = (one, load_balancer_sections(one, self._settings.traffic_log))
         return known[1]
 
 
-def fragment(one: wire.LoadBalancerConfig, traffic_log: str = "") -> str:
+def load_balancer_sections(one: wire.LoadBalancerConfig, traffic_log: str = "") -> str:
     """Render the sections of one load balancer. ``traffic_log``: address of the traffic log, as in the settings."""
     parts = [f"\n# load balancer {one.id}\n"]
     parts.extend(
@@ -308,13 +313,13 @@ def _frontend_section(frontend: wire.Frontend, traffic_log: str) -> str:
         lines.append(f"maxconn {frontend.maxconn}")
     if "mode tcp" not in frontend.lines:
         lines.append("option idle-close-on-response")
-    lines.extend(with_live_policies(_insert_root_path(frontend.lines)))
+    lines.extend(add_live_policy_lines(_insert_root_path(frontend.lines)))
     if frontend.access_log is not None:
-        lines.append(_access_log(frontend.name, frontend.access_log))
+        lines.append(_access_log_line(frontend.name, frontend.access_log))
     if frontend.metrics:
         lines.extend(_METRICS_LINES)
     elif traffic_log:
-        lines.extend(_traffic_log(traffic_log, frontend))
+        lines.extend(_traffic_log_lines(traffic_log, frontend))
     return _render_section(f"frontend {frontend.name}", lines)
 
 
@@ -327,7 +332,7 @@ def _insert_root_path(lines: tuple[str, ...]) -> tuple[str, ...]:
     return lines if place is None else (*lines[:place], _ROOT_PATH, *lines[place:])
 
 
-def _access_log(name: str, target: wire.LogTarget) -> str:
+def _access_log_line(name: str, target: wire.LogTarget) -> str:
     where = f"ring@{_ring_name(name)}" if target.protocol == "tcp" else f"udp@{_target_address(target)}"
     return f"log {where} len {ACCESS_LOG_BYTES_MAX} format rfc5424 local1 emerg notice"
 
@@ -355,7 +360,7 @@ def _target_address(target: wire.LogTarget) -> str:
     return host_and_port(target.address, target.port)
 
 
-def _traffic_log(address: str, frontend: wire.Frontend) -> Iterable[str]:
+def _traffic_log_lines(address: str, frontend: wire.Frontend) -> Iterable[str]:
     """Yield lines that log each request or connection, except connections without data, such as port scans.
 
     A frontend has one format for all its logs: that of its access log, if it has one.
@@ -369,7 +374,7 @@ def _traffic_log(address: str, frontend: wire.Frontend) -> Iterable[str]:
 def _backend_section(backend: wire.Backend) -> str:
     lines = ["log global"]
     lines.extend(["http-reuse never"] if _connections_are_personal(backend) else [])
-    lines.extend(with_kept_check_timeout(backend.lines))
+    lines.extend(limit_connect_timeout(backend.lines))
     ids = server_ids(tuple(server.name for server in backend.servers))
     lines.extend(_server_line(server, ids[server.name]) for server in backend.servers)
     return _render_section(f"backend {backend.name}", lines)
@@ -408,6 +413,6 @@ def server_ids(names: tuple[str, ...]) -> dict[str, int]:
     return ids
 
 
-def address_of(server: wire.BackendServer) -> str:
+def server_address(server: wire.BackendServer) -> str:
     """Return address and port of a server in the syntax of the runtime API."""
     return host_and_port(server.address, server.port)

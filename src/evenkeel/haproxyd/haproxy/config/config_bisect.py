@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from evenkeel.haproxyd.errors import HaproxyDown
-from evenkeel.haproxyd.haproxy.alerts import alerts
+from evenkeel.haproxyd.haproxy.alerts import extract_alerts
 from evenkeel.haproxyd.haproxy.binary import Binary
 
 
@@ -47,4 +47,4 @@ async def check_config(binary: Binary, config_dir: Path, files_dir: Path, timeou
             await process.wait()
     if process.returncode == 0:
         return ""
-    return alerts(output.decode(errors="replace")) or f"haproxy -c ended with {process.returncode}"
+    return extract_alerts(output.decode(errors="replace")) or f"haproxy -c ended with {process.returncode}"

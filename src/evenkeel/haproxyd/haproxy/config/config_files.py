@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from evenkeel.haproxyd.disk.files import read_text, update_file
-from evenkeel.haproxyd.disk.storage import PartitionStorage, digest
+from evenkeel.haproxyd.disk.storage import PartitionStorage, texts_digest
 from evenkeel.haproxyd.haproxy.config.compose import PEER_KEY, TRUSTED_PEERS, Composer, HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.haproxy.config.live_policies import GENERATIONS, POLICIES
@@ -36,22 +36,22 @@ class ConfigFiles:
         ``take_local``: include the operator's file.
         """
         write_files(self._storage, config, self._layout, self._known, self._composer)
-        self._known |= files_of(config)
-        self._storage.link_local(take=take_local)
+        self._known |= config_file_contents(config)
+        self._storage.include_local_config(take=take_local)
         self.outdated = False
 
     def remove_unused_files(self, config: HaproxyConfig) -> None:
         """Remove files that are no longer referred to. Blocks."""
         # A file that is removed here has to be written again when a later configuration refers to it.
-        self._known = files_of(config)
+        self._known = config_file_contents(config)
         self._storage.remove_unused_files(self._known)
 
     def find_changed(self, config: HaproxyConfig) -> tuple[str, ...]:
         """Return the names of files that differ from the last write; :meth:`write` then writes them again. Blocks."""
-        wanted = files_of(config)
+        wanted = config_file_contents(config)
         differing = self._storage.differing_files(wanted)
         self._known = {name: content for name, content in wanted.items() if name not in differing}
-        if read_text(self._layout.config) != self._composer.text(config):
+        if read_text(self._layout.config) != self._composer.compose_text(config):
             return (*differing, self._layout.config.name)
         return differing
 
@@ -59,8 +59,8 @@ class ConfigFiles:
         """Return the digest of everything that a HAProxy with this configuration has read. ``local``: text of the
         operator's file.
         """
-        files = (part for item in sorted(files_of(config).items()) for part in item)
-        return digest(self._composer.text(config), local, *files)
+        files = (part for item in sorted(config_file_contents(config).items()) for part in item)
+        return texts_digest(self._composer.compose_text(config), local, *files)
 
 
 def write_files(
@@ -71,18 +71,18 @@ def write_files(
 
     A file that already has its content is not written again: HAProxy can be started from it while the disk is full.
     """
-    storage.write_files(layout.files_dir, files_of(config), known)
+    storage.write_files(layout.files_dir, config_file_contents(config), known)
     # the temporary file is outside the directory: HAProxy reads every file in it
-    update_file(layout.config, composer.text(config).encode(), temporary_dir=layout.config_dir.parent)
+    update_file(layout.config, composer.compose_text(config).encode(), temporary_dir=layout.config_dir.parent)
 
 
-def owner_of(config: HaproxyConfig, name: str) -> str:
+def file_owner(config: HaproxyConfig, name: str) -> str:
     """Return the id of the load balancer whose configuration refers to the file; empty if there is none."""
     balancers = config.load_balancers.values()
     return next((one.id for one in balancers for file in one.files if file.name == name), "")
 
 
-def files_of(config: HaproxyConfig) -> dict[str, str]:
+def config_file_contents(config: HaproxyConfig) -> dict[str, str]:
     """Return ``{file name: content}`` of all certificates and lists."""
     files = {file.name: file.content for one in config.load_balancers.values() for file in one.files}
     if config.peer:

@@ -30,7 +30,7 @@ class Layout(Value):
         return self.config_dir / "local.cfg"
 
 
-def layout_of(partition: str, storage: PartitionStorage, settings: DaemonSettings) -> Layout:
+def partition_layout(partition: str, storage: PartitionStorage, settings: DaemonSettings) -> Layout:
     """Return the paths of a partition. Sockets' names are short, however long the partition's name is."""
     short = hashlib.sha256(partition.encode()).hexdigest()[:16]
     return Layout(

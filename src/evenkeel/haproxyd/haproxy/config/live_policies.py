@@ -20,11 +20,11 @@ from evenkeel.core.kit.values import Value
 
 GENERATIONS, POLICIES = "_l7", "_l7_policies"
 """Names of the maps, empty when HAProxy loads them: of the generation that decides for a frontend, and of policies."""
-ANSWERS = "_l7"
+ANSWER_BACKEND = "_l7"
 """Name of the backend that redirects and refuses requests; no load balancer's backend can have this name."""
 ENTRIES_MAX = 200
 """Maximum number of entries of policies in a process; earlier generations' entries stay until the next reload."""
-_NOTHING = "-"
+_NO_BACKEND = "-"
 """Value for requests that no policy matches: the name of no backend, so the default backend is used."""
 _CHOSEN = "acl l7.chosen var(txn.pool) -m found"
 _SEND = "use_backend %[var(txn.pool)] if l7.chosen"
@@ -157,7 +157,7 @@ def has_policies(lines: Iterable[str]) -> bool:
     return any(line.startswith("acl l7.") and _ACL.match(line) for line in lines)
 
 
-def with_live_policies(lines: tuple[str, ...]) -> tuple[str, ...]:
+def add_live_policy_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
     """Return a frontend's lines with those that let its policies change at runtime; without policies, the same."""
     found = split_policies(lines) if has_policies(lines) else None
     if found is None or not found.policies:
@@ -177,7 +177,7 @@ def with_live_policies(lines: tuple[str, ...]) -> tuple[str, ...]:
         ),
         "http-request set-var-fmt(txn.l7)"
         f' "%[var(txn.l7)]{_CERTIFICATE}\\n%[req.hdr(host),host_only]\\n%[path]\\n" if l7.live',
-        f"http-request set-var(txn.l7) var(txn.l7),map_reg({POLICIES},{_NOTHING}) if l7.live",
+        f"http-request set-var(txn.l7) var(txn.l7),map_reg({POLICIES},{_NO_BACKEND}) if l7.live",
         "http-request set-var(txn.pool) var(txn.l7),word(1,|) if l7.live",
         *(_policy_line(policy, numbers) for policy in found.policies),
         *found.after[:place],
@@ -243,7 +243,7 @@ def _generation_prefix(generation: int) -> str:
 
 def _map_value(action: str) -> str | None:
     if action == _DENY:
-        return f"{ANSWERS}|deny"
+        return f"{ANSWER_BACKEND}|deny"
     if pool := _POOL.fullmatch(action):
         return pool[1]
     words = shlex.split(action)
@@ -255,7 +255,7 @@ def _map_value(action: str) -> str | None:
 
 
 def _redirect_value(letter: str, code: str) -> str:
-    return f"{ANSWERS}|{letter}{code}|"
+    return f"{ANSWER_BACKEND}|{letter}{code}|"
 
 
 def _condition_term(condition: ParsedRule, numbers: Mapping[str, int]) -> str | None:
@@ -302,7 +302,7 @@ def _escape_byte(byte: int) -> str:
 # -- what HAProxy has
 
 
-def changed_by_others(live: LivePolicies, generations: Iterable[str], policies: Iterable[str]) -> str:
+def frontend_changed_by_others(live: LivePolicies, generations: Iterable[str], policies: Iterable[str]) -> str:
     """Return the name of a frontend whose entries are not those of ``live``; empty if there is none.
 
     ``generations``, ``policies``: entries that HAProxy shows of the two maps.

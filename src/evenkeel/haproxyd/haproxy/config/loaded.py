@@ -14,7 +14,7 @@ from evenkeel.haproxyd import wire
 _NAMES = re.compile(wire.NAME.removeprefix("^").removesuffix("$").replace("{0,126}", "*"))
 
 
-def loaded(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
+def loaded_part(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
     """Return the load balancer without unused backends, and without files that only these refer to.
 
     Returns the same object if it has no unused backends.
@@ -23,14 +23,14 @@ def loaded(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
     if not unused:
         return one
     used = tuple(backend for backend in one.backends if backend.name not in unused)
-    mine = names_in(
+    mine = possible_names(
         (
             *_frontend_texts(one),
             *(text for backend in used for text in _backend_texts(backend)),
             *(file.content for file in one.files if file.kind == "crt_list"),
         )
     )
-    theirs = names_in(text for each in one.backends if each.name in unused for text in _backend_texts(each))
+    theirs = possible_names(text for each in one.backends if each.name in unused for text in _backend_texts(each))
     return msgspec.structs.replace(
         one,
         backends=used,
@@ -39,8 +39,8 @@ def loaded(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
 
 
 class LoadedParts:
-    """Cache of :func:`loaded` for a partition's load balancers: only load balancers that were replaced are examined
-    again.
+    """Cache of :func:`loaded_part` for a partition's load balancers: only load balancers that were replaced are
+    examined again.
     """
 
     def __init__(self) -> None:
@@ -53,24 +53,24 @@ class LoadedParts:
 
     def _loaded_part(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
         whole, part = self._last.get(one.id, (None, None))
-        return part if part is not None and whole is one else loaded(one)
+        return part if part is not None and whole is one else loaded_part(one)
 
 
 def unused_backends(one: wire.LoadBalancerConfig) -> frozenset[str]:
     """Return the names of the backends to which neither a listener nor a used backend refers."""
     rest = {backend.name: backend for backend in one.backends}
-    found = names_in(_frontend_texts(one)) | {listener.backend for listener in one.datagram_listeners}
+    found = possible_names(_frontend_texts(one)) | {listener.backend for listener in one.datagram_listeners}
     while used := rest.keys() & found:
-        found = names_in(text for name in used for text in _backend_texts(rest.pop(name)))
+        found = possible_names(text for name in used for text in _backend_texts(rest.pop(name)))
     return frozenset(rest)
 
 
-def names_in(texts: Iterable[str]) -> frozenset[str]:
+def possible_names(texts: Iterable[str]) -> frozenset[str]:
     """Return all words of configuration that could be names of backends or files."""
     return frozenset(name for text in texts for name in _NAMES.findall(text))
 
 
-def texts_of(one: wire.LoadBalancerConfig) -> Iterator[str]:
+def config_texts(one: wire.LoadBalancerConfig) -> Iterator[str]:
     """Yield the lines and arguments of all frontends and backends."""
     yield from _frontend_texts(one)
     for backend in one.backends:

@@ -10,7 +10,7 @@ import msgspec
 
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.network.destinations import words_of
+from evenkeel.haproxyd.network.destinations import server_argument_words
 
 OWN_ADDRESS = "-"
 """Check address of a server that is checked at its own address, as the runtime API shows it."""
@@ -18,7 +18,7 @@ UNSET_ADDRESS = "0.0.0.0"  # noqa: S104 - nothing is bound
 """Check address with which the runtime API lets a server be checked at its own address again."""
 OWN_PORT = 0
 """Check port of a server that is checked at its own port, as the runtime API shows it."""
-_WITH_VALUE = frozenset(
+_ARGUMENTS_WITH_VALUE = frozenset(
     (
         "addr", "agent-addr", "agent-inter", "agent-port", "agent-send", "alpn", "ca-file", "check-alpn",
         "check-pool-conn-name", "check-proto", "check-sni", "ciphers", "ciphersuites", "client-sigalgs", "cookie",
@@ -34,11 +34,11 @@ _WITH_VALUE = frozenset(
 """Arguments followed by a value, which may be spelled as another argument: ``check-sni ssl`` checks a host ``ssl``."""
 
 
-_OF_CHECKS = frozenset(
+_CHECK_ARGUMENTS = frozenset(
     {"check", "inter", "rise", "fall", "check-ssl", "check-sni", "check-alpn", "check-send-proxy", "verify"}
 )
 """Arguments that affect only health checks, on a server without TLS; with TLS, all of them but ``verify``."""
-_LINES_OF_CHECKS = ("timeout check ", "option httpchk", "http-check ")
+_CHECK_LINES = ("timeout check ", "option httpchk", "http-check ")
 
 
 class ServerArguments(Value):
@@ -58,9 +58,9 @@ class ServerArguments(Value):
     implied_in_checks: tuple[str, ...] = ()
 
 
-def arguments_of(server: wire.BackendServer) -> ServerArguments:
+def parse_server_arguments(server: wire.BackendServer) -> ServerArguments:
     """Parse the arguments of a ``server`` line; the last 4096 results are cached."""
-    return _parse_arguments(words_of(server))
+    return _parse_arguments(server_argument_words(server))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -92,7 +92,7 @@ def _implied_in_checks(names: Collection[str]) -> Iterator[str]:
         yield "check-send-proxy"
 
 
-def checked_elsewhere(old: wire.BackendServer, new: wire.BackendServer) -> bool:
+def only_check_place_differs(old: wire.BackendServer, new: wire.BackendServer) -> bool:
     """Whether the servers' arguments differ only in the address and port of health checks, which do not decide how the
     server is checked.
 
@@ -104,30 +104,30 @@ def checked_elsewhere(old: wire.BackendServer, new: wire.BackendServer) -> bool:
 
 
 def _drop_check_place(server: wire.BackendServer) -> tuple[str, ...]:
-    pairs = (pair for pair in _argument_pairs(words_of(server)) if pair[0] not in ("addr", "port"))
+    pairs = (pair for pair in _argument_pairs(server_argument_words(server)) if pair[0] not in ("addr", "port"))
     return tuple(word for pair in pairs for word in pair if word)
 
 
-def unchecked_backend(backend: wire.Backend) -> wire.Backend | None:
+def remove_health_checks(backend: wire.Backend) -> wire.Backend | None:
     """Return the backend without its health checks; None if the runtime API cannot end them so that nothing differs.
 
     That is so if their arguments are not the last ones, or the checks go to another address or port, which the process
     would continue to show.
     """
-    servers = tuple(map(_unchecked_server, backend.servers))
-    lines = tuple(line for line in backend.lines if not line.startswith(_LINES_OF_CHECKS))
+    servers = tuple(map(_remove_server_checks, backend.servers))
+    lines = tuple(line for line in backend.lines if not line.startswith(_CHECK_LINES))
     if lines == backend.lines or None in servers:
         return None
     return msgspec.structs.replace(backend, lines=lines, servers=tuple(one for one in servers if one is not None))
 
 
-def _unchecked_server(server: wire.BackendServer) -> wire.BackendServer | None:
+def _remove_server_checks(server: wire.BackendServer) -> wire.BackendServer | None:
     words = server.arguments
     if "check" not in words:
         return server
     place = words.index("check")
     of_checks = dict(_argument_pairs(words[place:])).keys()
-    if not of_checks <= _OF_CHECKS or ("ssl" in words[:place] and "verify" in of_checks):
+    if not of_checks <= _CHECK_ARGUMENTS or ("ssl" in words[:place] and "verify" in of_checks):
         return None
     return msgspec.structs.replace(server, arguments=words[:place])
 
@@ -136,4 +136,4 @@ def _argument_pairs(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Yield each argument with its value; the value is empty for an argument without one."""
     rest = iter(words)
     for word in rest:
-        yield word, next(rest, "") if word in _WITH_VALUE else ""
+        yield word, next(rest, "") if word in _ARGUMENTS_WITH_VALUE else ""

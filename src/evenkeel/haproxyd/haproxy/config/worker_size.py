@@ -17,7 +17,7 @@ from evenkeel.haproxyd import wire
 
 UNLIMITED_CONNECTIONS = 2_000
 """Connections reserved at first for all listeners without a limit of their own."""
-GROWTH = 4
+GROWTH_FACTOR = 4
 CONNECTIONS_MAX = 100_000
 """Maximum size in connections; a worker that needs more is left to the host's limits."""
 FILES_RESERVED = 512
@@ -42,12 +42,12 @@ class WorkerSize(Value):
     connections: int = 0
     tls_sessions: int = 0
 
-    def holds(self, connections: int) -> bool:
+    def is_enough_for(self, connections: int) -> bool:
         """Whether the size is enough for so many connections; ``connections`` 0: as many as the host's limits allow."""
         return not self.connections or 0 < connections <= self.connections
 
 
-class HostSizes:
+class HostWorkerSizes:
     """Chooses the sizes of all workers of a host, which share the TLS sessions."""
 
     def __init__(self, connections: int | None) -> None:
@@ -62,9 +62,9 @@ class HostSizes:
         ``grown``: connections to which the worker has grown before.
         """
         size = WorkerSize(
-            connections=0 if self._connections else connections_of(frontends, grown),
+            connections=0 if self._connections else reserved_connections(frontends, grown),
             # an adopted worker's size counts as grown, also if it is no larger than a new worker's
-            tls_sessions=self._sessions_for(partition, grown if grown > connections_of(frontends) else 0)
+            tls_sessions=self._sessions_for(partition, grown if grown > reserved_connections(frontends) else 0)
             if remembers_sessions(frontends)
             else 0,
         )
@@ -86,7 +86,7 @@ class HostSizes:
         self._sessions.pop(partition, None)
 
 
-def connections_of(frontends: tuple[wire.Frontend, ...], grown: int = 0) -> int:
+def reserved_connections(frontends: tuple[wire.Frontend, ...], grown: int = 0) -> int:
     """Return the number of connections to reserve memory for; 0: as many as the host's limits allow.
 
     ``grown``: connections to which the worker has grown before.
@@ -94,7 +94,7 @@ def connections_of(frontends: tuple[wire.Frontend, ...], grown: int = 0) -> int:
     total = sum(frontend.maxconn or 0 for frontend in frontends)
     if any(_unlimited_flags(frontends)):
         total = max(total + UNLIMITED_CONNECTIONS, grown)
-    total = _rounded_up(total)
+    total = _round_up_to_two_digits(total)
     return total if total <= CONNECTIONS_MAX else 0
 
 
@@ -102,10 +102,10 @@ def grown_connections(size: WorkerSize, frontends: tuple[wire.Frontend, ...], us
     """Return the connections to which a worker that serves ``used`` ones has to grow; 0: the worker is large enough."""
     if not size.connections or 2 * used < size.connections or not any(_unlimited_flags(frontends)):
         return 0
-    return GROWTH * size.connections
+    return GROWTH_FACTOR * size.connections
 
 
-def open_files(connections: int, load_balancers: tuple[wire.LoadBalancerConfig, ...]) -> int:
+def open_files_needed(connections: int, load_balancers: tuple[wire.LoadBalancerConfig, ...]) -> int:
     """Return the open files of a worker with so many connections: each may need one more to a member."""
     listening = sum(len(frontend.binds) for one in load_balancers for frontend in one.frontends)
     servers = sum(len(backend.servers) for one in load_balancers for backend in one.backends)
@@ -131,7 +131,7 @@ def _unlimited_flags(frontends: tuple[wire.Frontend, ...]) -> Iterator[bool]:
     return (frontend.maxconn is None for frontend in frontends)
 
 
-def _rounded_up(connections: int) -> int:
+def _round_up_to_two_digits(connections: int) -> int:
     """Round up to two digits, because HAProxy rounds down the maximum that it derives from open files."""
     unit = int("1" + "0" * (len(str(connections)) - 2)) if connections >= 100 else 1
     return -(-connections // unit) * unit

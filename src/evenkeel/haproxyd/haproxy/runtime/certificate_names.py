@@ -11,13 +11,13 @@ from cryptography.x509.oid import NameOID
 LEAVES_MAX = 8192
 _PEM = re.compile(r"-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----")
 
-ShownFor = frozenset[tuple[str, bool]]
+PresentedNames = frozenset[tuple[str, bool]]
 """Pairs of a name in lower case and whether the key is an RSA key: per name, HAProxy selects one certificate of each
 key type.
 """
 
 
-def shown_for(content: str) -> ShownFor:
+def presented_names(content: str) -> PresentedNames:
     """Return the names for which HAProxy presents the first certificate of a PEM file.
 
     Empty if the file cannot be parsed: HAProxy then reports the error.
@@ -27,7 +27,7 @@ def shown_for(content: str) -> ShownFor:
 
 
 @functools.lru_cache(maxsize=LEAVES_MAX)
-def _leaf_certificate_names(pem: str) -> ShownFor:
+def _leaf_certificate_names(pem: str) -> PresentedNames:
     try:
         found = x509.load_pem_x509_certificate(pem.encode())
         names = {str(one.value) for one in found.subject.get_attributes_for_oid(NameOID.COMMON_NAME)}

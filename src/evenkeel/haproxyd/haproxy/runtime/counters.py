@@ -43,7 +43,7 @@ _NOTHING = FrontendCounts(listening=False)
 Counts = Mapping[str, FrontendCounts]
 
 
-class Saved(Value):
+class SavedCounters(Value):
     """Content of the file that keeps counters over restarts."""
 
     base: dict[str, FrontendCounts] = {}
@@ -51,7 +51,7 @@ class Saved(Value):
     """Counters by worker, whose key is ``pid-start time``."""
 
 
-def sum_of_counts(one: FrontendCounts, other: FrontendCounts) -> FrontendCounts:
+def add_counts(one: FrontendCounts, other: FrontendCounts) -> FrontendCounts:
     """Add two sets of counters."""
     return FrontendCounts(
         bytes_in=one.bytes_in + other.bytes_in,
@@ -63,7 +63,7 @@ def sum_of_counts(one: FrontendCounts, other: FrontendCounts) -> FrontendCounts:
     )
 
 
-def started_over(before: Counts, now: Counts) -> bool:
+def has_counter_decreased(before: Counts, now: Counts) -> bool:
     """Whether a counter decreased, because the counters were cleared or another process counts."""
     return any(
         now[name].connections < was.connections or now[name].bytes_in < was.bytes_in
@@ -75,7 +75,7 @@ def started_over(before: Counts, now: Counts) -> bool:
 class CounterTotals:
     """Computes the totals, without I/O."""
 
-    def __init__(self, saved: Saved | None = None) -> None:
+    def __init__(self, saved: SavedCounters | None = None) -> None:
         self.base = dict(saved.base) if saved else {}
         self.workers: dict[str, Counts] = dict(saved.workers) if saved else {}
         self.version = 0
@@ -85,7 +85,7 @@ class CounterTotals:
         """Record the counts of a worker since its start."""
         self.version += 1
         before = self.workers.get(worker, {})
-        if started_over(before, counts):
+        if has_counter_decreased(before, counts):
             self.add_to_base(worker)
         # a frontend that the worker no longer has keeps the counts it had
         self.workers[worker] = {**self.workers.get(worker, {}), **counts}
@@ -95,27 +95,29 @@ class CounterTotals:
         self.version += 1
         for name, counts in self.workers.pop(worker, {}).items():
             ended = msgspec.structs.replace(counts, active=0, listening=False)
-            self.base[name] = sum_of_counts(self.base.get(name, _NOTHING), ended)
+            self.base[name] = add_counts(self.base.get(name, _NOTHING), ended)
 
-    def total_of(self, name: str) -> FrontendCounts:
+    def frontend_total(self, name: str) -> FrontendCounts:
         """Return the total since the frontend was created."""
         total = self.base.get(name, _NOTHING)
         for counts in self.workers.values():
-            total = sum_of_counts(total, counts.get(name, _NOTHING))
+            total = add_counts(total, counts.get(name, _NOTHING))
         return total
 
-    def forget_beyond(self, kept: Collection[str], limit: int) -> None:
+    def drop_removed_totals(self, kept: Collection[str], limit: int) -> None:
         """Drop the totals of frontends that are not in ``kept`` if there are more than ``limit``."""
         if len(self.base) > limit:
             self.version += 1
             self.base = {name: counts for name, counts in self.base.items() if name in kept}
 
-    def state_to_save(self) -> Saved:
+    def state_to_save(self) -> SavedCounters:
         """Return the state to be written to disk."""
-        return Saved(base=dict(self.base), workers={worker: dict(counts) for worker, counts in self.workers.items()})
+        return SavedCounters(
+            base=dict(self.base), workers={worker: dict(counts) for worker, counts in self.workers.items()}
+        )
 
 
-class _Collected(NamedTuple):
+class _CollectedTotals(NamedTuple):
     """Totals of one query, and what they depend on: the worker and its answer, the names, and the version of
     :class:`CounterTotals`.
     """
@@ -151,7 +153,7 @@ class PartitionCounters:
         self._lock = asyncio.Lock()
         self._followed: dict[str, asyncio.Task[None]] = {}
         """Tasks, by worker key, that keep old workers from ending before they are counted."""
-        self._last: _Collected | None = None
+        self._last: _CollectedTotals | None = None
         self._connected: tuple[object, str] | None = None
         """Connection to a worker, and the worker's key, which is read once for each connection."""
 
@@ -261,19 +263,19 @@ class PartitionCounters:
 
     async def _collect_totals(
         self, cli: WorkerCli, current: str, answer: str, kept: Collection[str], leaving: Iterable[str]
-    ) -> _Collected:
+    ) -> _CollectedTotals:
         self._totals.record_counts(current, frontend_counts(answer))
         await asyncio.gather(*(self._record_leaving(cli, worker) for worker in leaving))
-        self._totals.forget_beyond(kept, FRONTENDS_KEPT_MAX)
+        self._totals.drop_removed_totals(kept, FRONTENDS_KEPT_MAX)
         # Old workers do not listen any more, so only the current worker's answer counts.
         listening = self._totals.workers[current]
         totals = {
             name: msgspec.structs.replace(
-                self._totals.total_of(name), listening=listening.get(name, _NOTHING).listening
+                self._totals.frontend_total(name), listening=listening.get(name, _NOTHING).listening
             )
             for name in kept
         }
-        return _Collected(current, answer, kept, self._totals.version, totals)
+        return _CollectedTotals(current, answer, kept, self._totals.version, totals)
 
     async def close(self) -> None:
         """Let old workers end, and write all totals to disk, before the daemon ends."""
@@ -316,9 +318,9 @@ def worker_key(pid: int) -> str:
     return f"{pid}-{start_ticks(pid) or 'gone'}"
 
 
-def _read_saved(file: Path, name: str) -> Saved | None:
+def _read_saved(file: Path, name: str) -> SavedCounters | None:
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Saved)
+        return msgspec.json.decode(file.read_bytes(), type=SavedCounters)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.MsgspecError) as error:

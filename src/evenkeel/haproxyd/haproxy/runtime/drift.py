@@ -10,18 +10,18 @@ from collections.abc import Container, Iterator, Mapping
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.config.server_arguments import arguments_of
+from evenkeel.haproxyd.haproxy.config.server_arguments import parse_server_arguments
 from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.file_changes import list_changes
 from evenkeel.haproxyd.haproxy.runtime.plan import (
     ServersToDelete,
-    enable_checks,
-    set_check_place,
-    set_state,
-    set_up,
-    set_weight,
+    enable_check_commands,
+    set_check_place_command,
+    set_health_up_command,
+    set_service_state_command,
+    set_weight_command,
 )
-from evenkeel.haproxyd.haproxy.runtime.state_file import is_judged
+from evenkeel.haproxyd.haproxy.runtime.state_file import can_be_raised
 from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     FORCED_DRAIN,
     FORCED_MAINTENANCE,
@@ -62,14 +62,14 @@ def server_drift(
                 found = seen.get(key)
                 if found is None:
                     raise NeedsReload(f"server {backend.name}/{server.name} is not there", one.id)
-                judged = is_judged(backend, server) or key in pinged
+                judged = can_be_raised(backend, server) or key in pinged
                 for what, command in _server_repairs(backend, server, found, is_judged=judged):
                     changed = f"server {server.name} of backend {backend.name} was changed ({what})"
                     findings.append(Finding(load_balancer_id=one.id, text=changed, command=command))
     # Backends of the daemon itself and of an operator's local.cfg belong to no load balancer, and are not compared.
     extra = frozenset(key for key in seen.keys() - wanted if key[0] in owners)
     findings.extend(
-        _added_server(owners[backend], backend, name)
+        _surplus_server_finding(owners[backend], backend, name)
         for backend, name in sorted(extra)
         # A surplus server in maintenance is one that was removed and waits to be deleted; others were added by hand.
         if not seen[backend, name].admin & FORCED_MAINTENANCE
@@ -89,21 +89,21 @@ def _server_repairs(
         text = f"set server {name} addr {server.address} port {server.port}"
         yield "address", RuntimeCommand(text=text, expects="changed")
     if found.weight != server.weight:
-        yield "weight", set_weight(backend.name, server)
+        yield "weight", set_weight_command(backend.name, server)
     yield from _argument_repairs(backend.name, server, found)
     if server.admin_up and not found.checked:
-        yield from (("checks", command) for command in enable_checks(backend.name, server))
+        yield from (("checks", command) for command in enable_check_commands(backend.name, server))
     forced = found.admin & (FORCED_MAINTENANCE | FORCED_DRAIN)
     if forced != (0 if server.admin_up else FORCED_MAINTENANCE):
-        yield "state", set_state(backend.name, server)
+        yield "state", set_service_state_command(backend.name, server)
     elif not found.up and found.admin_up and not is_judged:
-        yield "health", set_up(backend.name, server)
+        yield "health", set_health_up_command(backend.name, server)
 
 
 def _argument_repairs(
     backend: str, server: wire.BackendServer, found: ServerState
 ) -> Iterator[tuple[str, RuntimeCommand]]:
-    wanted = arguments_of(server)
+    wanted = parse_server_arguments(server)
     if found.tls != wanted.tls:
         text = f"set server {backend}/{server.name} ssl {'on' if wanted.tls else 'off'}"
         yield "TLS", RuntimeCommand(text=text, expects="ssl setting updated")
@@ -111,10 +111,10 @@ def _argument_repairs(
         return
     places = [(canonical_notation(one.check_address), one.check_port) for one in (wanted, found)]
     if places[0] != places[1]:
-        yield "address or port of checks", set_check_place(backend, server)
+        yield "address or port of checks", set_check_place_command(backend, server)
 
 
-def _added_server(load_balancer_id: str, backend: str, name: str) -> Finding:
+def _surplus_server_finding(load_balancer_id: str, backend: str, name: str) -> Finding:
     return Finding(
         load_balancer_id=load_balancer_id,
         text=f"server {name} of backend {backend} was added",

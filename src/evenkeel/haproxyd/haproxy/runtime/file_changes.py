@@ -20,8 +20,8 @@ import msgspec
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import Binary
-from evenkeel.haproxyd.haproxy.config.loaded import names_in, texts_of
-from evenkeel.haproxyd.haproxy.runtime.certificate_names import shown_for
+from evenkeel.haproxyd.haproxy.config.loaded import config_texts, possible_names
+from evenkeel.haproxyd.haproxy.runtime.certificate_names import presented_names
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
 from evenkeel.haproxyd.haproxy.runtime.worthless_certificate import worthless_certificate
@@ -30,7 +30,7 @@ LIST_CHANGES_MAX = 500
 """Maximum number of changed entries of a list for which runtime commands are faster than a reload."""
 PAYLOAD_BYTES_MAX = 15_000
 """Maximum size of a command's payload: command and payload must fit into HAProxy's buffer of 16 KiB."""
-LISTS = ("acl", "map")
+LIST_KINDS = ("acl", "map")
 """Kinds of files that are lists of entries; runtime commands call them the same."""
 _SSL_FILES = {"certificate": "cert", "ca": "ca-file", "crl": "crl-file"}
 
@@ -51,15 +51,17 @@ def file_changes(
     _refuse_other_order(changed, new)
     listed = [_ListChange(old[name], file) for name, file in changed.items() if file.kind == "crt_list"]
     # order: new certificates, changed contents, lists that refer to them, removed certificates
-    yield from _certificates_that_come(old, new, listed)
+    yield from _certificate_additions(old, new, listed)
     for name, file in changed.items():
         if file.content != old[name].content and file.kind != "crt_list":
             yield from _content_changes(old[name], file)
     for change in listed:
         yield from change.commands()
     if old.keys() - new.keys():
-        staying = names_in((*texts_of(after), *(file.content for file in new.values() if file.kind == "crt_list")))
-        yield from _files_that_go(old, new, listed, staying)
+        staying = possible_names(
+            (*config_texts(after), *(file.content for file in new.values() if file.kind == "crt_list"))
+        )
+        yield from _certificate_removals(old, new, listed, staying)
 
 
 def _refuse_other_order(changed: Files, new: Files) -> None:
@@ -69,15 +71,15 @@ def _refuse_other_order(changed: Files, new: Files) -> None:
     it in the list.
     """
     for listed in (file for file in new.values() if file.kind == "crt_list"):
-        names = [certificate_of(line) for line in entries(listed.content)]
+        names = [listed_certificate(line) for line in list_entries(listed.content)]
         for place, name in enumerate(names):
             if name in changed:
-                shown = shown_for(changed[name].content)
-                if any(shown & shown_for(new[later].content) for later in names[place + 1 :] if later in new):
+                shown = presented_names(changed[name].content)
+                if any(shown & presented_names(new[later].content) for later in names[place + 1 :] if later in new):
                     raise NeedsReload(f"file {name} has a name that another one has too")
 
 
-def _certificates_that_come(old: Files, new: Files, listed: Iterable["_ListChange"]) -> Iterator[RuntimeCommand]:
+def _certificate_additions(old: Files, new: Files, listed: Iterable["_ListChange"]) -> Iterator[RuntimeCommand]:
     """Yield commands that add certificates with their content.
 
     They come before the changes of lists: HAProxy refuses a certificate without content in a list.
@@ -92,7 +94,7 @@ def _certificates_that_come(old: Files, new: Files, listed: Iterable["_ListChang
         yield from ssl_changes(new[name])
 
 
-def _files_that_go(
+def _certificate_removals(
     old: Files, new: Files, listed: Iterable["_ListChange"], staying: Collection[str]
 ) -> Iterator[RuntimeCommand]:
     """Yield commands that remove certificates. Files of other kinds remain in the process until the next reload.
@@ -116,9 +118,9 @@ def key_removals(before: wire.LoadBalancerConfig, after: wire.LoadBalancerConfig
     kept = {file.name: file for file in after.files}
     lists = [file for file in before.files if file.kind == "crt_list" and file.name in kept]
     deleted = {
-        certificate_of(line)
+        listed_certificate(line)
         for file in lists
-        for line in set(entries(file.content)) - set(entries(kept[file.name].content))
+        for line in set(list_entries(file.content)) - set(list_entries(kept[file.name].content))
     }
     for file in before.files:
         if file.kind == "certificate" and file.name not in kept and file.name not in deleted:
@@ -126,8 +128,8 @@ def key_removals(before: wire.LoadBalancerConfig, after: wire.LoadBalancerConfig
 
 
 def _content_changes(old: wire.File, new: wire.File) -> Iterable[RuntimeCommand]:
-    if new.kind in LISTS:
-        return list_changes(new, entries(old.content))
+    if new.kind in LIST_KINDS:
+        return list_changes(new, list_entries(old.content))
     return ssl_changes(new)
 
 
@@ -147,7 +149,7 @@ def ssl_changes(file: wire.File) -> Iterator[RuntimeCommand]:
     yield RuntimeCommand(text=f"commit ssl {what} {file.name}", expects="Success!")
 
 
-def entries(content: str) -> tuple[str, ...]:
+def list_entries(content: str) -> tuple[str, ...]:
     """Return the non-empty lines of a list file, such as a ``crt-list``."""
     lines = (line.strip() for line in content.splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))
@@ -158,9 +160,9 @@ def list_changes(file: wire.File, old: tuple[str, ...]) -> Iterator[RuntimeComma
     Raises :class:`NeedsReload`.
     """
     if file.kind == "map":
-        yield from _map_changes(file.name, old, entries(file.content))
+        yield from _map_changes(file.name, old, list_entries(file.content))
     else:
-        yield from _acl_changes(file.name, old, entries(file.content))
+        yield from _acl_changes(file.name, old, list_entries(file.content))
 
 
 def _acl_changes(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[RuntimeCommand]:
@@ -211,13 +213,13 @@ class _ListChange:
 
     def __init__(self, old: wire.File, new: wire.File) -> None:
         self._name = new.name
-        before, after = entries(old.content), entries(new.content)
+        before, after = list_entries(old.content), list_entries(new.content)
         staying = [line for line in before if line in after]
         self._added = after[len(staying) :]
         self._removed = [line for line in before if line not in after]
-        self.names_added = frozenset(map(certificate_of, self._added))
-        self.names_removed = frozenset(map(certificate_of, self._removed))
-        names = [*map(certificate_of, before), *map(certificate_of, self._added)]
+        self.names_added = frozenset(map(listed_certificate, self._added))
+        self.names_removed = frozenset(map(listed_certificate, self._removed))
+        names = [*map(listed_certificate, before), *map(listed_certificate, self._added)]
         if not staying or before[0] != after[0] or (*staying, *self._added) != after or len(set(names)) < len(names):
             raise NeedsReload(f"file {new.name}")
         if any(":" in name for name in self.names_removed):  # HAProxy parses the part after the colon as a line number
@@ -228,10 +230,10 @@ class _ListChange:
         for line in self._added:
             yield RuntimeCommand(text=f"add ssl crt-list {self._name}", payload=f"{line}\n", expects="Success!")
         for line in self._removed:
-            text = f"del ssl crt-list {self._name} {certificate_of(line)}"
+            text = f"del ssl crt-list {self._name} {listed_certificate(line)}"
             yield RuntimeCommand(text=text, expects="deleted in crtlist")
 
 
-def certificate_of(line: str) -> str:
+def listed_certificate(line: str) -> str:
     """Return the name of the certificate file in a line of a ``crt_list``."""
     return line.split()[0]

@@ -25,7 +25,7 @@ class HeldWorker:
     connection has ended.
     """
 
-    def __init__(self, transport: asyncio.Transport, answers: "_Answers") -> None:
+    def __init__(self, transport: asyncio.Transport, answers: "_AnswerCollector") -> None:
         self._transport = transport
         self._answers = answers
 
@@ -37,7 +37,7 @@ class HeldWorker:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                held = cls(*await loop.create_unix_connection(_Answers, str(worker_socket)))
+                held = cls(*await loop.create_unix_connection(_AnswerCollector, str(worker_socket)))
         except (OSError, TimeoutError) as error:
             raise HaproxyDown(f"HAProxy's worker does not answer: {error}") from error
         with contextlib.ExitStack() as failed:
@@ -74,7 +74,7 @@ class HeldWorker:
         self._transport.abort()
 
 
-class _Answers(asyncio.Protocol):
+class _AnswerCollector(asyncio.Protocol):
     """Collects a worker's answers to the commands sent last.
 
     A protocol of its own, because a stream's buffers and waits cost more than the rest of an observation.

@@ -22,7 +22,7 @@ class KeptConnections:
     def __init__(self) -> None:
         self._count = 0
 
-    def take(self) -> bool:
+    def reserve_connection(self) -> bool:
         """Count one more connection; False if there are too many."""
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft != resource.RLIM_INFINITY and self._count >= soft // 4:
@@ -30,18 +30,18 @@ class KeptConnections:
         self._count += 1
         return True
 
-    def give_back(self) -> None:
+    def release_connection(self) -> None:
         """Count one connection less."""
         self._count -= 1
 
 
-KEPT = KeptConnections()
+KEPT_CONNECTIONS = KeptConnections()
 
 
 class KeptConnection:
     """Connection to the current worker's runtime API, opened when it is needed and kept for the next query."""
 
-    def __init__(self, worker_socket: Path, kept: KeptConnections = KEPT) -> None:
+    def __init__(self, worker_socket: Path, kept: KeptConnections = KEPT_CONNECTIONS) -> None:
         self._worker_socket = worker_socket
         self._kept = kept
         self._worker: HeldWorker | None = None
@@ -71,16 +71,16 @@ class KeptConnection:
         worker, self._worker, self._pid = self._worker, None, 0
         if worker is not None:
             worker.close()
-            self._kept.give_back()
+            self._kept.release_connection()
 
     async def _open_connection(self, pid: int, texts: Sequence[str]) -> tuple[str, ...] | None:
         """Connect, and return the answers of the worker with this pid; None as :meth:`query`. Raises
         :class:`HaproxyDown`.
         """
-        if not self._kept.take():
+        if not self._kept.reserve_connection():
             return None
         with contextlib.ExitStack() as failed:
-            failed.callback(self._kept.give_back)
+            failed.callback(self._kept.release_connection)
             try:
                 # One exchange for all: the commands change nothing, whichever worker they reach.
                 worker, (info, *answers) = await HeldWorker.open(self._worker_socket, INFO, *texts)

@@ -66,7 +66,7 @@ class MasterCli:
         as one text. Raises as :meth:`command`.
         """
         answers: list[str] = []
-        for request in requests_of(texts, worker="@1" if pid is None else f"@!{pid:d}"):
+        for request in encode_requests(texts, worker="@1" if pid is None else f"@!{pid:d}"):
             # The master is free between two requests, so that a reload need not wait for all of them.
             await self._wait_until_open()
             with self._counted_exchange():
@@ -151,7 +151,7 @@ class MasterCli:
     async def master_command(self, text: str, payload: str = "", *, timeout_seconds: float | None = None) -> str:
         """Send one command to the master, also during :meth:`exclusive`. Raises :class:`HaproxyDown`."""
         limit_seconds = self._timeout_seconds if timeout_seconds is None else timeout_seconds
-        return await self._send_request(request_of(text, payload), limit_seconds)
+        return await self._send_request(encode_request(text, payload), limit_seconds)
 
     async def _send_request(self, request: bytes, limit_seconds: float) -> str:
         try:
@@ -170,7 +170,7 @@ class MasterCli:
     async def _request_answer(self, request: bytes) -> str:
         loop = asyncio.get_running_loop()
         transport, answer = await loop.create_unix_connection(
-            lambda: _WholeAnswer(loop, self._answer_bytes_max), str(self._socket)
+            lambda: _WholeAnswerCollector(loop, self._answer_bytes_max), str(self._socket)
         )
         try:
             transport.write(request)
@@ -180,7 +180,7 @@ class MasterCli:
             transport.abort()
 
 
-class _WholeAnswer(asyncio.Protocol):
+class _WholeAnswerCollector(asyncio.Protocol):
     """Collects all that is received until the other side closes the connection. A stream would cost twice as much."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, bytes_max: int) -> None:
@@ -205,10 +205,10 @@ class _WholeAnswer(asyncio.Protocol):
 @functools.lru_cache(maxsize=64)
 def _check_query(text: str) -> None:
     """Raise :class:`ValueError` if the text is not exactly one command."""
-    request_of(text)
+    encode_request(text)
 
 
-def request_of(text: str, payload: str = "") -> bytes:
+def encode_request(text: str, payload: str = "") -> bytes:
     """Encode a command for sending. Raises :class:`ValueError`, with no secret in the text, for anything that could be
     parsed as two commands.
     """
@@ -220,15 +220,15 @@ def request_of(text: str, payload: str = "") -> bytes:
     return f"{text} <<\n{payload}\n".encode() if payload else f"{text}\n".encode()
 
 
-def requests_of(texts: Iterable[str], *, worker: str = "@1") -> Iterator[bytes]:
+def encode_requests(texts: Iterable[str], *, worker: str = "@1") -> Iterator[bytes]:
     """Encode many commands without payload for one worker, packed into as few requests as possible. ``worker``: its
     prefix; the default is the current worker.
 
-    Raises as :func:`request_of`.
+    Raises as :func:`encode_request`.
     """
     some: list[bytes] = []
     size = 0
-    for command in (request_of(f"{worker} {text}").rstrip(b"\n") for text in texts):
+    for command in (encode_request(f"{worker} {text}").rstrip(b"\n") for text in texts):
         if some and size + len(command) > COMMAND_CHARS_MAX:
             yield b";".join(some) + b"\n"
             some, size = [], 0

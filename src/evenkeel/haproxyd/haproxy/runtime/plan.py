@@ -9,22 +9,22 @@ from typing import TypeVar
 
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.binary import WITHOUT_NAME, Binary
-from evenkeel.haproxyd.haproxy.config.check_timeouts import limits_connects
-from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, address_of, server_ids, server_words
+from evenkeel.haproxyd.haproxy.binary import NO_SERVER_NAME, Binary
+from evenkeel.haproxyd.haproxy.config.check_timeouts import limits_client_connects
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, server_address, server_ids, server_words
 from evenkeel.haproxyd.haproxy.config.live_policies import GENERATIONS, POLICIES, LivePolicies, live_frontend
-from evenkeel.haproxyd.haproxy.config.loaded import names_in, texts_of
+from evenkeel.haproxyd.haproxy.config.loaded import config_texts, possible_names
 from evenkeel.haproxyd.haproxy.config.server_arguments import (
     OWN_ADDRESS,
     UNSET_ADDRESS,
-    arguments_of,
-    checked_elsewhere,
-    unchecked_backend,
+    only_check_place_differs,
+    parse_server_arguments,
+    remove_health_checks,
 )
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.file_changes import PAYLOAD_BYTES_MAX, file_changes, key_removals
 from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
-from evenkeel.haproxyd.haproxy.runtime.state_file import is_judged
+from evenkeel.haproxyd.haproxy.runtime.state_file import can_be_raised
 
 COMMANDS_MAX = 2000
 
@@ -47,7 +47,7 @@ class RuntimePlan(Value):
     live: LivePolicies = LivePolicies()
 
 
-def plan(
+def plan_change(
     now: HaproxyConfig,
     wanted: HaproxyConfig,
     binary: Binary,
@@ -66,7 +66,7 @@ def plan(
             raise NeedsReload("peers")
         if now.user != wanted.user:
             raise NeedsReload("user of workers")
-        if not now.size.holds(wanted.size.connections):
+        if not now.size.is_enough_for(wanted.size.connections):
             raise NeedsReload(f"size for {wanted.size.connections or 'all'} connections")
         commands: list[RuntimeCommand] = []
         gone: list[tuple[str, str]] = []
@@ -76,7 +76,7 @@ def plan(
             if before != after:
                 if connections_end:
                     _refuse_removed_listeners(before, after)
-                step = _Step(before, after, binary, to_delete, gone, live)
+                step = _LoadBalancerChange(before, after, binary, to_delete, gone, live)
                 commands.extend(step.commands())
                 live = step.live
         # one reload is faster than so many commands
@@ -87,7 +87,7 @@ def plan(
         return RuntimePlan(reason=str(reason))
 
 
-class _Step:
+class _LoadBalancerChange:
     """Change of one load balancer from one state to another."""
 
     def __init__(
@@ -134,11 +134,13 @@ class _Step:
             yield RuntimeCommand(text=f"disable frontend {frontend.name}")
             yield RuntimeCommand(text=f"shutdown frontend {frontend.name}")
         backends = tuple(_removed_items(self._before.backends, self._after.backends))
-        named = names_in(texts_of(self._after)) if backends else frozenset()
+        named = possible_names(config_texts(self._after)) if backends else frozenset()
         for backend in backends:
             if backend.name in named:
                 raise NeedsReload(f"backend {backend.name} is still referred to")
-            yield from (disable_checks(backend.name, server) for server in backend.servers if is_checked(server))
+            yield from (
+                disable_checks_command(backend.name, server) for server in backend.servers if is_checked(server)
+            )
 
     def _frontend_commands(self, old: wire.Frontend, new: wire.Frontend) -> Iterator[RuntimeCommand]:
         fixed = [(one.binds, one.bind_arguments, one.metrics, one.access_log) for one in (old, new)]
@@ -178,15 +180,15 @@ class _Step:
 
         Raises :class:`NeedsReload` for any other change of the backend's lines.
         """
-        left = unchecked_backend(old)
+        left = remove_health_checks(old)
         if left is None or (left.lines, left.dynamic) != (new.lines, new.dynamic):
             raise NeedsReload(f"backend {new.name}")
-        if not self._binary.check_timeout_kept and limits_connects(old.lines):
+        if not self._binary.keeps_check_timeout and limits_client_connects(old.lines):
             raise NeedsReload(f"backend {new.name} has another time-out of connections without checks")
         for server in filter(is_checked, old.servers):
-            yield disable_checks(old.name, server)
+            yield disable_checks_command(old.name, server)
             if server.admin_up:
-                yield set_up(old.name, server)  # the last check may have set it down
+                yield set_health_up_command(old.name, server)  # the last check may have set it down
         yield from self._server_list_commands(left, new)
 
     def _server_list_commands(self, old: wire.Backend, new: wire.Backend) -> Iterator[RuntimeCommand]:
@@ -200,8 +202,8 @@ class _Step:
         for name, server in after.items():
             if name in before:
                 yield from _server_commands(new.name, before[name], server)
-                if old.ping is not None and server.admin_up and not is_judged(new, server):
-                    yield set_up(new.name, server)  # the daemon's last ping may have set it down
+                if old.ping is not None and server.admin_up and not can_be_raised(new, server):
+                    yield set_health_up_command(new.name, server)  # the daemon's last ping may have set it down
             else:
                 yield from self._add_commands(new, server)
 
@@ -216,10 +218,10 @@ class _Step:
         # HAProxy refuses a server of a name that it still has
         if (backend.name, server.name) in self._to_delete:
             raise NeedsReload(f"server {server.name} is still there")
-        text = " ".join(("add server", name, address_of(server), *words, *self._implied_words(server)))
+        text = " ".join(("add server", name, server_address(server), *words, *self._implied_words(server)))
         yield RuntimeCommand(text=text, expects="New server registered")
         if server.admin_up:
-            yield from enable_checks(backend.name, server)
+            yield from enable_check_commands(backend.name, server)
             yield RuntimeCommand(text=f"enable server {name}")
 
     def _implied_words(self, server: wire.BackendServer) -> tuple[str, ...]:
@@ -227,12 +229,12 @@ class _Step:
 
         A server added at runtime has them only if they are given. Raises :class:`NeedsReload`.
         """
-        arguments = arguments_of(server)
-        if not arguments.checked_over_tls or not self._binary.names_in_checks:
+        arguments = parse_server_arguments(server)
+        if not arguments.checked_over_tls or not self._binary.sends_name_in_checks:
             return arguments.implied_in_checks
         if not self._binary.without_name_at_runtime:
             raise NeedsReload(f"server {server.name} is checked over TLS")
-        return (*arguments.implied_in_checks, WITHOUT_NAME)
+        return (*arguments.implied_in_checks, NO_SERVER_NAME)
 
 
 def _refuse_removed_listeners(before: wire.LoadBalancerConfig, after: wire.LoadBalancerConfig) -> None:
@@ -244,18 +246,18 @@ def _server_commands(backend: str, old: wire.BackendServer, new: wire.BackendSer
     if (old.address, old.port, old.backup) != (new.address, new.port, new.backup):
         raise NeedsReload(f"server {new.name}")
     if old.arguments != new.arguments:
-        if not checked_elsewhere(old, new):
+        if not only_check_place_differs(old, new):
             raise NeedsReload(f"server {new.name}")
-        yield set_check_place(backend, new)
+        yield set_check_place_command(backend, new)
     if old.weight != new.weight:
-        yield set_weight(backend, new)
+        yield set_weight_command(backend, new)
     if old.admin_up != new.admin_up:
         if new.admin_up:
-            yield from enable_checks(backend, new)
-        yield set_state(backend, new)
+            yield from enable_check_commands(backend, new)
+        yield set_service_state_command(backend, new)
 
 
-def enable_checks(backend: str, server: wire.BackendServer) -> Iterator[RuntimeCommand]:
+def enable_check_commands(backend: str, server: wire.BackendServer) -> Iterator[RuntimeCommand]:
     """Yield commands that enable the health checks of a server, if it has any, before it is put into service.
 
     HAProxy then runs them also while a server added at runtime is in maintenance, unlike the checks of a server in the
@@ -267,32 +269,32 @@ def enable_checks(backend: str, server: wire.BackendServer) -> Iterator[RuntimeC
 
 def is_checked(server: wire.BackendServer) -> bool:
     """Whether HAProxy checks the server's health while it is in service."""
-    return arguments_of(server).checked
+    return parse_server_arguments(server).checked
 
 
-def disable_checks(backend: str, server: wire.BackendServer) -> RuntimeCommand:
+def disable_checks_command(backend: str, server: wire.BackendServer) -> RuntimeCommand:
     """Return the command that ends the health checks of a server; the server's state remains as it is."""
     return RuntimeCommand(text=f"disable health {backend}/{server.name}")
 
 
-def set_weight(backend: str, server: wire.BackendServer) -> RuntimeCommand:
+def set_weight_command(backend: str, server: wire.BackendServer) -> RuntimeCommand:
     """Return the command that sets a server's weight."""
     return RuntimeCommand(text=f"set server {backend}/{server.name} weight {server.weight}")
 
 
-def set_check_place(backend: str, server: wire.BackendServer) -> RuntimeCommand:
+def set_check_place_command(backend: str, server: wire.BackendServer) -> RuntimeCommand:
     """Return the command that sets address and port of a server's health checks."""
-    wanted = arguments_of(server)
+    wanted = parse_server_arguments(server)
     address = UNSET_ADDRESS if wanted.check_address == OWN_ADDRESS else wanted.check_address
     return RuntimeCommand(text=f"set server {backend}/{server.name} check-addr {address} port {wanted.check_port}")
 
 
-def set_state(backend: str, server: wire.BackendServer) -> RuntimeCommand:
+def set_service_state_command(backend: str, server: wire.BackendServer) -> RuntimeCommand:
     """Return the command that puts a server into service or into maintenance, as configured."""
     return RuntimeCommand(text=f"set server {backend}/{server.name} state {'ready' if server.admin_up else 'maint'}")
 
 
-def set_up(backend: str, server: wire.BackendServer) -> RuntimeCommand:
+def set_health_up_command(backend: str, server: wire.BackendServer) -> RuntimeCommand:
     """Return the command that sets a server up which nothing checks any more."""
     return RuntimeCommand(text=f"set server {backend}/{server.name} health up")
 

@@ -6,13 +6,18 @@ import structlog
 
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.config.live_policies import GENERATIONS, POLICIES, LivePolicies, changed_by_others
+from evenkeel.haproxyd.haproxy.config.live_policies import (
+    GENERATIONS,
+    POLICIES,
+    LivePolicies,
+    frontend_changed_by_others,
+)
 from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.drift import frontend_drift, list_drift, parse_list, server_drift
-from evenkeel.haproxyd.haproxy.runtime.file_changes import LISTS
+from evenkeel.haproxyd.haproxy.runtime.file_changes import LIST_KINDS
 from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli
 from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete
-from evenkeel.haproxyd.haproxy.runtime.ssl_drift import drift_commands, ssl_drift
+from evenkeel.haproxyd.haproxy.runtime.ssl_drift import certificate_drift_commands, ssl_drift
 from evenkeel.haproxyd.haproxy.runtime.worker_state import FRONTENDS, SERVERS_STATE, server_states
 
 log = structlog.get_logger(__name__)
@@ -65,7 +70,7 @@ class RuntimeCommands:
         repaired: list[Finding] = []
         for one in running.load_balancers.values():
             for file in one.files:
-                if file.kind not in LISTS:
+                if file.kind not in LIST_KINDS:
                     continue
                 answer = await self._cli.command(f"show {file.kind} {file.name}")
                 if not answer.startswith("Unknown"):  # no configuration line refers to it
@@ -79,13 +84,13 @@ class RuntimeCommands:
         if not (live.frontends or running.has_policies):
             return
         answers = [parse_list(await self._cli.command(f"show map {name}")) for name in (GENERATIONS, POLICIES)]
-        if name := changed_by_others(live, *answers):
+        if name := frontend_changed_by_others(live, *answers):
             owners = (one.id for one in running.load_balancers.values() for each in one.frontends if each.name == name)
             raise NeedsReload(f"policies of frontend {name} were changed", next(owners, ""))
 
     async def repair_certificates(self, running: HaproxyConfig) -> tuple[Finding, ...]:
         """Restore certificates, CA files and lists of certificates, and return the repairs."""
-        reads = drift_commands(running)
+        reads = certificate_drift_commands(running)
         return await self._repair_findings(ssl_drift(running, await self._cli.commands(reads)) if reads else ())
 
     async def _repair_findings(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:

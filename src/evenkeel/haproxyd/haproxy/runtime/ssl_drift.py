@@ -13,7 +13,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload
-from evenkeel.haproxyd.haproxy.runtime.file_changes import certificate_of, entries, ssl_changes
+from evenkeel.haproxyd.haproxy.runtime.file_changes import list_entries, listed_certificate, ssl_changes
 
 _SHOWN_BY = {"certificate": "cert", "ca": "ca-file", "crt_list": "crt-list"}
 _WORDS = {"certificate": "certificate", "ca": "authority"}
@@ -29,14 +29,14 @@ class SeenCertificates(Value):
     listed: dict[str, list[str]]
 
 
-def drift_commands(config: HaproxyConfig) -> tuple[str, ...]:
+def certificate_drift_commands(config: HaproxyConfig) -> tuple[str, ...]:
     """Return the commands whose answers :func:`ssl_drift` evaluates."""
     files = (file for one in config.load_balancers.values() for file in one.files)
     return tuple(f"show ssl {_SHOWN_BY[file.kind]} {file.name}" for file in files if file.kind in _SHOWN_BY)
 
 
-def parse(text: str) -> SeenCertificates:
-    """Parse the answers to :func:`drift_commands`; files that HAProxy has not loaded are left out."""
+def parse_certificates(text: str) -> SeenCertificates:
+    """Parse the answers to :func:`certificate_drift_commands`; files that HAProxy has not loaded are left out."""
     seen = SeenCertificates(fingerprints={}, listed={})
     prints: list[str] = []
     names: list[str] | None = None
@@ -51,7 +51,7 @@ def parse(text: str) -> SeenCertificates:
         elif not line.strip():
             names = None
         elif names is not None:
-            names.append(certificate_of(line))
+            names.append(listed_certificate(line))
     return seen
 
 
@@ -60,11 +60,11 @@ def ssl_drift(config: HaproxyConfig, text: str) -> tuple[Finding, ...]:
 
     Raises :class:`NeedsReload` if a file is missing, or if a list differs.
     """
-    seen = parse(text)
+    seen = parse_certificates(text)
     return tuple(finding for one in config.load_balancers.values() for finding in _certificate_findings(one, seen))
 
 
-def fingerprints(content: str) -> list[str]:
+def certificate_fingerprints(content: str) -> list[str]:
     """Return the fingerprints of all certificates in a PEM file, in HAProxy's notation; empty if they cannot be
     parsed.
     """
@@ -79,7 +79,7 @@ def _certificate_findings(one: wire.LoadBalancerConfig, seen: SeenCertificates) 
     listed: set[str] = set()
     for file in one.files:
         if file.kind == "crt_list" and file.name in seen.listed:
-            names = list(map(certificate_of, entries(file.content)))
+            names = list(map(listed_certificate, list_entries(file.content)))
             if seen.listed[file.name] != names:
                 raise NeedsReload(f"list {file.name} was changed", one.id)
             listed.update(names)
@@ -95,7 +95,7 @@ def _file_findings(
         if must_be:
             raise NeedsReload(f"{_WORDS[file.kind]} {file.name} is not there", load_balancer_id)
         return
-    wanted = fingerprints(file.content)
+    wanted = certificate_fingerprints(file.content)
     # HAProxy shows the fingerprint of only the first certificate of a certificate file, and of all of a CA file.
     if not wanted or set(found) == set(wanted if file.kind == "ca" else wanted[:1]):
         return

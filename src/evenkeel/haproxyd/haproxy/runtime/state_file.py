@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.config.server_arguments import arguments_of
+from evenkeel.haproxyd.haproxy.config.server_arguments import parse_server_arguments
 from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     CHECK_CONFIGURED,
     CHECK_ENABLED,
@@ -42,7 +42,7 @@ _IN_SERVICE = "0"
 """Value of the column srv_admin_state for a server in service."""
 
 
-def kept_states(config: HaproxyConfig, shown: str) -> str:
+def state_file_content(config: HaproxyConfig, shown: str) -> str:
     """Return the content of the state file for a new worker with this configuration.
 
     ``shown``: the replaced worker's answer to ``show servers state``; if it lists a server twice, the first line
@@ -64,11 +64,11 @@ def _is_outdated(row: Mapping[str, str]) -> bool:
     return int(row["srv_check_state"]) & (CHECK_CONFIGURED | CHECK_ENABLED) == CHECK_CONFIGURED
 
 
-def is_judged(backend: wire.Backend, server: wire.BackendServer) -> bool:
+def can_be_raised(backend: wire.Backend, server: wire.BackendServer) -> bool:
     """Whether a check, a tracked server or a ping can raise the server when it is down; else it would stay down for
     ever.
     """
-    arguments = arguments_of(server)
+    arguments = parse_server_arguments(server)
     return arguments.checked or arguments.tracks or backend.ping is not None
 
 
@@ -84,7 +84,7 @@ def _servers_in_service(
 
 def _server_line(backend: wire.Backend, server: wire.BackendServer, row: Mapping[str, str]) -> str:
     weight = str(server.weight)
-    checked = arguments_of(server).checked
+    checked = parse_server_arguments(server).checked
     changed = {
         "srv_op_state": _operational_state(backend, server, row),
         "srv_admin_state": _IN_SERVICE,
@@ -105,9 +105,9 @@ def _has_moved(server: wire.BackendServer, row: Mapping[str, str]) -> bool:
 
 
 def _operational_state(backend: wire.Backend, server: wire.BackendServer, row: Mapping[str, str]) -> str:
-    if not is_judged(backend, server):
+    if not can_be_raised(backend, server):
         return UP
     if _has_moved(server, row):
         # pings do not depend on the port; their first result decides about a new address
-        return DOWN if arguments_of(server).checked else UP
+        return DOWN if parse_server_arguments(server).checked else UP
     return DOWN if row["srv_op_state"] == DOWN else UP

@@ -74,7 +74,7 @@ _STATE_COLUMNS = (
 _UNTIL_TIME = re.compile(r"^((?:\S+ ){9})\d+ ", re.MULTILINE)
 
 
-def without_times(text: str) -> str:
+def remove_change_times(text: str) -> str:
     """Return an answer to :data:`SERVERS_STATE` without the time of each server's last change, so that answers are
     equal as long as nothing changes. An answer with other columns is returned as it is.
     """
