@@ -103,7 +103,7 @@ async def send(where: tuple[str, int], request: bytes) -> bytes:
         writer.write(request)
         async with asyncio.timeout(60.0):
             return await reader.read()
-    except OSError:
+    except ConnectionError:
         return b""
     finally:
         writer.transport.abort()

@@ -17,6 +17,8 @@ async def ask(
             writer.write("\r\n".join((*start, *headers, "", "")).encode())
             head, _, body = (await reader.read()).decode().partition("\r\n\r\n")
             return head, body
+    except TimeoutError:  # an OSError, too
+        raise
     except OSError:
         return "", ""
     finally:

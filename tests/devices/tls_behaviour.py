@@ -220,6 +220,8 @@ class Clients:
                 session = writer.get_extra_info("ssl_object")
                 head, _, body = (await reader.read()).decode().partition("\r\n\r\n")
                 return Answer(head, body, session if head else None)
+        except TimeoutError:  # an OSError, too
+            raise
         except OSError as error:
             return Answer(error=error)
         finally:

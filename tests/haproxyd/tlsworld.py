@@ -1,7 +1,6 @@
 """Certificates, load balancers where TLS ends, and clients that look at what they are shown."""
 
 import asyncio
-import contextlib
 import datetime
 import functools
 import ssl
@@ -141,8 +140,11 @@ def anything() -> ssl.SSLContext:
 
 async def shown(vip: str, name: str = "", *, context: ssl.SSLContext | None = None) -> tuple[str, int] | None:
     """Name and serial number of the certificate that a new client is shown; None: it is let in nowhere."""
-    with contextlib.suppress(OSError, asyncio.IncompleteReadError, ssl.SSLError):
+    try:
         async with asyncio.timeout(30), TlsClient(vip, name, context=context) as client:
             await client.get()
             return client.shown
-    return None
+    except TimeoutError:  # an OSError, too
+        raise
+    except (OSError, asyncio.IncompleteReadError):
+        return None

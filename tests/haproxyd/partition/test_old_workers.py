@@ -52,7 +52,7 @@ class Connection:
         try:
             self._writer.write(b"x")
             return await asyncio.wait_for(self._reader.read(1), 30.0) == b"x"
-        except OSError:
+        except ConnectionError:
             return False
 
     def close(self) -> None:

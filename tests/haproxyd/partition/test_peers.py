@@ -145,6 +145,8 @@ async def answer(peer: wire.HaproxyPeer, tls: ssl.SSLContext | None) -> bytes:
                 return await reader.read(4)
             finally:
                 writer.transport.abort()
+    except TimeoutError:  # an OSError, too
+        raise
     except OSError:
         return b""
 
