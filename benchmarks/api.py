@@ -65,7 +65,7 @@ async def serve(database: str, port: int, identity: str, folder: Path, *, quotas
     class Nobody:
         """A driver that does nothing."""
 
-        async def accepted(self, change: Change) -> None:
+        async def change_accepted(self, change: Change) -> None:
             """Nothing."""
 
     logged: Any = SimpleNamespace(debug=False, log_format="logfmt")

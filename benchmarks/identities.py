@@ -26,12 +26,12 @@ def nobody(folder: Path) -> Iterator[Sequence[str]]:
 @contextmanager
 def one_user(folder: Path) -> Iterator[Sequence[str]]:
     """One user with a password."""
-    from evenkeel.api.identity.users import checked_user, line_of
+    from evenkeel.api.identity.users import checked_user, format_user_line
     from evenkeel.serving.password_file import write_lines
     from evenkeel.serving.password_hash import hash_password
 
     user = checked_user(USER, "bench", ["member"], hash_password(PASSWORD, os.urandom(16)))
-    write_lines(folder / "users", [line_of(user)])
+    write_lines(folder / "users", [format_user_line(user)])
     yield ["Authorization: Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode() + "\r\n"]
 
 

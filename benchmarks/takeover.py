@@ -87,7 +87,7 @@ class Bench:
             await self.store.tenants.create_load_balancer(LoadBalancerTree(load_balancer=root), plan)
 
         async def all_active() -> bool:
-            return (await self.store.operators.summary()).by_status["ACTIVE"] == tenants * load_balancers
+            return (await self.store.operators.load_balancer_summary()).by_status["ACTIVE"] == tenants * load_balancers
 
         await until(all_active)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evenkeel.api.app import ROUTES
-from evenkeel.api.policy.defaults import defaults
+from evenkeel.api.policy.defaults import default_rules
 
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "policy.yaml.sample"
 HEAD = """# Even Keel's policy. Every rule stands here as it is without a policy file; take the # away from those
@@ -29,7 +29,7 @@ def requests() -> dict[str, list[str]]:
 def entries() -> Iterator[str]:
     """One for each rule."""
     known = requests()
-    for rule in defaults():
+    for rule in default_rules():
         lines = textwrap.wrap(rule.description or "", 116) + list(dict.fromkeys(known.get(rule.name, ())))
         yield "".join(f"\n# {line}" for line in lines) + f'\n#"{rule.name}": "{rule.check_str}"\n'
 

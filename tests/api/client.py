@@ -27,13 +27,13 @@ class Sink:
         """Of each question to an agent, whether it is about the way back."""
         self.on_question: Callable[[ShardOwner, str, str], Awaitable[None]] | None = None
 
-    async def accepted(self, change: Change) -> None:
+    async def change_accepted(self, change: Change) -> None:
         self.changes.append(change)
         if self.failure is not None:
             raise self.failure
 
-    async def failed_over(self, change: Change) -> None:
-        await self.accepted(change)
+    async def failover_requested(self, change: Change) -> None:
+        await self.change_accepted(change)
 
     async def request_full_resync(self, owners: Any) -> None:
         """Nobody looks."""

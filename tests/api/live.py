@@ -50,11 +50,11 @@ class InstantAgent:
         )
         await self._store.ownership.register(call, ttl_seconds=3600.0)
 
-    async def accepted(self, change: Change, *, error: str = "") -> None:
+    async def change_accepted(self, change: Change, *, error: str = "") -> None:
         if not change.placed and change.tree is not None:
             project_id = change.tree.load_balancer.project_id
             await self._store.scheduling.place(change.load_balancer_id, change.environment, project_id, 1, "instant")
-        shard = await self._store.operators.hosting(change.load_balancer_id)
+        shard = await self._store.operators.shard_of_load_balancer(change.load_balancer_id)
         if shard is not None:
             applied = Applied(load_balancer_id=change.load_balancer_id, revision=change.revision, error=error)
             await self._store.reports.record_applied(
@@ -63,8 +63,8 @@ class InstantAgent:
                 )
             )
 
-    async def failed_over(self, change: Change) -> None:
-        await self.accepted(change)
+    async def failover_requested(self, change: Change) -> None:
+        await self.change_accepted(change)
 
     async def request_full_resync(self, owners: Any) -> None:
         """Nobody looks."""

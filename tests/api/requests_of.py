@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from evenkeel.api.app import ROUTES
-from evenkeel.api.common.openapi import document_routes
+from evenkeel.api.common.openapi import openapi_routes
 from evenkeel.api.http.routing import Operation
 from tests.api import bodies
 from tests.api.personas import PROJECT
@@ -51,7 +51,7 @@ class Known(NamedTuple):
 
 def routes() -> Iterator[Route]:
     """Every route that is served, under its first prefix."""
-    for route_map in (*ROUTES, document_routes(ROUTES)):
+    for route_map in (*ROUTES, openapi_routes(ROUTES)):
         for operation in route_map.operations:
             yield Route(operation.method, route_map.prefixes[0] + operation.path or "/", operation)
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from evenkeel.api.common.recent import Coalesced, Recent
+from evenkeel.api.common.recent import CoalescedCalls, RecentResult
 
 
 class Computation:
@@ -24,7 +24,7 @@ class Computation:
 
 
 async def test_requests_during_a_computation_share_the_next_one() -> None:
-    shared: Coalesced[int] = Coalesced()
+    shared: CoalescedCalls[int] = CoalescedCalls()
     computation = Computation()
     first = [asyncio.create_task(shared.get(computation)) for _ in range(5)]
     await asyncio.sleep(0.01)
@@ -42,7 +42,7 @@ async def test_requests_during_a_computation_share_the_next_one() -> None:
 
 async def test_failed_computation_fails_for_all_waiting_and_is_not_kept() -> None:
     now = 0.0
-    kept: Recent[int] = Recent(5.0, now_seconds=lambda: now)
+    kept: RecentResult[int] = RecentResult(5.0, now_seconds=lambda: now)
     computation = Computation()
     computation.begun = 2
     waiting = [asyncio.create_task(kept.get(computation)) for _ in range(10)]

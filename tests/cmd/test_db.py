@@ -10,12 +10,12 @@ import pytest
 from evenkeel.cmd.db import main
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.kit.errors import StoreUnavailable
-from evenkeel.store.migrations import revisions
+from evenkeel.store.migrations import schema_revisions
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import open_store
 from tests.services.postgres import SharedPostgreSQL
 
-NEWEST = revisions()[-1]
+NEWEST = schema_revisions()[-1]
 
 
 class Admin:
@@ -34,7 +34,7 @@ def test_an_administrator_upgrades_and_checks(tmp_path: Path, capsys: pytest.Cap
     admin = Admin(tmp_path, f"sqlite:///{tmp_path}/x.db", capsys)
     assert admin.run("version") == (0, f"empty in the database, {NEWEST} needed by this version")
     code, said = admin.run("check")
-    assert code == 1 and said == f"empty: needs {', '.join(revisions())}: run evenkeel-db upgrade"
+    assert code == 1 and said == f"empty: needs {', '.join(schema_revisions())}: run evenkeel-db upgrade"
     assert admin.run("upgrade") == (0, f"{NEWEST}: upgraded")
     assert admin.run("upgrade") == (0, f"{NEWEST}: up to date")
     assert admin.run("check") == (0, f"{NEWEST}: up to date")

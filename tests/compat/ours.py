@@ -34,7 +34,7 @@ class InstantDevice:
         self.outcome = "ACTIVE"
         self._left: dict[str, Change] = {}
 
-    async def accepted(self, change: Change) -> None:
+    async def change_accepted(self, change: Change) -> None:
         """Place it if it is new; report on it at the end of the request."""
         if not change.placed and change.tree is not None:
             project_id = change.tree.load_balancer.project_id
@@ -43,9 +43,9 @@ class InstantDevice:
             )
         self._left[change.load_balancer_id] = change
 
-    async def failed_over(self, change: Change) -> None:
+    async def failover_requested(self, change: Change) -> None:
         """The same."""
-        await self.accepted(change)
+        await self.change_accepted(change)
 
     async def request_full_resync(self, owners: Any) -> None:
         """Nobody looks."""
@@ -60,7 +60,7 @@ class InstantDevice:
         error = "" if self.outcome == "ACTIVE" else "The device refused it."
         while self._left:
             id_, change = self._left.popitem()
-            shard = await self._store.operators.hosting(id_)
+            shard = await self._store.operators.shard_of_load_balancer(id_)
             if shard is None:
                 continue
             applied = Applied(load_balancer_id=id_, revision=change.revision, error=error)

@@ -20,11 +20,11 @@ class Store:
         assert limit > 0 < backoff.initial_seconds
         return tuple(self.hosts)
 
-    async def binding_of(self, claim_id: str) -> DeviceBinding | None:
+    async def find_binding(self, claim_id: str) -> DeviceBinding | None:
         host = self.hosts[claim_id]
         return None if host is None else DeviceBinding(claim_id=claim_id, port_id=f"port-{claim_id}", host=host)
 
-    async def note_bound(self, claim_id: str, host: str | None) -> None:
+    async def record_binding(self, claim_id: str, host: str | None) -> None:
         if self.hosts[claim_id] == host:
             del self.hosts[claim_id]
 

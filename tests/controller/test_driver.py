@@ -54,22 +54,22 @@ def change(**given: Any) -> Change:
 
 async def test_the_agent_that_serves_it_is_informed() -> None:
     around = Neighbours()
-    await driver(around).accepted(change(owner=OWNER))
+    await driver(around).change_accepted(change(owner=OWNER))
     assert around.asked == [("work", "host-1", "lb")]
 
 
 async def test_a_new_ones_definition_travels_with_the_hint() -> None:
     around = Neighbours()
     term = OwnershipTerm(session_id="s", epoch=1, history="h")
-    await driver(around).accepted(change(owner=OWNER, tree=TREE, term=term))
+    await driver(around).change_accepted(change(owner=OWNER, tree=TREE, term=term))
     assert around.asked == [("work", "host-1", "lb", 1)]
 
 
 async def test_a_new_one_is_placed_and_one_that_waits_for_its_shard_is_not() -> None:
     around = Neighbours()
-    await driver(around).accepted(change(placed=False, tree=TREE))
-    await driver(around).accepted(change(placed=True, tree=TREE))
-    await driver(around).accepted(change(placed=False))
+    await driver(around).change_accepted(change(placed=False, tree=TREE))
+    await driver(around).change_accepted(change(placed=True, tree=TREE))
+    await driver(around).change_accepted(change(placed=False))
     assert around.asked == [("place", "lb", "t")]
 
 
@@ -77,22 +77,22 @@ async def test_a_new_one_is_placed_and_one_that_waits_for_its_shard_is_not() -> 
 async def test_failure_after_the_commit_does_not_reach_the_tenant(problem: Exception) -> None:
     around = Neighbours()
     around.problem = problem
-    await driver(around).accepted(change(placed=False, tree=TREE))
-    await driver(around).failed_over(change(owner=OWNER))
+    await driver(around).change_accepted(change(placed=False, tree=TREE))
+    await driver(around).failover_requested(change(owner=OWNER))
     assert around.asked == [("place", "lb", "t"), ("move", "lb"), ("work", "host-1", "lb")]
 
 
 async def test_the_vips_port_follows_where_there_are_ports() -> None:
     around = Neighbours()
-    await driver(around).accepted(change(owner=OWNER, tell_network=True))
-    await driver(around, ports=False).accepted(change(owner=OWNER, tell_network=True))
+    await driver(around).change_accepted(change(owner=OWNER, tell_network=True))
+    await driver(around, ports=False).change_accepted(change(owner=OWNER, tell_network=True))
     assert around.asked == [("port", "lb"), ("work", "host-1", "lb"), ("work", "host-1", "lb")]
 
 
 async def test_a_failover_moves_it_or_has_its_agent_bring_the_device_up_to_date() -> None:
     around = Neighbours()
-    await driver(around).failed_over(change(owner=OWNER))
+    await driver(around).failover_requested(change(owner=OWNER))
     around.moves = False
-    await driver(around).failed_over(change(owner=OWNER))
-    await driver(around).failed_over(change(owner=None))
+    await driver(around).failover_requested(change(owner=OWNER))
+    await driver(around).failover_requested(change(owner=None))
     assert around.asked == [("move", "lb"), ("move", "lb"), ("work", "host-1", "lb")]

@@ -35,11 +35,11 @@ class Store:
         await self.go_on.wait()
         return m.ReportReceipt()
 
-    async def keepalive(self, *_args: Any, **_kw: Any) -> m.SessionState:
+    async def renew_session(self, *_args: Any, **_kw: Any) -> m.SessionState:
         return m.SessionState(ttl_seconds=5.0, assignments_revision=1)
 
-    async def keepalives(self, calls: Sequence[m.Keepalive], **_kw: Any) -> list[m.SessionState | None]:
-        return [await self.keepalive() for _ in calls]
+    async def renew_sessions(self, calls: Sequence[m.Keepalive], **_kw: Any) -> list[m.SessionState | None]:
+        return [await self.renew_session() for _ in calls]
 
 
 async def test_a_keepalive_is_answered_while_200_reports_wait() -> None:

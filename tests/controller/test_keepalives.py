@@ -25,7 +25,9 @@ class Store:
         self.unlock = asyncio.Event()
         self.error: Exception | None = None
 
-    async def keepalives(self, arrived: Sequence[ArrivedKeepalive], *, ttl_seconds: float) -> list[SessionState | None]:
+    async def renew_sessions(
+        self, arrived: Sequence[ArrivedKeepalive], *, ttl_seconds: float
+    ) -> list[SessionState | None]:
         self.rounds.append(len(arrived))
         self.waited += [each.waited_seconds for each in arrived]
         calls = [each.call for each in arrived]
@@ -33,7 +35,7 @@ class Store:
             raise self.error
         return [None if call.agent_id in self.lost | self.locked else state(ttl_seconds) for call in calls]
 
-    async def keepalive(self, arrived: ArrivedKeepalive, *, ttl_seconds: float) -> SessionState:
+    async def renew_session(self, arrived: ArrivedKeepalive, *, ttl_seconds: float) -> SessionState:
         agent_id = arrived.call.agent_id
         self.waited.append(arrived.waited_seconds)
         self.alone.append(agent_id)

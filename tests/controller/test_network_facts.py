@@ -45,7 +45,7 @@ class Everything:
         assert late
         return (f"members of {network_id} moved",)
 
-    async def accepted(self, change: Any) -> None:
+    async def change_accepted(self, change: Any) -> None:
         self.done.append(change)
 
 

@@ -23,24 +23,24 @@ class Outbox:
         self.holder = ""
         self.fails = False
 
-    async def take_turn(self, holder: str, seconds: float) -> bool:
+    async def take_sender_lease(self, holder: str, seconds: float) -> bool:
         if self.holder not in ("", holder):
             return False
         self.holder = holder if seconds else ""
         return True
 
-    async def oldest(self, limit: int) -> tuple[PendingNotification, ...]:
+    async def read_oldest_notifications(self, limit: int) -> tuple[PendingNotification, ...]:
         return tuple(self.entries[:limit])
 
-    async def remove(self, ids: Collection[int]) -> None:
+    async def delete_notifications(self, ids: Collection[int]) -> None:
         if self.fails:
             raise StoreUnavailable("gone")
         self.entries = [entry for entry in self.entries if entry.id not in ids]
 
-    async def state(self) -> OutboxState:
+    async def read_outbox_state(self) -> OutboxState:
         return OutboxState(count=len(self.entries), oldest_seconds=5.0 if self.entries else 0.0)
 
-    async def drop_oldest(self, count: int) -> int:
+    async def drop_oldest_notifications(self, count: int) -> int:
         dropped, self.entries = self.entries[:count], self.entries[count:]
         return len(dropped)
 

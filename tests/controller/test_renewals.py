@@ -54,7 +54,7 @@ class Driver:
     def __init__(self) -> None:
         self.accepts: list[Change] = []
 
-    async def accepted(self, change: Change) -> None:
+    async def change_accepted(self, change: Change) -> None:
         self.accepts.append(change)
 
 

@@ -102,7 +102,7 @@ class Store:
         self.handovers.append((shard_id, epoch, agent_id, rebind))
         return owner(shard_id) if self.taken else None
 
-    async def hosting(self, load_balancer_id: str) -> Shard | None:
+    async def shard_of_load_balancer(self, load_balancer_id: str) -> Shard | None:
         return self.hosts
 
 

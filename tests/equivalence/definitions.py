@@ -199,10 +199,10 @@ def _refuse_idle_attributes(one: ServiceMonitor | ServiceListener) -> None:
 def _check_by_the_apis_rules(tree: ServiceDefinition) -> None:
     rules.check_listener_ports([_row(one) for one in tree.listeners])
     for pool in tree.pools:
-        rules.check_pool(_row(pool))
+        rules.check_pool_rules(_row(pool))
         rules.check_members(_row(one) for one in pool.members)
         if pool.monitor is not None:
-            rules.check_monitored(pool.protocol, pool.monitor.type)
+            rules.check_monitor_fits_pool(pool.protocol, pool.monitor.type)
             _refuse_idle_attributes(pool.monitor)
             rules.check_monitor(_row(pool.monitor))
     for listener in tree.listeners:
@@ -211,9 +211,9 @@ def _check_by_the_apis_rules(tree: ServiceDefinition) -> None:
         if listener.l7policies:
             l7_rules.check_l7_listener(listener.protocol)
         for policy in listener.l7policies:
-            l7_rules.check_policy(_row(policy))
+            l7_rules.check_l7policy(_row(policy))
             for rule in policy.rules:
-                l7_rules.check_rule(_row(rule))
+                l7_rules.check_l7rule(_row(rule))
 
 
 def _row(part: Any) -> Any:

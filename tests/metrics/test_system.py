@@ -49,7 +49,7 @@ class Operators:
             Agent(id=AgentId("b"), host="two", session_id=SessionId("t"), **place),
         )
 
-    async def summary(self) -> LoadBalancerSummary:
+    async def load_balancer_summary(self) -> LoadBalancerSummary:
         return LoadBalancerSummary(
             by_status={"ACTIVE": 5, "ERROR": 1},
             by_operating_status={"ONLINE": 4, "DEGRADED": 2},

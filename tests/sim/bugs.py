@@ -635,7 +635,7 @@ def _no_history() -> AbstractContextManager[Any]:
     async def begin_history(self: Histories, seen_id: str, reason: str) -> str:
         return seen_id
 
-    return patch.object(Histories, "begin", begin_history)
+    return patch.object(Histories, "begin_history", begin_history)
 
 
 def _equal_epoch_not_raised() -> AbstractContextManager[Any]:
@@ -651,7 +651,7 @@ def _equal_epoch_not_raised() -> AbstractContextManager[Any]:
 
 
 def _unknown_history_not_noticed() -> AbstractContextManager[Any]:
-    return patch.object(histories, "note_unknown", lambda connection, answered: None)
+    return patch.object(histories, "record_unknown_histories", lambda connection, answered: None)
 
 
 def _lost_shards_forgotten() -> AbstractContextManager[Any]:
@@ -684,8 +684,8 @@ def _common_guard_not_checked() -> Iterator[None]:
 @contextmanager
 def _shared_networks_kept() -> Iterator[None]:
     with (
-        patch.object(common, "give_up_unused", lambda connection, networks: None),
-        patch.object(common, "leftovers", lambda connection, limit: ()),
+        patch.object(common, "drop_unused_networks", lambda connection, networks: None),
+        patch.object(common, "find_unused_common_networks", lambda connection, limit: ()),
     ):
         yield
 

@@ -17,7 +17,7 @@ from sqlalchemy.pool import StaticPool
 from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.core.protocol.messages import ReportApplied
 from evenkeel.store.engine.database import Database, Op
-from evenkeel.store.migrations import upgrade
+from evenkeel.store.migrations import upgrade_tables
 from evenkeel.store.reports.applied import Recorded
 from tests.sim.effects import Effects, Latency, Lost, Postponed
 from tests.sim.process import Process
@@ -68,7 +68,7 @@ class _Engine:
         self.server: Server | None = None
         """Whose run it is."""
         with self.connection.begin():
-            upgrade(self.connection)
+            upgrade_tables(self.connection)
         self.raw.executescript(TRIGGERS)
         self.raw.create_function("julianday", 1, lambda _text: self.server and self.server.julianday())
         self.raw.create_function("random", 0, lambda: self.server and self.server.rng.getrandbits(63))

@@ -224,7 +224,7 @@ class World:
                 raise ConnectionError("stopping")
             result = await work(store)
             if change and isinstance(result, Change):
-                await controller.driver.accepted(result)
+                await controller.driver.change_accepted(result)
         except Exception as error:
             if not answer.done():
                 answer.set_exception(error)

@@ -22,7 +22,7 @@ from evenkeel.core.status.outcomes import Applied
 from evenkeel.core.tls.certificates import CertificateFacts, CertificateKind
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Database, open_database
-from evenkeel.store.engine.inserting import insert_all
+from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.operators.store import SqlOperators
 from evenkeel.store.options import StoreOptions
@@ -134,7 +134,7 @@ class World:
         def store(connection: Any) -> None:
             # in the order given, for children name their parents
             for kind, some in itertools.groupby(objects, type):
-                insert_all(connection, TABLES[kind], [row_of(each) for each in some])
+                insert_rows(connection, TABLES[kind], [row_of(each) for each in some])
 
         await self.db.write(store)
 

@@ -15,7 +15,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.placement import AgentSnapshot, GroupSnapshot, ShardSnapshot, handover_overdue
 from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.inserting import insert_all
+from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.ownership.agent_views import read_agents
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling.rules import read_rules
@@ -171,8 +171,8 @@ def _fill(connection: Connection, group: Rows) -> None:
         "created_at": 0.0,
     }
     connection.execute(insert(schema.device_group).values(device_driver="noop", ha_type="pair", **place))
-    insert_all(connection, schema.agent, [_agent_row(agent, now) for agent in group.agents])
-    insert_all(
+    insert_rows(connection, schema.agent, [_agent_row(agent, now) for agent in group.agents])
+    insert_rows(
         connection, schema.shard, [_shard_row(str(number), each, now) for number, each in enumerate(group.shards)]
     )
 

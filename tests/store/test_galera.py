@@ -99,7 +99,7 @@ async def test_a_keepalive_and_a_takeover_at_two_nodes_are_one_after_the_other(w
         before = await world.assignments_revision(owner)
 
         state, result = await asyncio.gather(
-            world.store.ownership.keepalive(alive(owner), ttl_seconds=TTL_SECONDS),
+            world.store.ownership.renew_session(alive(owner), ttl_seconds=TTL_SECONDS),
             assign_one(other, shard.id, shard.epoch, taker),
         )
 

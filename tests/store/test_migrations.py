@@ -77,7 +77,7 @@ def next_version(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], N
 
     def turn(is_next: bool) -> None:
         for module in (migrations, administration):
-            monkeypatch.setattr(module, "configuration", later.configuration if is_next else later.this_version)
+            monkeypatch.setattr(module, "alembic_config", later.configuration if is_next else later.this_version)
 
     yield turn
 
@@ -134,7 +134,9 @@ async def test_a_database_of_a_development_version_is_refused_with_what_to_do(
         for each in (store, checking):
             with pytest.raises(DevelopmentSchema, match=f"revision {revision} of a development .*drop the database"):
                 await each.start()
-        await store.database.write(lambda connection: administration.stamp(connection, migrations.revisions()[-1]))
+        await store.database.write(
+            lambda connection: administration.set_schema_revision(connection, migrations.schema_revisions()[-1])
+        )
         await checking.start()
     finally:
         await store.close()

@@ -13,7 +13,7 @@ async def adoption_answer(
     world: World, load_balancer_id: str, *, adopt: bool = True, give_back: bool = False, keep_irules: bool = False
 ) -> PlanAnswer:
     """The answer about the load balancer's project. ``adopt``: ``--yes``; ``give_back``: ``--back``."""
-    shard = await world.store.operators.hosting(load_balancer_id)
+    shard = await world.store.operators.shard_of_load_balancer(load_balancer_id)
     assert shard is not None
     host = await world.acting(load_balancer_id)
     owner = ShardOwner(shard_id=shard.id, environment=ENVIRONMENT, group_number=1, host=host)

@@ -64,7 +64,7 @@ class MovingWorld(World):
         )
         for change in await self.store.operators.begin_moves(request):
             for controller in list(self.controllers.values())[:1]:
-                await controller.driver.accepted(change)
+                await controller.driver.change_accepted(change)
 
     async def progress(self, id_: str) -> MoveProgress:
         (found,) = await self.store.operators.moves(load_balancer_id=LoadBalancerId(id_))

@@ -92,7 +92,7 @@ class AdoptionWorld(AttachedWorld):
         )
         plan = VipPlan(subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id, address=vip.address)
         change = await self.store.tenants.create_load_balancer(tree, plan, [])
-        await self.controllers["c0"].driver.accepted(change)
+        await self.controllers["c0"].driver.change_accepted(change)
 
     def numbers(self, tenant: str) -> list[set[int]]:
         """Of each device: the route domains of the tenant."""
@@ -172,7 +172,7 @@ async def test_a_number_that_is_in_service_is_refused_and_nothing_is_changed(wor
         return "'evenkeel adopt'" in (await world.root(world.ids["b"])).status_reason
 
     await eventually(refused)
-    shard = await world.store.operators.hosting(served)
+    shard = await world.store.operators.shard_of_load_balancer(served)
     assert shard is not None
     # whatever made it so: the database says that the other tenant's devices have that number
     await world.store.database.write(
@@ -259,7 +259,7 @@ class SeveralWorld(AttachedWorld):
         vip = wanted.vip
         plan = VipPlan(subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id, address=vip.address)
         change = await self.store.tenants.create_load_balancer(tree, plan, [])
-        await self.controllers["c0"].driver.accepted(change)
+        await self.controllers["c0"].driver.change_accepted(change)
 
     def numbers(self) -> list[set[int]]:
         """Of each device: the tenant's route domains."""

@@ -90,7 +90,7 @@ async def test_each_has_its_reason_and_the_others_are_served(world: BadWorld) ->
     # those that can be served are: one that was there, and a new one
     second = await world.create_in("a")
     changed = await world.store.tenants.update_load_balancer(first, {"name": "again"}, project_id=None)
-    await world.controllers["c0"].driver.accepted(changed)
+    await world.controllers["c0"].driver.change_accepted(changed)
     for load_balancer_id in (first, second):
         await eventually(lambda lb=load_balancer_id: world.active(lb))  # type: ignore[misc]
     assert world.there("net/vlan", "a") == [["vlan-101"]] * 2  # settled: there may never be another one

@@ -57,7 +57,7 @@ class TwoGroups(WiredWorld):
             whole_project=True,
         )
         for change in await self.store.operators.begin_moves(request):
-            await self.controllers["c0"].driver.accepted(change)
+            await self.controllers["c0"].driver.change_accepted(change)
 
     async def progress(self, id_: str) -> MoveProgress:
         (found,) = await self.store.operators.moves(load_balancer_id=LoadBalancerId(id_))

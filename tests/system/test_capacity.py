@@ -33,7 +33,7 @@ async def settled(world: World, made: list[str], *, room: int) -> bool:
 
 async def remove(world: World, load_balancer_id: str) -> None:
     change = await world.store.tenants.delete_load_balancer(load_balancer_id, cascade=True, project_id=None)
-    await next(iter(world.controllers.values())).driver.accepted(change)
+    await next(iter(world.controllers.values())).driver.change_accepted(change)
 
 
 async def test_a_full_group_takes_no_more_until_one_goes(world: World) -> None:

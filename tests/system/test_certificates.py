@@ -156,7 +156,7 @@ class Attacker:
 
     async def call(self, host: str, **changes: Any) -> m.GetCertificates:
         """What the owner of the shard would ask, but for the changes."""
-        shard = await self.world.store.operators.hosting(self.load_balancer_id)
+        shard = await self.world.store.operators.shard_of_load_balancer(self.load_balancer_id)
         assert shard is not None
         agent_id = derived_agent_id(ENVIRONMENT, 1, host)
         session_id = (await self.world.store.operators.agent(agent_id)).session_id

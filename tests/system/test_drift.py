@@ -105,6 +105,6 @@ async def test_created_changed_and_deleted_load_balancers_are_never_reported_abs
             await world.rename(load_balancer_id, f"n{number}")
         for load_balancer_id in made.values():
             change = await world.store.tenants.delete_load_balancer(load_balancer_id, cascade=True, project_id=None)
-            await world.controllers["c0"].driver.accepted(change)
+            await world.controllers["c0"].driver.change_accepted(change)
         await eventually(lambda: not any(map(world.on_device, TENANTS)))
     assert "load_balancer_absent" not in await kinds(world)  # settled: it may never happen

@@ -81,7 +81,7 @@ async def test_changes_of_the_files_reach_the_device_and_trouble_stands_on_the_l
         tags=("esd:web",),
     )
     change = await world.store.tenants.add_listener(listener, project_id=None)
-    await world.controllers["c1"].driver.accepted(change)
+    await world.controllers["c1"].driver.change_accepted(change)
     await eventually(lambda: world.has_rules("one"), every_seconds=LOOK_SECONDS)
     await eventually(lambda: world.active(load_balancer_id))
 
@@ -118,7 +118,7 @@ async def test_bare_tag_of_a_listener_chooses_what_the_files_have_and_unusable_t
         tags=("web", "blue"),
     )
     change = await world.store.tenants.add_listener(listener, project_id=None)
-    await world.controllers["c1"].driver.accepted(change)
+    await world.controllers["c1"].driver.change_accepted(change)
     await eventually(lambda: world.has_rules("one"), every_seconds=LOOK_SECONDS)
     await eventually(lambda: world.active(load_balancer_id))
 

@@ -24,7 +24,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 async def fail_over(world: World, load_balancer_id: str) -> None:
     """Accepted as the API would."""
     change = await world.store.tenants.fail_over_load_balancer(load_balancer_id, project_id=None)
-    await world.controllers["c0"].driver.failed_over(change)
+    await world.controllers["c0"].driver.failover_requested(change)
 
 
 async def test_failed_over_shard_is_handed_to_another_agent_and_stays_there(world: World) -> None:

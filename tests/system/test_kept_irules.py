@@ -52,7 +52,7 @@ async def create(world: PairWorld, load_balancer_id: str) -> None:
     change = await world.store.tenants.create_load_balancer(
         LoadBalancerTree(load_balancer=root, listeners=(front,)), plan, []
     )
-    await world.controllers["c0"].driver.accepted(change)
+    await world.controllers["c0"].driver.change_accepted(change)
 
 
 async def rules(world: PairWorld) -> list[list[str]]:
@@ -94,7 +94,7 @@ async def test_irules_of_an_operator_stay_until_an_operator_detaches_them(world:
     assert await rules(world) == [RULES] * 2
 
     change = await world.store.tenants.update_child(Listener, LISTENER, {"operator_irules": ()}, project_id=None)
-    await world.controllers["c0"].driver.accepted(change)
+    await world.controllers["c0"].driver.change_accepted(change)
     # settled: ACTIVE means that the devices hold it
     await eventually(lambda: world.active(lb))
     assert await rules(world) == [[], []]
@@ -107,7 +107,7 @@ async def test_irules_are_stored_only_for_listeners_of_the_callers_shard(world: 
     other = await world.create("b")
     for lb in (first, second, other):
         await eventually(lambda lb=lb: world.active(lb))  # type: ignore[misc]
-    shard = await world.store.operators.hosting(other)
+    shard = await world.store.operators.shard_of_load_balancer(other)
     assert shard is not None and shard.acting_agent_id is not None
     agent = await world.store.operators.agent(shard.acting_agent_id)
     listeners = (ListenerIrules(listener_id=LISTENER, irules=("/Common/says",)),)

@@ -89,7 +89,7 @@ async def create(world: World, tree: LoadBalancerTree) -> str:
     assert root.vip is not None
     plan = VipPlan(subnet_id="s", network_id="n", port_id=root.vip.port_id, address=root.vip.address)
     change = await world.store.tenants.create_load_balancer(tree, plan)
-    await world.controllers["c0"].driver.accepted(change)
+    await world.controllers["c0"].driver.change_accepted(change)
     return root.id
 
 

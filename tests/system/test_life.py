@@ -67,7 +67,7 @@ async def test_work_goes_on_with_another_agent_and_comes_home_again(world: World
     await eventually(back_home)
     await world.rename(load_balancer_id, "at home")
     await eventually(lambda: world.active(load_balancer_id))
-    shard = await world.store.operators.hosting(load_balancer_id)
+    shard = await world.store.operators.shard_of_load_balancer(load_balancer_id)
     assert shard is not None
     assert shard.epoch == 3
 
@@ -130,7 +130,7 @@ async def test_deleted_load_balancer_leaves_device_and_database(world: World) ->
     load_balancer_id = await world.create("a")
     await eventually(lambda: world.active(load_balancer_id))
     change = await world.store.tenants.delete_load_balancer(load_balancer_id, cascade=True, project_id=None)
-    await world.controllers["c0"].driver.accepted(change)
+    await world.controllers["c0"].driver.change_accepted(change)
 
     async def gone() -> bool:
         try:

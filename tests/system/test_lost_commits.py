@@ -73,13 +73,13 @@ async def test_a_revision_given_again_is_active_only_when_the_device_holds_its_o
     lost = await world.store.tenants.update_child(
         Listener, listener.id, {"name": "lost"}, parent_id=None, project_id=None
     )
-    await world.controllers["c0"].driver.accepted(lost)
+    await world.controllers["c0"].driver.change_accepted(lost)
     await eventually(lambda: world.active(lb))
     await lose(world, copy)
     cidrs = {"allowed_cidrs": ("192.0.2.0/24",)}
     change = await world.store.tenants.update_child(Listener, listener.id, cidrs, parent_id=None, project_id=None)
     assert change.revision == lost.revision
-    await world.controllers["c0"].driver.accepted(change)
+    await world.controllers["c0"].driver.change_accepted(change)
     await eventually(lambda: world.active(lb))
     (held,) = world.memory.partitions["a"].holds[lb].listeners
     assert held.allowed_cidrs == ("192.0.2.0/24",)
@@ -97,7 +97,7 @@ async def test_a_delete_with_the_revision_of_a_lost_change_is_done_when_the_devi
     await lose(world, copy)
     change = await world.store.tenants.delete_load_balancer(lb, cascade=True, project_id=None)
     assert change.revision == revision
-    await world.controllers["c0"].driver.accepted(change)
+    await world.controllers["c0"].driver.change_accepted(change)
 
     async def removed() -> bool:
         return not [row for row in await rows(world, schema.load_balancer) if row.id == lb]
@@ -199,7 +199,7 @@ async def test_deleted_load_balancer_on_a_device_is_removed_at_once(world: World
         await eventually(lambda lb=each: world.active(lb))  # type: ignore[misc]
     held = dict(world.memory.partitions["a"].holds)
     change = await world.store.tenants.delete_load_balancer(deleted, cascade=True, project_id=None)
-    await world.controllers["c0"].driver.accepted(change)
+    await world.controllers["c0"].driver.change_accepted(change)
     await eventually(lambda: world.on_device("a").keys() == {kept})
 
     async def removed() -> bool:
@@ -245,7 +245,7 @@ async def test_two_owners_of_one_epoch_are_distinguished_and_the_databases_owner
     await eventually(lambda: world.active(lb))
     assert world.on_device("a") == {lb: "of the third"}  # settled: ACTIVE means that the devices hold it
     assert await world.acting(lb) == third  # settled: there is no other agent
-    shard = await world.store.operators.hosting(lb)
+    shard = await world.store.operators.shard_of_load_balancer(lb)
     assert shard is not None and shard.epoch == 3 == await guard(world)
     assert "epoch_raised" in await kinds(world)
 

@@ -140,7 +140,9 @@ class HaproxyWorld(World):
         root = LoadBalancer(id=own["load_balancer_id"], project_id="p1", vip=vip, provider=ENVIRONMENT)
         tree = LoadBalancerTree(load_balancer=root, listeners=(listener,), pools=(pool,), members=(member,))
         plan = VipPlan(subnet_id="s", network_id="n", port_id=vip.port_id, address=VIP)
-        await self.controllers["c0"].driver.accepted(await self.store.tenants.create_load_balancer(tree, plan, []))
+        await self.controllers["c0"].driver.change_accepted(
+            await self.store.tenants.create_load_balancer(tree, plan, [])
+        )
         return root.id
 
     async def move(self, id_: str) -> None:
@@ -156,7 +158,7 @@ class HaproxyWorld(World):
             by_operator=(LoadBalancerId(id_),),
         )
         for change in await self.store.operators.begin_moves(request):
-            await self.controllers["c0"].driver.accepted(change)
+            await self.controllers["c0"].driver.change_accepted(change)
 
     async def progress(self, id_: str) -> MoveProgress:
         (found,) = await self.store.operators.moves(load_balancer_id=LoadBalancerId(id_))
@@ -233,7 +235,7 @@ async def test_no_client_fails_more_than_once_while_a_load_balancer_moves(site: 
     site.clients.run(f"route replace {VIP}/32 via {HOSTS['k0']}")
     await asked(20)
     for change in await world.store.operators.end_move(LoadBalancerId(id_), back=False):
-        await world.controllers["c0"].driver.accepted(change)
+        await world.controllers["c0"].driver.change_accepted(change)
     await eventually(lambda: is_at(world, id_, MoveStep.DONE))
     await asked(20)
     for task in asking:

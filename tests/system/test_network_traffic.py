@@ -92,7 +92,7 @@ class WiredWorld(AttachedWorld):
         tree = LoadBalancerTree(load_balancer=root, listeners=(listener,), pools=(pool,), members=members)
         plan = VipPlan(subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id, address=VIP)
         change = await self.store.tenants.create_load_balancer(tree, plan, [])
-        await self.controllers["c0"].driver.accepted(change)
+        await self.controllers["c0"].driver.change_accepted(change)
         return root.id
 
 

@@ -106,7 +106,7 @@ class AttachedWorld(PairWorld):
         root = LoadBalancer(id=str(uuid.uuid4()), project_id=tenant, vip=vip, provider=ENVIRONMENT)
         plan = VipPlan(subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id, address=address)
         change = await self.store.tenants.create_load_balancer(LoadBalancerTree(load_balancer=root), plan, [])
-        await self.controllers["c0"].driver.accepted(change)
+        await self.controllers["c0"].driver.change_accepted(change)
         return root.id
 
     def there(self, type_: str, tenant: str) -> list[list[str]]:
@@ -152,7 +152,7 @@ async def test_overlapping_networks_of_two_tenants_live_and_go(world: AttachedWo
         id="net-a", name="a", network_type=NetworkType.VLAN, physical_network="physnet", segmentation_id=105
     )
     for change in await world.store.operators.update_network(changed):
-        await world.controllers["c0"].driver.accepted(change)
+        await world.controllers["c0"].driver.change_accepted(change)
     await eventually(lambda: world.there("net/vlan", "a") == [["vlan-105"]] * 2)
     for load_balancer_id in ids["a"]:
         await eventually(lambda lb=load_balancer_id: world.active(lb))  # type: ignore[misc]
@@ -213,7 +213,7 @@ async def test_a_shared_network_lives_in_common_as_long_as_anybody_uses_it(world
         shared=True,
     )
     for change in await world.store.operators.update_network(network):
-        await world.controllers["c0"].driver.accepted(change)
+        await world.controllers["c0"].driver.change_accepted(change)
     await eventually(lambda: world.active(ids["b"]))
     await eventually(lambda: all("vlan-181" in each and "vlan-180" not in each for each in world.in_common()))
 

@@ -27,7 +27,7 @@ async def test_a_question_is_answered_by_whoever_serves_the_load_balancer(world:
     lb = await world.create("a")
     await eventually(lambda: world.active(lb))
     for inquiry_id in ("q1", "q2"):
-        shard = await world.store.operators.hosting(lb)
+        shard = await world.store.operators.shard_of_load_balancer(lb)
         assert shard is not None
         host = await world.acting(lb)
         owner = ShardOwner(shard_id=shard.id, environment=ENVIRONMENT, group_number=1, host=host)
@@ -75,6 +75,6 @@ async def test_orphan_on_a_device_is_found_by_the_observer(world: World) -> None
         answer = await world.store.operators.plan_answer(inquiry_id)
         assert answer is not None
         named = [step.name for plan in answer.devices for step in plan.operations]
-        return "orphan" in named and await world.store.operators.known_load_balancers(named) <= {lb}
+        return "orphan" in named and await world.store.operators.filter_known_load_balancers(named) <= {lb}
 
     await eventually(found, within_seconds=150.0, every_seconds=2.0)

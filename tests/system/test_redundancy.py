@@ -26,7 +26,7 @@ async def served(world: World) -> tuple[str, str]:
 
 
 async def epoch(world: World, load_balancer_id: str) -> int:
-    shard = await world.store.operators.hosting(load_balancer_id)
+    shard = await world.store.operators.shard_of_load_balancer(load_balancer_id)
     assert shard is not None
     return shard.epoch
 
@@ -90,7 +90,7 @@ async def test_no_shard_moves_when_most_agents_fall_silent_until_an_operator_res
         return bool(environment.halted_reason)
 
     await eventually(halted)
-    shard = await world.store.operators.hosting(load_balancer_id)
+    shard = await world.store.operators.shard_of_load_balancer(load_balancer_id)
     await world.store.operators.resume_environment(ENVIRONMENT)
     await elsewhere(world, load_balancer_id, home)
     # settled: the epoch changes with the owner
@@ -158,7 +158,7 @@ async def test_shard_bound_to_a_host_is_rebuilt_elsewhere_once_it_is_declared_de
     agent = next(agent for agent in await world.store.operators.agents() if agent.host == home)
     await world.store.operators.force_agent_down(agent.id, True)
     await elsewhere(world, load_balancer_id, home)
-    shard = await world.store.operators.hosting(load_balancer_id)
+    shard = await world.store.operators.shard_of_load_balancer(load_balancer_id)
     assert shard is not None
     assert shard.home_agent_id == shard.acting_agent_id
 

@@ -85,7 +85,7 @@ async def acts_elsewhere(world: PairWorld, load_balancer_id: str, host: str) -> 
 
 async def delete(world: PairWorld, load_balancer_id: Any) -> None:
     change = await world.store.tenants.delete_load_balancer(load_balancer_id, cascade=True, project_id=None)
-    await world.controllers["c0"].driver.accepted(change)
+    await world.controllers["c0"].driver.change_accepted(change)
 
 
 @pytest.mark.parametrize("sync_mode", ["replicate", "sync"])

@@ -309,7 +309,7 @@ class World:
             [await self._checked(reference, project_id) for reference in references],
         )
         for controller in list(self.controllers.values())[:1]:
-            await controller.driver.accepted(change)
+            await controller.driver.change_accepted(change)
         return load_balancer_id
 
     async def _checked(self, reference: str, project_id: str) -> CheckedCertificate:
@@ -322,7 +322,7 @@ class World:
         """A change; returns its revision."""
         change = await self.store.tenants.update_load_balancer(load_balancer_id, {"name": name}, project_id=None)
         for controller in list(self.controllers.values())[:1]:
-            await controller.driver.accepted(change)
+            await controller.driver.change_accepted(change)
         return change.revision
 
     async def root(self, load_balancer_id: str) -> LoadBalancer:
@@ -341,7 +341,7 @@ class World:
 
     async def acting(self, load_balancer_id: str) -> str:
         """The host that serves it now; empty if none does."""
-        shard = await self.store.operators.hosting(load_balancer_id)
+        shard = await self.store.operators.shard_of_load_balancer(load_balancer_id)
         if shard is None or shard.acting_agent_id is None:
             return ""
         agent = await self.store.operators.agent(shard.acting_agent_id)

@@ -18,9 +18,9 @@ from sqlalchemy import Engine, event
 from sqlalchemy.engine import make_url
 
 from evenkeel.store.engine.base import Database, Op, T
-from evenkeel.store.engine.database import _Line
+from evenkeel.store.engine.database import _OrderedConnection
 from evenkeel.store.engine.write_watch import WriteWatch
-from evenkeel.store.migrations import upgrade
+from evenkeel.store.migrations import upgrade_tables
 
 EPOCH_SECONDS = 1_780_272_000.0
 """The first of June 2026: the tests' certificates are valid."""
@@ -42,14 +42,14 @@ def _migrated() -> bytes:
     with tempfile.TemporaryDirectory() as folder, patch.object(os, "urandom", ids.randbytes):
         file = Path(folder) / "migrated.db"
         line = _line(file, "BEGIN IMMEDIATE", lambda: EPOCH_SECONDS)
-        line.run(upgrade)
+        line.run(upgrade_tables)
         line.close()
         return file.read_bytes()
 
 
-def _line(file: Path, begin: str, now: Callable[[], float]) -> _Line:
+def _line(file: Path, begin: str, now: Callable[[], float]) -> _OrderedConnection:
     """A connection whose clock is ``now``."""
-    line = _Line(make_url(f"sqlite:///{file}"), begin)
+    line = _OrderedConnection(make_url(f"sqlite:///{file}"), begin)
 
     def tune(connection: Any, _record: Any) -> None:
         connection.execute("PRAGMA synchronous=OFF")
@@ -73,7 +73,7 @@ class VirtualDatabase(Database):
         self.committed: list[Callable[[], object]] = []
 
     @property
-    def _lines(self) -> tuple[_Line, ...]:
+    def _lines(self) -> tuple[_OrderedConnection, ...]:
         return (self._writing, self._reading, self._querying)
 
     def sync_engines(self) -> tuple[Engine, ...]:
@@ -96,7 +96,7 @@ class VirtualDatabase(Database):
     async def query(self, op: Op[T]) -> T:
         return await self._read(self._querying, op)
 
-    async def _read(self, line: _Line, op: Op[T]) -> T:
+    async def _read(self, line: _OrderedConnection, op: Op[T]) -> T:
         await self._travel()
         result = line.run(op)
         await self._travel()

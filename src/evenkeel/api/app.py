@@ -21,11 +21,11 @@ from litestar.utils import normalize_path
 
 from evenkeel.api.common.acme_requests import AcmeRequests
 from evenkeel.api.common.event_stream import MEDIA_TYPE as EVENT_STREAM
-from evenkeel.api.common.openapi import document_routes
+from evenkeel.api.common.openapi import openapi_routes
 from evenkeel.api.common.ports import ActivitySource, ChangeSink, NoActivity, NoTraffic, TrafficSource
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.bodies import check_content_type, read_body
-from evenkeel.api.http.call import NOBODY, Call, Limits
+from evenkeel.api.http.call import NO_CALLER, Call, Limits
 from evenkeel.api.http.gatekeeper import Gatekeeper
 from evenkeel.api.http.origins import OriginRule
 from evenkeel.api.http.path_prefix import STATE
@@ -37,7 +37,7 @@ from evenkeel.api.identity.caller import Authenticator
 from evenkeel.api.identity.none import NoAuthentication
 from evenkeel.api.neutron.lookups import LOOKUP_ROUTES
 from evenkeel.api.neutron.routes import NEUTRON_ROUTES
-from evenkeel.api.neutron.style import without_format
+from evenkeel.api.neutron.style import strip_format_suffix
 from evenkeel.api.neutron.v1.routes import V1_ROUTES
 from evenkeel.api.octavia.routes import OCTAVIA_ROUTES
 from evenkeel.api.operators.discovery import DISCOVERY_ROUTES
@@ -104,14 +104,14 @@ class Application:
         if scope["type"] != "http":
             await self._router(scope, receive, send)
             return
-        scope["path"] = without_format(scope["path"])
+        scope["path"] = strip_format_suffix(scope["path"])
         request_id = begin_request()
         state = {"request_id": request_id, "began": time.monotonic(), _SERVED: self._served}
         scope.setdefault("state", {}).update(state)
         header = (_REQUEST_ID, request_id.encode())
         started = False
 
-        async def sending(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 message["headers"] = [*message["headers"], header]
@@ -120,14 +120,14 @@ class Application:
 
         path = self._known_path(scope)
         if path is None:
-            await self._router(scope, receive, sending)
+            await self._router(scope, receive, send_with_headers)
             return
         try:
-            await (await path.answer(scope, receive))(scope, receive, sending)
+            await (await path.answer_request(scope, receive))(scope, receive, send_with_headers)
         except Exception as error:
             if started:
                 raise
-            await self._error_answer(scope, error)(scope, receive, sending)
+            await self._error_answer(scope, error)(scope, receive, send_with_headers)
 
     def _known_path(self, scope: Any) -> "_Path | None":
         """Find the path of the API that the request is for, by Litestar's routes, and note it in the scope as Litestar
@@ -213,7 +213,7 @@ def create_app(
         traffic=traffic or NoTraffic(),
         activity=activity or NoActivity(),
     )
-    routes = (*ROUTES, document_routes(ROUTES))
+    routes = (*ROUTES, openapi_routes(ROUTES))
     gatekeeper = Gatekeeper(identity or NoAuthentication(), policy or default_policy(), rate_limit, routes)
     return Application(
         _build_paths(routes, services, gatekeeper, origins or OriginRule()), end_streams=services.event_feed.close
@@ -308,13 +308,13 @@ class _Paths(dict[str, "_Path"]):
 
 def _build_paths(routes: Sequence[RouteMap], services: Services, gatekeeper: Gatekeeper, origins: OriginRule) -> _Paths:
     """Build the paths of an application; their endpoints run handlers with these services."""
-    in_error = services.changing_in_error()
+    in_error = services.with_changes_in_error()
 
-    def make(route_map: RouteMap, operation: Operation) -> Endpoint:
+    def make_endpoint(route_map: RouteMap, operation: Operation) -> Endpoint:
         used = in_error if route_map.style.changes_in_error else services
         return _make_endpoint(operation, route_map.style, used, gatekeeper, origins)
 
-    return _Paths(routes, make)
+    return _Paths(routes, make_endpoint)
 
 
 class _Path:
@@ -331,7 +331,7 @@ class _Path:
         self.style = style
         self._allow = ((b"allow", ", ".join(sorted({*endpoints, "OPTIONS"})).encode()),)
 
-    async def answer(self, scope: HTTPScope, receive: Receive) -> ASGIApp:
+    async def answer_request(self, scope: HTTPScope, receive: Receive) -> ASGIApp:
         """Answer a request to this path, of which neither parameters nor body were parsed yet."""
         endpoint = self._endpoints.get(scope["method"])
         if endpoint is None:
@@ -346,9 +346,9 @@ class _Path:
                 answer = await endpoint(scope, receive)
             except Exception as error:
                 answer = self.style.answer_to(error, scope["state"]["request_id"])
-                request_log.end(answer.status, error)
+                request_log.log_end(answer.status, error)
             else:
-                request_log.end(answer.status)
+                request_log.log_end(answer.status)
             span.set("http.response.status_code", answer.status)
             if answer.status >= 500:
                 span.fail(f"status {answer.status}")
@@ -373,17 +373,17 @@ def _make_endpoint(
     operation: Operation, style: ApiStyle, services: Services, gatekeeper: Gatekeeper, origins: OriginRule
 ) -> Endpoint:
     handle, rule = operation.handle, operation.rule
-    reader = None if operation.body is None else style.reader(operation.body)
+    reader = None if operation.body is None else style.body_reader(operation.body)
     limit_bytes = max(services.limits.body_bytes, operation.body_bytes)
 
-    async def endpoint(scope: HTTPScope, receive: Receive) -> Answer:
+    async def answer_request(scope: HTTPScope, receive: Receive) -> Answer:
         headers = dict(scope["headers"])
         # before credentials and body are processed, so that the rule holds for each route alike
-        origins.check(scope["method"], headers)
+        origins.check_origin(scope["method"], headers)
         if style.only_json and not (operation.streams and EVENT_STREAM in headers.get(b"accept", b"")):
             check_accept(headers.get(b"accept"))
         try:
-            caller = NOBODY if rule == PUBLIC else await gatekeeper.admit(rule, headers, scope)
+            caller = NO_CALLER if rule == PUBLIC else await gatekeeper.admit(rule, headers, scope)
         except Forbidden:
             if operation.refused is None:
                 raise
@@ -403,10 +403,10 @@ def _make_endpoint(
             return await handle(services, call)
         # after authorization: a body is read for callers only that may send the request
         check_content_type(headers, only_json=style.only_json)
-        body = reader.read(await read_body(receive, headers, limit_bytes))
+        body = reader.decode_body(await read_body(receive, headers, limit_bytes))
         return await handle(services, call, body)
 
-    return endpoint
+    return answer_request
 
 
 def check_accept(accept: bytes | None) -> None:

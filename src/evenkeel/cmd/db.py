@@ -18,9 +18,9 @@ from evenkeel.cmd.configuration.refusal import REFUSED, print_refusal
 from evenkeel.cmd.options.logging_options import LOGGING
 from evenkeel.cmd.options.options import DATABASE
 from evenkeel.core.kit.errors import StoreUnavailable
-from evenkeel.store.engine.database import Database, open_database, without_password
-from evenkeel.store.migrations import upgrade
-from evenkeel.store.migrations.administration import SchemaState, schema_state, stamp
+from evenkeel.store.engine.database import Database, open_database, url_without_password
+from evenkeel.store.migrations import upgrade_tables
+from evenkeel.store.migrations.administration import SchemaState, schema_state, set_schema_revision
 
 NAME = "evenkeel-db"
 DEFAULT_FILE = "/etc/evenkeel/controller.ini"
@@ -73,7 +73,7 @@ async def _run_command(conf: cfg.ConfigOpts, arguments: argparse.Namespace) -> i
     database = open_database(conf.database.connection)
     run: Command = arguments.run
     try:
-        print(f"database: {without_password(conf.database.connection)}", file=sys.stderr)
+        print(f"database: {url_without_password(conf.database.connection)}", file=sys.stderr)
         return await run(database, arguments)
     finally:
         await database.close()
@@ -101,7 +101,7 @@ def _schema_verdict(state: SchemaState) -> str:
 
 async def _upgrade_schema(database: Database, arguments: argparse.Namespace) -> int:
     before = await database.read(schema_state)
-    after = await database.write(upgrade)
+    after = await database.write(upgrade_tables)
     print(f"{after}: {'upgraded' if before.pending else 'up to date'}")
     return 0
 
@@ -109,7 +109,7 @@ async def _upgrade_schema(database: Database, arguments: argparse.Namespace) -> 
 async def _stamp_schema(database: Database, arguments: argparse.Namespace) -> int:
     revision: str = arguments.revision
     try:
-        await database.write(lambda connection: stamp(connection, revision))
+        await database.write(lambda connection: set_schema_revision(connection, revision))
     except ValueError as error:
         print(f"{NAME}: {error}", file=sys.stderr)
         return REFUSED

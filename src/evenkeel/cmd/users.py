@@ -13,8 +13,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from evenkeel.api.identity.users import User, checked_user, line_of, read_users
-from evenkeel.api.policy.defaults import ADMINISTRATOR_ROLES, roles
+from evenkeel.api.identity.users import User, checked_user, format_user_line, read_users
+from evenkeel.api.policy.defaults import ADMINISTRATOR_ROLES, all_roles
 from evenkeel.cmd.configuration.nearest import name_suggestion
 from evenkeel.cmd.process.passwords import new_password
 from evenkeel.core.kit.errors import Invalid
@@ -130,7 +130,7 @@ def _ask_new_password(user: User, options: argparse.Namespace) -> User:
 
 
 def _write_user(file: Path, user: User) -> None:
-    replace_line(file, user.name, line_of(user))
+    replace_line(file, user.name, format_user_line(user))
 
 
 def _checked_roles(options: argparse.Namespace) -> list[str]:
@@ -138,7 +138,7 @@ def _checked_roles(options: argparse.Namespace) -> list[str]:
     unless ``--other-roles`` is given.
     """
     named: list[str] = options.roles.split(",")
-    known = roles()
+    known = all_roles()
     for role in (each.strip() for each in named):
         if role and role not in known and not options.other_roles:
             raise Invalid(

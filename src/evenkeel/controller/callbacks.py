@@ -193,7 +193,7 @@ class Callbacks:
     async def _release_shards(self, call: m.ReleaseShards) -> None:
         for shard in call.shards:
             # A shard at another epoch is skipped by the store, so a repeated release does nothing.
-            owner = await self._ownership.release(call.agent_id, call.session_id, shard.shard_id, shard.epoch)
+            owner = await self._ownership.release_shard(call.agent_id, call.session_id, shard.shard_id, shard.epoch)
             if owner is not None:
                 self._hints.notify_assignments(owner)
             else:

@@ -27,11 +27,11 @@ class DeviceBindings:
         await for_each(due, self._bind_port, at_once=PORTS_AT_ONCE)
 
     async def _bind_port(self, claim_id: str) -> None:
-        latest: DeviceBinding | None = await self._store.binding_of(claim_id)
+        latest: DeviceBinding | None = await self._store.find_binding(claim_id)
 
         async def read_options() -> PortOptions | None:
             nonlocal latest
-            latest = await self._store.binding_of(claim_id)
+            latest = await self._store.find_binding(claim_id)
             return None if latest is None else PortOptions(security_group_ids=None, binding_host=latest.host)
 
         if latest is not None:
@@ -42,4 +42,4 @@ class DeviceBindings:
                 return
         if latest is not None:
             log.info("port of a device's address bound", port=latest.port_id, host=latest.host)
-        await self._store.note_bound(claim_id, None if latest is None else latest.host)
+        await self._store.record_binding(claim_id, None if latest is None else latest.host)

@@ -28,7 +28,7 @@ class Driver:
         self._hints = hints
         self._ports = ports
 
-    async def accepted(self, change: Change) -> None:
+    async def change_accepted(self, change: Change) -> None:
         """Place the load balancer if it has no shard, else send a hint to its owner. Does not raise if a service is
         unavailable.
         """
@@ -53,7 +53,7 @@ class Driver:
         for owner in owners:
             self._hints.notify_recheck(Recheck(owner=owner, complete=True))
 
-    async def failed_over(self, change: Change) -> None:
+    async def failover_requested(self, change: Change) -> None:
         """Move the load balancer to another agent; without one its agent applies it to the device again."""
         moving = False
         try:
@@ -61,4 +61,4 @@ class Driver:
         except Exception as error:  # the agent that serves it applies the accepted change
             log.warning("failover not moved to another agent", load_balancer=change.load_balancer_id, error=repr(error))
         if not moving:
-            await self.accepted(change)
+            await self.change_accepted(change)

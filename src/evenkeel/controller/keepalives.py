@@ -79,14 +79,14 @@ class KeepaliveRounds:
     async def _renew_together(self, arrived: Sequence[ArrivedKeepalive]) -> Sequence[SessionState | Exception | None]:
         """Renew sessions together; None in the result: the session must be renewed alone."""
         try:
-            return await self._ownership.keepalives(arrived, ttl_seconds=self._ttl_seconds)
+            return await self._ownership.renew_sessions(arrived, ttl_seconds=self._ttl_seconds)
         except Unavailable as error:  # each caller raises it
             return [error] * len(arrived)
         except Exception:  # of one of them: a value that cannot be stored, for example
             return [None] * len(arrived)
 
     async def _renew_alone(self, waiting: _Waiting) -> None:
-        renewal = self._ownership.keepalive(waiting.arrived_keepalive(), ttl_seconds=self._ttl_seconds)
+        renewal = self._ownership.renew_session(waiting.arrived_keepalive(), ttl_seconds=self._ttl_seconds)
         await deliver_outcome(waiting.answer, renewal)
 
     def _start_task(self, job: Coroutine[None, None, None]) -> None:

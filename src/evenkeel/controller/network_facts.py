@@ -66,4 +66,4 @@ class NetworkFactsUpdates:
         if changes:
             log.info("networks were changed", load_balancers=len(changes))
         for change in changes:
-            await self._driver.accepted(change)
+            await self._driver.change_accepted(change)

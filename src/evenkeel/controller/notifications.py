@@ -60,10 +60,10 @@ class Notifications:
         while await self._take_turn():
             # Before the batch is read, so that no entry is both dropped and sent.
             await self._enforce_limit()
-            batch = await self._outbox.oldest(BATCH)
+            batch = await self._outbox.read_oldest_notifications(BATCH)
             sent, failure = await self._send_batch(batch)
             # Only after the broker's confirmation: a death in between repeats entries, and loses none.
-            await self._outbox.remove(sent)
+            await self._outbox.delete_notifications(sent)
             if failure is not None:
                 raise failure
             if len(batch) < BATCH:
@@ -73,13 +73,13 @@ class Notifications:
         """Let another controller send at once, and disconnect."""
         try:
             if self._has_turn:
-                await self._outbox.take_turn(self._holder, 0)
+                await self._outbox.take_sender_lease(self._holder, 0)
         except Unavailable:
             log.info("the turn to send notifications was not given back; it expires")
         await self._sender.close()
 
     async def _take_turn(self) -> bool:
-        had, self._has_turn = self._has_turn, await self._outbox.take_turn(self._holder, TURN_SECONDS)
+        had, self._has_turn = self._has_turn, await self._outbox.take_sender_lease(self._holder, TURN_SECONDS)
         if had and not self._has_turn:
             # the numbers are those of the controller that sends
             NOTIFICATIONS_WAITING.set(0)
@@ -91,10 +91,10 @@ class Notifications:
         if self._clock.monotonic() < self._state_due_at:
             return
         self._state_due_at = self._clock.monotonic() + STATE_SECONDS
-        state = await self._outbox.state()
+        state = await self._outbox.read_outbox_state()
         excess = state.count - self._settings.waiting_max
         if excess > 0:
-            dropped = await self._outbox.drop_oldest(excess)
+            dropped = await self._outbox.drop_oldest_notifications(excess)
             NOTIFICATIONS_DROPPED.inc(dropped)
             log.error("the oldest notifications were dropped unsent", count=dropped, limit=self._settings.waiting_max)
         NOTIFICATIONS_WAITING.set(min(state.count, self._settings.waiting_max))

@@ -62,4 +62,4 @@ class Renewals:
                     reason=warning,
                 )
         for change in changes:
-            await self._driver.accepted(change)
+            await self._driver.change_accepted(change)

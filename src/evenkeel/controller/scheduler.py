@@ -125,7 +125,7 @@ class Scheduler:
         """Assign the load balancer's shard to another agent permanently; False: no agent can take it, or none serves it
         now.
         """
-        shard = await self._operators.hosting(load_balancer_id)
+        shard = await self._operators.shard_of_load_balancer(load_balancer_id)
         if shard is None:
             return False
         group = await self._scheduling.group_snapshot(

@@ -66,7 +66,7 @@ async def read_figures(operators: OperatorStore) -> SystemFigures:
     return SystemFigures(
         environments=await operators.environments(),
         agents=await operators.agents(),
-        load_balancers=await operators.summary(),
+        load_balancers=await operators.load_balancer_summary(),
         shards=await operators.shard_counts(),
         out_of_reach=await operators.out_of_reach(),
         certificates_expiring=len(expiring),

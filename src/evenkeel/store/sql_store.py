@@ -8,7 +8,7 @@ from evenkeel.store.acme.store import SqlAcme
 from evenkeel.store.engine.database import Database, open_database
 from evenkeel.store.imports.store import SqlImports
 from evenkeel.store.lbaas_v1.store import SqlLbaasV1
-from evenkeel.store.migrations import upgrade
+from evenkeel.store.migrations import upgrade_tables
 from evenkeel.store.migrations.administration import check_schema
 from evenkeel.store.mirrors.store import SqlMirrors
 from evenkeel.store.networks.claims import SqlClaims
@@ -71,7 +71,7 @@ class SqlStore:
     async def start(self) -> None:
         """Connect, and bring the schema up to date or check that it is. Raises :class:`StoreUnavailable`."""
         if self._options.auto_upgrade:
-            self.schema_revision = await self.database.write(upgrade)
+            self.schema_revision = await self.database.write(upgrade_tables)
         else:
             self.schema_revision = await self.database.read(check_schema)
         # After the upgrade, because a new database has the table only then.

@@ -70,7 +70,7 @@ class Client:
 
     async def until(self, count: int) -> list[int]:
         async def enough() -> bool:
-            self.read(await self.listener.take(0.02))
+            self.read(await self.listener.take_frames(0.02))
             return len(self.got) >= count
 
         await eventually(enough)
@@ -78,7 +78,7 @@ class Client:
 
 
 async def joined(feed: EventFeed, after: int | None) -> Client:
-    client = Client(await feed.join())
+    client = Client(await feed.add_listener())
     if after is not None:
         async for frames in feed.missed_frames(after):
             client.read(frames)
@@ -105,9 +105,9 @@ async def test_the_id_of_a_transaction_that_was_rolled_back_is_waited_for_only_f
     client = await joined(feed, None)
     database.commit(3)
     await client.until(1)
-    assert feed.settled == 1
+    assert feed.settled_id == 1
     database.now += GAP_SECONDS + 1
-    await eventually(lambda: _is(feed.settled == 3))
+    await eventually(lambda: _is(feed.settled_id == 3))
 
 
 async def _is(value: bool) -> bool:
@@ -137,14 +137,14 @@ async def test_an_event_that_commits_while_older_ones_are_read_is_not_missed(
 ) -> None:
     late, last = 1990, 2500
     await _passed(feed, database, *range(1, late), *range(late + 1, last + 1))
-    client = Client(await feed.join())
+    client = Client(await feed.add_listener())
     missed = feed.missed_frames(0)
     for _ in range(2):
         client.read(await anext(missed))
     assert client.got[-1] > late
     database.commit(late)
     database.now += GAP_SECONDS + 1
-    await eventually(lambda: _is(feed.settled == last))
+    await eventually(lambda: _is(feed.settled_id == last))
     async for frames in missed:
         client.read(frames)
     assert client.got[-1] == last
@@ -156,7 +156,7 @@ async def test_the_feed_reads_on_while_its_only_listener_is_sent_older_events(
     feed: EventFeed, database: Database
 ) -> None:
     await _passed(feed, database, *range(1, 2500))
-    client = Client(await feed.join())
+    client = Client(await feed.add_listener())
     missed = feed.missed_frames(0)
     client.read(await anext(missed))
     reads = database.reads
@@ -174,14 +174,14 @@ async def _passed(feed: EventFeed, database: Database, *ids: int) -> None:
     client = await joined(feed, None)
     database.commit(*ids)
     await client.until(len(ids))
-    feed.leave(client.listener)
+    feed.remove_listener(client.listener)
 
 
 async def test_one_read_serves_all_listeners(feed: EventFeed, database: Database) -> None:
     clients = [await joined(feed, None) for _ in range(50)]
     before = database.reads
     database.commit(1)
-    await eventually(lambda: _is(feed.settled == 1))
+    await eventually(lambda: _is(feed.settled_id == 1))
     # settled: an upper limit
     assert database.reads - before <= 2  # the one that found it, and one that had begun
     for client in clients:
@@ -202,18 +202,18 @@ async def test_a_listener_that_does_not_read_is_dropped_and_the_others_are_not(
 
 async def test_there_is_a_most_of_listeners(feed: EventFeed) -> None:
     await feed.start()
-    listeners = [await feed.join() for _ in range(LISTENERS_MAX)]
+    listeners = [await feed.add_listener() for _ in range(LISTENERS_MAX)]
     with pytest.raises(TooManyListeners, match=str(LISTENERS_MAX)):
-        await feed.join()
+        await feed.add_listener()
     with pytest.raises(TooManyListeners, match=str(LISTENERS_MAX)):
         await feed.start()
-    feed.leave(listeners[0])
+    feed.remove_listener(listeners[0])
     await feed.start()
 
 
 async def test_nothing_is_read_when_nobody_listens(feed: EventFeed, database: Database) -> None:
     client = await joined(feed, None)
-    feed.leave(client.listener)
+    feed.remove_listener(client.listener)
 
     async def rests() -> bool:
         database.now += module.IDLE_SECONDS + 1
@@ -230,5 +230,5 @@ async def test_nothing_is_read_when_nobody_listens(feed: EventFeed, database: Da
 async def test_at_the_end_of_the_process_listeners_are_reported(feed: EventFeed) -> None:
     client = await joined(feed, None)
     feed.close()
-    await client.listener.take(1.0)
+    await client.listener.take_frames(1.0)
     assert client.listener.ended

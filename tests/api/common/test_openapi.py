@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from evenkeel.api.app import ROUTES
-from evenkeel.api.common.openapi import Document, document
+from evenkeel.api.common.openapi import Document, openapi_document
 from tests.api.client import Client
 from tests.api.live import LiveServer
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from schemathesis.schemas import BaseSchema
 
 EXAMPLES, FEW_EXAMPLES = 10, 3
-DOCUMENT: Document = msgspec.json.decode(msgspec.json.encode(document(ROUTES)))
+DOCUMENT: Document = msgspec.json.decode(msgspec.json.encode(openapi_document(ROUTES)))
 
 CHECKS = {
     "not_a_server_error": {"expected-statuses": ["2xx", "4xx", "501", "503"]},

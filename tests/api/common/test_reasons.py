@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.api.common.reasons import reason_of
+from evenkeel.api.common.reasons import provisioning_reason
 from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.core.resources.statuses import ProvisioningStatus
 from tests.store import builders
@@ -22,7 +22,7 @@ def told(reason: str, project_id: str = OWN_PROJECT, status: ProvisioningStatus 
     row: LoadBalancer = builders.load_balancer(
         id=OWN_ID, project_id=project_id, listener_ids=(LISTENER,), provisioning_status=status, status_reason=reason
     )
-    return reason_of(status, row) or ""
+    return provisioning_reason(status, row) or ""
 
 
 @pytest.mark.parametrize(

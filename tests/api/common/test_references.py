@@ -13,7 +13,13 @@ from msgspec.structs import replace
 from sqlalchemy import select
 
 from evenkeel.api.app import create_app
-from evenkeel.api.common.references import NEW_REFERENCES_MAX, READ_SECONDS, READS_AT_ONCE, ChangedUser, ReferenceReader
+from evenkeel.api.common.references import (
+    NEW_REFERENCES_MAX,
+    READ_SECONDS,
+    READS_AT_ONCE,
+    ChangedReferrer,
+    ReferenceReader,
+)
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.options.key_manager_options import open_key_manager
@@ -311,7 +317,7 @@ async def test_references_to_barbican(store: SqlStore, sink: Sink, tmp_path: Pat
 # -- the reader by itself
 
 
-def listener_with(*references: str) -> ChangedUser:
+def listener_with(*references: str) -> ChangedReferrer:
     row = Listener(
         id="l",
         load_balancer_id=LoadBalancerId("lb"),
@@ -320,7 +326,7 @@ def listener_with(*references: str) -> ChangedUser:
         protocol_port=443,
         sni_container_refs=references,
     )
-    return ChangedUser(row)
+    return ChangedReferrer(row)
 
 
 @pytest.mark.parametrize(
@@ -331,18 +337,18 @@ async def test_expired_or_future_certificate_is_refused(
 ) -> None:
     reader = ReferenceReader(keys, now=lambda: datetime(year, 2, 1, tzinfo=UTC))
     with pytest.raises(kind, match=f"sni_container_refs: {WWW}: It .* It (was|is) valid (until|from) 20"):
-        await reader.read([listener_with(WWW)], PROJECT, EVERYTHING)
+        await reader.read_and_check([listener_with(WWW)], PROJECT, EVERYTHING)
     # what was there before is not looked at
     kept = listener_with(WWW)
-    renamed = ChangedUser(replace(kept.after, name="other"), before=kept.after)
-    assert await reader.read([renamed], PROJECT, EVERYTHING) == ()
+    renamed = ChangedReferrer(replace(kept.after, name="other"), before=kept.after)
+    assert await reader.read_and_check([renamed], PROJECT, EVERYTHING) == ()
 
 
 async def test_one_request_brings_only_so_many(keys: CountingKeyManager) -> None:
     many = [f"directory://p1/{number}" for number in range(NEW_REFERENCES_MAX + 1)]
     users = [listener_with(*many[:200]), listener_with(*many[200:])]
     with pytest.raises(Invalid, match=r"251 certificate references are new. Allowed in one request: 250"):
-        await ReferenceReader(keys).read(users, PROJECT, EVERYTHING)
+        await ReferenceReader(keys).read_and_check(users, PROJECT, EVERYTHING)
     assert keys.reads == []
 
 
@@ -370,7 +376,7 @@ class SlowKeyManager(CountingKeyManager):
 async def test_several_are_read_at_once_and_none_after_a_failure(keys: CountingKeyManager, tmp_path: Path) -> None:
     slow = SlowKeyManager(tmp_path / "certificates")
     names = [f"ref-{number}" for number in range(20)]
-    reading = asyncio.create_task(ReferenceReader(slow).read([listener_with(*names)], PROJECT, EVERYTHING))
+    reading = asyncio.create_task(ReferenceReader(slow).read_and_check([listener_with(*names)], PROJECT, EVERYTHING))
     await slow.full.wait()
     slow.go_on.set()
     assert [each.reference for each in await reading] == names
@@ -378,7 +384,7 @@ async def test_several_are_read_at_once_and_none_after_a_failure(keys: CountingK
 
     slow.reads.clear()
     with pytest.raises(Invalid, match="bad"):
-        await ReferenceReader(slow).read([listener_with("bad", *names)], PROJECT, EVERYTHING)
+        await ReferenceReader(slow).read_and_check([listener_with("bad", *names)], PROJECT, EVERYTHING)
     assert len(slow.reads) < len(names)
 
 
@@ -386,14 +392,14 @@ async def test_a_project_with_many_requests_leaves_room_for_others(keys: Countin
     slow = SlowKeyManager(tmp_path / "certificates")
     reader = ReferenceReader(slow)
     many = [
-        asyncio.create_task(reader.read([listener_with(f"{number}-a", f"{number}-b")], PROJECT, EVERYTHING))
+        asyncio.create_task(reader.read_and_check([listener_with(f"{number}-a", f"{number}-b")], PROJECT, EVERYTHING))
         for number in range(20)
     ]
     await slow.full.wait()
     slow.full.clear()
     assert {project for _, project in slow.reads} == {PROJECT} and slow.under_way == READS_AT_ONCE
     slow.full_at += 1
-    other = asyncio.create_task(reader.read([listener_with("one")], OTHER, EVERYTHING))
+    other = asyncio.create_task(reader.read_and_check([listener_with("one")], OTHER, EVERYTHING))
     await slow.full.wait()
     assert slow.reads[-1] == ("one", OTHER)
     slow.go_on.set()
@@ -408,7 +414,7 @@ async def test_a_request_does_not_wait_for_ever(
     monkeypatch.setattr("evenkeel.api.common.references.READ_SECONDS", READ_SECONDS / 1000)
     slow = SlowKeyManager(tmp_path / "certificates")
     with pytest.raises(KeyManagerUnavailable, match="sni_container_refs ref: not read within"):
-        await ReferenceReader(slow).read([listener_with("ref")], PROJECT, EVERYTHING)
+        await ReferenceReader(slow).read_and_check([listener_with("ref")], PROJECT, EVERYTHING)
 
 
 class OddKeyManager(CountingKeyManager):
@@ -421,7 +427,7 @@ class OddKeyManager(CountingKeyManager):
 async def test_oddities_of_a_new_reference_are_logged_without_its_content(tmp_path: Path) -> None:
     odd = OddKeyManager(tmp_path, Encryption([bytes(32)]))
     with structlog.testing.capture_logs() as logs:
-        await ReferenceReader(odd).read([listener_with("ref")], PROJECT, EVERYTHING)
+        await ReferenceReader(odd).read_and_check([listener_with("ref")], PROJECT, EVERYTHING)
     told = [one for one in logs if one["event"] == "certificate accepted with an oddity"]
     assert [(one["reference"], one["project_id"]) for one in told] == [("ref", PROJECT)] * 2
     assert "BEGIN" not in str(told)

@@ -52,13 +52,13 @@ REFUSED = [
 
 @pytest.mark.parametrize("headers", ALLOWED)
 def test_own_and_trusted_pages_and_other_clients_may_write(headers: dict[bytes, bytes]) -> None:
-    OriginRule(["https://console.example"]).check("POST", headers)
+    OriginRule(["https://console.example"]).check_origin("POST", headers)
 
 
 @pytest.mark.parametrize("headers", REFUSED)
 def test_pages_of_other_origins_may_not_write(headers: dict[bytes, bytes]) -> None:
     with pytest.raises(Refusal, match="trusted_origins"):
-        OriginRule(["https://console.example"]).check("POST", headers)
+        OriginRule(["https://console.example"]).check_origin("POST", headers)
 
 
 @pytest.mark.parametrize("origin", ["console.example", "https://console.example/", "ftp://x", "*", "null", "https://"])

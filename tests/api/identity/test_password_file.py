@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 
 from evenkeel.api.identity import password_file
 from evenkeel.api.identity.caller import Caller, Unauthenticated
-from evenkeel.api.identity.password_file import WRONG, FailedLogins, PasswordFileIdentity
-from evenkeel.api.identity.users import checked_user, line_of, watched_users
+from evenkeel.api.identity.password_file import DELAY_AFTER_FAILURE, FailedLogins, PasswordFileIdentity
+from evenkeel.api.identity.users import checked_user, format_user_line, watched_users
 from evenkeel.api.responses.errors import Refusal
 from evenkeel.serving import password_hash
 from evenkeel.serving.password_file import write_lines
@@ -31,7 +31,7 @@ def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
 def write(path: Path, *users: tuple[str, str]) -> None:
     """Users of project p by name and password."""
     rows = [checked_user(name, "p", ["member"], hash_password(password, b"salt")) for name, password in users]
-    write_lines(path, map(line_of, rows))
+    write_lines(path, map(format_user_line, rows))
 
 
 @pytest.fixture
@@ -260,5 +260,5 @@ def test_failures_of_names_that_no_user_can_have_count_together(clock: HandClock
     for number in range(100):
         failures.record_failure(f"{number} " + "x" * 6000)
     assert len(vars(failures)["_counts"]) == 1
-    assert failures.record_failure("another name") == WRONG.max_seconds
-    assert failures.record_failure("alice") == WRONG.initial_seconds
+    assert failures.record_failure("another name") == DELAY_AFTER_FAILURE.max_seconds
+    assert failures.record_failure("alice") == DELAY_AFTER_FAILURE.initial_seconds

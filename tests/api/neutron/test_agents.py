@@ -30,7 +30,7 @@ async def test_agent_and_load_balancer_are_informed_of_each_other(
     root = await v2.root()
     path = f"{LBAAS}/loadbalancers/{root['id']}/loadbalancer-hosting-agent"
     assert await api.get(path) is None
-    await agent.accepted(sink.changes[-1])
+    await agent.change_accepted(sink.changes[-1])
     assert (await api.get(path))["agent"]["id"] == "instant"
     listed = (await api.get("/neutron/v2.0/agents/instant/agent-loadbalancers"))["loadbalancers"]
     assert [row["id"] for row in listed] == [root["id"]]

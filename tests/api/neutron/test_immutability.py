@@ -28,7 +28,7 @@ async def test_a_pool_is_made_and_changed_with_its_monitor(api: Client, store: S
     pool = await v1.pool(health_monitors=[first["id"]])
     assert pool["health_monitors"] == [first["id"]]
     assert (await v1.change("pool", pool["id"], 409, name="n"))["type"] == "StateInvalid"
-    await agent.accepted(sink.changes[-1])
+    await agent.change_accepted(sink.changes[-1])
     changed = await v1.change("pool", pool["id"], name="n", health_monitors=[second["id"]])
 
     assert (changed["name"], changed["health_monitors"], changed["status"]) == ("n", [second["id"]], "PENDING_UPDATE")
@@ -46,22 +46,22 @@ async def test_a_load_balancer_in_error_is_changed_and_deleted_through_lbaas_v2(
     path = f"{LBAAS}/loadbalancers/{root['id']}"
     refused = await api.put(path, {"loadbalancer": {"name": "x"}}, 409)
     assert refused["NeutronError"]["type"] == "StateInvalid"
-    await agent.accepted(sink.changes[-1], error=REFUSES)
+    await agent.change_accepted(sink.changes[-1], error=REFUSES)
     # Octavia's API lets it leave only
     await api.put(f"/loadbalancers/{root['id']}", {"loadbalancer": {"name": "x"}}, 409)
 
     assert (await api.put(path, {"loadbalancer": {"name": "x"}}))["loadbalancer"]["name"] == "x"
-    await agent.accepted(sink.changes[-1], error=REFUSES)
+    await agent.change_accepted(sink.changes[-1], error=REFUSES)
     listener = await v2.listener(root)
-    await agent.accepted(sink.changes[-1], error=REFUSES)
+    await agent.change_accepted(sink.changes[-1], error=REFUSES)
     for _ in range(2):
         await api.delete(f"{LBAAS}/listeners/{listener['id']}")
-        await agent.accepted(sink.changes[-1], error=REFUSES)
-    await agent.accepted(sink.changes[-1])
+        await agent.change_accepted(sink.changes[-1], error=REFUSES)
+    await agent.change_accepted(sink.changes[-1])
     for _ in range(2):
         await api.delete(path)
-        await agent.accepted(sink.changes[-1], error=REFUSES)
-    await agent.accepted(sink.changes[-1])
+        await agent.change_accepted(sink.changes[-1], error=REFUSES)
+    await agent.change_accepted(sink.changes[-1])
     await api.get(path, 404)
 
 
@@ -69,15 +69,15 @@ async def test_a_pool_in_error_is_changed_and_deleted_through_lbaas_v1(api: Clie
     v1, agent = V1(api), InstantAgent(store)
     await agent.register()
     pool = await v1.pool()
-    await agent.accepted(sink.changes[-1], error=REFUSES)
+    await agent.change_accepted(sink.changes[-1], error=REFUSES)
     assert (await v1.show("pool", pool["id"]))["status"] == "ERROR"
 
     assert (await v1.change("pool", pool["id"], name="n"))["name"] == "n"
-    await agent.accepted(sink.changes[-1], error=REFUSES)
+    await agent.change_accepted(sink.changes[-1], error=REFUSES)
     await v1.new("member", pool_id=pool["id"], address="10.0.0.1", protocol_port=80)
-    await agent.accepted(sink.changes[-1], error=REFUSES)
+    await agent.change_accepted(sink.changes[-1], error=REFUSES)
     for _ in range(2):
         await v1.drop("pool", pool["id"])
-        await agent.accepted(sink.changes[-1], error=REFUSES)
-    await agent.accepted(sink.changes[-1])
+        await agent.change_accepted(sink.changes[-1], error=REFUSES)
+    await agent.change_accepted(sink.changes[-1])
     await v1.show("pool", pool["id"], 404)

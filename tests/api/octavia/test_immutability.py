@@ -50,7 +50,7 @@ async def test_of_fifty_writes_at_once_to_an_active_one_exactly_one_is_accepted(
     made = await api.load_balancer()
     where = f"/v2/lbaas/loadbalancers/{made['id']}"
     for turn in range(2):
-        await agent.accepted(sink.changes[-1])
+        await agent.change_accepted(sink.changes[-1])
         names = [{"loadbalancer": {"name": f"{turn}-{number}"}} for number in range(50)]
         answers = await asyncio.gather(*(api.http.put(where, json=name) for name in names))
         assert sorted(answer.status_code for answer in answers) == [200] + [409] * 49
@@ -63,10 +63,10 @@ async def test_delete_that_the_device_refused_may_be_repeated(api: Client, store
     agent = InstantAgent(store)
     await agent.register()
     path = f"/loadbalancers/{(await api.load_balancer())['id']}"
-    await agent.accepted(sink.changes[-1])
+    await agent.change_accepted(sink.changes[-1])
     await api.delete(path)
     assert (await api.call("DELETE", path, 409))["faultstring"].startswith("Invalid state PENDING_DELETE")
-    await agent.accepted(sink.changes[-1], error="the device refuses it")
+    await agent.change_accepted(sink.changes[-1], error="the device refuses it")
     assert (await api.get(path))["loadbalancer"]["provisioning_status"] == "ERROR"
 
     told = len(sink.changes)
@@ -76,5 +76,5 @@ async def test_delete_that_the_device_refused_may_be_repeated(api: Client, store
         body = None if where.endswith("failover") else {"loadbalancer": {"name": "x"}}
         answer = await api.call(method, where, 409, body)
         assert "Invalid state ERROR" in answer["faultstring"] if body else "is immutable" in answer["faultstring"]
-    await agent.accepted(sink.changes[-1])
+    await agent.change_accepted(sink.changes[-1])
     await api.get(path, 404)

@@ -31,7 +31,7 @@ async def test_drain_shows_its_progress_to_the_end(api: Client, store: Store, pa
     assert (await api.get(A1))["agent"]["handing_over"] == 2
     for shard in await store.operators.shards(agent_id="a-1"):
         session = (await store.operators.agent("a-1")).session_id or ""
-        assert await store.ownership.release("a-1", session, shard.id, shard.epoch) is not None
+        assert await store.ownership.release_shard("a-1", session, shard.id, shard.epoch) is not None
     shown = (await api.get(A1))["agent"]
     assert (shown["state"], shown["acting_shards"], shown["home_shards"]) == ("drained", 0, 2)
     assert (shown["away_shards"], shown["away_reason"]) == (2, "the agent is drained")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.api.operators.causes import SystemState, problems_of
+from evenkeel.api.operators.causes import SystemState, explain_problems
 from evenkeel.core.control.agents import AgentLiveness
 from evenkeel.core.control.environments import Environment, GroupReach
 from evenkeel.core.control.lists import LoadBalancerSummary, StuckLoadBalancers
@@ -43,7 +43,7 @@ def shown(*waits: StuckLoadBalancers, outage: str = "", **found: Any) -> list[tu
         by_status={}, by_operating_status={}, waiting=0, oldest_pending_seconds=0.0, stuck=waits
     )
     findings = SystemState(outage=outage, load_balancers=summary, **usual | found)
-    return [(one.kind, one.text, one.remedy) for one in problems_of(findings)]
+    return [(one.kind, one.text, one.remedy) for one in explain_problems(findings)]
 
 
 def unserved(count: int) -> tuple[ShardCount, ...]:
@@ -178,7 +178,7 @@ def test_names_of_hosts_and_devices_are_quoted_for_a_shell() -> None:
 def test_a_problem_has_its_objects_and_its_commands_one_by_one() -> None:
     silent = agent("h 2", "silent")
     summary = LoadBalancerSummary(by_status={}, by_operating_status={}, waiting=0, oldest_pending_seconds=0.0)
-    (found,) = problems_of(
+    (found,) = explain_problems(
         SystemState(outage="", halted=(), agents=(agent("h1"), silent), shards=(), groups=(), load_balancers=summary)
     )
     assert [(one.kind, one.id, one.name) for one in found.objects] == [("agent", "id-h 2", "h 2")]

@@ -113,7 +113,7 @@ async def test_the_problem_of_a_request_is_shown(api: Client, store: Store) -> N
     await api.http.post(BASE, json=body())
     (taken,) = await store.acme.take_due(limit=1, lease_seconds=60.0)
     failed = AcmeProgress(state=AcmeState.FAILED, problem="www.example.org: 404", failures=1)
-    await store.acme.note(taken, Advance(failed, 300.0), lease_seconds=60.0)
+    await store.acme.store_progress(taken, Advance(failed, 300.0), lease_seconds=60.0)
     shown = (await api.http.get(f"{BASE}/p1/www")).json()["certificate"]
     assert (shown["state"], shown["problem"]) == ("failed", "www.example.org: 404")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenkeel.api.operators.countdowns import countdown_texts, duration
+from evenkeel.api.operators.countdowns import countdown_texts, duration_text
 from evenkeel.core.control.orphans import OrphanSummary
 from evenkeel.core.kit.countdowns import Countdowns
 
@@ -47,4 +47,4 @@ def test_forgotten_deletions_are_reported_while_a_device_is_away() -> None:
     [(0.4, "0 s"), (59.0, "59 s"), (61.0, "1 min"), (3600.0, "1 h 0 min"), (172_800.0, "2 d 0 h")],
 )
 def test_duration_has_its_two_largest_units(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
+    assert duration_text(seconds) == text

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from evenkeel.api.operators.requests import SubnetNew
-from evenkeel.api.operators.subnet_rules import subnet_of
+from evenkeel.api.operators.subnet_rules import subnet_from_body
 from evenkeel.core.kit.errors import Invalid
 from tests.api.client import Client
 
 
 def made(**attributes: Any) -> Any:
-    return subnet_of(SubnetNew(**attributes), new_id=lambda: "s-1")
+    return subnet_from_body(SubnetNew(**attributes), new_id=lambda: "s-1")
 
 
 @pytest.mark.parametrize(

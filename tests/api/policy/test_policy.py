@@ -11,11 +11,11 @@ from oslo_config import cfg
 from structlog.testing import capture_logs
 
 from evenkeel.api.app import ROUTES, create_app
-from evenkeel.api.common.openapi import document_routes
+from evenkeel.api.common.openapi import openapi_routes
 from evenkeel.api.http.routing import Operation, RouteMap
 from evenkeel.api.identity.caller import Caller
 from evenkeel.api.policy import policy as module
-from evenkeel.api.policy.defaults import defaults
+from evenkeel.api.policy.defaults import default_rules
 from evenkeel.api.policy.names import PUBLIC, octavia_rule, own_rule
 from evenkeel.api.policy.policy import Policy, open_policy
 from evenkeel.api.responses.errors import Forbidden
@@ -39,10 +39,10 @@ class Time:
 
 
 def test_every_route_names_a_rule_or_that_it_is_public() -> None:
-    known = {rule.name for rule in defaults()} | {PUBLIC}
+    known = {rule.name for rule in default_rules()} | {PUBLIC}
     routes = {
         prefix + operation.path: operation.rule
-        for route_map in (*ROUTES, document_routes(ROUTES))
+        for route_map in (*ROUTES, openapi_routes(ROUTES))
         for operation in route_map.operations
         for prefix in route_map.prefixes
     }
@@ -72,7 +72,7 @@ def test_a_route_that_nothing_guards_is_not_served(store: Store, sink: Sink, mon
 
 def test_every_rule_of_octavias_actions_is_used_or_one_beside_a_list() -> None:
     used = {operation.rule for route_map in ROUTES for operation in route_map.operations}
-    left = {rule.name for rule in defaults() if rule.name.startswith("os_load-balancer_api:")} - used
+    left = {rule.name for rule in default_rules() if rule.name.startswith("os_load-balancer_api:")} - used
     assert {name for name in left if not name.endswith("-global")} <= {octavia_rule("amphora", "put_config")}
 
 
@@ -185,7 +185,7 @@ def test_the_roles_of_agents_and_operators_open_nothing_of_tenants(role: str) ->
     policy = open_policy()
     caller = Caller(project_id="operations", roles=(role,))
     assert policy.admit(own_rule("agent", "get"), caller).scope is None
-    for rule in defaults():
+    for rule in default_rules():
         if rule.name.startswith("os_load-balancer_api:"):
             with pytest.raises(Forbidden):
                 policy.admit(rule.name, caller)

@@ -13,7 +13,7 @@ from evenkeel.core.kit.errors import Invalid, Unsupported
 def refusal(kind: type[Any], body: Any) -> str:
     raw = body if isinstance(body, bytes) else msgspec.json.encode(body)
     with pytest.raises((Invalid, Unsupported)) as caught:
-        BodyReader(kind).read(raw)
+        BodyReader(kind).decode_body(raw)
     return str(caught.value)
 
 

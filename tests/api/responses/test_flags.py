@@ -27,7 +27,7 @@ READER: NeutronReader[Body] = NeutronReader(Body)
 
 
 def read(**fields: object) -> Whole:
-    return READER.read(msgspec.json.encode({"whole": fields})).whole
+    return READER.decode_body(msgspec.json.encode({"whole": fields})).whole
 
 
 @pytest.mark.parametrize("word", ["yes", "Y", "on", "t", "True", "1", 1, True])

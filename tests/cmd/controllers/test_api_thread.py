@@ -48,11 +48,11 @@ class Slow:
         self.loops: set[asyncio.AbstractEventLoop] = set()
         self.now = self.most = 0
 
-    async def accepted(self, change: Change) -> None:
+    async def change_accepted(self, change: Change) -> None:
         await self._work()
         raise RuntimeError("no agent")
 
-    async def failed_over(self, change: Change) -> None:
+    async def failover_requested(self, change: Change) -> None:
         await self._work()
 
     async def _work(self) -> None:
@@ -69,9 +69,9 @@ async def test_changes_are_reported_in_the_controllers_loop_and_failovers_some_a
     change = Change(load_balancer_id="lb", revision=1, environment="e", owner=None, placed=True)
 
     async def main(stop: asyncio.Event) -> None:
-        await asyncio.gather(*(sink.failed_over(change) for _ in range(20)))
+        await asyncio.gather(*(sink.failover_requested(change) for _ in range(20)))
         with pytest.raises(RuntimeError, match="no agent"):
-            await sink.accepted(change)
+            await sink.change_accepted(change)
 
     await run_beside(main, name="x")
     assert slow.loops == {asyncio.get_running_loop()} and slow.most == MOVED_AT_ONCE

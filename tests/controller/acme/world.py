@@ -117,40 +117,42 @@ class Database:
         self.certificate = replace(self.certificate, turn=self.certificate.turn + 1)
         return (self.certificate,)
 
-    async def note(self, taken: AcmeCertificate, result: Advance, *, lease_seconds: float) -> AcmeCertificate | None:
+    async def store_progress(
+        self, taken: AcmeCertificate, result: Advance, *, lease_seconds: float
+    ) -> AcmeCertificate | None:
         if self.certificate is None or self.certificate.turn != taken.turn:
             return None
         self.told += [result.told[0]] if result.told else []
         self.certificate = replace(self.certificate, progress=result.progress)
         return self.certificate
 
-    async def keep_records(self, taken: AcmeCertificate, records: Sequence[TxtRecord]) -> bool:
+    async def store_dns_records(self, taken: AcmeCertificate, records: Sequence[TxtRecord]) -> bool:
         now = self.certificate
         if now is None or (now.turn, now.records) != (taken.turn, taken.records):
             return False
         self.certificate = replace(now, records=tuple(records))
         return True
 
-    async def with_left_records(self, *, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
+    async def find_with_unneeded_records(self, *, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
         now = self.certificate
         return () if now is None or not now.records or now.progress.order_url else (now,)
 
     async def remove_unused(self, unused_seconds: float) -> int:
         return 0
 
-    async def note_awaiting(self, certificate: AcmeCertificate, *, awaited_seconds: float) -> None:
+    async def set_awaiting_problem(self, certificate: AcmeCertificate, *, awaited_seconds: float) -> None:
         self.awaited.append((certificate.progress.step, certificate.progress.problem))
 
-    async def remove(self, certificate: AcmeCertificate) -> None:
+    async def remove_request(self, certificate: AcmeCertificate) -> None:
         self.certificate = None
 
     async def reserve_order(self, certificate: AcmeCertificate, *, orders_max: int, lease_seconds: float) -> bool:
         return self.open_orders < orders_max
 
-    async def targets(self, project_id: ProjectId, addresses: Sequence[str]) -> tuple[AcmeTarget, ...]:
+    async def find_targets(self, project_id: ProjectId, addresses: Sequence[str]) -> tuple[AcmeTarget, ...]:
         return tuple(one for one in self.targets_found if set(one.addresses) & set(addresses))
 
-    async def place(
+    async def replace_challenges(
         self, certificate: AcmeCertificate, wanted: Mapping[LoadBalancerId, Sequence[Authorization]]
     ) -> tuple[tuple[PlacedChallenges, ...], tuple[Change, ...]]:
         tokens = {id_: tuple(one.token for one in each) for id_, each in wanted.items()}
@@ -422,7 +424,7 @@ class Driver:
     def __init__(self) -> None:
         self.accepts: list[Change] = []
 
-    async def accepted(self, change: Change) -> None:
+    async def change_accepted(self, change: Change) -> None:
         self.accepts.append(change)
 
 
@@ -447,7 +449,15 @@ class World:
         """A controller that has just started."""
         effects = self.effects
         keys = effects.of(self.keys, "add", "delete", "self_signed")
-        database: Any = effects.of(self.database, "take_due", "note", "place", "remove", "make_due", "keep_records")
+        database: Any = effects.of(
+            self.database,
+            "take_due",
+            "store_progress",
+            "replace_challenges",
+            "remove_request",
+            "make_due",
+            "store_dns_records",
+        )
         zone: Any = effects.of(self.zone, "add", "remove")
         authority: Any = effects.of(self.authority, "order", "read", "answer", "finalize", "download", "revoke")
         parts = AcmeParts(
@@ -460,7 +470,7 @@ class World:
             settings=self.settings,
             zones=[UsedZone(scope, zone) for scope in self.zones],
         )
-        driver: Any = effects.of(self.driver, "accepted")
+        driver: Any = effects.of(self.driver, "change_accepted")
         network: Any = self.network
         return AcmeIssuing(
             database, database, database, driver, parts, lambda low, _high: low, network=network, now=lambda: self.clock

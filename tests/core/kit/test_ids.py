@@ -26,7 +26,7 @@ RIGHT = """
     Assign(shard_id=shard, seen_epoch=1, agent_id=agent)
     GetServices(agent_id=agent, session_id=session, shard_id=shard, epoch=1, load_balancer_ids=(load_balancer,))
     await store.operators.agent(agent)
-    await store.operators.hosting(load_balancer)
+    await store.operators.shard_of_load_balancer(load_balancer)
     await store.quotas.quotas_of(project)
     await store.tenants.tree(load_balancer, project_id=project)
 """
@@ -36,8 +36,8 @@ SWAPPED = """
     GetServices(agent_id=agent, session_id=agent, shard_id=shard, epoch=1)  # wrong
     GetServices(agent_id=agent, session_id=session, shard_id=shard, epoch=1, load_balancer_ids=(shard,))  # wrong
     await store.operators.agent(session)  # wrong
-    await store.operators.hosting(agent)  # wrong
-    await store.operators.hosting("text")  # wrong
+    await store.operators.shard_of_load_balancer(agent)  # wrong
+    await store.operators.shard_of_load_balancer("text")  # wrong
     await store.quotas.quotas_of(agent)  # wrong
     await store.tenants.tree(load_balancer, project_id=load_balancer)  # wrong
 """

@@ -95,7 +95,7 @@ async def create(world: NeutronWorld, place: tuple[str, str, str], id_: str) -> 
     vip = Vip(address=VIP, subnet_id=subnet_id, network_id=network_id, port_id=plan.port_id)
     root = LoadBalancer(id=id_, project_id=project_id, vip=vip, provider=ENVIRONMENT)
     change = await world.store.tenants.create_load_balancer(LoadBalancerTree(load_balancer=root), plan, [])
-    await world.controllers["c0"].driver.accepted(change)
+    await world.controllers["c0"].driver.change_accepted(change)
 
 
 async def test_ports_of_f5s_agent_are_ours_after_the_adoption_and_gone_with_the_last_load_balancer(

@@ -87,7 +87,7 @@ class NeutronWorld(PairWorld):
             ),
         )
         change = await self.store.tenants.create_load_balancer(tree, plan, [])
-        await self.controllers["c0"].driver.accepted(change)
+        await self.controllers["c0"].driver.change_accepted(change)
 
     def shown(self, type_: str, tenant: str, device: str = DEVICES[0]) -> dict[str, dict[str, Any]]:
         """Attributes of the tenant's objects on a device, by name."""
@@ -202,7 +202,7 @@ async def test_while_neutron_is_away_only_new_networks_wait(world: NeutronWorld,
     for load_balancer_id in (waiting, refused):
         await eventually(lambda lb=load_balancer_id: is_in_error(lb))  # type: ignore[misc]
     changed = await world.store.tenants.update_load_balancer(served, {"name": "again"}, project_id=None)
-    await world.controllers["c0"].driver.accepted(changed)
+    await world.controllers["c0"].driver.change_accepted(changed)
     await eventually(lambda: world.active(served))
     world.client.away = False
     assert await is_in_error(refused)
@@ -218,7 +218,7 @@ async def test_a_vips_port_is_bound_where_the_devices_are_and_made_again_when_so
     await eventually(lambda: world.active(served))
     root = await world.root(served)
     assert root.vip is not None
-    shard = await world.store.operators.hosting(LoadBalancerId(served))
+    shard = await world.store.operators.shard_of_load_balancer(LoadBalancerId(served))
     assert shard is not None
     home = next(each.host for each in await world.store.operators.agents() if each.id == shard.home_agent_id)
 

@@ -41,7 +41,7 @@ async def add_listener(world: World, root: LoadBalancer, reference: str = REFERE
 
 async def waiting(world: World) -> tuple[LoadBalancer, Listener]:
     """A placed load balancer whose listener waits, after the report of its agent."""
-    await world.store.acme.request(new(reference=REFERENCE))
+    await world.store.acme.store_request(new(reference=REFERENCE))
     await world.agent("a1")
     root = await world.placed()
     await world.tree(root)
@@ -78,8 +78,8 @@ async def due(world: World) -> DueCertificate:
 
 async def note(world: World, certificate: AcmeCertificate, progress: AcmeProgress, delay_seconds: float = 5.0) -> None:
     """A controller has taken a step."""
-    await world.store.acme.note(certificate, Advance(progress, delay_seconds), lease_seconds=60.0)
-    await world.store.acme.note_awaiting(certificate, awaited_seconds=AWAITED_SECONDS)
+    await world.store.acme.store_progress(certificate, Advance(progress, delay_seconds), lease_seconds=60.0)
+    await world.store.acme.set_awaiting_problem(certificate, awaited_seconds=AWAITED_SECONDS)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ async def note(world: World, certificate: AcmeCertificate, progress: AcmeProgres
 async def test_a_listener_waits_while_its_load_balancer_is_active_and_can_be_changed(
     world: World, references: dict[str, Any]
 ) -> None:
-    await world.store.acme.request(new(reference=REFERENCE))
+    await world.store.acme.store_request(new(reference=REFERENCE))
     await world.agent("a1")
     root = await world.placed()
     ids = await world.tree(root)
@@ -155,7 +155,7 @@ async def test_waiting_ends_in_error_before_a_step_that_comes_too_late(world: Wo
     events = await world.events("certificate_missing")
     assert [(each.load_balancer_id, each.text) for each in events] == [(root.id, told)]
     # a new listener with the reference begins the time anew
-    await world.store.acme.touch(root.project_id, certificate.name)
+    await world.store.acme.mark_used(root.project_id, certificate.name)
     await note(world, certificate, AcmeProgress(problem=UNPROVEN, waits=10))
     assert (await statuses(world, root, row))[1] == "PENDING_CREATE"
 
@@ -164,7 +164,7 @@ async def test_a_deleted_request_puts_its_listeners_into_error(world: World) -> 
     root, row = await waiting(world)
     certificate = await taken(world)
     await world.store.acme.request_removal(root.project_id, certificate.name)
-    await world.store.acme.note_awaiting(certificate, awaited_seconds=AWAITED_SECONDS)
+    await world.store.acme.set_awaiting_problem(certificate, awaited_seconds=AWAITED_SECONDS)
     assert (await statuses(world, root, row))[1] == "ERROR"
 
 
@@ -190,7 +190,7 @@ async def test_waiting_ends_in_error_although_no_controller_has_an_authority_any
     assert await statuses(world, root, row) == ("ACTIVE", "ERROR", "OFFLINE")
     (found,) = await world.operator.references(ReferenceQuery(load_balancer_id=root.id), limit=9)
     assert found.problem.startswith("Not issued within 3600 s. No controller takes the next step")
-    (request,) = await world.store.acme.requested(root.project_id)
+    (request,) = await world.store.acme.list_requested(root.project_id)
     assert request.progress.problem in found.problem
     assert await end_overdue(world) == 0
     # the authority is configured again
@@ -202,7 +202,7 @@ async def test_waiting_ends_in_error_although_no_controller_has_an_authority_any
 
 async def test_waiting_for_steps_that_are_taken_in_vain_ends_with_their_problem(world: World) -> None:
     root, row = await waiting(world)
-    await world.store.acme.note(
+    await world.store.acme.store_progress(
         await taken(world), Advance(AcmeProgress(problem=UNPROVEN, waits=1), 5.0), lease_seconds=60.0
     )
     await make_older(world, AWAITED_SECONDS + 1.0)
@@ -282,8 +282,8 @@ async def test_all_load_balancers_whose_listeners_wait_get_the_certificate(
 async def test_no_listener_is_stored_that_would_wait_for_nothing(world: World, progress: AcmeProgress | None) -> None:
     root = await world.load_balancer()
     if progress is not None:
-        await world.store.acme.request(new(reference=REFERENCE))
-        await world.store.acme.note(await taken(world), Advance(progress, 5.0), lease_seconds=60.0)
+        await world.store.acme.store_request(new(reference=REFERENCE))
+        await world.store.acme.store_progress(await taken(world), Advance(progress, 5.0), lease_seconds=60.0)
     with pytest.raises(Conflict, match="not being issued any more"):
         await add_listener(world, root)
 
@@ -301,7 +301,7 @@ OLDER_SNI = replace(ISSUED, reference="sni", sha256="c" * 64)
 
 async def served(world: World) -> tuple[LoadBalancer, Listener]:
     """A listener that serves other certificates, and a request for the new one."""
-    await world.store.acme.request(new(reference=REFERENCE))
+    await world.store.acme.store_request(new(reference=REFERENCE))
     await world.agent("a1")
     root = await world.placed()
     row = Listener(
@@ -385,7 +385,7 @@ async def test_a_listener_that_waits_may_return_to_what_it_serves(world: World) 
 async def test_a_listener_that_waits_for_two_certificates_serves_what_it_has_until_both_are_there(world: World) -> None:
     root, row = await served(world)
     other = "acme://other.example.org"
-    await world.store.acme.request(new("other", reference=other))
+    await world.store.acme.store_request(new("other", reference=other))
     await change(world, row, awaited_certificate(REFERENCE), default_tls_container_ref=REFERENCE)
     await change(world, row, awaited_certificate(other), sni_container_refs=(other,))
     found = {each.reference: each for each in await world.store.renewals.take_due(limit=9)}
@@ -401,6 +401,6 @@ async def test_a_listener_that_waits_for_two_certificates_serves_what_it_has_unt
 async def test_a_new_listener_that_waits_and_gets_another_requested_certificate_is_not_on_devices(world: World) -> None:
     root, row = await waiting(world)
     other = "acme://other.example.org"
-    await world.store.acme.request(new("other", reference=other))
+    await world.store.acme.store_request(new("other", reference=other))
     await change(world, row, awaited_certificate(other), default_tls_container_ref=other)
     assert row.id not in {each.id for each in (await definition(world, root)).listeners}

@@ -49,7 +49,7 @@ async def stored(world: World, id_: str) -> LoadBalancer:
 
 
 async def in_turn(world: World) -> AcmeCertificate:
-    await world.store.acme.request(new())
+    await world.store.acme.store_request(new())
     return await taken(world)
 
 
@@ -57,10 +57,10 @@ async def test_targets_are_the_projects_own_load_balancers_with_the_address(worl
     own = await with_address(world)
     await with_address(world, project_id="p2", network_id="n2")
     await with_address(world, "192.0.2.9")
-    (target,) = await world.store.acme.targets(PROJECT, [ADDRESS])
+    (target,) = await world.store.acme.find_targets(PROJECT, [ADDRESS])
     assert (target.load_balancer_id, target.addresses, target.environment) == (own.id, (ADDRESS,), "east")
     assert target.has_http_listener and target.admin_state_up and target.placed and not target.mirrored
-    assert await world.store.acme.targets(PROJECT, ["192.0.2.77"]) == ()
+    assert await world.store.acme.find_targets(PROJECT, ["192.0.2.77"]) == ()
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ async def test_a_target_without_an_enabled_http_listener_on_port_80_is_shown_as_
     root = await with_address(world, listener=False)
     common = {"load_balancer_id": root.id, "project_id": root.project_id, "protocol": "HTTP"}
     await world.add(Listener(id="listener", **{**common, **values}))
-    (target,) = await world.store.acme.targets(PROJECT, [ADDRESS])
+    (target,) = await world.store.acme.find_targets(PROJECT, [ADDRESS])
     assert not target.has_http_listener
     assert target.port_taken == (values["protocol_port"] == 80 and values.get("protocol") != "UDP")
 
@@ -87,24 +87,24 @@ async def test_a_target_without_an_enabled_http_listener_on_port_80_is_shown_as_
 async def test_placed_challenges_raise_the_revision_once_and_are_applied_by_its_report(world: World) -> None:
     root, one = await with_address(world), await in_turn(world)
     wanted = {LoadBalancerId(root.id): [authorization()]}
-    (placed,), (change,) = await world.store.acme.place(one, wanted)
+    (placed,), (change,) = await world.store.acme.replace_challenges(one, wanted)
     assert not placed.applied and (change.load_balancer_id, change.revision) == (root.id, 2)
     after = await stored(world, root.id)
     assert (after.revision, after.challenges[0].token, after.challenges[0].revision) == (2, "token", 2)
-    assert await world.store.acme.place(one, wanted) == ((placed,), ())
+    assert await world.store.acme.replace_challenges(one, wanted) == ((placed,), ())
     await world.change(schema.load_balancer, root.id, applied_revision=2, provisioning_status="ACTIVE")
-    ((again,), changes) = await world.store.acme.place(one, wanted)
+    ((again,), changes) = await world.store.acme.replace_challenges(one, wanted)
     assert again.applied and changes == ()
 
 
 async def test_removed_challenges_leave_those_of_another_certificate(world: World) -> None:
     root, one = await with_address(world), await in_turn(world)
-    await world.store.acme.request(new("other"))
+    await world.store.acme.store_request(new("other"))
     other = await taken(world)
     id_ = LoadBalancerId(root.id)
-    await world.store.acme.place(one, {id_: [authorization("a")]})
-    await world.store.acme.place(other, {id_: [authorization("b")]})
-    _, changes = await world.store.acme.place(one, {})
+    await world.store.acme.replace_challenges(one, {id_: [authorization("a")]})
+    await world.store.acme.replace_challenges(other, {id_: [authorization("b")]})
+    _, changes = await world.store.acme.replace_challenges(one, {})
     assert [change.revision for change in changes] == [4]
     assert [each.token for each in (await stored(world, root.id)).challenges if each.open] == ["b"]
 
@@ -115,7 +115,7 @@ async def test_a_load_balancer_stays_prepared_for_the_next_order_until_the_certi
 
     async def place(certificate: AcmeCertificate, *tokens: str) -> tuple[int, ServiceDefinition]:
         wanted = {id_: [authorization(token) for token in tokens]} if tokens else {}
-        _, changes = await world.store.acme.place(certificate, wanted)
+        _, changes = await world.store.acme.replace_challenges(certificate, wanted)
         return len(changes), definition_of(LoadBalancerTree(load_balancer=await stored(world, root.id)))
 
     for tokens in (("a", "b"), ("c",)):
@@ -132,21 +132,21 @@ async def test_a_load_balancer_stays_prepared_for_the_next_order_until_the_certi
 
 async def test_a_load_balancer_to_which_the_names_lead_no_more_is_prepared_no_more(world: World) -> None:
     old, new_, one = await with_address(world), await with_address(world, "192.0.2.9"), await in_turn(world)
-    await world.store.acme.place(one, {LoadBalancerId(old.id): [authorization("a")]})
-    await world.store.acme.place(one, {})
-    await world.store.acme.place(one, {LoadBalancerId(new_.id): [authorization("b")]})
+    await world.store.acme.replace_challenges(one, {LoadBalancerId(old.id): [authorization("a")]})
+    await world.store.acme.replace_challenges(one, {})
+    await world.store.acme.replace_challenges(one, {LoadBalancerId(new_.id): [authorization("b")]})
     assert (await stored(world, old.id)).challenges == ()
     assert [each.token for each in (await stored(world, new_.id)).challenges] == ["b"]
 
 
 async def test_another_projects_load_balancer_never_gets_a_challenge(world: World) -> None:
     stranger, one = await with_address(world, project_id="p2"), await in_turn(world)
-    assert await world.store.acme.place(one, {LoadBalancerId(stranger.id): [authorization()]}) == ((), ())
+    assert await world.store.acme.replace_challenges(one, {LoadBalancerId(stranger.id): [authorization()]}) == ((), ())
     assert (await stored(world, stranger.id)).challenges == ()
 
 
 async def test_a_controller_whose_turn_is_over_places_nothing(world: World) -> None:
     root, one = await with_address(world), await in_turn(world)
     await world.store.acme.request_removal(PROJECT, "www")
-    assert await world.store.acme.place(one, {LoadBalancerId(root.id): [authorization()]}) == ((), ())
+    assert await world.store.acme.replace_challenges(one, {LoadBalancerId(root.id): [authorization()]}) == ((), ())
     assert (await stored(world, root.id)).revision == 1

@@ -6,7 +6,7 @@ from sqlalchemy import text as sql
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.store.engine.for_rows import ForRows, Given, Run, _one_statement, run_all
+from evenkeel.store.engine.for_rows import BindParameter, RowsStatement, StatementRun, _join_statements, execute_runs
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.conftest import statements_of
@@ -15,16 +15,19 @@ _environment, _event = schema.environment, schema.event
 _TEXT = {"text": _environment.c.description.type, "up": _environment.c.resumed_at.type}
 
 
-def _describe(given: Given) -> Update:
+def _describe(given: BindParameter) -> Update:
     described = case((given("up").is_(None), "none"), else_=given("text"))
     return update(_environment).where(_environment.c.name == given("id")).values(description=described)
 
 
-def _remove(given: Given) -> Delete:
+def _remove(given: BindParameter) -> Delete:
     return delete(_event).where(_event.c.environment == given("id"))
 
 
-DESCRIBE, REMOVE = ForRows(_environment.c.name, _TEXT, _describe), ForRows(_event.c.environment, {}, _remove)
+DESCRIBE, REMOVE = (
+    RowsStatement(_environment.c.name, _TEXT, _describe),
+    RowsStatement(_event.c.environment, {}, _remove),
+)
 
 
 async def fill(store: SqlStore) -> None:
@@ -46,9 +49,9 @@ async def look(store: SqlStore) -> tuple[dict[str, str], list[str]]:
     return await store.database.read(op)
 
 
-async def run(store: SqlStore, *runs: Run) -> int:
+async def run(store: SqlStore, *runs: StatementRun) -> int:
     with statements_of(store.database) as statements:
-        await store.database.write(lambda connection: run_all(connection, runs))
+        await store.database.write(lambda connection: execute_runs(connection, runs))
     return len(statements)
 
 
@@ -60,7 +63,7 @@ async def test_each_row_has_its_values(store: SqlStore, backend: str) -> None:
     await fill(store)
     texts = [text("a", 'it\'s "x" \\ :y %s 😀'), text("b", "y", up=None), text("nobody", "z")]
 
-    sent = await run(store, Run(DESCRIBE, texts), Run(REMOVE, [{"id": "a"}, {"id": "c"}]))
+    sent = await run(store, StatementRun(DESCRIBE, texts), StatementRun(REMOVE, [{"id": "a"}, {"id": "c"}]))
 
     assert await look(store) == ({"a": 'it\'s "x" \\ :y %s 😀', "b": "none", "c": ""}, ["b"])
     assert sent == (1 if backend == "postgresql" else 2)
@@ -69,28 +72,31 @@ async def test_each_row_has_its_values(store: SqlStore, backend: str) -> None:
 async def test_one_statement_alone_and_none_without_rows(store: SqlStore) -> None:
     await fill(store)
 
-    assert await run(store, Run(DESCRIBE, []), Run(REMOVE, [{"id": "a"}])) == 1
-    assert await run(store, Run(DESCRIBE, []), Run(REMOVE, [])) == 0
+    assert await run(store, StatementRun(DESCRIBE, []), StatementRun(REMOVE, [{"id": "a"}])) == 1
+    assert await run(store, StatementRun(DESCRIBE, []), StatementRun(REMOVE, [])) == 0
 
     assert await look(store) == ({"a": "", "b": "", "c": ""}, ["b", "c"])
 
 
 async def test_the_first_statement_is_executed_first(store: SqlStore, backend: str) -> None:
     await fill(store)
-    first, last = ForRows(_environment.c.name, {}, _break_environment), ForRows(_event.c.environment, {}, _break_event)
+    first, last = (
+        RowsStatement(_environment.c.name, {}, _break_environment),
+        RowsStatement(_event.c.environment, {}, _break_event),
+    )
     rows = [{"id": "a"}]
 
     with pytest.raises(IntegrityError, match="device_driver"):
-        await run(store, Run(first, rows), Run(last, rows))
+        await run(store, StatementRun(first, rows), StatementRun(last, rows))
     with pytest.raises(IntegrityError, match="kind"):
-        await run(store, Run(last, rows), Run(first, rows))
+        await run(store, StatementRun(last, rows), StatementRun(first, rows))
 
 
-def _break_environment(given: Given) -> Update:
+def _break_environment(given: BindParameter) -> Update:
     return update(_environment).where(_environment.c.name == given("id")).values(device_driver=null())
 
 
-def _break_event(given: Given) -> Update:
+def _break_event(given: BindParameter) -> Update:
     return update(_event).where(_event.c.environment == given("id")).values(kind=null())
 
 
@@ -98,8 +104,8 @@ async def test_rows_are_found_by_index_in_tables_of_all_sizes(store: SqlStore, b
     """PostgreSQL takes the result of a function for 100 rows."""
     if backend != "postgresql":
         return
-    remove = ForRows(_event.c.load_balancer_id, {}, _remove_of)
-    both = _one_statement((remove, ForRows(_event.c.load_balancer_id, {}, _forget)))
+    remove = RowsStatement(_event.c.load_balancer_id, {}, _remove_of)
+    both = _join_statements((remove, RowsStatement(_event.c.load_balancer_id, {}, _forget)))
     compiled = both.compile(dialect=postgresql.asyncpg.dialect())
     given = {f"rows_{at}": '[{"id": "lb-1"}]' for at in range(2)} | {f"ids_{at}": ["lb-1"] for at in range(2)}
     names = compiled.positiontup or []
@@ -121,9 +127,9 @@ async def test_rows_are_found_by_index_in_tables_of_all_sizes(store: SqlStore, b
         assert "Seq Scan" not in found, found
 
 
-def _remove_of(given: Given) -> Delete:
+def _remove_of(given: BindParameter) -> Delete:
     return delete(_event).where(_event.c.load_balancer_id == given("id"), _event.c.kind == "y")
 
 
-def _forget(given: Given) -> Update:
+def _forget(given: BindParameter) -> Update:
     return update(_event).where(_event.c.load_balancer_id == given("id"), _event.c.kind != "y").values(text="")

@@ -5,7 +5,7 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.kit.errors import Invalid
-from evenkeel.store.engine.inserting import Rows, insert_together
+from evenkeel.store.engine.inserting import TableRows, insert_into_tables
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.conftest import statements_of
@@ -28,9 +28,9 @@ def shard(id_: str, epoch: int, **more: Any) -> dict[str, Any]:
     return {"id": id_, "epoch": epoch, "acting_agent_id": None, **where, **more}
 
 
-async def stored(store: SqlStore, parts: list[Rows]) -> int:
+async def stored(store: SqlStore, parts: list[TableRows]) -> int:
     with statements_of(store.database) as statements:
-        await store.database.write(lambda connection: insert_together(connection, parts))
+        await store.database.write(lambda connection: insert_into_tables(connection, parts))
     return len(statements)
 
 
@@ -45,7 +45,12 @@ async def read(store: SqlStore, table: Any) -> list[dict[str, Any]]:
 async def test_values_are_stored_as_they_are(store: SqlStore) -> None:
     texts = [environment(f"e{at}", description=text) for at, text in enumerate(TEXTS)]
     rows = [shard("one", 2**53 + 1), shard("two", 1, acting_agent_id="y")]
-    parts = [Rows(_environment, texts), Rows(_group, [group("e1", 7)]), Rows(schema.agent, []), Rows(_shard, rows)]
+    parts = [
+        TableRows(_environment, texts),
+        TableRows(_group, [group("e1", 7)]),
+        TableRows(schema.agent, []),
+        TableRows(_shard, rows),
+    ]
 
     await stored(store, parts)
 
@@ -60,32 +65,38 @@ async def test_values_are_stored_as_they_are(store: SqlStore) -> None:
 
 
 async def test_the_rows_of_several_tables_are_one_statement_on_postgresql(store: SqlStore, backend: str) -> None:
-    parts = [Rows(_environment, [environment("a"), environment("b")]), Rows(_group, [group("a", 1), group("b", 2)])]
+    parts = [
+        TableRows(_environment, [environment("a"), environment("b")]),
+        TableRows(_group, [group("a", 1), group("b", 2)]),
+    ]
 
     assert await stored(store, parts) == (1 if backend == "postgresql" else 2)
 
 
 async def test_the_first_table_is_written_first(store: SqlStore) -> None:
-    twice = [Rows(_environment, [environment("a")] * 2), Rows(_shard, [shard("one", 1)] * 2)]
+    twice = [TableRows(_environment, [environment("a")] * 2), TableRows(_shard, [shard("one", 1)] * 2)]
 
     with pytest.raises(IntegrityError, match="environment"):
         await stored(store, twice)
 
 
 async def test_nothing_is_stored_of_rows_that_violate_a_constraint(store: SqlStore) -> None:
-    same = [Rows(_environment, [environment("a")]), Rows(_shard, [shard("one", 1), shard("two", 1, project_id="one")])]
+    same = [
+        TableRows(_environment, [environment("a")]),
+        TableRows(_shard, [shard("one", 1), shard("two", 1, project_id="one")]),
+    ]
 
     with pytest.raises(IntegrityError, match="shard"):
         await stored(store, same)
     with pytest.raises(IntegrityError):
-        await stored(store, [Rows(_environment, [environment("a")]), Rows(_group, [group("nobody", 1)])])
+        await stored(store, [TableRows(_environment, [environment("a")]), TableRows(_group, [group("nobody", 1)])])
 
     assert await read(store, _environment) == []
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "\ud800"])
 async def test_a_text_that_cannot_be_stored_is_refused(store: SqlStore, backend: str, text: str) -> None:
-    parts = [Rows(_environment, [environment("a", description=text)]), Rows(_group, [group("a", 1)])]
+    parts = [TableRows(_environment, [environment("a", description=text)]), TableRows(_group, [group("a", 1)])]
 
     if backend == "postgresql":
         with pytest.raises(Invalid):

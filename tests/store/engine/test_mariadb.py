@@ -454,7 +454,7 @@ async def test_one_that_was_interrupted_after_it_wrote_rows_goes_on_too(
     await store.operators.add_environment(Environment(name="prod", device_driver="noop"))
     await create(store)
 
-    monkeypatch.setattr(migrations, "configuration", next_version.configuration)
+    monkeypatch.setattr(migrations, "alembic_config", next_version.configuration)
     for statements in range(1, 20):
         with suppress(Died):
             await start_and_die_after(mariadb_database, statements)
@@ -494,7 +494,7 @@ async def test_of_two_version_numbers_the_newest_is_kept(
     mariadb_database: str, newest: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Controllers at two nodes of a cluster can leave that behind."""
-    monkeypatch.setattr(migrations, "configuration", next_version.configuration)
+    monkeypatch.setattr(migrations, "alembic_config", next_version.configuration)
     store = open_store(mariadb_database)
     await store.start()
     await run(store.database, "DELETE FROM alembic_version")

@@ -2,7 +2,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from evenkeel.store.engine.operations import querying, read_operation, write_operation
+from evenkeel.store.engine.operations import query_operation, read_operation, write_operation
 
 
 class Database:
@@ -31,7 +31,7 @@ class Store:
         self._db = database
 
     found = read_operation(shown)
-    asked = querying(shown)
+    asked = query_operation(shown)
     changed = write_operation(shown)
 
 

@@ -39,7 +39,7 @@ async def imported(world: World) -> LoadBalancerTree:
     id_ = tree.load_balancer.id
     claim = PortClaim(claim_id=id_, device_owner="Octavia", device_id=f"lb-{id_}", port_id="p")
     plan: VipPlan = replace(PLAN, claim=claim, takes_over=True)
-    await world.store.imports.create(tree, plan)
+    await world.store.imports.create_imported(tree, plan)
     await world.store.scheduling.place(id_, "east", "p1", 1, "a1")
     return tree
 
@@ -106,14 +106,14 @@ async def test_discarded_load_balancer_leaves_its_port(world: World) -> None:
     id_ = tree.load_balancer.id
     await world.store.imports.set_held(id_, False)
     with pytest.raises(Conflict, match="is not held"):
-        await world.store.imports.discard(id_)
+        await world.store.imports.discard_held(id_)
     await world.store.imports.set_held(id_, True)
     with pytest.raises(Conflict, match="is not unbound yet"):
-        await world.store.imports.discard(id_)
+        await world.store.imports.discard_held(id_)
     assert await binding(world, tree) == ""
-    await world.store.imports.discard(id_)
+    await world.store.imports.discard_held(id_)
     await world.report(applied(id_, 4))
-    assert await world.store.imports.find(id_) is None
+    assert await world.store.imports.find_stored(id_) is None
     assert await world.rows(schema.vip_claim) == []
 
 
@@ -127,4 +127,4 @@ async def test_held_is_refused_for_what_is_not_there_or_being_deleted(world: Wor
     with pytest.raises(NotFound):
         await world.store.imports.set_held(whole().load_balancer.id, True)
     with pytest.raises(NotFound):
-        await world.store.imports.update(given())
+        await world.store.imports.update_held(given())

@@ -22,17 +22,17 @@ async def test_stored_tree_is_the_given_one_and_ids_and_addresses_are_taken_then
     await placed(store)
     tree = whole()
     root = tree.load_balancer
-    assert await store.imports.find(root.id) is None
-    await store.imports.check(tree, PLAN)
-    change = await store.imports.create(tree, PLAN)
+    assert await store.imports.find_stored(root.id) is None
+    await store.imports.check_creation(tree, PLAN)
+    change = await store.imports.create_imported(tree, PLAN)
     assert (change.revision, change.load_balancer_id) == (1, root.id)
-    found = await store.imports.find(root.id)
+    found = await store.imports.find_stored(root.id)
     assert found is not None and not found.mirrored and differences(found.tree, tree) == ()
-    for write in (store.imports.check, store.imports.create):
+    for write in (store.imports.check_creation, store.imports.create_imported):
         with pytest.raises(Conflict, match="already, and does not belong"):
             await write(tree, PLAN)
     other = whole()
-    for write in (store.imports.check, store.imports.create):
+    for write in (store.imports.check_creation, store.imports.create_imported):
         with pytest.raises(Conflict, match=r"203\.0\.113\.5 is in use"):
             await write(other, PLAN)
 
@@ -41,7 +41,7 @@ async def test_two_imports_of_the_same_load_balancer_at_once_store_it_once(store
     await placed(store)
     tree = whole()
     results: list[Any] = await asyncio.gather(
-        *(store.imports.create(tree, PLAN) for _ in range(2)), return_exceptions=True
+        *(store.imports.create_imported(tree, PLAN) for _ in range(2)), return_exceptions=True
     )
     assert sorted(isinstance(result, Conflict) for result in results) == [False, True]
 
@@ -52,5 +52,5 @@ async def test_port_of_another_program_is_held_until_the_load_balancer_is_gone(s
     id_ = tree.load_balancer.id
     claim = PortClaim(claim_id=id_, device_owner="neutron:LOADBALANCERV2", device_id=id_, port_id="p")
     plan: VipPlan = replace(PLAN, claim=claim, takes_over=True)
-    change = await store.imports.create(tree, plan)
+    change = await store.imports.create_imported(tree, plan)
     assert change.tell_network == change.placed  # it is bound once its host is known

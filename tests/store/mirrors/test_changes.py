@@ -22,7 +22,7 @@ async def mirrored(store: SqlStore, snapshot: float = 1.0) -> LoadBalancerTree:
     """A mirrored load balancer whose rows changed long ago."""
     vip = replace(VIP, network_id=f"n{snapshot}")
     what = tree(vip=vip)
-    await store.mirrors.put(
+    await store.mirrors.put_mirrored(
         what, replace(PLAN, network_id=vip.network_id), MirrorMark(provider="prod", snapshot=snapshot, digest="")
     )
     for table in (*CHILD_TABLES, schema.load_balancer):

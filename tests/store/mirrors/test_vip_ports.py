@@ -29,7 +29,7 @@ def claim_on(id_: str) -> PortClaim:
 async def kept(store: SqlStore, id_: str, *, provider: str = "prod", port_id: str = PLAN.port_id) -> None:
     """A port created for a load balancer whose create the other system has not committed."""
     await store.claims.claim_vip(claim_on(id_), grace_seconds=GRACE)
-    await store.mirrors.keep_port(id_, provider, port_id)
+    await store.mirrors.store_vip_port(id_, provider, port_id)
 
 
 async def due(store: SqlStore) -> tuple[DueClaim, ...]:
@@ -63,7 +63,7 @@ async def test_claim_of_a_request_that_ended_before_its_port_was_kept_is_due_aft
     await move_due(store, GRACE + 1.0)
     assert [each.claim for each in await due(store)] == [claim_on(id_)]
     with pytest.raises(NetworkUnavailable, match="is being deleted"):
-        await store.mirrors.keep_port(id_, "prod", PLAN.port_id)
+        await store.mirrors.store_vip_port(id_, "prod", PLAN.port_id)
 
 
 async def test_port_that_was_abandoned_is_not_kept(store: SqlStore) -> None:
@@ -71,15 +71,15 @@ async def test_port_that_was_abandoned_is_not_kept(store: SqlStore) -> None:
     await store.claims.claim_vip(claim_on(id_), grace_seconds=GRACE)
     await store.claims.abandon_vip(claim_on(id_))
     with pytest.raises(NetworkUnavailable):
-        await store.mirrors.keep_port(id_, "prod", PLAN.port_id)
+        await store.mirrors.store_vip_port(id_, "prod", PLAN.port_id)
 
 
 async def test_keeping_a_port_again_changes_nothing(store: SqlStore) -> None:
     id_ = new_id()
     await kept(store, id_)
-    await store.mirrors.keep_port(id_, "prod", PLAN.port_id)
+    await store.mirrors.store_vip_port(id_, "prod", PLAN.port_id)
     with pytest.raises(MirrorConflict) as refused:
-        await store.mirrors.keep_port(id_, "other", PLAN.port_id)
+        await store.mirrors.store_vip_port(id_, "other", PLAN.port_id)
     assert refused.value.code == ID_TAKEN
 
 
@@ -87,14 +87,14 @@ async def test_put_holds_the_port_and_its_removal_deletes_the_port(store: SqlSto
     what = whole()
     id_ = what.load_balancer.id
     await kept(store, id_)
-    await store.mirrors.put(what, plan_of(what), mark(1.0))
+    await store.mirrors.put_mirrored(what, plan_of(what), mark(1.0))
     assert await due(store) == ()
-    assert await store.mirrors.unused_ports("prod", 0.0) == ()
+    assert await store.mirrors.find_unused_ports("prod", 0.0) == ()
     with pytest.raises(MirrorConflict) as late:
-        await store.mirrors.keep_port(id_, "prod", PLAN.port_id)
+        await store.mirrors.store_vip_port(id_, "prod", PLAN.port_id)
     assert late.value.code == STALE_SNAPSHOT
 
-    await store.mirrors.remove(id_, "prod", 2.0)
+    await store.mirrors.remove_mirrored(id_, "prod", 2.0)
     (released,) = await due(store)
     assert released.claim == replace(claim_on(id_), port_id=PLAN.port_id) and not released.claim.borrowed
 
@@ -104,14 +104,14 @@ async def test_port_of_a_placed_load_balancer_is_bound_and_its_changed_options_a
     what = whole()
     id_ = what.load_balancer.id
     await kept(store, id_)
-    change = await store.mirrors.put(what, plan_of(what), mark(1.0))
+    change = await store.mirrors.put_mirrored(what, plan_of(what), mark(1.0))
     assert change is not None and change.tell_network
     bound = await store.ports.port_of(id_)
     assert bound is not None and bound.options.binding_host == f"host-of-{AGENT}"
     assert await store.ports.port_set(bound)
 
     changed = replace(what, load_balancer=replace(what.load_balancer, vip_qos_policy_id="gold", vip_sg_ids=("web",)))
-    change = await store.mirrors.put(changed, plan_of(what), mark(2.0))
+    change = await store.mirrors.put_mirrored(changed, plan_of(what), mark(2.0))
     assert change is not None and change.tell_network
     wanted = await store.ports.port_of(id_)
     assert wanted is not None
@@ -120,9 +120,9 @@ async def test_port_of_a_placed_load_balancer_is_bound_and_its_changed_options_a
 
 async def test_options_of_a_port_made_elsewhere_are_not_set(store: SqlStore) -> None:
     what = whole()
-    await store.mirrors.put(what, plan_of(what), mark(1.0))
+    await store.mirrors.put_mirrored(what, plan_of(what), mark(1.0))
     changed = replace(what, load_balancer=replace(what.load_balancer, vip_qos_policy_id="gold"))
-    change = await store.mirrors.put(changed, plan_of(what), mark(2.0))
+    change = await store.mirrors.put_mirrored(changed, plan_of(what), mark(2.0))
     assert change is not None and not change.tell_network
     assert await store.ports.port_of(what.load_balancer.id) is None
 
@@ -131,30 +131,30 @@ async def test_put_with_a_port_that_is_being_deleted_is_repeated(store: SqlStore
     what = whole()
     id_ = what.load_balancer.id
     await kept(store, id_)
-    await store.mirrors.remove(id_, "prod", 1.0)
+    await store.mirrors.remove_mirrored(id_, "prod", 1.0)
     assert len(await due(store)) == 1
     with pytest.raises(NetworkUnavailable):
-        await store.mirrors.put(what, plan_of(what), mark(2.0))
-    assert await store.mirrors.find(id_) is None
+        await store.mirrors.put_mirrored(what, plan_of(what), mark(2.0))
+    assert await store.mirrors.find_mirrored(id_) is None
 
     await store.claims.forget_vip(id_)
-    assert await store.mirrors.put(what, plan_of(what), mark(2.0)) is not None
+    assert await store.mirrors.put_mirrored(what, plan_of(what), mark(2.0)) is not None
 
 
 async def test_put_with_another_port_waits_until_the_one_made_here_is_deleted(store: SqlStore) -> None:
     what = whole()
     await kept(store, what.load_balancer.id, port_id="another")
     with pytest.raises(NetworkUnavailable, match="another port"):
-        await store.mirrors.put(what, plan_of(what), mark(1.0))
+        await store.mirrors.put_mirrored(what, plan_of(what), mark(1.0))
 
 
 async def test_port_of_a_load_balancer_that_was_never_put_is_given_back_by_its_deletion(store: SqlStore) -> None:
     id_, other = new_id(), new_id()
     await kept(store, id_)
     await kept(store, other, port_id="another")
-    assert await store.mirrors.remove(id_, "prod", 1.0) is None
+    assert await store.mirrors.remove_mirrored(id_, "prod", 1.0) is None
     assert [each.claim.claim_id for each in await due(store)] == [id_]
-    assert await store.mirrors.unused_ports("prod", 0.0) == (other,)
+    assert await store.mirrors.find_unused_ports("prod", 0.0) == (other,)
 
 
 async def test_unused_ports_are_those_of_the_provider_and_of_that_age(store: SqlStore) -> None:
@@ -165,5 +165,5 @@ async def test_unused_ports_are_those_of_the_provider_and_of_that_age(store: Sql
     table = schema.vip_claim
     aged = update(table).where(table.c.load_balancer_id != young).values(made_at=db_now() - 500.0)
     await store.database.write(lambda connection: connection.execute(aged))
-    assert await store.mirrors.unused_ports("prod", 400.0) == (old,)
-    assert set(await store.mirrors.unused_ports("prod", 0.0)) == {young, old}
+    assert await store.mirrors.find_unused_ports("prod", 400.0) == (old,)
+    assert set(await store.mirrors.find_unused_ports("prod", 0.0)) == {young, old}

@@ -6,7 +6,7 @@ from typing import Any
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.networking.networks import DeclaredNetwork, NetworkLayout, NetworkType
 from evenkeel.core.resources.model import Member, Pool, Subnet, Vip
-from evenkeel.store.engine.inserting import insert_together
+from evenkeel.store.engine.inserting import insert_into_tables
 from evenkeel.store.sql_store import SqlStore
 from evenkeel.store.vips.addresses import address_rows
 from tests.store.ownership_world import World
@@ -65,7 +65,7 @@ async def load_balancer(
         address=f"10.{number}.0.{next(_last)}", subnet_id=f"sub-{number}", network_id=f"net-{number}", port_id="port"
     )
     made = await world.placed(id=id_, project_id=project_id, vip=vip, **place)
-    await world.db.write(lambda connection: insert_together(connection, [address_rows(made.id, [vip])]))
+    await world.db.write(lambda connection: insert_into_tables(connection, [address_rows(made.id, [vip])]))
     below = {"load_balancer_id": made.id, "project_id": project_id, "revision": 1}
     if members:
         await world.add(Pool(id=f"pool-{id_}", protocol="HTTP", lb_algorithm="ROUND_ROBIN", **below))

@@ -36,23 +36,23 @@ async def test_ports_of_addresses_are_bound_again_when_the_host_of_the_group_cha
     store = world.store.attachments
     first, second, third = claims
     wanted = DeviceBinding(claim_id=first, port_id=claims[first], host="bigips-1")
-    assert await store.binding_of(first) == wanted
-    await store.note_bound(first, "bigips-1")
-    assert await store.binding_of(first) is None
+    assert await store.find_binding(first) == wanted
+    await store.record_binding(first, "bigips-1")
+    assert await store.find_binding(first) is None
 
     # changed once more while a controller bound the second one
     await world.expire("a1")
     await world.agent("a1", network_layout=replace(LAYOUT, binding_host="bigips-2"))
-    await store.note_bound(second, "bigips-1")
+    await store.record_binding(second, "bigips-1")
     assert await take(world) == set(claims)
     for claim_id in (first, second):
-        await store.note_bound(claim_id, "bigips-2")
+        await store.record_binding(claim_id, "bigips-2")
     assert len(await world.rows(schema.device_port_binding)) == 1
 
     # a port that is given back needs none
     await world.db.write(lambda connection: connection.execute(delete(schema.device_address)))
-    assert await store.binding_of(third) is None
-    await store.note_bound(third, None)
+    assert await store.find_binding(third) is None
+    await store.record_binding(third, None)
     assert not await world.rows(schema.device_port_binding)
 
 

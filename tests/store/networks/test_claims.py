@@ -132,7 +132,7 @@ async def test_a_create_that_comes_after_giving_back_began_is_refused_and_stores
 
     with pytest.raises(NetworkUnavailable, match="being deleted"):
         await create(store, lb)
-    assert sum((await store.operators.summary()).by_status.values()) == 0
+    assert sum((await store.operators.load_balancer_summary()).by_status.values()) == 0
 
 
 async def test_two_claims_on_one_load_balancer_are_a_conflict(store: SqlStore) -> None:

@@ -16,7 +16,7 @@ from evenkeel.core.networking.networks import AddressUse, MemberHost, NetworkTyp
 from evenkeel.core.ports import FoundServices
 from evenkeel.core.protocol.messages import ReportState
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.networks.facts import MOMENT_SECONDS
+from evenkeel.store.networks.facts import CHANGE_DELAY_SECONDS
 from evenkeel.store.records import schema
 from tests.store.networks.scenes import LAYOUT, load_balancer, network, subnet
 from tests.store.ownership_world import World, applied, statements, world_fixture
@@ -227,7 +227,7 @@ async def test_networks_whose_ports_moved_are_read_soon_but_not_all_the_time(wor
     assert await moved("a1", "net-1", "net-2") == set(), "it was read just now"
     table = schema.network
     await world.store.database.write(
-        lambda connection: connection.execute(table.update().values(read_at=db_now() - MOMENT_SECONDS - 1.0))
+        lambda connection: connection.execute(table.update().values(read_at=db_now() - CHANGE_DELAY_SECONDS - 1.0))
     )
     assert await moved("a3", "net-1") == set(), "another group's devices"
     assert await moved("a1", "net-1", "net-2", "elsewhere") == {"net-1"}

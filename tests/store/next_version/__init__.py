@@ -9,8 +9,8 @@ from evenkeel.store import migrations
 
 FOLDER = Path(__file__).parent
 REVISIONS = ("n0002", "n0003")
-this_version = migrations.configuration
-NEWEST = migrations.revisions()[-1]
+this_version = migrations.alembic_config
+NEWEST = migrations.schema_revisions()[-1]
 """The last migration of this version."""
 
 

@@ -70,7 +70,7 @@ async def stored(store: SqlStore, load_balancer_id: str) -> Any:
 
 
 async def entries(store: SqlStore) -> tuple[PendingNotification, ...]:
-    return await store.notifications.oldest(100)
+    return await store.notifications.read_oldest_notifications(100)
 
 
 async def events(store: SqlStore) -> list[tuple[str, LifecycleEvent]]:
@@ -149,14 +149,14 @@ async def test_mirrored_load_balancers_have_the_same_events(notifying: SqlStore)
     await applied(store, whole.load_balancer.id)
     await put(store, replace(whole, load_balancer=replace(whole.load_balancer, name="two")), 3.0)
     await applied(store, whole.load_balancer.id)
-    await store.mirrors.remove(whole.load_balancer.id, "prod", 4.0)
+    await store.mirrors.remove_mirrored(whole.load_balancer.id, "prod", 4.0)
     await applied(store, whole.load_balancer.id)
     assert await events(store) == [("one", CREATE), ("two", UPDATE), ("two", DELETE)]
 
 
 async def put(store: SqlStore, whole: LoadBalancerTree, snapshot: float) -> None:
     plan = VipPlan(subnet_id="s", network_id="n", port_id="p", address="203.0.113.5")
-    await store.mirrors.put(whole, plan, MirrorMark(provider="prod", snapshot=snapshot, digest="d"))
+    await store.mirrors.put_mirrored(whole, plan, MirrorMark(provider="prod", snapshot=snapshot, digest="d"))
 
 
 async def test_a_pool_of_lbaas_v1_has_an_update_when_it_gets_its_vip(notifying: SqlStore) -> None:
@@ -211,27 +211,27 @@ async def test_a_repeated_report_adds_no_entry(notifying: SqlStore) -> None:
 
 async def test_entries_that_were_sent_are_removed_and_others_stay(notifying: SqlStore) -> None:
     ids = [each.id for each in await five(notifying)]
-    await notifying.notifications.remove([ids[0], ids[1], ids[3]])
+    await notifying.notifications.delete_notifications([ids[0], ids[1], ids[3]])
     assert [each.id for each in await entries(notifying)] == [ids[2], ids[4]]
-    await notifying.notifications.remove([])
-    assert len(await notifying.notifications.oldest(1)) == 1
+    await notifying.notifications.delete_notifications([])
+    assert len(await notifying.notifications.read_oldest_notifications(1)) == 1
 
 
 async def test_the_oldest_entries_are_dropped(notifying: SqlStore) -> None:
     ids = [each.id for each in await five(notifying)]
-    assert await notifying.notifications.drop_oldest(2) == 2
+    assert await notifying.notifications.drop_oldest_notifications(2) == 2
     assert [each.id for each in await entries(notifying)] == ids[2:]
-    assert await notifying.notifications.drop_oldest(9) == 3
-    assert await notifying.notifications.drop_oldest(9) == 0
+    assert await notifying.notifications.drop_oldest_notifications(9) == 3
+    assert await notifying.notifications.drop_oldest_notifications(9) == 0
 
 
 async def test_the_state_has_number_and_age(notifying: SqlStore) -> None:
-    assert await notifying.notifications.state() == OutboxState(count=0, oldest_seconds=0.0)
+    assert await notifying.notifications.read_outbox_state() == OutboxState(count=0, oldest_seconds=0.0)
     await five(notifying)
     table = schema.notification
     older = update(table).values(at=db_now() - 100.0)
     await notifying.database.write(lambda connection: connection.execute(older))
-    found = await notifying.notifications.state()
+    found = await notifying.notifications.read_outbox_state()
     assert found.count == 5
     assert found.oldest_seconds >= 100.0
 
@@ -245,12 +245,15 @@ async def five(store: SqlStore) -> tuple[PendingNotification, ...]:
 
 async def test_one_controller_has_the_turn_until_it_expires_or_is_given_back(store: SqlStore) -> None:
     turns = store.notifications
-    assert sorted(await asyncio.gather(turns.take_turn("a", 30), turns.take_turn("b", 30))) == [False, True]
-    holder, other = ("a", "b") if await turns.take_turn("a", 30) else ("b", "a")
-    assert not await turns.take_turn(other, 30)
+    assert sorted(await asyncio.gather(turns.take_sender_lease("a", 30), turns.take_sender_lease("b", 30))) == [
+        False,
+        True,
+    ]
+    holder, other = ("a", "b") if await turns.take_sender_lease("a", 30) else ("b", "a")
+    assert not await turns.take_sender_lease(other, 30)
     expired = update(schema.notification_lease).values(expires_at=db_now() - 1.0)
     await store.database.write(lambda connection: connection.execute(expired))
-    assert await turns.take_turn(other, 30)
-    assert not await turns.take_turn(holder, 30)
-    await turns.take_turn(other, 0)
-    assert await turns.take_turn(holder, 30)
+    assert await turns.take_sender_lease(other, 30)
+    assert not await turns.take_sender_lease(holder, 30)
+    await turns.take_sender_lease(other, 0)
+    assert await turns.take_sender_lease(holder, 30)

@@ -39,7 +39,7 @@ async def test_counted_by_operating_status_with_zeros(store: SqlStore) -> None:
         there = schema.load_balancer.c.id == made.load_balancer.id
         changed = update(schema.load_balancer).where(there).values(operating_status=status)
         await store.database.write(lambda connection, changed=changed: connection.execute(changed))
-    found = (await store.operators.summary()).by_operating_status
+    found = (await store.operators.load_balancer_summary()).by_operating_status
     assert found == {"ONLINE": 1, "OFFLINE": 0, "DEGRADED": 2, "ERROR": 0, "NO_MONITOR": 1, "DRAINING": 0}
 
 
@@ -49,15 +49,15 @@ async def test_a_count_of_another_version_without_operating_statuses_is_counted_
     await placed(store)
     for _ in range(3):
         await create(store, bare())
-    await store.operators.summary()
+    await store.operators.load_balancer_summary()
     older = {"by_status": {"ACTIVE": 9}, "by_home": {}, "oldest_pending_seconds": 0.0, "stuck": []}
     kept = update(schema.shared_count).values(content=json.dumps(older), kept_seconds=600.0)
     await store.database.write(lambda connection: connection.execute(kept))
-    assert (await store.operators.summary()).by_operating_status["OFFLINE"] == 3
+    assert (await store.operators.load_balancer_summary()).by_operating_status["OFFLINE"] == 3
 
 
 async def test_of_an_empty_system_all_are_zero(store: SqlStore) -> None:
-    found = await store.operators.summary()
+    found = await store.operators.load_balancer_summary()
     assert set(found.by_status.values()) == {0}
     assert (found.waiting, found.oldest_pending_seconds, found.age_seconds) == (0, 0.0, 0.0)
 
@@ -68,13 +68,13 @@ async def test_of_many_all_processes_get_one_count_and_its_age(
     await placed(store)
     for _ in range(3):
         await create(store, bare())
-    assert (await store.operators.summary()).age_seconds == 0.0
+    assert (await store.operators.load_balancer_summary()).age_seconds == 0.0
     await create(store, bare())
     back = update(schema.shared_count).values(counted_at=db_now() - 4.0, kept_seconds=600.0)
     await store.database.write(lambda connection: connection.execute(back))
     for each in (store, other_store):
         with statements_of(each.database) as seen:
-            found = await each.operators.summary()
+            found = await each.operators.load_balancer_summary()
             (agent,) = await each.operators.agents()
             await each.operators.ownership()
         assert found.by_status["PENDING_CREATE"] == agent.load_balancers == 3

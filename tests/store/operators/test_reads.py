@@ -186,12 +186,12 @@ async def test_hosting_is_the_shard(store: SqlStore) -> None:
     await placed(store)
     served = (await create(store, bare())).load_balancer
 
-    assert await store.operators.hosting(waiting.id) is None
-    shard = await store.operators.hosting(served.id)
+    assert await store.operators.shard_of_load_balancer(waiting.id) is None
+    shard = await store.operators.shard_of_load_balancer(served.id)
     assert shard is not None
     assert (shard.id, shard.acting_agent_id, shard.epoch) == (SHARD, AGENT, 1)
     with pytest.raises(NotFound, match="Load Balancer nope"):
-        await store.operators.hosting("nope")
+        await store.operators.shard_of_load_balancer("nope")
 
 
 async def test_place_in_line_counts_earlier_changes_that_wait_for_the_same_agent(store: SqlStore) -> None:
@@ -281,21 +281,21 @@ async def test_events_of_one_object_are_found_by_indexes(store: SqlStore) -> Non
 
 async def test_ids_that_begin_alike(store: SqlStore) -> None:
     made = (await create(store, bare())).load_balancer
-    found = await store.operators.ids(made.id[:8], limit=10)
+    found = await store.operators.find_ids_by_prefix(made.id[:8], limit=10)
     assert (found["loadbalancers"], found["agents"]) == ((made.id,), ())
-    assert (await store.operators.ids("%", limit=10))["loadbalancers"] == ()
+    assert (await store.operators.find_ids_by_prefix("%", limit=10))["loadbalancers"] == ()
 
 
 async def test_the_summary_states_how_long_the_oldest_change_is_pending(store: SqlStore) -> None:
-    assert (await store.operators.summary()).oldest_pending_seconds == 0
+    assert (await store.operators.load_balancer_summary()).oldest_pending_seconds == 0
     made = (await create(store, bare())).load_balancer
     await create(store, bare())
     table = schema.load_balancer
     long_ago = table.update().where(table.c.id == made.id).values(created_at=1000.0, updated_at=None)
     await store.database.write(lambda connection: connection.execute(long_ago))
-    assert (await store.operators.summary()).oldest_pending_seconds > 1e9
+    assert (await store.operators.load_balancer_summary()).oldest_pending_seconds > 1e9
     await confirm(store, made.id)
-    assert (await store.operators.summary()).oldest_pending_seconds < 1e9
+    assert (await store.operators.load_balancer_summary()).oldest_pending_seconds < 1e9
 
 
 async def test_the_summary_counts_every_status(store: SqlStore) -> None:
@@ -303,7 +303,7 @@ async def test_the_summary_counts_every_status(store: SqlStore) -> None:
     await create(store, bare())
     await confirm(store, confirmed.id)
 
-    summary = await store.operators.summary()
+    summary = await store.operators.load_balancer_summary()
     assert summary.by_status == {
         "ACTIVE": 1,
         "PENDING_CREATE": 1,
@@ -317,7 +317,7 @@ async def test_the_summary_counts_every_status(store: SqlStore) -> None:
         table = schema.load_balancer
         change = table.update().where(table.c.id == confirmed.id).values(**changed)
         await store.database.write(lambda connection, change=change: connection.execute(change))  # type: ignore[misc]
-        assert (await store.operators.summary()).waiting == waiting
+        assert (await store.operators.load_balancer_summary()).waiting == waiting
 
 
 async def test_deleting_an_agent_leaves_other_environments_alone(store: SqlStore) -> None:

@@ -50,10 +50,10 @@ async def test_without_the_owners_session_nothing_is_read_said_or_moved(
         await store.ownership.services(agent_id, session_id, shard.id, 1, load_balancer_ids=None, after_id="", limit=9)
     assert not await store.ownership.raise_epoch(agent_id, session_id, shard.id, 1, 9)
     if (agent_id, session_id) == ("a2", OTHERS):
-        assert await store.ownership.release(agent_id, session_id, shard.id, 1) is None
+        assert await store.ownership.release_shard(agent_id, session_id, shard.id, 1) is None
     else:
         with pytest.raises(SessionLost):
-            await store.ownership.release(agent_id, session_id, shard.id, 1)
+            await store.ownership.release_shard(agent_id, session_id, shard.id, 1)
     report = ReportApplied(
         agent_id=agent_id, session_id=session_id, shard_id=shard.id, epoch=1, outcomes=(applied(lb),)
     )
@@ -143,7 +143,7 @@ async def test_at_the_end_of_the_epochs_one_shard_stands_still_and_the_others_mo
         await world.store.ownership.raise_epoch("a1", MINE, stuck.id, EPOCH_MAX, EPOCH_MAX)
     assert refused.value.code == "epochs_used_up"
     await world.change(schema.shard, stuck.id, handover_to="a2", handover_at=1.0)
-    assert await world.store.ownership.release("a1", MINE, stuck.id, EPOCH_MAX) is None
+    assert await world.store.ownership.release_shard("a1", MINE, stuck.id, EPOCH_MAX) is None
     await world.expire("a1")
     shards = [row for row in await world.rows(schema.shard) if row.project_id]
     steps = [Assign(shard_id=row.id, seen_epoch=row.epoch, agent_id="a2") for row in shards]

@@ -37,7 +37,7 @@ async def age(world: World, seconds: float = 3600.0) -> None:
 
 
 async def keep(world: World, seen: ConfirmedState | None = None, agent_id: str = "a1") -> SessionState:
-    return await world.store.ownership.keepalive(alive(agent_id, seen=seen), ttl_seconds=TTL_SECONDS)
+    return await world.store.ownership.renew_session(alive(agent_id, seen=seen), ttl_seconds=TTL_SECONDS)
 
 
 async def served(world: World) -> tuple[str, str]:
@@ -196,14 +196,14 @@ async def test_only_the_first_agent_waits_while_a_new_history_begins(
         await old.change(schema.agent, agent, keepalives=0)
     told = {agent: ConfirmedState(history=state.history, keepalives=state.keepalives) for agent, state in seen.items()}
     begun, go_on = asyncio.Event(), asyncio.Event()
-    begin = old.store.histories.begin
+    begin = old.store.histories.begin_history
 
     async def slowly(*args: str) -> str:
         begun.set()
         await go_on.wait()
         return await begin(*args)
 
-    monkeypatch.setattr(old.store.histories, "begin", slowly)
+    monkeypatch.setattr(old.store.histories, "begin_history", slowly)
     first = asyncio.create_task(keep(old, told["a1"]))
     await begun.wait()
     async with asyncio.timeout(60.0):
@@ -238,7 +238,7 @@ async def test_an_agent_that_was_deleted_and_comes_back_proves_nothing(old: Worl
     await old.change(schema.agent, "a1", keepalives=0)  # a commit is lost
     told = ConfirmedState(history=again.history, keepalives=again.keepalives)
     assert (
-        await old.store.ownership.keepalive(alive("a1", "second", seen=told), ttl_seconds=TTL_SECONDS)
+        await old.store.ownership.renew_session(alive("a1", "second", seen=told), ttl_seconds=TTL_SECONDS)
     ).history != before.history
 
 

@@ -62,7 +62,7 @@ async def test_from_create_to_removal(store: SqlStore) -> None:
 
     await store.tenants.delete_load_balancer(lb_id, cascade=True, project_id=None)
     assert await reconcile(store) == [lb_id]
-    assert sum((await store.operators.summary()).by_status.values()) == 0
+    assert sum((await store.operators.load_balancer_summary()).by_status.values()) == 0
     kinds = [event.kind for event in await store.operators.events()]
     assert kinds.count("load_balancer_active") == 2 and kinds[-1] == "load_balancer_deleted"
     with pytest.raises(NotFound):

@@ -209,7 +209,7 @@ async def test_agents_of_a_group_that_register_at_once_make_one_common_shard(wor
 async def test_keepalive_renews_with_one_statement(world: World) -> None:
     await world.agent("a1")
     before = (await world.row(schema.agent, "a1")).session_expires_at
-    state = await world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS + 60)
+    state = await world.store.ownership.renew_session(alive("a1"), ttl_seconds=TTL_SECONDS + 60)
     assert state.assignments_revision == 1
     assert (await world.row(schema.agent, "a1")).session_expires_at >= before + 59
 
@@ -238,7 +238,7 @@ async def test_a_round_of_keepalives_renews_each_session_once(server_world: Worl
         keepalive("a1", history=history, keepalives=0),
         keepalive("nobody"),
     ]
-    states = await world.store.ownership.keepalives(arrived(calls), ttl_seconds=TTL_SECONDS)
+    states = await world.store.ownership.renew_sessions(arrived(calls), ttl_seconds=TTL_SECONDS)
     if states == [None] * len(calls):
         pytest.skip("this database renews each session by itself")
     assert [state is not None for state in states] == [True, True, False, True, False]
@@ -251,13 +251,13 @@ async def test_a_round_of_keepalives_renews_each_session_once(server_world: Worl
 async def test_a_keepalive_that_came_before_its_session_was_ended_does_not_revive_it(world: World) -> None:
     """The process had sent it, and then was gone. One that comes later proves that it is there."""
     await world.agent("a1")
-    keepalive_ = partial(world.store.ownership.keepalive, ttl_seconds=TTL_SECONDS)
+    keepalive_ = partial(world.store.ownership.renew_session, ttl_seconds=TTL_SECONDS)
     session = SessionRef(agent_id="a1", session_id="session-of-a1", environment="east")
     assert await world.store.scheduling.end_sessions([session]) == 1
     with pytest.raises(CallRefused, match="ended after this keepalive had come"):
         await keepalive_(alive("a1", waited_seconds=60.0))
     late = [alive(id_, waited_seconds=60.0) for id_ in ("a1", "nobody")]
-    assert await world.store.ownership.keepalives(late, ttl_seconds=TTL_SECONDS) == [None, None]
+    assert await world.store.ownership.renew_sessions(late, ttl_seconds=TTL_SECONDS) == [None, None]
     assert not await world.live("a1")
     await keepalive_(alive("a1"))
     assert await world.live("a1")
@@ -269,22 +269,24 @@ async def test_a_session_that_was_ended_before_the_clock_was_set_back_is_revived
     assert await world.store.scheduling.end_sessions([session]) == 1
     await world.change(schema.agent, "a1", session_expires_at=db_now() + 3600.0)
     late = alive("a1", waited_seconds=1.0)
-    if await world.store.ownership.keepalives([late], ttl_seconds=TTL_SECONDS) == [None]:  # or rounds are not supported
-        await world.store.ownership.keepalive(late, ttl_seconds=TTL_SECONDS)
+    if await world.store.ownership.renew_sessions([late], ttl_seconds=TTL_SECONDS) == [
+        None
+    ]:  # or rounds are not supported
+        await world.store.ownership.renew_session(late, ttl_seconds=TTL_SECONDS)
     assert await world.live("a1")
 
 
 async def test_one_that_came_before_its_session_expired_revives_it(world: World) -> None:
     await world.agent("a1")
     await world.expire("a1")
-    await world.store.ownership.keepalive(alive("a1", waited_seconds=60.0), ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.renew_session(alive("a1", waited_seconds=60.0), ttl_seconds=TTL_SECONDS)
     assert await world.live("a1")
 
 
 @pytest.mark.services
 async def test_a_keepalive_that_confirms_the_last_report_makes_it_a_new_one(server_world: World) -> None:
     world = server_world
-    keepalives = world.store.ownership.keepalives
+    keepalives = world.store.ownership.renew_sessions
     for agent_id in ("a1", "a2"):
         await world.agent(agent_id)
         await world.store.ownership.record_state(ReportState(agent_id=agent_id, session_id=f"session-of-{agent_id}"))
@@ -296,7 +298,7 @@ async def test_a_keepalive_that_confirms_the_last_report_makes_it_a_new_one(serv
     ]
     await keepalives(arrived(calls), ttl_seconds=TTL_SECONDS)
     for call in calls:  # as where rounds are not supported
-        await world.store.ownership.keepalive(ArrivedKeepalive(call=call), ttl_seconds=TTL_SECONDS)
+        await world.store.ownership.renew_session(ArrivedKeepalive(call=call), ttl_seconds=TTL_SECONDS)
     after = {row.id: row.reported_at for row in await world.rows(schema.agent)}
     assert after["a1"] > before["a1"] + 50.0
     assert after["a2"] == before["a2"]
@@ -311,8 +313,8 @@ async def test_a_round_does_not_wait_for_a_row_that_another_transaction_holds(se
     calls = [keepalive(agent_id) for agent_id in ("a1", "a2", "a3")]
     async with open_transaction(world) as run:
         await run(lambda connection: connection.execute(held))
-        states = await world.store.ownership.keepalives(arrived(calls), ttl_seconds=TTL_SECONDS)
-        alone = asyncio.create_task(world.store.ownership.keepalive(alive("a2"), ttl_seconds=TTL_SECONDS))
+        states = await world.store.ownership.renew_sessions(arrived(calls), ttl_seconds=TTL_SECONDS)
+        alone = asyncio.create_task(world.store.ownership.renew_session(alive("a2"), ttl_seconds=TTL_SECONDS))
         await world.until_a_lock_is_waited_for()
     assert (await alone).keepalives == 1
     assert states[1] is None
@@ -326,7 +328,7 @@ async def test_a_round_finds_the_one_agent_to_whom_lost_commits_were_confirmed(w
     old = update(schema.history).values(begun_at=db_now() - 3600.0)
     await world.db.write(lambda connection: connection.execute(old))
     calls = [keepalive("a1", history=history), keepalive("a2", history=history, keepalives=9)]
-    states = await world.store.ownership.keepalives(arrived(calls), ttl_seconds=TTL_SECONDS)
+    states = await world.store.ownership.renew_sessions(arrived(calls), ttl_seconds=TTL_SECONDS)
     if states == [None, None]:
         pytest.skip("this database renews each session by itself")
     begun = (await world.operator.history()).id
@@ -341,7 +343,7 @@ async def test_expired_session_is_revived_by_a_keepalive_and_has_to_settle_again
     await world.settle("a1")
     await world.expire("a1")
     assert not await world.live("a1")
-    await world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.renew_session(alive("a1"), ttl_seconds=TTL_SECONDS)
     agent = await world.operator.agent("a1")
     assert agent.alive
     assert agent.session_started_at is not None and agent.session_expires_at is not None
@@ -355,7 +357,7 @@ async def test_revived_session_does_not_own_what_was_taken_from_it(world: World)
     owner = await world.tenant()
     await world.expire("a1")
     assert await assign_one(world.store, owner.shard_id, 1, "a2") is not None
-    await world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.renew_session(alive("a1"), ttl_seconds=TTL_SECONDS)
     found = await world.store.ownership.assignments("a1", "session-of-a1", work_limit=10)
     assert owner.shard_id not in {shard.shard_id for shard in found.shards}
 
@@ -365,7 +367,7 @@ async def test_session_kept_alive_before_the_databases_clock_was_set_back_is_not
     await world.change(schema.agent, "a1", session_expires_at=(await world.now()) + 3600.0)
     assert not await world.live("a1")
     assert await world.store.scheduling.sessions() == ()
-    await world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.renew_session(alive("a1"), ttl_seconds=TTL_SECONDS)
     assert await world.live("a1")
 
 
@@ -378,7 +380,7 @@ async def test_suspected_session_ends_now_and_is_revived_if_that_was_wrong(world
     assert await world.store.scheduling.end_sessions([session]) == 0
     assert not await world.live("a1")
     assert len(await world.events("agent_vanished")) == 1
-    await world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.renew_session(alive("a1"), ttl_seconds=TTL_SECONDS)
     assert await world.live("a1")
 
 
@@ -387,7 +389,7 @@ async def test_replaced_session_cannot_be_kept_alive(world: World) -> None:
     await world.expire("a1")
     await world.agent("a1", session_id="second")
     with pytest.raises(SessionLost):
-        await world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS)
+        await world.store.ownership.renew_session(alive("a1"), ttl_seconds=TTL_SECONDS)
 
 
 @pytest.mark.services
@@ -418,7 +420,7 @@ async def test_keepalive_that_waits_beyond_its_expiry_revives_and_no_takeover_fo
         table = schema.agent
         expiry = update(table).where(table.c.id == "a1").values(session_expires_at=db_now() - 1.0)
         await run(lambda connection: connection.execute(expiry))
-        keepalive = asyncio.create_task(world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS))
+        keepalive = asyncio.create_task(world.store.ownership.renew_session(alive("a1"), ttl_seconds=TTL_SECONDS))
         await world.until_a_lock_is_waited_for()
     await keepalive
     assert await assign_one(world.store, owner.shard_id, 1, "a2") is None
@@ -477,7 +479,7 @@ async def test_ended_session_frees_its_shards(world: World) -> None:
     assert (await world.shard(owner.shard_id)).acting_agent_id is None
     assert len(await world.events("agent_stopped")) == 1
     with pytest.raises(SessionLost):
-        await world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS)
+        await world.store.ownership.renew_session(alive("a1"), ttl_seconds=TTL_SECONDS)
 
 
 async def test_ending_twice_or_a_former_session_is_harmless(world: World) -> None:
@@ -486,7 +488,7 @@ async def test_ending_twice_or_a_former_session_is_harmless(world: World) -> Non
     await world.store.ownership.end_session("a1", "session-of-a1")
     await world.agent("a1", session_id="second")
     await world.store.ownership.end_session("a1", "session-of-a1")
-    await world.store.ownership.keepalive(alive("a1", "second"), ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.renew_session(alive("a1", "second"), ttl_seconds=TTL_SECONDS)
     assert len(await world.events("agent_stopped")) == 1
 
 

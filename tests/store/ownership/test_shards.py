@@ -161,7 +161,7 @@ async def test_released_shard_is_free(world: World) -> None:
     await world.agent("a1")
     owner = await world.tenant()
     before = await world.assignments_revision("a1")
-    assert await world.store.ownership.release("a1", "session-of-a1", owner.shard_id, 1) is None
+    assert await world.store.ownership.release_shard("a1", "session-of-a1", owner.shard_id, 1) is None
     row = await world.shard(owner.shard_id)
     assert (row.acting_agent_id, row.epoch) == (None, 1)
     assert await world.assignments_revision("a1") == before + 1
@@ -174,8 +174,8 @@ async def test_late_release_changes_nothing(world: World) -> None:
     owner = await world.tenant()
     await world.expire("a1")
     await assign_one(world.store, owner.shard_id, 1, "a2")
-    assert await world.store.ownership.release("a1", "session-of-a1", owner.shard_id, 1) is None
-    assert await world.store.ownership.release("a1", "session-of-a1", owner.shard_id, 2) is None
+    assert await world.store.ownership.release_shard("a1", "session-of-a1", owner.shard_id, 1) is None
+    assert await world.store.ownership.release_shard("a1", "session-of-a1", owner.shard_id, 2) is None
     assert (await world.shard(owner.shard_id)).acting_agent_id == "a2"
     assert await world.events("shard_released") == []
 
@@ -197,7 +197,7 @@ async def test_owner_is_informed_of_the_handover_and_its_release_passes_the_shar
     shard_id = await handover_to_a1(world)
     assert (await assignment(world, shard_id, "a2")).handover
     before = {agent_id: await world.assignments_revision(agent_id) for agent_id in ("a1", "a2")}
-    given = await world.store.ownership.release("a2", "session-of-a2", shard_id, 2)
+    given = await world.store.ownership.release_shard("a2", "session-of-a2", shard_id, 2)
     assert given == ShardOwner(shard_id=shard_id, environment="east", group_number=1, host="host-of-a1")
     row = await world.shard(shard_id)
     assert (row.acting_agent_id, row.epoch, row.handover_to) == ("a1", 3, None)
@@ -214,15 +214,15 @@ async def test_shard_is_free_when_its_receiver_is_not_fit_any_more(world: World,
         await world.expire("a1")
     else:
         await world.change(schema.agent, "a1", admin_state_up=False)
-    assert await world.store.ownership.release("a2", "session-of-a2", shard_id, 2) is None
+    assert await world.store.ownership.release_shard("a2", "session-of-a2", shard_id, 2) is None
     row = await world.shard(shard_id)
     assert (row.acting_agent_id, row.epoch, row.handover_to) == (None, 2, None)
 
 
 async def test_repeated_release_after_a_handover_is_harmless(world: World) -> None:
     shard_id = await handover_to_a1(world)
-    await world.store.ownership.release("a2", "session-of-a2", shard_id, 2)
-    assert await world.store.ownership.release("a2", "session-of-a2", shard_id, 2) is None
+    await world.store.ownership.release_shard("a2", "session-of-a2", shard_id, 2)
+    assert await world.store.ownership.release_shard("a2", "session-of-a2", shard_id, 2) is None
     assert (await world.shard(shard_id)).acting_agent_id == "a1"
 
 

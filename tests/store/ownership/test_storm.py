@@ -74,7 +74,7 @@ class Storm:
         agent_id = self.rng.choice(AGENTS)
         for each in (await store.ownership.assignments(agent_id, self.sessions[agent_id], work_limit=5)).shards:
             if each.handover or self.rng.random() < 0.2:
-                await store.ownership.release(agent_id, self.sessions[agent_id], each.shard_id, each.epoch)
+                await store.ownership.release_shard(agent_id, self.sessions[agent_id], each.shard_id, each.epoch)
 
     async def report(self, store: SqlStore) -> None:
         agent_id = self.rng.choice(AGENTS)
@@ -126,7 +126,7 @@ class Storm:
     async def keep(self, store: SqlStore, agent_id: str) -> None:
         """The agent keeps its session alive, or opens a new one."""
         try:
-            await store.ownership.keepalive(alive(agent_id, self.sessions[agent_id]), ttl_seconds=TTL_SECONDS)
+            await store.ownership.renew_session(alive(agent_id, self.sessions[agent_id]), ttl_seconds=TTL_SECONDS)
         except SessionLost:
             session = f"{agent_id}-{self.rng.random()}"
             await store.ownership.register(registration(agent_id, session_id=session), ttl_seconds=TTL_SECONDS)

@@ -30,7 +30,7 @@ async def calm(world: World) -> ChangeIndicator:
 
 async def test_while_nothing_happens_it_stays_the_same_and_takes_one_statement(world: World) -> None:
     before = await calm(world)
-    await world.store.ownership.keepalive(alive("a1"), ttl_seconds=30.0)
+    await world.store.ownership.renew_session(alive("a1"), ttl_seconds=30.0)
     with statements() as seen:
         after = await world.store.scheduling.change_indicator()
     assert len(seen.sent) == 1

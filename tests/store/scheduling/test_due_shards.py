@@ -38,7 +38,7 @@ async def test_silence_and_return_are_said_once(world: World) -> None:
     await note(world)
     assert not await is_news(world)
     assert len(await world.events("agent_silent")) == 1
-    await world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.renew_session(alive("a1"), ttl_seconds=TTL_SECONDS)
     assert await is_news(world)
     await note(world)
     assert not await is_news(world)
@@ -77,7 +77,7 @@ async def test_breaker_opens_when_most_fall_silent_at_once_and_closes_when_enoug
     assert not await is_news(world)
     snapshot = await world.store.scheduling.group_snapshot("east", 1, settle_seconds=0.0)
     assert snapshot.halted
-    await world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.renew_session(alive("a1"), ttl_seconds=TTL_SECONDS)
     await note(world)
     assert await halted(world) == ""
     kinds = [event.kind for event in await world.events("environment_halted", "environment_resumed")]

@@ -58,7 +58,7 @@ async def silent(world: World, agent_id: str, seconds: float) -> None:
 
 
 async def back(world: World, agent_id: str) -> None:
-    await world.store.ownership.keepalive(alive(agent_id), ttl_seconds=TTL)
+    await world.store.ownership.renew_session(alive(agent_id), ttl_seconds=TTL)
 
 
 async def agents(world: World, count: int) -> None:
@@ -191,7 +191,7 @@ async def test_a_home_that_has_just_seen_its_devices_again_has_to_settle(world: 
     controller = scheduler(world)
     await controller.tick()
     shard = await world.shard(owner.shard_id)
-    await world.store.ownership.release("a1", "session-of-a1", shard.id, shard.epoch)
+    await world.store.ownership.release_shard("a1", "session-of-a1", shard.id, shard.epoch)
     await world.store.ownership.record_state(state("a1", 2))
     await controller.tick()
     assert (await world.shard(owner.shard_id)).handover_to is None

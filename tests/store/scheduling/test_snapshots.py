@@ -213,7 +213,7 @@ async def test_unserved_shard_is_due(world: World, fault: str) -> None:
     elif fault == "drained":
         await world.change(schema.agent, "a1", admin_state_up=False)
     else:
-        await world.store.ownership.release("a1", "session-of-a1", owner.shard_id, 1)
+        await world.store.ownership.release_shard("a1", "session-of-a1", owner.shard_id, 1)
     assert await due(world) == (("east", 1),)
     group = await snapshot(world)
     assert owner.shard_id in {each.id for each in group.shards}
@@ -303,7 +303,7 @@ async def test_takeover_from_a_dead_agent(world: World) -> None:
 async def test_shard_that_returns_is_assigned_not_taken_over(world: World) -> None:
     await world.agent("a1")
     owner = await world.tenant()
-    await world.store.ownership.release("a1", "session-of-a1", owner.shard_id, 1)
+    await world.store.ownership.release_shard("a1", "session-of-a1", owner.shard_id, 1)
     assert await assign_one(world.store, owner.shard_id, 1, "a1") is not None
     assert len(await world.events("shard_assigned")) == 1
     assert await world.events("shard_taken_over") == []
@@ -348,7 +348,7 @@ async def test_home_takes_its_shards_back_while_the_environment_is_halted(world:
     await world.agent("a1")
     await world.agent("a2")
     owner = await world.tenant()
-    await world.store.ownership.release("a1", "session-of-a1", owner.shard_id, 1)
+    await world.store.ownership.release_shard("a1", "session-of-a1", owner.shard_id, 1)
     await halt(world)
     assert await assign_one(world.store, owner.shard_id, 1, "a2") is None
     assert await assign_one(world.store, owner.shard_id, 1, "a1") is not None
@@ -467,7 +467,7 @@ async def test_dead_agents_shards_spread_and_come_home(world: World) -> None:
             assert await world.store.scheduling.start_handover(move.shard_id, move.seen_epoch, move.agent_id)
             row = await world.shard(move.shard_id)
             session = (await world.row(schema.agent, row.acting_agent_id)).session_id
-            assert await world.store.ownership.release(row.acting_agent_id, session, row.id, row.epoch)
+            assert await world.store.ownership.release_shard(row.acting_agent_id, session, row.id, row.epoch)
     assert {row.acting_agent_id for row in await world.rows(schema.shard)} == {"a1"}
     assert {row.epoch for row in await world.rows(schema.shard)} == {3}
 

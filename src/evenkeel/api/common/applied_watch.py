@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection
 
 import structlog
 
-from evenkeel.api.common.recent import Coalesced
+from evenkeel.api.common.recent import CoalescedCalls
 from evenkeel.core.kit.ids import LoadBalancerId
 
 log = structlog.get_logger(__name__)
@@ -28,7 +28,7 @@ class AppliedWatch:
         self._read_pending = read_pending
         self._longest_seconds = longest_seconds
         self._waiting: Counter[LoadBalancerId] = Counter()
-        self._reads: Coalesced[frozenset[LoadBalancerId]] = Coalesced()
+        self._reads: CoalescedCalls[frozenset[LoadBalancerId]] = CoalescedCalls()
 
     async def wait(self, load_balancer_id: LoadBalancerId) -> None:
         """Return when devices have applied the load balancer's change, when that failed or the load balancer is gone,

@@ -61,7 +61,7 @@ class Deletion(NamedTuple):
     parameters: Sequence[Parameter] = ()
 
 
-class Declared(Value):
+class DeclaredObject(Value):
     """One kind of objects in one API of tenants."""
 
     api: Api
@@ -104,7 +104,7 @@ class Declared(Value):
 
     def _list_operation(self) -> Operation:
         resource, view = self.resource, self.view
-        return self.routes.list(
+        return self.routes.list_operation(
             self.api.listing(resource),
             f"List {resource.called}s" if resource.called else f"List {resource.plural}",
             answer=self.api.page(resource, view),
@@ -116,38 +116,38 @@ class Declared(Value):
     def _show_operation(self) -> Operation:
         resource = self.resource
 
-        async def handle(services: Services, call: Call) -> Answer:
-            fields = call.values("fields")
+        async def handle_show(services: Services, call: Call) -> Answer:
+            fields = call.query_values("fields")
             row = await self.api.find(resource, services, call)
             return json_answer({resource.name: self.api.select(resource.view(row), fields)})
 
-        return self.routes.show_fields(handle, f"Show a {self._kind_title}")
+        return self.routes.show_fields(handle_show, f"Show a {self._kind_title}")
 
     def _create_operation(self, request: Write) -> Operation:
         resource, show = self.resource, request.show or self.resource.view
 
-        async def handle(services: Services, call: Call, body: Any) -> Answer:
+        async def handle_create(services: Services, call: Call, body: Any) -> Answer:
             parents = () if resource.parent is None else (await find_parent(resource.parent, services, call),)
             row = await request.run(services, call, *parents, getattr(body, resource.name))
             return json_answer({resource.name: show(row)}, 201)
 
-        answer, summary = request.answer or self.routes.answer, request.summary or f"Create a {self._kind_title}"
-        return self.routes.create(handle, request.body, summary, answer=answer, errors=WRITE_ERRORS)
+        answer, summary = request.answer or self.routes.answer_type, request.summary or f"Create a {self._kind_title}"
+        return self.routes.create_operation(handle_create, request.body, summary, answer=answer, errors=WRITE_ERRORS)
 
     def _change_operation(self, request: Write) -> Operation:
         resource = self.resource
 
-        async def handle(services: Services, call: Call, body: Any) -> Answer:
+        async def handle_change(services: Services, call: Call, body: Any) -> Answer:
             ids = [id_ for id_ in (parent_id(resource, call), resource.id_in(call)) if id_ is not None]
             return object_answer(resource, await request.run(services, call, *ids, getattr(body, resource.name)))
 
         summary = request.summary or f"Change a {self._kind_title}"
-        return self.routes.change(handle, request.body, summary, errors=WRITE_ERRORS)
+        return self.routes.change_operation(handle_change, request.body, summary, errors=WRITE_ERRORS)
 
     def _delete_operation(self, request: Deletion) -> Operation:
-        async def handle(services: Services, call: Call) -> Answer:
+        async def handle_delete(services: Services, call: Call) -> Answer:
             await request.run(services, call, self.resource.id_in(call))
             return NO_CONTENT
 
         summary = request.summary or f"Delete a {self._kind_title}"
-        return self.routes.delete(handle, summary, parameters=request.parameters, errors=(409,))
+        return self.routes.delete_operation(handle_delete, summary, parameters=request.parameters, errors=(409,))

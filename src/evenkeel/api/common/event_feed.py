@@ -2,8 +2,8 @@
 
 Events get their ids when they are written, and become visible when their transaction commits, so an event with a
 smaller id may be seen after one with a greater. The feed reads again from the last id below which no event can come any
-more (``settled``), and passes on the events that it has not passed on yet. A listener that returns with the id of that
-place gets everything after it: each event at least once.
+more (``settled_id``), and passes on the events that it has not passed on yet. A listener that returns with that id gets
+everything after it: each event at least once.
 """
 
 import asyncio
@@ -66,23 +66,23 @@ class EventListener:
         self._wake = asyncio.Event()
         self.ended = False
 
-    def put(self, frames: Sequence[bytes]) -> bool:
+    def put_frames(self, frames: Sequence[bytes]) -> bool:
         """Append frames. Returns False and ends the listener if its client has not read enough of
         the earlier frames.
         """
         if len(self._frames) + len(frames) > BUFFER_MAX:
-            self.end()
+            self.end_stream()
             return False
         self._frames.extend(frames)
         self._wake.set()
         return True
 
-    def end(self) -> None:
+    def end_stream(self) -> None:
         """End the stream: no more frames are accepted."""
         self.ended = True
         self._wake.set()
 
-    async def take(self, seconds: float) -> bytes:
+    async def take_frames(self, seconds: float) -> bytes:
         """Wait at most ``seconds`` for frames, and return those that have arrived; empty: none."""
         try:
             async with asyncio.timeout(seconds):
@@ -109,7 +109,7 @@ class EventFeed:
         self._listeners: set[EventListener] = set()
         self._settled = 0
         self._seen: dict[int, float] = {}
-        """Ids above ``settled`` that were passed on, each with the time when it was passed on."""
+        """Ids above ``settled_id`` that were passed on, each with the time when it was passed on."""
         self._ring: deque[tuple[int, bytes]] = deque()
         self._ring_begins = 0
         """Highest event id that the ring does not hold; every event with a greater id that was passed on is in the
@@ -118,7 +118,7 @@ class EventFeed:
         self._closed = False
 
     @property
-    def settled(self) -> int:
+    def settled_id(self) -> int:
         """The settled id: the greatest id below which no new event can appear."""
         return self._settled
 
@@ -126,7 +126,7 @@ class EventFeed:
         """Start to read events, unless the feed reads already. Raises :class:`Unavailable`: no database, or too many
         listeners.
         """
-        self._check_room()
+        self._check_listener_count()
         async with self._starting:
             if self._task is not None or self._closed:
                 return
@@ -140,7 +140,7 @@ class EventFeed:
             # in a context of its own, because the task outlives the request that started it
             self._task = asyncio.create_task(self._poll_events(), context=contextvars.Context())
 
-    def _check_room(self) -> None:
+    def _check_listener_count(self) -> None:
         if len(self._listeners) >= LISTENERS_MAX:
             raise TooManyListeners(f"{LISTENERS_MAX} clients of this controller listen to events already")
 
@@ -148,23 +148,23 @@ class EventFeed:
         """End all listeners, because the process stops."""
         self._closed = True
         for listener in self._listeners:
-            listener.end()
+            listener.end_stream()
         if self._task is not None:
             self._task.cancel()
 
-    def leave(self, listener: EventListener) -> None:
+    def remove_listener(self, listener: EventListener) -> None:
         """Remove a listener whose client is gone."""
         self._listeners.discard(listener)
 
-    async def join(self) -> EventListener:
+    async def add_listener(self) -> EventListener:
         """Return a listener to events that are passed on from now on. End it with :meth:`leave`. Raises the errors of
         :meth:`start`.
         """
         await self.start()
-        self._check_room()  # others may have joined meanwhile
+        self._check_listener_count()  # others may have joined meanwhile
         listener = EventListener()
         if self._closed:
-            listener.end()
+            listener.end_stream()
         self._listeners.add(listener)
         return listener
 
@@ -178,7 +178,7 @@ class EventFeed:
     async def _missed_frames(
         self, after: int, settled: int, kept_from: int, kept: Sequence[tuple[int, bytes]]
     ) -> AsyncIterator[bytes]:
-        """Yield frames for :meth:`missed_frames`. ``settled``: the feed's settled id at the time of the call.
+        """Yield frames for :meth:`missed_frames`. ``settled_id``: the feed's settled id at the time of the call.
 
         No frame carries a greater id: events that settled later may have smaller ids and still wait in the listener's
         buffer, and a client that disconnects before they are sent must request them again.
@@ -222,7 +222,7 @@ class EventFeed:
             self._ring_begins = max(self._ring_begins, self._ring.popleft()[0])
         if frames:
             # a listener that is too slow has ended, and is dropped
-            self._listeners = {listener for listener in self._listeners if listener.put(frames)}
+            self._listeners = {listener for listener in self._listeners if listener.put_frames(frames)}
 
     def _advance_settled_id(self, now: float, *, stuck: bool) -> None:
         """Advance the settled id past gaps that are old enough. ``stuck``: a read returned no new event, and there may
@@ -236,7 +236,7 @@ class EventFeed:
 
 
 def event_frame(row: Event, settled: int) -> bytes:
-    """Format one event as a frame. ``settled``: id that a client sends when it reconnects, to get all events that it
+    """Format one event as a frame. ``settled_id``: id that a client sends when it reconnects, to get all events that it
     may have missed.
     """
     return b"id: %d\ndata: %s\n\n" % (settled, encode(event_view(row)))

@@ -53,10 +53,10 @@ class EventStream(Answer):
         yield b"retry: %d\n\n" % RETRY_MILLISECONDS
         try:
             # before reading missed events: an event that happens in between waits in the listener
-            listener = await self._feed.join()
+            listener = await self._feed.add_listener()
         except Unavailable:
             return  # the client reconnects, and gets the error before its stream begins
-        leaving.add_done_callback(lambda _: listener.end())
+        leaving.add_done_callback(lambda _: listener.end_stream())
         try:
             if self._after is not None:
                 async for frames in self._feed.missed_frames(self._after):
@@ -68,14 +68,14 @@ class EventStream(Answer):
         except Unavailable:
             return  # the missed events cannot be read from the database
         finally:
-            self._feed.leave(listener)
+            self._feed.remove_listener(listener)
 
     async def _live_frames(self, listener: EventListener) -> AsyncIterator[bytes]:
         deadline = time.monotonic() + STREAM_SECONDS
         while (left := deadline - time.monotonic()) > 0:
-            taken = await listener.take(min(left, KEEPALIVE_SECONDS))
+            taken = await listener.take_frames(min(left, KEEPALIVE_SECONDS))
             # a comment keeps the connection open; a client without an event yet continues after the id
-            yield taken or b": keepalive\nid: %d\n\n" % self._feed.settled
+            yield taken or b": keepalive\nid: %d\n\n" % self._feed.settled_id
             if listener.ended:
                 return
 

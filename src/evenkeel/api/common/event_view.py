@@ -1,6 +1,6 @@
 """View of events, for lists and the event stream."""
 
-from evenkeel.api.responses.timestamps import timestamp
+from evenkeel.api.responses.timestamps import format_time
 from evenkeel.core.control.events import Event
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.kit.values import Value
@@ -31,7 +31,7 @@ class EventView(Value):
 def event_view(row: Event) -> EventView:
     return EventView(
         id=row.id,
-        at=timestamp(row.at),
+        at=format_time(row.at),
         kind=row.kind,
         text=row.text,
         environment=row.environment,

@@ -28,56 +28,58 @@ class ObjectRoutes(Value):
     """Path of one object, relative to ``path``."""
 
     @property
-    def answer(self) -> type[Any]:
+    def answer_type(self) -> type[Any]:
         """Type of a response with one object."""
         return single_object_type(self.name, self.view)
 
-    def list(self, handle: Handler, summary: str, **others: Any) -> Operation:
+    def list_operation(self, handle: Handler, summary: str, **others: Any) -> Operation:
         """Declare GET of all objects."""
-        return self._make_route(
+        return self._make_operation(
             "GET", "", "list", handle, summary, {"answer": list_type(self.plural, self.view)} | others
         )
 
-    def show(self, handle: Handler, summary: str, **others: Any) -> Operation:
+    def show_operation(self, handle: Handler, summary: str, **others: Any) -> Operation:
         """Declare GET of one object."""
-        return self._make_route("GET", self.key, "show", handle, summary, {"answer": self.answer} | others)
+        return self._make_operation("GET", self.key, "show", handle, summary, {"answer": self.answer_type} | others)
 
     def show_fields(self, handle: Handler, summary: str, **others: Any) -> Operation:
         """Declare GET of one object, of which the parameter ``fields`` selects attributes."""
         chosen = defstruct(f"{self.view.__name__}Chosen", [(self.name, self.view)], kw_only=True)
         known = {"answer": chosen, "partial": self.view, "parameters": (FIELDS_PARAMETER,)}
-        return self._make_route("GET", self.key, "show", handle, summary, known | others)
+        return self._make_operation("GET", self.key, "show", handle, summary, known | others)
 
-    def create(self, handle: Handler, body: type[Any], summary: str, **others: Any) -> Operation:
+    def create_operation(self, handle: Handler, body: type[Any], summary: str, **others: Any) -> Operation:
         """Declare POST of a new object; the response 201 shows the object."""
-        known = {"body": body, "answer": self.answer, "status": 201}
-        return self._make_route("POST", "", "create", handle, summary, known | others)
+        known = {"body": body, "answer": self.answer_type, "status": 201}
+        return self._make_operation("POST", "", "create", handle, summary, known | others)
 
-    def change(self, handle: Handler, body: type[Any], summary: str, **others: Any) -> Operation:
+    def change_operation(self, handle: Handler, body: type[Any], summary: str, **others: Any) -> Operation:
         """Declare PUT of one object; the response shows it."""
-        return self._make_route(
-            "PUT", self.key, "change", handle, summary, {"body": body, "answer": self.answer} | others
+        return self._make_operation(
+            "PUT", self.key, "change", handle, summary, {"body": body, "answer": self.answer_type} | others
         )
 
-    def delete(self, handle: Handler, summary: str, **others: Any) -> Operation:
+    def delete_operation(self, handle: Handler, summary: str, **others: Any) -> Operation:
         """Declare DELETE of one object; answers 204."""
-        return self._make_route("DELETE", self.key, "delete", handle, summary, {"status": 204} | others)
+        return self._make_operation("DELETE", self.key, "delete", handle, summary, {"status": 204} | others)
 
-    def put(self, name: str, handle: Handler, summary: str, rule: str = "change", **others: Any) -> Operation:
+    def put_operation(self, name: str, handle: Handler, summary: str, rule: str = "change", **others: Any) -> Operation:
         """Declare PUT of ``name`` below one object's path: an action on the object, such as ``failover``; the response
         shows the object.
         """
-        return self._make_route("PUT", f"{self.key}/{name}", rule, handle, summary, {"answer": self.answer} | others)
+        return self._make_operation(
+            "PUT", f"{self.key}/{name}", rule, handle, summary, {"answer": self.answer_type} | others
+        )
 
-    def post(self, name: str, handle: Handler, summary: str, rule: str, **others: Any) -> Operation:
+    def post_operation(self, name: str, handle: Handler, summary: str, rule: str, **others: Any) -> Operation:
         """Declare POST of ``name`` below one object's path: an inquiry about the object, such as its plan."""
-        return self._make_route("POST", f"{self.key}/{name}", rule, handle, summary, others)
+        return self._make_operation("POST", f"{self.key}/{name}", rule, handle, summary, others)
 
-    def get(self, name: str, handle: Handler, summary: str, rule: str, **others: Any) -> Operation:
+    def get_operation(self, name: str, handle: Handler, summary: str, rule: str, **others: Any) -> Operation:
         """Declare GET of ``name`` below one object's path: a part of the object or information about it."""
-        return self._make_route("GET", f"{self.key}/{name}", rule, handle, summary, others)
+        return self._make_operation("GET", f"{self.key}/{name}", rule, handle, summary, others)
 
-    def _make_route(
+    def _make_operation(
         self, method: str, below: str, rule: str, handle: Handler, summary: str, others: Mapping[str, Any]
     ) -> Operation:
         path = f"{self.path}/{below}" if below else self.path

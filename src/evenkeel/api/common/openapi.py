@@ -44,7 +44,7 @@ _SECURITY_SCHEMES = {
 """Security schemes of the document. The configuration decides which one applies, so no operation names one."""
 
 
-def document_routes(routes: Iterable[RouteMap]) -> RouteMap:
+def openapi_routes(routes: Iterable[RouteMap]) -> RouteMap:
     """Return the route that serves the document of ``routes``."""
     encoded: list[bytes] = []
     known = tuple(routes)
@@ -52,7 +52,7 @@ def document_routes(routes: Iterable[RouteMap]) -> RouteMap:
     async def handle(services: Services, call: Call) -> Answer:
         # built at the first request: most processes never serve the document
         if not encoded:
-            encoded.append(encode(document(known)))
+            encoded.append(encode(openapi_document(known)))
         return Answer(200, encoded[0])
 
     operation = Operation(
@@ -61,16 +61,16 @@ def document_routes(routes: Iterable[RouteMap]) -> RouteMap:
     return RouteMap(tag="Discovery", prefixes=("",), operations=(operation,))
 
 
-def document(routes: Iterable[RouteMap]) -> Document:
+def openapi_document(routes: Iterable[RouteMap]) -> Document:
     """Build the OpenAPI document of the routes."""
     shown = [
         (route_map, operation) for route_map in routes for operation in route_map.operations if not operation.hidden
     ]
-    schemas, components = msgspec.json.schema_components(_shown_types(shown), ref_template=_REF_TEMPLATE)
-    named = dict(zip(_shown_types(shown), schemas, strict=True))
+    schemas, components = msgspec.json.schema_components(_answer_types(shown), ref_template=_REF_TEMPLATE)
+    named = dict(zip(_answer_types(shown), schemas, strict=True))
     for _, operation in shown:
         if operation.partial is not None and operation.answer is not None:
-            _make_partial(components, operation.answer.__name__, operation.partial.__name__)
+            _make_attributes_optional(components, operation.answer.__name__, operation.partial.__name__)
     paths: Document = {}
     for route_map, operation in shown:
         path = paths.setdefault(route_map.prefixes[0] + operation.path, {})
@@ -88,7 +88,7 @@ def document(routes: Iterable[RouteMap]) -> Document:
     }
 
 
-def _shown_types(shown: list[tuple[RouteMap, Operation]]) -> list[type[Any]]:
+def _answer_types(shown: list[tuple[RouteMap, Operation]]) -> list[type[Any]]:
     found: dict[type[Any], None] = {Unauthorized: None}
     for route_map, operation in shown:
         for kind in (*route_map.style.errors, operation.body, operation.answer):
@@ -97,7 +97,7 @@ def _shown_types(shown: list[tuple[RouteMap, Operation]]) -> list[type[Any]]:
     return list(found)
 
 
-def _make_partial(components: Document, answer: str, view: str) -> None:
+def _make_attributes_optional(components: Document, answer: str, view: str) -> None:
     """Allow objects in ``answer`` with attributes selected by ``fields``: a copy of ``view`` without required
     attributes.
     """

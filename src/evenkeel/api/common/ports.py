@@ -19,11 +19,11 @@ class ChangeSink(Protocol):
     it does, the request still succeeds.
     """
 
-    async def accepted(self, change: Change) -> None:
+    async def change_accepted(self, change: Change) -> None:
         """Place the load balancer, or hint the agent that serves it that there is work."""
         ...
 
-    async def failed_over(self, change: Change) -> None:
+    async def failover_requested(self, change: Change) -> None:
         """Move the load balancer to another agent of its device group; if there is none, hint its agent to apply it
         again.
         """

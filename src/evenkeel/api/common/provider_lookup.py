@@ -32,7 +32,7 @@ class ServedObject:
         self.by = by
         self.table = table
 
-    def refuse(self, problems: Iterable[str]) -> None:
+    def raise_first_problem(self, problems: Iterable[str]) -> None:
         """Raise :class:`Unsupported` for the first problem, if there is one."""
         refuse(self.by.provider, problems)
 
@@ -97,7 +97,7 @@ class ProviderLookup:
             self._enhanced[provider] = dict(sorted(usable.items()))
         return self._enhanced[provider]
 
-    async def provider_of(self, kind: type[Any], object_id: str, scope: ProjectId | None) -> ServedObject:
+    async def find_served_object(self, kind: type[Any], object_id: str, scope: ProjectId | None) -> ServedObject:
         """Return the provider of the object if the caller may see the object. One query, unless cached. Raises
         :class:`NotFound`.
         """
@@ -105,10 +105,10 @@ class ProviderLookup:
         # another project's object: the store raises the same error as for an unknown one
         if found is None or scope not in (None, found.project_id) or asyncio.get_running_loop().time() >= until:
             found = await self._tenants.served_by(kind, object_id, project_id=scope)
-            self._remember_served_by((kind, object_id), found)
+            self._remember_found((kind, object_id), found)
         return ServedObject(found, self.capabilities_of(found.device_driver).of_path(found.data_path))
 
-    def remember(self, root: LoadBalancer, device_driver: str) -> None:
+    def remember_load_balancer(self, root: LoadBalancer, device_driver: str) -> None:
         """Cache the provider of a new load balancer, because the next requests mostly concern this load balancer."""
         found = ServedBy(
             load_balancer_id=root.id,
@@ -120,9 +120,9 @@ class ProviderLookup:
             else one_family(root.vip.address, (vip.address for vip in root.additional_vips)),
             data_path=root.data_path,
         )
-        self._remember_served_by((LoadBalancer, root.id), found)
+        self._remember_found((LoadBalancer, root.id), found)
 
-    def _remember_served_by(self, key: tuple[type[Any], str], found: ServedBy) -> None:
+    def _remember_found(self, key: tuple[type[Any], str], found: ServedBy) -> None:
         self._served[key] = found, asyncio.get_running_loop().time() + OBJECTS_REMEMBERED_SECONDS
         self._served.move_to_end(key)
         if len(self._served) > OBJECTS_REMEMBERED:

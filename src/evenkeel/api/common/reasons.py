@@ -26,14 +26,14 @@ _REFERENCE = re.compile(
 )
 
 
-def reason_of(status: ProvisioningStatus, root: LoadBalancer) -> str | None:
+def provisioning_reason(status: ProvisioningStatus, root: LoadBalancer) -> str | None:
     """Return the tenant's text of why an object's load balancer is not ACTIVE; None if there is no reason yet, or the
     object is ACTIVE and not held.
     """
-    return None if full_reason_of(status, root) is None else tenant_reason(root)
+    return None if full_provisioning_reason(status, root) is None else tenant_reason(root)
 
 
-def full_reason_of(status: ProvisioningStatus, root: LoadBalancer) -> str | None:
+def full_provisioning_reason(status: ProvisioningStatus, root: LoadBalancer) -> str | None:
     """Return the operator's text of why a load balancer is not ACTIVE, with all names; None if there is no reason yet,
     or the object is ACTIVE and not held.
     """
@@ -46,7 +46,7 @@ def tenant_reason(root: LoadBalancer) -> str:
     """
     own = {root.id, root.project_id, *root.listener_ids, *root.pool_ids}
 
-    def shown(found: re.Match[str]) -> str:
+    def replace_if_foreign(found: re.Match[str]) -> str:
         if folder := found["folder"]:
             is_own, other = _may_show_word(folder, root.project_id), "another tenant's object"
         elif partition := found["partition"]:
@@ -58,7 +58,7 @@ def tenant_reason(root: LoadBalancer) -> str:
             return found[0]
         return found[0] if is_own else other
 
-    return _REFERENCE.sub(shown, root.status_reason)
+    return _REFERENCE.sub(replace_if_foreign, root.status_reason)
 
 
 def _may_show_word(folder: str, project_id: str) -> bool:

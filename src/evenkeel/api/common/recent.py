@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Recent(Generic[T]):
+class RecentResult(Generic[T]):
     """Caches a computed value for ``seconds``. Callers that arrive during a computation wait for its result, or get its
     exception.
     """
@@ -39,7 +39,7 @@ class Recent(Generic[T]):
         return value
 
 
-class Coalesced(Generic[T]):
+class CoalescedCalls(Generic[T]):
     """Computes a value for all callers that arrive before the computation begins: many simultaneous callers cost two
     computations, the running one and the next, and no caller gets a value computed before its call.
     """

@@ -35,7 +35,7 @@ class ReferencedRequests:
         self._acme = acme
         self._new_id = new_id
 
-    async def prepare(self, named: NamedCertificate, project_id: ProjectId, table: Capabilities) -> bool:
+    async def request_if_missing(self, named: NamedCertificate, project_id: ProjectId, table: Capabilities) -> bool:
         """Request the certificate unless it was requested before, and provide a self-signed one if the reference says
         so. Returns whether the key manager has a certificate for the reference; without one its listener waits.
 
@@ -74,7 +74,7 @@ class ReferencedRequests:
         self, acme: AcmeRequests, reference: AcmeReference, project_id: ProjectId
     ) -> AcmeCertificate:
         # Touched, so that it is not removed as unused before the listener is stored.
-        if (there := await self._store.touch(project_id, reference.name)) is not None:
+        if (there := await self._store.mark_used(project_id, reference.name)) is not None:
             return there
         new = NewAcmeCertificate(
             id=self._new_id(),
@@ -86,10 +86,10 @@ class ReferencedRequests:
             reference=reference.bare,
         )
         try:
-            return await self._store.request(new)
+            return await self._store.store_request(new)
         except Conflict:
             # Another request has just made it, unless the limit is met or it is being removed.
-            if (there := await self._store.touch(project_id, reference.name)) is not None:
+            if (there := await self._store.mark_used(project_id, reference.name)) is not None:
                 return there
             raise
 

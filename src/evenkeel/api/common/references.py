@@ -43,7 +43,7 @@ READ_SECONDS = 30.0
 """Time-out for all reads of one request."""
 
 
-class ChangedUser(NamedTuple):
+class ChangedReferrer(NamedTuple):
     """A listener or pool, which uses references to key managers, after and before a change."""
 
     after: Listener | Pool
@@ -51,9 +51,9 @@ class ChangedUser(NamedTuple):
     """The object before the change; None: it is new."""
 
 
-def new_users(tree: LoadBalancerTree) -> list[ChangedUser]:
+def new_referrers(tree: LoadBalancerTree) -> list[ChangedReferrer]:
     """Return the listeners and pools of a new load balancer."""
-    return [*map(ChangedUser, tree.listeners), *map(ChangedUser, tree.pools)]
+    return [*map(ChangedReferrer, tree.listeners), *map(ChangedReferrer, tree.pools)]
 
 
 class SignedRevocationList(NamedTuple):
@@ -82,8 +82,8 @@ class ReferenceReader:
         self._of_project: WeakValueDictionary[ProjectId, asyncio.Semaphore] = WeakValueDictionary()
         """``{project id: semaphore}``; an entry exists only while a request of the project is in progress."""
 
-    async def read(
-        self, users: Sequence[ChangedUser], project_id: ProjectId, table: Capabilities, *, requesting: bool = True
+    async def read_and_check(
+        self, users: Sequence[ChangedReferrer], project_id: ProjectId, table: Capabilities, *, requesting: bool = True
     ) -> tuple[CheckedCertificate, ...]:
         """Read the new references, each content once; listeners may wait for requested certificates, which are returned
         as awaited ones. Call it after all other checks, outside of transactions.
@@ -93,8 +93,8 @@ class ReferenceReader:
         :class:`KeyManagerUnavailable`.
         """
         awaited: list[NamedCertificate] = []
-        named = _each_once(each for user in users for each in _new_references(user))
-        lists = [pair for user in users for pair in _new_lists(user)]
+        named = _without_duplicates(each for user in users for each in _new_references(user))
+        lists = [pair for user in users for pair in _new_revocation_lists(user)]
         if not named and not lists:
             return ()
         if by_names := [each for each in named if is_acme_reference(each.reference)]:
@@ -118,8 +118,8 @@ class ReferenceReader:
         slots = self._of_project.setdefault(project_id, asyncio.Semaphore(READS_AT_ONCE))
         try:
             async with asyncio.timeout(READ_SECONDS):
-                found = await self._some_at_once(reads, slots)
-                await self._some_at_once(checks, slots)
+                found = await self._run_concurrently(reads, slots)
+                await self._run_concurrently(checks, slots)
         except TimeoutError as error:
             raise KeyManagerUnavailable(
                 f"{_reference_names(named or [lists[0].revoked])}: not read within {READ_SECONDS:g} s"
@@ -141,15 +141,15 @@ class ReferenceReader:
                 "references of a key manager are allowed."
             )
         requests = self._requests
-        return [each for each in named if not await requests.prepare(each, project_id, table)]
+        return [each for each in named if not await requests.request_if_missing(each, project_id, table)]
 
-    async def _some_at_once(self, work: Sequence[Callable[[], Awaitable[T]]], slots: asyncio.Semaphore) -> list[T]:
+    async def _run_concurrently(self, work: Sequence[Callable[[], Awaitable[T]]], slots: asyncio.Semaphore) -> list[T]:
         """Run all work, as much at a time as ``slots`` allows. After a failure nothing more is started; of several
         failures the one of the earliest work is raised.
         """
         failed = False
 
-        async def one(begin: Callable[[], Awaitable[T]]) -> T | EvenKeelError | None:
+        async def run_one(begin: Callable[[], Awaitable[T]]) -> T | EvenKeelError | None:
             nonlocal failed
             # the project's slot first: waiting reads of one project must not hold the slots of all
             async with slots, self._all:
@@ -163,7 +163,7 @@ class ReferenceReader:
                     return error
 
         found: list[T] = []
-        for outcome in await asyncio.gather(*map(one, work)):
+        for outcome in await asyncio.gather(*map(run_one, work)):
             if isinstance(outcome, EvenKeelError):
                 raise outcome
             if outcome is not None:
@@ -171,7 +171,7 @@ class ReferenceReader:
         return found
 
 
-def _each_once(named: Iterable[NamedCertificate]) -> list[NamedCertificate]:
+def _without_duplicates(named: Iterable[NamedCertificate]) -> list[NamedCertificate]:
     """Return each reference once, under the field that names it first."""
     found: dict[tuple[str, CertificateKind], NamedCertificate] = {}
     for each in named:
@@ -179,12 +179,12 @@ def _each_once(named: Iterable[NamedCertificate]) -> list[NamedCertificate]:
     return list(found.values())
 
 
-def _new_references(user: ChangedUser) -> Iterable[NamedCertificate]:
+def _new_references(user: ChangedReferrer) -> Iterable[NamedCertificate]:
     known = set() if user.before is None else {(each.reference, each.kind) for each in references_of(user.before)}
     return (each for each in references_of(user.after) if (each.reference, each.kind) not in known)
 
 
-def _new_lists(user: ChangedUser) -> Iterable[SignedRevocationList]:
+def _new_revocation_lists(user: ChangedReferrer) -> Iterable[SignedRevocationList]:
     """Yield the pairs of revocation list and CA certificate that the user did not have before the change."""
     known = () if user.before is None else _signed_revocation_lists(user.before)
     return (each for each in _signed_revocation_lists(user.after) if each not in known)
@@ -210,7 +210,7 @@ def _check_without_key_manager(
 def _read_action(
     key_manager: KeyManager, named: NamedCertificate, project_id: ProjectId, now: datetime
 ) -> Callable[[], Awaitable[CheckedCertificate]]:
-    async def read() -> CheckedCertificate:
+    async def read_and_check() -> CheckedCertificate:
         try:
             found = await read_certificate(key_manager, named.reference, project_id, named.kind)
             found.check_validity(named.reference, now)
@@ -224,7 +224,7 @@ def _read_action(
             )
         return found.checked(named.reference)
 
-    return read
+    return read_and_check
 
 
 def _revocation_list_check(
@@ -232,7 +232,7 @@ def _revocation_list_check(
 ) -> Callable[[], Awaitable[None]]:
     authority, revoked = pair
 
-    async def check() -> None:
+    async def check_signature() -> None:
         try:
             await key_manager.authority(authority.reference, project_id, revocation_list=revoked.reference)
         except CertificateError as error:
@@ -241,7 +241,7 @@ def _revocation_list_check(
         except KeyManagerUnavailable as error:
             raise KeyManagerUnavailable(f"{_reference_names([revoked])}: {error}") from error
 
-    return check
+    return check_signature
 
 
 def _reference_names(named: Sequence[NamedCertificate]) -> str:

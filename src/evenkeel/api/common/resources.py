@@ -66,7 +66,7 @@ async def find_parent(parent: TenantResource, services: Services, call: Call) ->
     return await services.tenants.get(parent.kind, id_, project_id=call.caller.scope)
 
 
-async def find(resource: TenantResource, services: Services, call: Call) -> Any:
+async def find_object(resource: TenantResource, services: Services, call: Call) -> Any:
     """Return the object that the path names. Raises :class:`NotFound`."""
     return await services.tenants.get(
         resource.kind,

@@ -13,7 +13,7 @@ from evenkeel.api.common.applied_watch import AppliedWatch
 from evenkeel.api.common.event_feed import EventFeed
 from evenkeel.api.common.ports import ActivitySource, ChangeSink, TrafficSource
 from evenkeel.api.common.provider_lookup import ProviderLookup
-from evenkeel.api.common.recent import Coalesced, Recent
+from evenkeel.api.common.recent import CoalescedCalls, RecentResult
 from evenkeel.api.common.referenced_requests import ReferencedRequests
 from evenkeel.api.common.references import ReferenceReader
 from evenkeel.api.http.call import Limits
@@ -89,11 +89,11 @@ class Services:
         self.broker_problem = broker_problem
         self.traffic = traffic
         self.activity = activity
-        self.recent_activity: Recent[Answer] = Recent(ACTIVITY_SECONDS)
-        self.problem_kinds: Recent[tuple[str, ...]] = Recent(READINESS_SECONDS)
+        self.recent_activity: RecentResult[Answer] = RecentResult(ACTIVITY_SECONDS)
+        self.problem_kinds: RecentResult[tuple[str, ...]] = RecentResult(READINESS_SECONDS)
         # many dashboards read both again when an event happens
-        self.status: Coalesced[Answer] = Coalesced()
-        self.topology: Coalesced[Answer] = Coalesced()
+        self.status: CoalescedCalls[Answer] = CoalescedCalls()
+        self.topology: CoalescedCalls[Answer] = CoalescedCalls()
         self.event_feed = EventFeed(store.operators.events)
         self.inquiries = asyncio.Semaphore(INQUIRIES_MAX)
         self.new_id = new_id or (lambda: str(uuid.uuid4()))
@@ -103,7 +103,7 @@ class Services:
         self._driver = driver
         self._applied = AppliedWatch(store.tenants.pending, limits.applied_seconds)
 
-    def changing_in_error(self) -> Self:
+    def with_changes_in_error(self) -> Self:
         """Return a copy of the services whose writes are accepted on objects in ERROR even where immutability is
         strict, for LBaaS v1 and v2.
         """
@@ -112,17 +112,17 @@ class Services:
         same.tenants = self._lbaas_tenants
         return same
 
-    async def accepted(self, change: Change, *, waits: bool = True) -> None:
+    async def change_accepted(self, change: Change, *, waits: bool = True) -> None:
         """Notify the driver of a committed write; then wait until devices have applied the write, if ``waits`` and
         waiting is configured. Does not raise, because the request has already succeeded.
         """
-        await self._notify_change(self._driver.accepted, change)
+        await self._notify_change(self._driver.change_accepted, change)
         if waits:
             await self._applied.wait(change.load_balancer_id)
 
-    async def failed_over(self, change: Change) -> None:
+    async def failover_requested(self, change: Change) -> None:
         """Notify the driver of a committed failover. Does not raise, because the request has already succeeded."""
-        await self._notify_change(self._driver.failed_over, change)
+        await self._notify_change(self._driver.failover_requested, change)
 
     async def send_inquiry(self, owner: ShardOwner, inquiry: Inquiry) -> None:
         """Send an operator's inquiry (for a plan or an adoption) to an agent. Raises :class:`BusUnavailable`."""

@@ -78,7 +78,7 @@ def pool_contents(tree: LoadBalancerTree) -> tuple[dict[str, list[Member]], dict
     return members, {monitor.pool_id: monitor for monitor in tree.health_monitors}
 
 
-def policies_of(tree: LoadBalancerTree) -> tuple[dict[str, list[L7Policy]], dict[str, list[L7Rule]]]:
+def policies_and_rules(tree: LoadBalancerTree) -> tuple[dict[str, list[L7Policy]], dict[str, list[L7Rule]]]:
     """Return policies by listener id, and rules by policy id."""
     policies: dict[str, list[L7Policy]] = defaultdict(list)
     for policy in tree.l7policies:
@@ -92,13 +92,13 @@ def policies_of(tree: LoadBalancerTree) -> tuple[dict[str, list[L7Policy]], dict
 STATUSES = b'{"statuses":{"loadbalancer":'
 
 
-CLOSED = b"]}"
+CLOSING_BRACKETS = b"]}"
 """End of a view from :func:`json_before_children`."""
 
 
 def json_before_children(view: Value) -> bytes:
     """Return a view as JSON up to the inside of its last list, which is empty."""
-    return encode(view).removesuffix(CLOSED)
+    return encode(view).removesuffix(CLOSING_BRACKETS)
 
 
 BATCH = 64

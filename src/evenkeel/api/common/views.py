@@ -19,7 +19,7 @@ class IdRef(View, kw_only=True):
     id: str
 
 
-def refs(ids: Collection[str]) -> list[IdRef]:
+def id_refs(ids: Collection[str]) -> list[IdRef]:
     return [IdRef(id=item) for item in ids] if ids else []
 
 

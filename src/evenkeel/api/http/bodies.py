@@ -41,21 +41,21 @@ class BodyReader(Generic[T]):
         self._octavia = lax
         self._decode: Callable[[bytes], T] = (LaxDecoder if lax else msgspec.json.Decoder)(kind).decode
 
-    def read(self, raw: bytes) -> T:
+    def decode_body(self, raw: bytes) -> T:
         """Decode a body. Raises :class:`Invalid`, :class:`Unsupported`."""
         try:
             # First the decoder: check_names() leaves types and numbers to it.
             body = self._decode(raw)
-            check_names(raw)
+            check_names_unique(raw)
             return body
         except msgspec.ValidationError as error:
             raise self._body_refusal(error, raw) from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise self._no_json(str(error), raw) from error
+            raise self._not_json_error(str(error), raw) from error
         except RecursionError as error:
-            raise self._no_json(_DEEP, raw) from error
+            raise self._not_json_error(_DEEP, raw) from error
 
-    def _no_json(self, problem: str, raw: bytes) -> Invalid:
+    def _not_json_error(self, problem: str, raw: bytes) -> Invalid:
         if self._octavia and not raw.strip():
             return Invalid(f'Missing argument: "{argument_of(self._kind)}"')
         return Invalid(f"{'Request is not in valid JSON format' if self._octavia else INVALID}: {problem}.")
@@ -64,19 +64,19 @@ class BodyReader(Generic[T]):
         try:
             return explain_decode_error(error, raw, self._kind, octavia=self._octavia)
         except (msgspec.DecodeError, UnicodeDecodeError) as broken:
-            return self._no_json(str(broken), raw)
+            return self._not_json_error(str(broken), raw)
         except RecursionError:
-            return self._no_json(_DEEP, raw)
+            return self._not_json_error(_DEEP, raw)
 
 
-def check_names(raw: bytes) -> None:
+def check_names_unique(raw: bytes) -> None:
     """Raise :class:`Invalid` for an object with a duplicate name: parsers differ in which one counts, and a gateway
     that checked the request may have used the other one. ``raw``: JSON of a known type.
     """
-    json.loads(raw, object_pairs_hook=_named_once, parse_int=_discard_number, parse_float=_discard_number)
+    json.loads(raw, object_pairs_hook=_refuse_repeated_names, parse_int=_discard_number, parse_float=_discard_number)
 
 
-def _named_once(pairs: list[tuple[str, Any]]) -> None:
+def _refuse_repeated_names(pairs: list[tuple[str, Any]]) -> None:
     names = {name for name, _ in pairs}
     if len(names) < len(pairs):
         ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
@@ -109,7 +109,7 @@ async def read_body(receive: Receive, headers: Headers, limit_bytes: int) -> byt
     declared = headers.get(b"content-length", b"")
     # Only refuses early; the bytes that arrive are counted, whatever was declared.
     if declared.isdigit() and int(declared) > limit_bytes:
-        raise too_large(limit_bytes)
+        raise body_too_large(limit_bytes)
     try:
         async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
             return await _read_body(receive, limit_bytes)
@@ -130,13 +130,13 @@ async def _read_body(receive: Receive, limit_bytes: int) -> bytes:
         part: bytes = message.get("body", b"")
         size += len(part)
         if size > limit_bytes:
-            raise too_large(limit_bytes)
+            raise body_too_large(limit_bytes)
         parts.append(part)
         more = message.get("more_body", False)
     # Most bodies arrive in one piece, which need not be copied.
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def too_large(limit_bytes: int) -> Refusal:
+def body_too_large(limit_bytes: int) -> Refusal:
     """Build the refusal of a body over the limit."""
     return Refusal(413, f"The request body is larger than the limit of {limit_bytes} bytes.")

@@ -17,7 +17,7 @@ Query = list[tuple[str, str]]
 MAX_QUERY_PARAMETERS = 100
 
 
-NOBODY = Admitted(project_id=ProjectId(""), scope=ProjectId(""))
+NO_CALLER = Admitted(project_id=ProjectId(""), scope=ProjectId(""))
 """The caller of a public route. No project has that id, so no tenant's object is accessible."""
 
 
@@ -96,14 +96,14 @@ class Call:
         host = self.headers.get(b"host", b"localhost").decode("latin-1")
         return f"{self.scheme}://{host}{self.prefix}"
 
-    def values(self, name: str) -> list[str]:
+    def query_values(self, name: str) -> list[str]:
         """Return the non-empty values of a query parameter. Raises :class:`BadList`."""
         return [value for key, value in self.query if key == name and value]
 
-    def flag(self, name: str) -> bool:
+    def query_flag(self, name: str) -> bool:
         """Return a boolean query parameter; absent: False. Raises :class:`BadList`."""
         values = [value for key, value in self.query if key == name]
-        return as_bool(name, values[-1]) if values else False
+        return parse_bool(name, values[-1]) if values else False
 
 
 def parsed_query(query_string: bytes) -> Query:
@@ -121,7 +121,7 @@ def parsed_query(query_string: bytes) -> Query:
     return pairs
 
 
-def as_bool(name: str, value: str) -> bool:
+def parse_bool(name: str, value: str) -> bool:
     """Parse a boolean in the spellings that clients use. Raises :class:`BadList`."""
     if (flag := FLAG_WORDS.get(value.lower())) is not None:
         return flag

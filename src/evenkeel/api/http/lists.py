@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from evenkeel.api.http.call import Call, Limits, Query, as_bool
+from evenkeel.api.http.call import Call, Limits, Query, parse_bool
 from evenkeel.api.http.fields import INT32_MAX
 from evenkeel.api.http.routing import Parameter
 from evenkeel.api.responses.errors import BadList
@@ -47,11 +47,11 @@ _PAGING = frozenset(parameter.name for parameter in (*PAGE_PARAMETERS, FIELDS_PA
 _TAGS = frozenset(parameter.name for parameter in TAG_PARAMETERS)
 
 
-def as_text(name: str, value: str) -> str:
+def keep_text(name: str, value: str) -> str:
     return value
 
 
-def as_address(name: str, value: str) -> str:
+def parse_address(name: str, value: str) -> str:
     """Return an address in its stored form; any other text unchanged, so that the filter matches no object."""
     return canonical_address(value) or value
 
@@ -61,7 +61,7 @@ def is_integer(text: str) -> bool:
     return text.removeprefix("-").isdecimal()
 
 
-def as_integer(name: str, value: str) -> int:
+def parse_integer(name: str, value: str) -> int:
     """Parse an integer that a column can hold. Raises :class:`BadList`."""
     # The length is checked first: int() of a very long text is slow, and raises above 4,300 digits.
     if is_integer(value) and len(value) <= 11 and abs(number := int(value)) <= INT32_MAX:
@@ -69,14 +69,14 @@ def as_integer(name: str, value: str) -> int:
     raise BadList(f"Invalid input for filter {name}. Value: '{value[:64]}'. Value should be an integer.")
 
 
-def as_number(name: str, value: str) -> float:
+def parse_number(name: str, value: str) -> float:
     """Parse a small decimal number. Raises :class:`BadList`."""
     if len(value) <= 16 and value.replace(".", "", 1).isdecimal():
         return float(value)
     raise BadList(f"Invalid input for filter {name}. Value: '{value[:64]}'. Value should be a number.")
 
 
-def as_moment(name: str, value: str) -> int:
+def parse_time(name: str, value: str) -> int:
     """Parse a time in the API's format, into seconds since the epoch; a zone of UTC may follow. Raises
     :class:`BadList`.
     """
@@ -88,7 +88,7 @@ def as_moment(name: str, value: str) -> int:
     return timegm(moment.timetuple())
 
 
-def optional(parse: Parse) -> Parse:
+def parse_optional(parse: Parse) -> Parse:
     """Return a parser for a nullable attribute that takes an empty value for null, and else calls ``parse``."""
     return lambda name, value: None if value == "" else parse(name, value)
 
@@ -104,7 +104,7 @@ class Filters(Value):
     owned: bool = True
     """True: the objects belong to projects. False: every caller sees all of them."""
 
-    def resolve(self, name: str) -> str | None:
+    def attribute_of_filter(self, name: str) -> str | None:
         """Return the store's name of an attribute; None if the list cannot be filtered by it."""
         name = self.aliases.get(name, name)
         return name if name in self.parsers else None
@@ -161,9 +161,9 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
         sort=_sort_order(options, filters),
         limit=_page_limit(options.get("limit"), limits.page_items),
         marker=options.get("marker") or None,
-        page_reverse=as_bool("page_reverse", options.get("page_reverse", "false")),
+        page_reverse=parse_bool("page_reverse", options.get("page_reverse", "false")),
     )
-    fields = tuple(call.values("fields"))
+    fields = tuple(call.query_values("fields"))
     return ListRequest(query=query, fields=fields, empty=scope is not None and bool(projects) and scope not in projects)
 
 
@@ -183,7 +183,7 @@ def _tag_filter(call: Call) -> TagFilter | None:
 
 
 def _filter_name(name: str, filters: Filters) -> str:
-    if (attribute := filters.resolve(name)) is not None:
+    if (attribute := filters.attribute_of_filter(name)) is not None:
         return attribute
     problem = "One or more arguments are either duplicate or invalid"
     raise Invalid(f"{problem}: there is no filter '{name[:64]}'. Allowed: {', '.join(filters.names)}.")
@@ -231,26 +231,26 @@ def _is_descending(direction: str) -> bool:
     return direction.lower() == "desc"
 
 
-async def page_of(wanted: ListRequest, read: Callable[[ListQuery], Awaitable[Page]]) -> Page:
+async def read_page(wanted: ListRequest, read: Callable[[ListQuery], Awaitable[Page]]) -> Page:
     return Page(items=()) if wanted.empty else await read(wanted.query)
 
 
-def links(call: Call, page: Page, limit: int | None) -> list[dict[str, str]]:
+def page_links(call: Call, page: Page, limit: int | None) -> list[dict[str, str]]:
     """Return links to the neighbouring pages."""
     if not page.items or not (page.before or page.after):
         return []
     kept: Query = [(name, value) for name, value in call.query if name not in ("marker", "page_reverse", "limit")]
     kept.append(("limit", str(limit)))
 
-    def link(rel: str, marker: str, *extra: tuple[str, str]) -> dict[str, str]:
+    def page_link(rel: str, marker: str, *extra: tuple[str, str]) -> dict[str, str]:
         query = urlencode([*kept, ("marker", marker), *extra])
         return {"rel": rel, "href": f"{call.base_url}{call.path}?{query}"}
 
     found = []
     if page.before:
-        found.append(link("previous", page.items[0].id, ("page_reverse", "True")))
+        found.append(page_link("previous", page.items[0].id, ("page_reverse", "True")))
     if page.after:
-        found.append(link("next", page.items[-1].id))
+        found.append(page_link("next", page.items[-1].id))
     return found
 
 

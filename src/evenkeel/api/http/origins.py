@@ -27,7 +27,7 @@ class OriginRule:
         """
         self._trusted = frozenset(_checked_origin(origin).encode() for origin in trusted)
 
-    def check(self, method: str, headers: Headers) -> None:
+    def check_origin(self, method: str, headers: Headers) -> None:
         """Refuse a writing request from a web page of another origin. Raises :class:`Refusal` (403)."""
         if method in _LOOKS:
             return

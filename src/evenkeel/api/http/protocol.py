@@ -14,7 +14,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from evenkeel.api.identity.caller import PEER, Peer
-from evenkeel.api.responses.answers import fault
+from evenkeel.api.responses.answers import fault_answer
 from evenkeel.serving.connections import Connection
 from evenkeel.serving.http_limits import HttpLimits
 from evenkeel.serving.refusal_log import RefusalLog
@@ -66,7 +66,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self._peer = peer_of(transport)
         self._writing = WriteTimeout(transport, self.limits.write_seconds, self._is_stalled)
-        self.connection.close = self._abort
+        self.connection.close = self._abort_connection
         self._expect_header()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -75,10 +75,10 @@ class BoundedProtocol(HttpToolsProtocol):
         self._end_answers()
         self._unset_keepalive_if_required()
         self._writing.stop()
-        self._stop(self._header_timer, self._unread_timer)
+        self._stop_timers(self._header_timer, self._unread_timer)
         super().connection_lost(exc)
 
-    def _stop(self, *timers: asyncio.TimerHandle | None) -> None:
+    def _stop_timers(self, *timers: asyncio.TimerHandle | None) -> None:
         for timer in timers:
             if timer is not None:
                 timer.cancel()
@@ -90,9 +90,9 @@ class BoundedProtocol(HttpToolsProtocol):
         for begin in range(0, len(data), FEED_BYTES):
             if self.transport.is_closing() or self.parser is None:
                 return
-            self._feed(data[begin : begin + FEED_BYTES] if len(data) > FEED_BYTES else data)
+            self._feed_parser(data[begin : begin + FEED_BYTES] if len(data) > FEED_BYTES else data)
 
-    def _feed(self, data: bytes) -> None:
+    def _feed_parser(self, data: bytes) -> None:
         if self._unread_left is not None:
             self._unread_left -= len(data)
             if self._unread_left < 0:
@@ -104,40 +104,40 @@ class BoundedProtocol(HttpToolsProtocol):
         except httptools.HttpParserUpgrade:
             pass  # upgrades are not supported: the request is answered without
         except httptools.HttpParserError:
-            self._refuse(*(self._refusal or (400, "Invalid HTTP request.")))
+            self._refuse_request(*(self._refusal or (400, "Invalid HTTP request.")))
             return
         if self._in_header:
             self._unset_keepalive_if_required()
             # the parser calls back for complete lines only: an endless line is found by the bytes fed
             if self._fed_bytes > self.limits.header_bytes_max + FEED_BYTES:
-                self._refuse(431, self._header_too_large())
+                self._refuse_request(431, self._header_too_large())
             elif self._header_timer is None:
                 self._expect_header()
         elif self._in_body:
             self._unset_keepalive_if_required()
 
     def _expect_header(self) -> None:
-        self._header_timer = self.loop.call_later(self.limits.header_seconds, self._header_is_late)
+        self._header_timer = self.loop.call_later(self.limits.header_seconds, self._refuse_late_header)
 
-    def _header_is_late(self) -> None:
-        self._refuse(408, f"The request's header did not arrive within {self.limits.header_seconds:g} seconds.")
+    def _refuse_late_header(self) -> None:
+        self._refuse_request(408, f"The request's header did not arrive within {self.limits.header_seconds:g} seconds.")
 
-    def _refuse(self, status: int, text: str) -> None:
+    def _refuse_request(self, status: int, text: str) -> None:
         """Send an error and close the connection; only close it if a response is in progress."""
         self.tally.add(f"{status} {text}", self.connection.address)
         if self.transport.is_closing():
             return
         if self.cycle is not None and not self.cycle.response_complete:
             # the client would take an error for a part of the response in progress
-            self._abort()
+            self._abort_connection()
             return
-        body = fault(status, text).body or b""
+        body = fault_answer(status, text).body or b""
         head = (b"content-type: application/json", b"content-length: %d" % len(body), b"connection: close", b"", body)
         # Written directly: uvicorn has no response object for a request whose header is incomplete.
         self.transport.write(STATUS_LINE[status] + b"\r\n".join(head))
         self.transport.close()
 
-    def _abort(self) -> None:
+    def _abort_connection(self) -> None:
         """Close the connection immediately."""
         self._end_answers()
         self.transport.abort()
@@ -174,24 +174,24 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_url(url)
         limit = self.limits.target_bytes_max
         if len(self.url) > limit:
-            self._too_much(414, f"The request's path and query are longer than the limit of {limit} bytes.")
-        self._count(len(url))
+            self._refuse_too_much(414, f"The request's path and query are longer than the limit of {limit} bytes.")
+        self._count_header_bytes(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Count a header line against the limits."""
         super().on_header(name, value)
         limit = self.limits.headers_max
         if len(self.headers) > limit:
-            self._too_much(431, f"The request's header has more than the limit of {limit} lines.")
+            self._refuse_too_much(431, f"The request's header has more than the limit of {limit} lines.")
         # Four bytes for the colon, the space and the end of the line.
-        self._count(len(name) + len(value) + 4)
+        self._count_header_bytes(len(name) + len(value) + 4)
 
-    def _count(self, size: int) -> None:
+    def _count_header_bytes(self, size: int) -> None:
         self._header_bytes += size
         if self._header_bytes > self.limits.header_bytes_max:
-            self._too_much(431, self._header_too_large())
+            self._refuse_too_much(431, self._header_too_large())
 
-    def _too_much(self, status: int, text: str) -> None:
+    def _refuse_too_much(self, status: int, text: str) -> None:
         self._refusal = (status, text)
         # httptools ends the parsing when a callback raises; :meth:`_feed` then sends the refusal.
         raise _TooMuch
@@ -200,10 +200,10 @@ class BoundedProtocol(HttpToolsProtocol):
         """Switch from the header's limits to the body's, and limit pipelined requests."""
         # Before uvicorn's method, which starts the request or appends it to the pipeline.
         if len(self.pipeline) >= PIPELINED_MAX:
-            self._too_much(400, f"More than {PIPELINED_MAX} requests wait for the answer to the one before.")
+            self._refuse_too_much(400, f"More than {PIPELINED_MAX} requests wait for the answer to the one before.")
         self._in_header = False
         self._in_body = True
-        self._stop(self._header_timer)
+        self._stop_timers(self._header_timer)
         self._header_timer = None
         super().on_headers_complete()
 
@@ -211,7 +211,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Stop the limits of a completely received request."""
         self._in_body = False
         self._unread_left = None
-        self._stop(self._unread_timer)
+        self._stop_timers(self._unread_timer)
         super().on_message_complete()
 
     # -- answering
@@ -240,7 +240,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _is_stalled(self) -> None:
         self.tally.add("the client does not read its response", self.connection.address)
-        self._abort()
+        self._abort_connection()
 
 
 def peer_of(transport: asyncio.BaseTransport) -> Peer:
@@ -249,11 +249,11 @@ def peer_of(transport: asyncio.BaseTransport) -> Peer:
     certificate = transport.get_extra_info("peercert")
     return Peer(
         host=str(address[0]) if isinstance(address, tuple) and address else "",
-        certificate_names=tuple(names_of(certificate)) if certificate else None,
+        certificate_names=tuple(names_in_certificate(certificate)) if certificate else None,
     )
 
 
-def names_of(certificate: dict[str, Any]) -> Iterator[str]:
+def names_in_certificate(certificate: dict[str, Any]) -> Iterator[str]:
     """Yield the host names in a certificate; the common name only if there are none (RFC 6125)."""
     found = [value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"]
     if not found:

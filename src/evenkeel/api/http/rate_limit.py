@@ -41,10 +41,10 @@ class RateLimit:
         if len(self._buckets) > MAX_PROJECTS:
             self._buckets.popitem(last=False)
         if not allowed:
-            raise too_many(math.ceil((1.0 - left) / self._per_second))
+            raise too_many_requests(math.ceil((1.0 - left) / self._per_second))
 
 
-def too_many(retry_after_seconds: int) -> Refusal:
+def too_many_requests(retry_after_seconds: int) -> Refusal:
     """Build the refusal of a request over the limit."""
     wait = max(retry_after_seconds, 1)
     return Refusal(429, f"Too many requests. Try again in {wait} seconds.", headers=((b"retry-after", b"%d" % wait),))

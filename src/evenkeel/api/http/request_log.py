@@ -35,7 +35,7 @@ class RequestLog:
         self._audited = audited
         self._begun = time.monotonic()
 
-    def end(self, status: int, error: Exception | None = None) -> None:
+    def log_end(self, status: int, error: Exception | None = None) -> None:
         """Log and count the response."""
         scope = self._scope
         seconds = time.monotonic() - self._begun

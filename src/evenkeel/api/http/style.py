@@ -14,10 +14,10 @@ Body = TypeVar("Body", covariant=True)
 Headers = tuple[tuple[bytes, bytes], ...]
 
 
-class Reader(Protocol, Generic[Body]):
-    """Reader for bodies of one type."""
+class BodyDecoder(Protocol, Generic[Body]):
+    """BodyDecoder for bodies of one type."""
 
-    def read(self, raw: bytes) -> Body:
+    def decode_body(self, raw: bytes) -> Body:
         """Decode a request's body. Raises :class:`RequestError`."""
         ...
 
@@ -47,7 +47,7 @@ class ApiStyle(Protocol):
         """Types of the API's error bodies, for the OpenAPI document; a 401 always has Keystone's body."""
         ...
 
-    def reader(self, kind: type[T]) -> Reader[T]:
+    def body_reader(self, kind: type[T]) -> BodyDecoder[T]:
         """Return the decoder of request bodies that are a ``kind``; its errors are worded in this style."""
         ...
 
@@ -73,7 +73,7 @@ class OctaviaStyle:
     def __init__(self, *, lax: bool) -> None:
         self._lax = lax
 
-    def reader(self, kind: type[T]) -> Reader[T]:
+    def body_reader(self, kind: type[T]) -> BodyDecoder[T]:
         """Return the decoder of request bodies that are a ``kind``; its errors are worded in this style."""
         return BodyReader(kind, lax=self._lax)
 

@@ -50,7 +50,7 @@ class TrustedHeaders:
         """Return the caller in the gateway's headers."""
         if not self._is_gateway(peer_of(scope)):
             raise Refusal(403, "Identity headers are accepted from the gateway only; send the request there.")
-        _check_once(scope)
+        _check_headers_unique(scope)
         values = {name: _header_text(headers, name) for name in _NAMES}
         # Keystone's middleware sets Confirmed; a gateway of another kind may omit the status.
         if not values[b"x-user-id"] or values[b"x-identity-status"] not in ("", "Confirmed"):
@@ -80,7 +80,7 @@ def _header_text(headers: Headers, name: bytes) -> str:
     return given.decode("latin-1").strip()
 
 
-def _check_once(scope: Mapping[str, Any]) -> None:
+def _check_headers_unique(scope: Mapping[str, Any]) -> None:
     """Raise :class:`Invalid` if an identity header occurs twice: one may be the client's own, which the gateway failed
     to remove.
     """

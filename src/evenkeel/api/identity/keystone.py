@@ -94,7 +94,9 @@ class KeystoneIdentity:
             raise IdentityUnavailable(f"{MAX_WAITING} tokens are being validated already")
         self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, call, self._filter, environ)
+            return await asyncio.get_running_loop().run_in_executor(
+                self._threads, run_application, self._filter, environ
+            )
         except Exception as error:
             log.error("Keystone unavailable", exc_info=error)
             raise IdentityUnavailable("the identity service is out of reach") from error
@@ -132,7 +134,7 @@ def open_keystone(conf: cfg.ConfigOpts) -> KeystoneIdentity:
         raise ValueError(f"keystone_authtoken: {error}") from error
 
 
-def call(application: Callable[..., Any], environ: Environ) -> TokenValidation:
+def run_application(application: Callable[..., Any], environ: Environ) -> TokenValidation:
     """Run a WSGI application, such as the token middleware, and return the result; the response's body is dropped."""
     responses: list[tuple[int, str]] = []
 
@@ -181,19 +183,19 @@ def caller_of(environ: Mapping[str, Any]) -> Caller:
     id.
     """
 
-    def header(name: str) -> str:
+    def header_value(name: str) -> str:
         return str(environ.get(f"HTTP_{name}") or "")
 
-    project_id = header("X_PROJECT_ID")
+    project_id = header_value("X_PROJECT_ID")
     return Caller(
         project_id=checked_project(project_id, "X-Project-Id") if project_id else ProjectId(""),
-        roles=roles_of(header("X_ROLES").split(",")),
-        user_id=header("X_USER_ID"),
-        user_name=header("X_USER_NAME"),
-        domain_id=header("X_DOMAIN_ID"),
-        user_domain_id=header("X_USER_DOMAIN_ID"),
-        project_domain_id=header("X_PROJECT_DOMAIN_ID"),
-        system_scope=header("OPENSTACK_SYSTEM_SCOPE"),
+        roles=roles_of(header_value("X_ROLES").split(",")),
+        user_id=header_value("X_USER_ID"),
+        user_name=header_value("X_USER_NAME"),
+        domain_id=header_value("X_DOMAIN_ID"),
+        user_domain_id=header_value("X_USER_DOMAIN_ID"),
+        project_domain_id=header_value("X_PROJECT_DOMAIN_ID"),
+        system_scope=header_value("OPENSTACK_SYSTEM_SCOPE"),
     )
 
 

@@ -8,7 +8,7 @@ from evenkeel.core.kit.ids import ProjectId
 
 DEFAULT_PROJECT = "default"
 
-_ANYBODY = Caller(project_id=ProjectId(DEFAULT_PROJECT), roles=("admin",), is_admin=True)
+_ADMINISTRATOR = Caller(project_id=ProjectId(DEFAULT_PROJECT), roles=("admin",), is_admin=True)
 
 
 class NoAuthentication:
@@ -18,5 +18,5 @@ class NoAuthentication:
         """Return an administrator. Raises :class:`evenkeel.core.kit.errors.Invalid` for an invalid project id."""
         given = headers.get(b"x-project-id", b"").decode("latin-1").strip()
         if not given:
-            return _ANYBODY
+            return _ADMINISTRATOR
         return Caller(project_id=checked_project(given, "X-Project-Id"), roles=("admin",), is_admin=True)

@@ -31,7 +31,7 @@ CHALLENGE = 'Basic realm="evenkeel", charset="UTF-8"'
 CHECK_SECONDS = 1.0
 """Interval of checks for changes of the file."""
 MAX_REMEMBERED = 10_000
-WRONG = Backoff(initial_seconds=0.25, max_seconds=5.0)
+DELAY_AFTER_FAILURE = Backoff(initial_seconds=0.25, max_seconds=5.0)
 """Delay of the response to a wrong password, growing with the number of failures for the name."""
 MAX_DELAYED = 1000
 FORGIVEN_AFTER_SECONDS = 300.0
@@ -56,7 +56,7 @@ class FailedLogins:
         self._counts[name] = (count, now)
         if len(self._counts) > MAX_REMEMBERED:
             self._counts.popitem(last=False)
-        return WRONG.nominal_seconds(count)
+        return DELAY_AFTER_FAILURE.nominal_seconds(count)
 
     def clear_failures(self, name: str) -> None:
         """Clear the failures after a correct password."""
@@ -96,7 +96,7 @@ class PasswordFileIdentity:
                 self._remembered = {}
 
     async def _log_in_user(self, given: bytes, digest: bytes, scope: Mapping[str, Any]) -> Caller:
-        name, password = credentials(given)
+        name, password = parse_credentials(given)
         user = self._file.content.get(name)
         check = partial(password_matches, password.encode(), user.hash if user else None)
         try:
@@ -106,7 +106,7 @@ class PasswordFileIdentity:
         if right and user is not None:
             self._strikes.clear_failures(name)
             return self._remember_user(user, digest)
-        await self._slow_down(name, scope)
+        await self._delay_failed_login(name, scope)
         raise Unauthenticated(CHALLENGE)
 
     def _remember_user(self, user: User, digest: bytes) -> Caller:
@@ -117,7 +117,7 @@ class PasswordFileIdentity:
             self._remembered[digest] = caller
         return caller
 
-    async def _slow_down(self, name: str, scope: Mapping[str, Any]) -> None:
+    async def _delay_failed_login(self, name: str, scope: Mapping[str, Any]) -> None:
         delay_seconds = self._strikes.record_failure(name)
         log.warning(
             "login refused",
@@ -135,7 +135,7 @@ class PasswordFileIdentity:
             self._delayed -= 1
 
 
-def credentials(header: bytes) -> tuple[str, str]:
+def parse_credentials(header: bytes) -> tuple[str, str]:
     """Parse an ``Authorization`` header (RFC 7617); return user and password. Raises :class:`Unauthenticated`."""
     try:
         name, password = basic_credentials(header)

@@ -36,12 +36,12 @@ def checked_user(name: str, project_id: str, roles: Iterable[str], hash: Passwor
     return User(name=name, project_id=checked_project(project_id, "project"), roles=known, hash=hash)
 
 
-def line_of(user: User) -> str:
+def format_user_line(user: User) -> str:
     """Format the user as a line, without its end."""
     return f"{user.name}:{user.project_id}:{','.join(user.roles)}:{format_hash(user.hash)}"
 
 
-def user_of(line: str) -> User:
+def parse_user_line(line: str) -> User:
     """Parse the user of a line. Raises :class:`Invalid`, whose text contains nothing of the hash."""
     parts = line.split(":")
     if len(parts) != 4:
@@ -50,10 +50,10 @@ def user_of(line: str) -> User:
     return checked_user(name, project_id, roles.split(","), parse_hash(secret))
 
 
-def users_of(text: str) -> dict[str, User]:
+def parse_users(text: str) -> dict[str, User]:
     """Parse the users of a file, by name. Raises :class:`Invalid` naming the line's number."""
     users: dict[str, User] = {}
-    for number, user in parse_lines(text, user_of):
+    for number, user in parse_lines(text, parse_user_line):
         if user.name in users:
             raise Invalid(f"line {number}: user {user.name!r} is there twice.")
         users[user.name] = user
@@ -66,7 +66,7 @@ def read_users(path: Path) -> dict[str, User]:
     """Read the users of a file. Raises :class:`OSError`; :class:`Invalid` for bad lines, too large a file, or one that
     others may read.
     """
-    return users_of(read_private(path))
+    return parse_users(read_private(path))
 
 
 def watched_users(path: Path) -> WatchedFile[dict[str, User]]:

@@ -11,15 +11,15 @@ from msgspec import UNSET, UnsetType
 from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.bodies import Request
-from evenkeel.api.http.call import Call, as_bool
+from evenkeel.api.http.call import Call, parse_bool
 from evenkeel.api.http.lists import Filters
 from evenkeel.api.neutron.bodies import NeutronChange, invalid_value
 from evenkeel.api.neutron.errors import untyped_error
 from evenkeel.api.neutron.fields import Flag
-from evenkeel.api.neutron.lists import answer_of, list_page_body, parse_list, select_fields
+from evenkeel.api.neutron.lists import list_page_body, parse_list, select_fields, unpaged_list_body
 from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.responses.timestamps import timestamp_or_none
+from evenkeel.api.responses.timestamps import format_time_or_none
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.control.lists import Page
 from evenkeel.core.kit.errors import NotFound, RequestError
@@ -69,7 +69,7 @@ class NeutronAgentChangeBody(Request):
 
 
 def _neutron_timestamp(seconds: float | None) -> str | None:
-    shown = timestamp_or_none(seconds)
+    shown = format_time_or_none(seconds)
     # Neutron writes the times of agents with a blank instead of the T.
     return None if shown is None else shown.replace("T", " ")
 
@@ -103,26 +103,26 @@ def agent_view(row: Agent, agent_type: str = V2_TYPE) -> NeutronAgentView:
 
 def _agent_type(call: Call) -> str | None:
     """Return the requested agent type; None: no agent has it."""
-    asked = call.values("agent_type")
+    asked = call.query_values("agent_type")
     if not asked or V2_TYPE in asked:
         return V2_TYPE
     return V1_TYPE if V1_TYPE in asked else None
 
 
-async def listing(services: Services, call: Call) -> Answer:
+async def list_agents(services: Services, call: Call) -> Answer:
     """Handle GET /agents: list agents, filtered."""
     agent_type = _agent_type(call)
     rows = () if agent_type is None else await services.operators.agents()
     views = [agent_view(row, agent_type or V2_TYPE) for row in rows]
     for name in _FILTERS:
-        if asked := call.values(name):
+        if asked := call.query_values(name):
             views = [view for view in views if getattr(view, name) in asked]
     for name in ("alive", "admin_state_up"):
-        if asked := call.values(name):
+        if asked := call.query_values(name):
             wanted = {_parse_flag(name, value) for value in asked}
             views = [view for view in views if getattr(view, name) in wanted]
     views.sort(key=lambda view: view.id)
-    return json_answer(answer_of(call, "agents", views, lambda view: str(view.id), services.limits.page_items))
+    return json_answer(unpaged_list_body(call, "agents", views, lambda view: str(view.id), services.limits.page_items))
 
 
 def empty_agent_list() -> Answer:
@@ -137,18 +137,18 @@ def agent_not_found() -> Answer:
 
 def _parse_flag(name: str, value: str) -> bool:
     try:
-        return as_bool(name, value)
+        return parse_bool(name, value)
     except RequestError as error:
         raise invalid_value(name, str(error)) from error
 
 
-async def show(services: Services, call: Call) -> Answer:
+async def show_agent(services: Services, call: Call) -> Answer:
     """Handle GET /agents/{id}."""
     view = agent_view(await services.operators.agent(AgentId(object_id(call, "Agent"))))
-    return json_answer({"agent": select_fields(view, call.values("fields"))})
+    return json_answer({"agent": select_fields(view, call.query_values("fields"))})
 
 
-async def change(services: Services, call: Call, body: NeutronAgentChangeBody) -> Answer:
+async def change_agent(services: Services, call: Call, body: NeutronAgentChangeBody) -> Answer:
     """Handle PUT /agents/{id}: drain or undrain the agent."""
     agent_id, up = object_id(call, "Agent"), body.agent.admin_state_up
     if isinstance(up, UnsetType):
@@ -156,13 +156,13 @@ async def change(services: Services, call: Call, body: NeutronAgentChangeBody) -
     return json_answer({"agent": agent_view(await services.operators.set_agent_admin_state(AgentId(agent_id), up))})
 
 
-async def delete(services: Services, call: Call) -> Answer:
+async def refuse_agent_delete(services: Services, call: Call) -> Answer:
     """Handle DELETE /agents/{id}: 204 for a stopped agent without shards; else 409."""
     await services.operators.delete_agent(AgentId(object_id(call, "Agent")), rebind_to=None)
     return NO_CONTENT
 
 
-async def load_balancers(services: Services, call: Call) -> Answer:
+async def list_load_balancers_on_agent(services: Services, call: Call) -> Answer:
     """Handle GET /agents/{id}/agent-loadbalancers: load balancers that the agent serves or is home to; none for an
     unknown agent, like in Neutron.
     """
@@ -175,20 +175,20 @@ async def load_balancers(services: Services, call: Call) -> Answer:
     return json_answer(list_page_body(call, LOAD_BALANCERS.plural, views, wanted, page))
 
 
-async def hosting(services: Services, call: Call) -> Answer:
+async def show_hosting_agent(services: Services, call: Call) -> Answer:
     """Handle GET of a load balancer's agent: the agent that serves the load balancer, else its home agent; null if
     there is none, like in Neutron.
     """
-    found = await acting_agent(services, LoadBalancerId(object_id(call, LOAD_BALANCERS.title)))
+    found = await find_acting_agent(services, LoadBalancerId(object_id(call, LOAD_BALANCERS.title)))
     return json_answer(None if found is None else {"agent": agent_view(found)})
 
 
-async def acting_agent(services: Services, load_balancer_id: LoadBalancerId) -> Agent | None:
+async def find_acting_agent(services: Services, load_balancer_id: LoadBalancerId) -> Agent | None:
     """Return the agent that serves a load balancer, else its home; None if the load balancer is not placed or does not
     exist.
     """
     try:
-        shard = await services.operators.hosting(load_balancer_id)
+        shard = await services.operators.shard_of_load_balancer(load_balancer_id)
         return None if shard is None else await services.operators.agent(shard.acting_agent_id or shard.home_agent_id)
     except NotFound:
         return None

@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Generic, TypeVar
 import msgspec
 from msgspec import inspect
 
-from evenkeel.api.http.bodies import Request, check_names
+from evenkeel.api.http.bodies import Request, check_names_unique
 from evenkeel.api.http.lists import is_integer
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.fields import UUID_PATTERN
-from evenkeel.api.responses.decode_errors import DecodeFailure, decode_failure, text_of_value
+from evenkeel.api.responses.decode_errors import DecodeFailure, decode_failure, shown_value
 from evenkeel.api.responses.errors import shorten
 from evenkeel.api.responses.flags import LaxDecoder
 from evenkeel.api.usecases.parents import HasProject
@@ -43,13 +43,13 @@ class NeutronReader(Generic[T]):
         self._names: tuple[str, ...] = kind.__struct_fields__
         self._decode: Callable[[bytes], Any] = LaxDecoder(kind).decode
 
-    def read(self, raw: bytes) -> T:
+    def decode_body(self, raw: bytes) -> T:
         """Decode a body. Raises :class:`NeutronRefusal` (400)."""
         if not raw:
             raise bad_request("Resource body required")
         try:
             body: Any = self._decode(raw)
-            check_names(raw)
+            check_names_unique(raw)
         except msgspec.ValidationError as error:
             raise self._body_refusal(error, raw) from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -121,10 +121,10 @@ def _wrong_attributes(at: DecodeFailure) -> NeutronRefusal:
 
 
 def _bad_value(at: DecodeFailure) -> NeutronRefusal:
-    value = shorten(text_of_value(at.value))
+    value = shorten(shown_value(at.value))
     if _is_uuid(at):
         return invalid_value(at.field, f"'{_value_as_neutron(at)}' is not a valid UUID.")
-    if _lacks_integer(at):
+    if _is_integer_missing(at):
         return bad_request(f"Invalid input for operation: '{_value_as_neutron(at)}' is not an integer.", "InvalidInput")
     if any(isinstance(part, inspect.BoolType) for part in at.allowed):
         return bad_request(
@@ -137,7 +137,7 @@ def _is_uuid(at: DecodeFailure) -> bool:
     return any(isinstance(part, inspect.StrType) and part.pattern == UUID_PATTERN for part in at.allowed)
 
 
-def _lacks_integer(at: DecodeFailure) -> bool:
+def _is_integer_missing(at: DecodeFailure) -> bool:
     """Whether the place wants an integer, which Neutron converts before it checks the range, and the value cannot be
     converted: it is null, a list, or a text that is no number.
     """
@@ -149,7 +149,7 @@ def _lacks_integer(at: DecodeFailure) -> bool:
 
 def _value_as_neutron(at: DecodeFailure) -> str:
     """Return the value in Neutron's notation."""
-    return "None" if at.value is None else shorten(text_of_value(at.value))
+    return "None" if at.value is None else shorten(shown_value(at.value))
 
 
 _UNCONVERTED = frozenset({"weight"})

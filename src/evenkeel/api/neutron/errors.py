@@ -9,7 +9,7 @@ from typing import NamedTuple
 import structlog
 from litestar.exceptions import HTTPException
 
-from evenkeel.api.responses.answers import Answer, encode, unauthenticated
+from evenkeel.api.responses.answers import Answer, encode, unauthenticated_answer
 from evenkeel.api.responses.errors import RETRY_AFTER_SECONDS, STATUS_OF, BadList, Forbidden, Refusal
 from evenkeel.api.responses.http_reasons import reason_phrase
 from evenkeel.core.kit.errors import NotFound, QuotaMet, RequestError, Unavailable
@@ -39,7 +39,7 @@ class NeutronErrorAnswer(Value, rename={"error": "NeutronError"}):
     error: NeutronErrorView
 
 
-class NamedError(NamedTuple):
+class NeutronErrorType(NamedTuple):
     """Type and status of an error in one API."""
 
     type: str
@@ -55,10 +55,10 @@ class NeutronRefusal(Refusal):
         self.kind = kind
 
 
-class ErrorNames(NamedTuple):
+class ErrorTypes(NamedTuple):
     """Error types of one API for the core's errors."""
 
-    by_code: Mapping[str, NamedError]
+    by_code: Mapping[str, NeutronErrorType]
     missing: Mapping[str, tuple[str, str]]
     """``{NotFound.kind: (error type, name of the object in the error's text)}``."""
 
@@ -81,7 +81,7 @@ def untyped_error(status: int, text: str = "", headers: Headers = ()) -> Answer:
     return error_answer(status, kind, text or _PLAIN.get(status, phrase), headers)
 
 
-def answer_to(error: Exception, names: ErrorNames, request_id: str) -> Answer:
+def answer_to(error: Exception, names: ErrorTypes, request_id: str) -> Answer:
     """Build the response to any error; unexpected errors are logged and not disclosed."""
     if isinstance(error, Refusal):
         return _answer_of_refusal(error)
@@ -103,7 +103,7 @@ def answer_to(error: Exception, names: ErrorNames, request_id: str) -> Answer:
 
 def _answer_of_refusal(error: Refusal) -> Answer:
     if error.status == 401:
-        return unauthenticated(str(error), headers=error.headers)
+        return unauthenticated_answer(str(error), headers=error.headers)
     if isinstance(error, NeutronRefusal):
         return error_answer(error.status, error.kind, str(error))
     if isinstance(error, Forbidden):
@@ -111,7 +111,7 @@ def _answer_of_refusal(error: Refusal) -> Answer:
     return untyped_error(error.status, str(error), error.headers)
 
 
-def _answer_of_request_error(error: RequestError, names: ErrorNames) -> Answer:
+def _answer_of_request_error(error: RequestError, names: ErrorTypes) -> Answer:
     if isinstance(error, NotFound):
         kind, called = names.missing.get(error.kind, ("HTTPNotFound", error.kind))
         return error_answer(404, kind, f"{called} {error.object_id} could not be found")

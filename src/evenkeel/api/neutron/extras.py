@@ -3,9 +3,9 @@
 from typing import Any
 
 from evenkeel.api.common.services import Services
-from evenkeel.api.http.call import Call, as_bool
-from evenkeel.api.http.lists import Filters, as_text
-from evenkeel.api.neutron.lists import answer_of, list_page_body, page_of, parse_list, select_fields
+from evenkeel.api.http.call import Call, parse_bool
+from evenkeel.api.http.lists import Filters, keep_text
+from evenkeel.api.neutron.lists import list_page_body, parse_list, read_page, select_fields, unpaged_list_body
 from evenkeel.api.neutron.style import BASE
 from evenkeel.api.octavia.catalogue import FLAVORS
 from evenkeel.api.responses.answers import Answer, json_answer
@@ -14,7 +14,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.catalogue import Flavor
 
 FLAVOR_FILTERS = Filters(
-    parsers={"id": as_text, "name": as_text, "description": as_text, "enabled": as_bool}, owned=False
+    parsers={"id": keep_text, "name": keep_text, "description": keep_text, "enabled": parse_bool}, owned=False
 )
 SERVICE_TYPE = "LOADBALANCERV2"
 
@@ -119,13 +119,13 @@ _COLLECTIONS = (
 )
 
 
-async def versions(services: Services, call: Call) -> Answer:
+async def list_versions(services: Services, call: Call) -> Answer:
     """Handle GET /: list the only API version."""
     link = NeutronVersionLink(href=f"{call.base_url}{BASE}/v2.0/", rel="self")
     return json_answer(NeutronVersions(versions=[NeutronVersion(id="v2.0", status="CURRENT", links=[link])]))
 
 
-async def resources(services: Services, call: Call) -> Answer:
+async def list_resources(services: Services, call: Call) -> Answer:
     """Handle GET /v2.0: list the collections of the version."""
     base = f"{call.base_url}{BASE}/v2.0"
     known = [
@@ -139,14 +139,16 @@ async def resources(services: Services, call: Call) -> Answer:
     return json_answer(NeutronResources(resources=known))
 
 
-async def extensions(services: Services, call: Call) -> Answer:
+async def list_extensions(services: Services, call: Call) -> Answer:
     """Handle GET /extensions: list supported extensions."""
-    asked = call.values("alias")
+    asked = call.query_values("alias")
     known = [each for each in EXTENSIONS if not asked or each.alias in asked]
-    return json_answer(answer_of(call, "extensions", known, lambda each: str(each.alias), services.limits.page_items))
+    return json_answer(
+        unpaged_list_body(call, "extensions", known, lambda each: str(each.alias), services.limits.page_items)
+    )
 
 
-async def extension(services: Services, call: Call) -> Answer:
+async def show_extension(services: Services, call: Call) -> Answer:
     """Handle GET /extensions/{id}."""
     for each in EXTENSIONS:
         if each.alias == call.params["id"]:
@@ -154,16 +156,16 @@ async def extension(services: Services, call: Call) -> Answer:
     raise NotFound("Extension", call.params["id"][:64])
 
 
-async def service_providers(services: Services, call: Call) -> Answer:
+async def list_service_providers(services: Services, call: Call) -> Answer:
     """Handle GET /service-providers: list providers of load balancers, by name."""
-    asked = call.values("name")
+    asked = call.query_values("name")
     known = (
         ServiceProviderView(service_type=SERVICE_TYPE, name=row.name, default=row.name == services.default_provider)
         for row in await services.operators.environments()
         if not asked or row.name in asked
     )
     cap = services.limits.page_items
-    return json_answer(answer_of(call, "service_providers", known, lambda each: str(each.name), cap))
+    return json_answer(unpaged_list_body(call, "service_providers", known, lambda each: str(each.name), cap))
 
 
 def flavor_view(row: Flavor) -> NeutronFlavorView:
@@ -178,14 +180,14 @@ def flavor_view(row: Flavor) -> NeutronFlavorView:
     )
 
 
-async def flavors(services: Services, call: Call) -> Answer:
+async def list_flavors(services: Services, call: Call) -> Answer:
     """Handle GET /flavors: list flavors of load balancers."""
     wanted = parse_list(call, FLAVOR_FILTERS, services.limits)
-    page = await page_of(call, wanted, lambda query: services.catalogue.list_catalogue(Flavor, query))
+    page = await read_page(call, wanted, lambda query: services.catalogue.list_catalogue(Flavor, query))
     return json_answer(list_page_body(call, "flavors", [flavor_view(row) for row in page.items], wanted, page))
 
 
-async def flavor(services: Services, call: Call) -> Answer:
+async def show_flavor(services: Services, call: Call) -> Answer:
     """Handle GET /flavors/{id}."""
     row: Any = await services.catalogue.catalogue_entry(Flavor, FLAVORS.id_in(call))
-    return json_answer({"flavor": select_fields(flavor_view(row), call.values("fields"))})
+    return json_answer({"flavor": select_fields(flavor_view(row), call.query_values("fields"))})

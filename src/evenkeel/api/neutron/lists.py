@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from evenkeel.api.common.linking import Link
 from evenkeel.api.http.call import Call, Limits
 from evenkeel.api.http.lists import PROJECT_NAMES, Filters, ListRequest, Parse
-from evenkeel.api.http.lists import links as page_links
-from evenkeel.api.http.lists import page_of as octavia_page
+from evenkeel.api.http.lists import page_links as page_links
+from evenkeel.api.http.lists import read_page as octavia_page
 from evenkeel.api.http.routing import Parameter
 from evenkeel.api.neutron.bodies import invalid_value
 from evenkeel.api.neutron.errors import bad_request
@@ -49,10 +49,10 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
     """Parse the list request of a call. Raises :class:`NeutronRefusal` (400) naming the parameter."""
     wanted: dict[str, list[Any]] = {}
     for name, value in call.query:
-        attribute = filters.resolve(name)
+        attribute = filters.attribute_of_filter(name)
         if attribute is not None:
             wanted.setdefault(attribute, []).append(_parse_filter(filters.parsers[attribute], name, value))
-    projects = [value for name in PROJECT_NAMES if filters.owned for value in call.values(name)]
+    projects = [value for name in PROJECT_NAMES if filters.owned for value in call.query_values(name)]
     scope = call.caller.scope if filters.owned else None
     if scope is None and len(projects) > 1:
         wanted["project_id"] = list(projects)
@@ -61,12 +61,12 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
         project_id=scope if scope is not None or len(projects) != 1 else ProjectId(projects[0]),
         sort=_sort_order(call, filters),
         limit=_page_limit(_given_limits(call), limits.page_items),
-        marker=next(iter(call.values("marker")), None),
-        page_reverse=any(FLAG_WORDS.get(value.lower(), False) for value in call.values("page_reverse")),
+        marker=next(iter(call.query_values("marker")), None),
+        page_reverse=any(FLAG_WORDS.get(value.lower(), False) for value in call.query_values("page_reverse")),
     )
     # A filter by other projects than the caller's own finds nothing; it is no error.
     hidden = scope is not None and bool(projects) and scope not in projects
-    return ListRequest(query=query, fields=tuple(call.values("fields")), empty=hidden)
+    return ListRequest(query=query, fields=tuple(call.query_values("fields")), empty=hidden)
 
 
 def _parse_filter(parse: Parse, name: str, value: str) -> Any:
@@ -93,7 +93,7 @@ def _page_limit(given: Sequence[str], cap: int) -> int:
 
 
 def _sort_order(call: Call, filters: Filters) -> tuple[tuple[str, bool], ...]:
-    keys, directions = call.values("sort_key"), call.values("sort_dir")
+    keys, directions = call.query_values("sort_key"), call.query_values("sort_dir")
     if keys and directions and len(keys) != len(directions):
         raise bad_request("The number of sort_keys and sort_dirs must be same")
     directions = directions or ["asc"] * len(keys)
@@ -115,20 +115,20 @@ def _is_descending(direction: str) -> bool:
     return direction == "desc"
 
 
-async def page_of(call: Call, wanted: ListRequest, read: Callable[[ListQuery], Awaitable[Page]]) -> Page:
+async def read_page(call: Call, wanted: ListRequest, read: Callable[[ListQuery], Awaitable[Page]]) -> Page:
     """Read the requested page. After an unknown marker the page is empty; without ``limit`` all objects are on one
     page, like in Neutron.
     """
 
-    async def reading(query: ListQuery) -> Page:
+    async def read_or_refuse(query: ListQuery) -> Page:
         try:
             return await read(query)
         except Invalid as error:
             if error.code != "marker_unknown":
                 raise
-            return Page(items=()) if call.values("limit") else await read(replace(query, marker=None))
+            return Page(items=()) if call.query_values("limit") else await read(replace(query, marker=None))
 
-    return await octavia_page(wanted, reading)
+    return await octavia_page(wanted, read_or_refuse)
 
 
 class _Named(NamedTuple):
@@ -138,20 +138,22 @@ class _Named(NamedTuple):
     row: Any
 
 
-def answer_of(call: Call, plural: str, rows: Iterable[Any], name_of: Callable[[Any], str], cap: int) -> dict[str, Any]:
+def unpaged_list_body(
+    call: Call, plural: str, rows: Iterable[Any], name_of: Callable[[Any], str], cap: int
+) -> dict[str, Any]:
     """Build the body of a page of a short list that is read as a whole: rows from the marker on, with the chosen
     ``fields``. Raises :class:`NeutronRefusal` for a bad limit.
     """
     given = _given_limits(call)
     limit = _page_limit(given, cap)
     named = [_Named(name_of(row), row) for row in rows]
-    marker = next(iter(call.values("marker")), None)
+    marker = next(iter(call.query_values("marker")), None)
     # Neutron ignores a marker without a limit: such a list has no pages.
     if marker is not None and given:
         places = [place for place, each in enumerate(named) if each.id == marker]
         named = named[places[0] + 1 :] if places else []
     page = Page(items=tuple(named[:limit]), before=marker is not None, after=len(named) > limit)
-    fields = call.values("fields")
+    fields = call.query_values("fields")
     body: dict[str, Any] = {plural: [select_fields(each.row, fields) for each in page.items]}
     if given and (links := page_links(call, page, limit)):
         body[f"{plural}_links"] = links

@@ -12,15 +12,15 @@ from typing import Any
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.routing import Operation, RouteMap
-from evenkeel.api.neutron.lists import answer_of, select_fields
-from evenkeel.api.neutron.vip_ports import vip_ports
+from evenkeel.api.neutron.lists import select_fields, unpaged_list_body
+from evenkeel.api.neutron.vip_ports import find_vip_ports
 from evenkeel.api.policy.names import own_rule
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.responses.errors import Refusal
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.ports import LookUp
 
-Shown = dict[str, Any]
+NeutronObject = dict[str, Any]
 
 RULE = own_rule("lookup", "get")
 
@@ -45,9 +45,11 @@ FILTERS: dict[LookUp, frozenset[str]] = {
 """
 
 
-async def _look_up(services: Services, call: Call, plural: LookUp, filters: Mapping[str, Sequence[str]]) -> list[Shown]:
+async def _look_up(
+    services: Services, call: Call, plural: LookUp, filters: Mapping[str, Sequence[str]]
+) -> list[NeutronObject]:
     if plural == "ports" and not services.network.has_ports:
-        return await vip_ports(services, call, filters)
+        return await find_vip_ports(services, call, filters)
     return [dict(row) for row in await services.network.look_up(plural, filters, project_id=call.caller.scope)]
 
 
@@ -55,28 +57,30 @@ def _listing_operation(path: str) -> Operation:
     plural, _ = _KINDS[path]
     known = FILTERS.get(plural, _COMMON)
 
-    async def handle(services: Services, call: Call) -> Answer:
-        filters = {name: call.values(name) for name, _ in call.query if name in known}
+    async def handle_list(services: Services, call: Call) -> Answer:
+        filters = {name: call.query_values(name) for name, _ in call.query if name in known}
         rows = await _look_up(services, call, plural, filters)
-        return json_answer(answer_of(call, plural, rows, lambda row: str(row["id"]), services.limits.page_items))
+        return json_answer(
+            unpaged_list_body(call, plural, rows, lambda row: str(row["id"]), services.limits.page_items)
+        )
 
-    return Operation(method="GET", path=path, handle=handle, summary=f"Look {plural} up", rule=RULE, hidden=True)
+    return Operation(method="GET", path=path, handle=handle_list, summary=f"Look {plural} up", rule=RULE, hidden=True)
 
 
 def _show_operation(path: str) -> Operation:
     plural, name = _KINDS[path]
 
-    async def handle(services: Services, call: Call) -> Answer:
+    async def handle_show(services: Services, call: Call) -> Answer:
         for row in await _look_up(services, call, plural, {"id": [call.params["id"]]}):
-            return json_answer({name: select_fields(row, call.values("fields"))})
+            return json_answer({name: select_fields(row, call.query_values("fields"))})
         raise NotFound(name.capitalize(), call.params["id"][:64])
 
     return Operation(
-        method="GET", path=f"{path}/{{id}}", handle=handle, summary=f"Look a {name} up", rule=RULE, hidden=True
+        method="GET", path=f"{path}/{{id}}", handle=handle_show, summary=f"Look a {name} up", rule=RULE, hidden=True
     )
 
 
-async def _no_projects(services: Services, call: Call) -> Answer:
+async def _list_no_projects(services: Services, call: Call) -> Answer:
     raise Refusal(403, "There is no identity service here; project names are their ids.")
 
 
@@ -89,7 +93,9 @@ LOOKUP_ROUTES = (
         tag="Look-ups",
         prefixes=("", "/v3"),
         operations=tuple(
-            Operation(method="GET", path=path, handle=_no_projects, summary="Look projects up", rule=RULE, hidden=True)
+            Operation(
+                method="GET", path=path, handle=_list_no_projects, summary="Look projects up", rule=RULE, hidden=True
+            )
             for path in ("/projects", "/projects/{id}")
         ),
     ),

@@ -11,7 +11,7 @@ from evenkeel.api.http.lists import Filters
 from evenkeel.api.neutron.bodies import NeutronChange, invalid_value
 from evenkeel.api.neutron.errors import NeutronRefusal, error_answer
 from evenkeel.api.neutron.fields import QuotaLimit
-from evenkeel.api.neutron.lists import list_page_body, page_of, parse_list, select_fields
+from evenkeel.api.neutron.lists import list_page_body, parse_list, read_page, select_fields
 from evenkeel.api.octavia.quotas import project_of
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.responses.errors import Forbidden
@@ -105,36 +105,36 @@ def _project_of_path(call: Call) -> ProjectId:
         raise NeutronRefusal(403, "AdminRequired", _REFUSED) from error
 
 
-async def listing(services: Services, call: Call) -> Answer:
+async def list_quotas(services: Services, call: Call) -> Answer:
     """Handle GET /quotas: list quotas of projects with limits of their own, for callers who see all projects."""
     if call.caller.scope is not None:
         return quotas_forbidden()
     wanted = parse_list(call, FILTERS, services.limits)
-    page = await page_of(call, wanted, services.quotas.list_quotas)
+    page = await read_page(call, wanted, services.quotas.list_quotas)
     views = [
         NeutronProjectQuotaView(tenant_id=row.project_id, **_quotas_by_neutron_name(row.quotas)) for row in page.items
     ]
     return json_answer(list_page_body(call, "quotas", views, wanted, page))
 
 
-async def show(services: Services, call: Call) -> Answer:
+async def show_quotas(services: Services, call: Call) -> Answer:
     """Handle GET /quotas/{id}: show the quotas of one project."""
     row: ProjectQuotas = await services.quotas.quotas_of(_project_of_path(call))
-    return json_answer({"quota": select_fields(quota_view(row.quotas), call.values("fields"))})
+    return json_answer({"quota": select_fields(quota_view(row.quotas), call.query_values("fields"))})
 
 
-async def defaults(services: Services, call: Call) -> Answer:
+async def show_default_quotas(services: Services, call: Call) -> Answer:
     """Handle GET /quotas/{id}/default: show the default quotas."""
     _project_of_path(call)
     return json_answer({"quota": quota_view(services.quotas.default_quotas())})
 
 
-async def tenant(services: Services, call: Call) -> Answer:
+async def show_tenant_of_caller(services: Services, call: Call) -> Answer:
     """Handle GET /quotas/tenant: show the project whose quotas a client requests by default."""
     return json_answer({"tenant": TenantOfCaller(tenant_id=call.caller.project_id)})
 
 
-async def change(services: Services, call: Call, body: NeutronQuotaChangeBody) -> Answer:
+async def change_quotas(services: Services, call: Call, body: NeutronQuotaChangeBody) -> Answer:
     """Handle PUT /quotas/{id}; answers with all quotas of the project."""
     row = await services.quotas.set_quotas(_project_of_path(call), _limits_of_body(body.quota))
     return json_answer({"quota": quota_view(row.quotas)})
@@ -152,7 +152,7 @@ def _limits_of_body(body: NeutronQuotaChange) -> dict[str, int | None]:
     return limits
 
 
-async def reset(services: Services, call: Call) -> Answer:
+async def reset_quotas(services: Services, call: Call) -> Answer:
     """Handle DELETE /quotas/{id}: back to the defaults. Idempotent; answers 204."""
     await services.quotas.set_quotas(_project_of_path(call), dict.fromkeys(TITLES))
     return NO_CONTENT

@@ -27,8 +27,8 @@ _AGENT = ObjectRoutes(
     name="agent", plural="agents", path="/agents", view=agents.NeutronAgentView, rule=own_rules("agent")
 )
 AGENT_ROUTES = (
-    _AGENT.list(
-        agents.listing,
+    _AGENT.list_operation(
+        agents.list_agents,
         "List agents",
         refused=agents.empty_agent_list,
         answer=list_page_type("agents", agents.NeutronAgentView),
@@ -38,13 +38,13 @@ AGENT_ROUTES = (
     ),
     *_operations_with_refusal(
         agents.agent_not_found,
-        _AGENT.show_fields(agents.show, "Show an agent"),
-        _AGENT.change(agents.change, agents.NeutronAgentChangeBody, "Drain an agent, or undrain it"),
-        _AGENT.delete(agents.delete, "Delete an agent that is gone", errors=(409,)),
+        _AGENT.show_fields(agents.show_agent, "Show an agent"),
+        _AGENT.change_operation(agents.change_agent, agents.NeutronAgentChangeBody, "Drain an agent, or undrain it"),
+        _AGENT.delete_operation(agents.refuse_agent_delete, "Delete an agent that is gone", errors=(409,)),
     ),
-    _AGENT.get(
+    _AGENT.get_operation(
         "agent-loadbalancers",
-        agents.load_balancers,
+        agents.list_load_balancers_on_agent,
         "List the load balancers of an agent",
         rule="get_loadbalancers",
         answer=list_page_type("loadbalancers", V2LoadBalancerView),
@@ -54,10 +54,10 @@ AGENT_ROUTES = (
     Operation(
         method="GET",
         path="/lbaas/loadbalancers/{id}/loadbalancer-hosting-agent",
-        handle=agents.hosting,
+        handle=agents.show_hosting_agent,
         summary="Show the agent that serves a load balancer",
         rule=own_rule("loadbalancer", "get_agent"),
-        answer=_AGENT.answer | None,  # type: ignore[arg-type]
+        answer=_AGENT.answer_type | None,  # type: ignore[arg-type]
     ),
 )
 
@@ -66,8 +66,8 @@ _QUOTA = ObjectRoutes(
 )
 QUOTA_ROUTES = _operations_with_refusal(
     quotas.quotas_forbidden,
-    _QUOTA.list(
-        quotas.listing,
+    _QUOTA.list_operation(
+        quotas.list_quotas,
         "List quotas of projects that have some of their own",
         answer=list_page_type("quotas", quotas.NeutronProjectQuotaView),
         partial=quotas.NeutronProjectQuotaView,
@@ -76,15 +76,17 @@ QUOTA_ROUTES = _operations_with_refusal(
     Operation(
         method="GET",
         path="/quotas/tenant",
-        handle=quotas.tenant,
+        handle=quotas.show_tenant_of_caller,
         summary="Show whose quotas are the caller's",
         rule=octavia_rule("quota", "get_one"),
         answer=single_object_type("tenant", quotas.TenantOfCaller),
     ),
-    _QUOTA.show_fields(quotas.show, "Show a project's quotas"),
-    _QUOTA.get("default", quotas.defaults, "Show the default quotas", rule="get_defaults", answer=_QUOTA.answer),
-    _QUOTA.change(quotas.change, quotas.NeutronQuotaChangeBody, "Set a project's quotas"),
-    _QUOTA.delete(quotas.reset, "Reset a project's quotas"),
+    _QUOTA.show_fields(quotas.show_quotas, "Show a project's quotas"),
+    _QUOTA.get_operation(
+        "default", quotas.show_default_quotas, "Show the default quotas", rule="get_defaults", answer=_QUOTA.answer_type
+    ),
+    _QUOTA.change_operation(quotas.change_quotas, quotas.NeutronQuotaChangeBody, "Set a project's quotas"),
+    _QUOTA.delete_operation(quotas.reset_quotas, "Reset a project's quotas"),
 )
 
 _EXTENSION = ObjectRoutes(
@@ -94,33 +96,33 @@ _FLAVOR = ObjectRoutes(
     name="flavor", plural="flavors", path="/flavors", view=extras.NeutronFlavorView, rule=octavia_rules("flavor")
 )
 EXTRA_ROUTES = (
-    _EXTENSION.list(
-        extras.extensions,
+    _EXTENSION.list_operation(
+        extras.list_extensions,
         "List extensions",
         answer=list_page_type("extensions", extras.NeutronExtension),
         partial=extras.NeutronExtension,
         parameters=SHORT_LIST_PARAMETERS,
     ),
-    _EXTENSION.show(extras.extension, "Show an extension"),
+    _EXTENSION.show_operation(extras.show_extension, "Show an extension"),
     Operation(
         method="GET",
         path="/service-providers",
-        handle=extras.service_providers,
+        handle=extras.list_service_providers,
         summary="List providers",
         rule=octavia_rule("provider", "get_all"),
         answer=list_page_type("service_providers", extras.ServiceProviderView),
         partial=extras.ServiceProviderView,
         parameters=SHORT_LIST_PARAMETERS,
     ),
-    _FLAVOR.list(
-        extras.flavors,
+    _FLAVOR.list_operation(
+        extras.list_flavors,
         "List flavors",
         answer=list_page_type("flavors", extras.NeutronFlavorView),
         partial=extras.NeutronFlavorView,
         parameters=LIST_PARAMETERS,
         filters=True,
     ),
-    _FLAVOR.show_fields(extras.flavor, "Show a flavor"),
+    _FLAVOR.show_fields(extras.show_flavor, "Show a flavor"),
 )
 
 NEUTRON_ROUTES = (
@@ -131,7 +133,7 @@ NEUTRON_ROUTES = (
             Operation(
                 method="GET",
                 path="",
-                handle=extras.versions,
+                handle=extras.list_versions,
                 summary="List API versions",
                 rule=PUBLIC,
                 answer=extras.NeutronVersions,
@@ -139,7 +141,7 @@ NEUTRON_ROUTES = (
             Operation(
                 method="GET",
                 path="/v2.0",
-                handle=extras.resources,
+                handle=extras.list_resources,
                 summary="List what is served",
                 rule=PUBLIC,
                 answer=extras.NeutronResources,

@@ -3,7 +3,7 @@
 from typing import Any, TypeVar
 
 from evenkeel.api.neutron.bodies import NeutronReader
-from evenkeel.api.neutron.errors import ErrorNames, Headers, NeutronErrorAnswer, answer_to, untyped_error
+from evenkeel.api.neutron.errors import ErrorTypes, Headers, NeutronErrorAnswer, answer_to, untyped_error
 from evenkeel.api.responses.answers import Answer
 
 T = TypeVar("T")
@@ -14,7 +14,7 @@ FORMAT_SUFFIX = ".json"
 """Suffix that older clients of Neutron append to each path, the format of the response; there is no other format."""
 
 
-def without_format(path: str) -> str:
+def strip_format_suffix(path: str) -> str:
     """Return the path without a suffix that names the format, if it is one of Neutron's."""
     return path.removesuffix(FORMAT_SUFFIX) if path.startswith(f"{BASE}/") else path
 
@@ -27,11 +27,11 @@ class NeutronStyle:
     only_json = False
     """False: Neutron takes every body for JSON and responds with JSON, whatever the headers are."""
 
-    def __init__(self, base: str, names: ErrorNames) -> None:
+    def __init__(self, base: str, names: ErrorTypes) -> None:
         self.base = base
         self._names = names
 
-    def reader(self, kind: type[T]) -> NeutronReader[T]:
+    def body_reader(self, kind: type[T]) -> NeutronReader[T]:
         """Return a lax reader: numbers may be text."""
         reader: NeutronReader[T] = NeutronReader(kind)
         return reader

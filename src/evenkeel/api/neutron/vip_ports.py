@@ -21,7 +21,7 @@ _PREFIXES = {"name": _MARKS.name, "device_id": _MARKS.device_id}
 _COLUMNS = {"id": "vip_port_id", "network_id": "vip_network_id"}
 
 
-async def vip_ports(services: Services, call: Call, filters: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+async def find_vip_ports(services: Services, call: Call, filters: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
     """Return the ports of the load balancers that the caller may see; at most as many as a page has."""
     if _MARKS.device_owner not in filters.get("device_owner", (_MARKS.device_owner,)):
         return []

@@ -9,7 +9,7 @@ from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.common.views import View
 from evenkeel.api.http.call import Call
-from evenkeel.api.http.lists import FIELDS_PARAMETER, PAGE_PARAMETERS, Filters, as_text, parse_list
+from evenkeel.api.http.lists import FIELDS_PARAMETER, PAGE_PARAMETERS, Filters, keep_text, parse_list
 from evenkeel.api.http.routing import Operation
 from evenkeel.api.policy.names import octavia_rule
 from evenkeel.api.responses.answers import Answer, json_answer
@@ -44,11 +44,11 @@ class AmphoraView(View, kw_only=True):
     compute_flavor: str | None = None
 
 
-FILTERS = Filters(parsers=dict.fromkeys((*AmphoraView.__struct_fields__, "name"), as_text), tagged=False)
+FILTERS = Filters(parsers=dict.fromkeys((*AmphoraView.__struct_fields__, "name"), keep_text), tagged=False)
 """Filters for amphorae. They have no name, but the OpenStack client looks them up by one."""
 
 
-async def listing(services: Services, call: Call) -> Answer:
+async def list_no_amphorae(services: Services, call: Call) -> Answer:
     """Handle GET /amphorae: an empty list. Raises :class:`BadList` for invalid list parameters."""
     wanted = parse_list(call, FILTERS, services.limits)
     # In an empty list every marker is unknown.
@@ -62,7 +62,7 @@ async def unknown_amphora(services: Services, call: Call) -> Answer:
     raise NotFound(TITLE, object_id(call, TITLE))
 
 
-def _one_amphora(method: str, below: str, action: str, summary: str, status: int = 200) -> Operation:
+def _operation_on_amphora(method: str, below: str, action: str, summary: str, status: int = 200) -> Operation:
     return Operation(
         method=method,
         path=f"/amphorae/{{id}}{below}",
@@ -79,7 +79,7 @@ AMPHORA_ROUTES: tuple[Operation, ...] = (
     Operation(
         method="GET",
         path="/amphorae",
-        handle=listing,
+        handle=list_no_amphorae,
         summary="List amphorae: there are none",
         rule=octavia_rule("amphora", "get_all"),
         answer=defstruct(
@@ -89,9 +89,9 @@ AMPHORA_ROUTES: tuple[Operation, ...] = (
         parameters=(*PAGE_PARAMETERS, FIELDS_PARAMETER),
         filters=True,
     ),
-    _one_amphora("GET", "", "get_one", "Show an amphora"),
-    _one_amphora("GET", "/stats", "get_stats", "Show an amphora's statistics"),
-    _one_amphora("PUT", "/config", "put_config", "Configure an amphora", 202),
-    _one_amphora("PUT", "/failover", "put_failover", "Fail an amphora over", 202),
-    _one_amphora("DELETE", "", "delete", "Delete an amphora", 204),
+    _operation_on_amphora("GET", "", "get_one", "Show an amphora"),
+    _operation_on_amphora("GET", "/stats", "get_stats", "Show an amphora's statistics"),
+    _operation_on_amphora("PUT", "/config", "put_config", "Configure an amphora", 202),
+    _operation_on_amphora("PUT", "/failover", "put_failover", "Fail an amphora over", 202),
+    _operation_on_amphora("DELETE", "", "delete", "Delete an amphora", 204),
 )

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
-from evenkeel.api.http.call import as_bool
-from evenkeel.api.http.lists import Filters, Parse, as_integer, as_moment, as_number, as_text, optional
+from evenkeel.api.http.call import parse_bool
+from evenkeel.api.http.lists import Filters, Parse, keep_text, parse_integer, parse_number, parse_optional, parse_time
 from evenkeel.core.resources.attributes import HIDDEN, LINKS, fields_of, shape_of
 
 V = TypeVar("V", bound=msgspec.Struct)
@@ -43,12 +43,12 @@ view adds.
 _COPIED = "COPIED"
 
 
-def shows_attributes_of(kind: type[Any], *, without: frozenset[str] = frozenset()) -> Callable[[type[V]], type[V]]:
+def derive_view(kind: type[Any], *, without: frozenset[str] = frozenset()) -> Callable[[type[V]], type[V]]:
     """Decorator: add the attributes of a value class that tenants see to a view, except ``without`` and attributes that
     the view declares. Enumerations are plain text in a view.
     """
 
-    def derived(view: type[V]) -> type[V]:
+    def derive_class(view: type[V]) -> type[V]:
         own = [(field.name, field.type, field) for field in msgspec.structs.fields(view)]
         names = {name for name, _, _ in own} | without
         copied = sorted(
@@ -69,10 +69,10 @@ def shows_attributes_of(kind: type[Any], *, without: frozenset[str] = frozenset(
             kw_only=True,
         )
 
-    return derived
+    return derive_class
 
 
-def viewer(view: Callable[..., V]) -> Callable[..., V]:
+def view_function(view: Callable[..., V]) -> Callable[..., V]:
     """Return a function that makes the view from an object and, as keyword arguments, the attributes that the view
     declares itself.
     """
@@ -85,9 +85,9 @@ def viewer(view: Callable[..., V]) -> Callable[..., V]:
 
 
 def maker(view: Callable[..., V]) -> tuple[Callable[..., V], Callable[[Any], tuple[Any, ...]]]:
-    """Return the parts of :func:`viewer`, for views that lists make by the thousand: a direct call takes half of the
-    time. They are the view, to be called with the copied attributes by position and its own by name, and the function
-    that returns the copied attributes of an object.
+    """Return the parts of :func:`view_function`, for views that lists make by the thousand: a direct call takes half of
+    the time. They are the view, to be called with the copied attributes by position and its own by name, and the
+    function that returns the copied attributes of an object.
     """
     copied: tuple[str, ...] = getattr(view, _COPIED)
     return view, attrgetter(*copied)
@@ -134,14 +134,14 @@ _ELSEWHERE = frozenset({"project_id", "tags", "vip"})
 _LISTS = (inspect.StrType, inspect.LiteralType)
 """Element types of lists that can be filtered by their elements."""
 _PARSERS: tuple[tuple[Any, Parse], ...] = (
-    ((inspect.StrType, inspect.LiteralType, inspect.EnumType, inspect.VarTupleType), as_text),
-    (inspect.BoolType, as_bool),
-    (inspect.IntType, as_integer),
-    (inspect.FloatType, as_number),
+    ((inspect.StrType, inspect.LiteralType, inspect.EnumType, inspect.VarTupleType), keep_text),
+    (inspect.BoolType, parse_bool),
+    (inspect.IntType, parse_integer),
+    (inspect.FloatType, parse_number),
 )
 
 
-def filters_of(
+def derive_filters(
     kind: type[Any],
     *,
     without: frozenset[str] = frozenset(),
@@ -164,6 +164,6 @@ def filters_of(
     for name, (node, may_be_none) in shapes.items():
         if isinstance(node, inspect.DictType | inspect.StructType) or (name in lists and name not in filtered_lists):
             continue
-        parse = as_moment if name in _MOMENTS else _value_for_type(_PARSERS, node)
-        parsers[name] = optional(parse) if may_be_none else parse
+        parse = parse_time if name in _MOMENTS else _value_for_type(_PARSERS, node)
+        parsers[name] = parse_optional(parse) if may_be_none else parse
     return Filters(parsers=parsers | dict(given or {}), aliases=aliases, unordered=filtered_lists | unordered)

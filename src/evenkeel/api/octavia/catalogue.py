@@ -12,15 +12,15 @@ from msgspec.structs import replace
 from evenkeel.api.common.declared import Api
 from evenkeel.api.common.resources import Resource
 from evenkeel.api.common.services import Services
-from evenkeel.api.http.call import Call, as_bool
+from evenkeel.api.http.call import Call, parse_bool
 from evenkeel.api.http.lists import (
     FIELDS_PARAMETER,
     PAGE_PARAMETERS,
     Filters,
-    as_text,
-    links,
-    page_of,
+    keep_text,
+    page_links,
     parse_list,
+    read_page,
     select_fields,
 )
 from evenkeel.api.http.routing import Handler
@@ -43,12 +43,12 @@ from evenkeel.core.resources.catalogue import (
     zone_group_of,
 )
 
-_CHOICE = {"name": as_text, "description": as_text, "enabled": as_bool}
-_PROFILE = {"id": as_text, "name": as_text, "provider_name": as_text}
+_CHOICE = {"name": keep_text, "description": keep_text, "enabled": parse_bool}
+_PROFILE = {"id": keep_text, "name": keep_text, "provider_name": keep_text}
 _DEFAULTS: dict[str, Any] = {"description": "", "enabled": True}
 
 
-class Entry(Resource, kw_only=True):
+class CatalogueResource(Resource, kw_only=True):
     """One kind of catalogue entry, with its names."""
 
     kind: CatalogueKind
@@ -61,17 +61,17 @@ def _view_function(view: type[Any]) -> Callable[[Any], Any]:
     return lambda row: view(**{name: getattr(row, name) for name in view.__struct_fields__})
 
 
-FLAVORS = Entry(
+FLAVORS = CatalogueResource(
     kind=Flavor,
     title="Flavor",
     called="flavor",
     name="flavor",
     plural="flavors",
     links="flavors_links",
-    filters=Filters(parsers={"id": as_text, **_CHOICE, "flavor_profile_id": as_text}, tagged=False, owned=False),
+    filters=Filters(parsers={"id": keep_text, **_CHOICE, "flavor_profile_id": keep_text}, tagged=False, owned=False),
     view=_view_function(bodies.FlavorView),
 )
-FLAVOR_PROFILES = Entry(
+FLAVOR_PROFILES = CatalogueResource(
     kind=FlavorProfile,
     title="Flavor Profile",
     called="flavor profile",
@@ -79,10 +79,10 @@ FLAVOR_PROFILES = Entry(
     plural="flavorprofiles",
     rule="flavor-profile",
     links="flavorprofile_links",
-    filters=Filters(parsers={**_PROFILE, "flavor_data": as_text}, tagged=False, owned=False),
+    filters=Filters(parsers={**_PROFILE, "flavor_data": keep_text}, tagged=False, owned=False),
     view=_view_function(bodies.FlavorProfileView),
 )
-ZONES = Entry(
+ZONES = CatalogueResource(
     kind=AvailabilityZone,
     title="Availability Zone",
     called="availability zone",
@@ -91,11 +91,11 @@ ZONES = Entry(
     path="availabilityzones",
     rule="availability-zone",
     links="availability_zones_links",
-    filters=Filters(parsers={**_CHOICE, "availability_zone_profile_id": as_text}, tagged=False, owned=False),
+    filters=Filters(parsers={**_CHOICE, "availability_zone_profile_id": keep_text}, tagged=False, owned=False),
     view=_view_function(bodies.ZoneView),
     id_length=255,
 )
-ZONE_PROFILES = Entry(
+ZONE_PROFILES = CatalogueResource(
     kind=AvailabilityZoneProfile,
     title="Availability Zone Profile",
     called="availability zone profile",
@@ -104,28 +104,28 @@ ZONE_PROFILES = Entry(
     path="availabilityzoneprofiles",
     rule="availability-zone-profile",
     links="availability_zone_profile_links",
-    filters=Filters(parsers={**_PROFILE, "availability_zone_data": as_text}, tagged=False, owned=False),
+    filters=Filters(parsers={**_PROFILE, "availability_zone_data": keep_text}, tagged=False, owned=False),
     view=_view_function(bodies.ZoneProfileView),
 )
 
 
-def _listing_handler(entry: Entry) -> Handler:
+def _listing_handler(entry: CatalogueResource) -> Handler:
     """Return the handler that lists entries of the kind. They belong to no project."""
 
-    async def handle(services: Services, call: Call) -> Answer:
+    async def handle_list(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, entry.filters, services.limits)
-        page = await page_of(wanted, lambda query: services.catalogue.list_catalogue(entry.kind, query))
+        page = await read_page(wanted, lambda query: services.catalogue.list_catalogue(entry.kind, query))
         rows = [select_fields(entry.view(row), wanted.fields) for row in page.items]
-        return json_answer({entry.plural: rows, entry.links: links(call, page, wanted.query.limit)})
+        return json_answer({entry.plural: rows, entry.links: page_links(call, page, wanted.query.limit)})
 
-    return handle
+    return handle_list
 
 
-async def _find_entry(entry: Entry, services: Services, call: Call) -> Any:
+async def _find_entry(entry: CatalogueResource, services: Services, call: Call) -> Any:
     return await services.catalogue.catalogue_entry(entry.kind, entry.id_in(call))
 
 
-async def _remove_entry(entry: Entry, services: Services, _call: Call, key: str) -> None:
+async def _remove_entry(entry: CatalogueResource, services: Services, _call: Call, key: str) -> None:
     await services.catalogue.delete_catalogue_entry(entry.kind, key)
 
 
@@ -142,18 +142,18 @@ CATALOGUE = Api(
 def create_use_case(new: Callable[[Services, Any], Any]) -> Callable[..., Awaitable[Any]]:
     """Return the use case that stores the entry that ``new`` makes from a request."""
 
-    async def make(services: Services, _call: Call, wanted: Any) -> Any:
+    async def make_entry(services: Services, _call: Call, wanted: Any) -> Any:
         row = new(services, wanted)
         await check_profile(services, row)
         return await services.catalogue.add_catalogue_entry(row)
 
-    return make
+    return make_entry
 
 
-def change_use_case(entry: Entry) -> Callable[..., Awaitable[Any]]:
+def change_use_case(entry: CatalogueResource) -> Callable[..., Awaitable[Any]]:
     """Return the use case that changes one entry; null means the default."""
 
-    async def change(services: Services, _call: Call, key: str, wanted: Any) -> Any:
+    async def change_entry(services: Services, _call: Call, key: str, wanted: Any) -> Any:
         given = {name: getattr(wanted, name) for name in wanted.__struct_fields__}
         changes = {
             name: _DEFAULTS[name] if value is None else value for name, value in given.items() if value is not UNSET
@@ -164,7 +164,7 @@ def change_use_case(entry: Entry) -> Callable[..., Awaitable[Any]]:
             await check_profile(services, replace(current, **changes))
         return await services.catalogue.update_catalogue_entry(entry.kind, key, changes)
 
-    return change
+    return change_entry
 
 
 async def check_profile(services: Services, row: Any) -> None:

@@ -2,7 +2,7 @@
 
 from msgspec import defstruct
 
-from evenkeel.api.common.declared import Declared, Write
+from evenkeel.api.common.declared import DeclaredObject, Write
 from evenkeel.api.common.linking import Link, single_object_type
 from evenkeel.api.common.object_routes import ObjectRoutes
 from evenkeel.api.http.lists import FIELDS_PARAMETER, PAGE_PARAMETERS
@@ -29,8 +29,8 @@ _QUOTA = ObjectRoutes(
 )
 
 QUOTA_ROUTES = (
-    _QUOTA.list(
-        quotas.listing,
+    _QUOTA.list_operation(
+        quotas.list_quotas,
         "List quotas",
         answer=defstruct(
             "QuotaPage", [("quotas", list[bodies.ProjectQuotaView]), ("quotas_links", list[Link])], kw_only=True
@@ -41,42 +41,44 @@ QUOTA_ROUTES = (
     Operation(
         method="GET",
         path="/quotas/defaults",
-        handle=quotas.defaults,
+        handle=quotas.show_default_quotas,
         summary="Show the default quotas",
         rule=octavia_rule("quota", "get_defaults"),
         answer=single_object_type("quota", bodies.QuotaView),
     ),
-    _QUOTA.get("default", quotas.defaults, "Show the default quotas", rule="get_defaults", answer=_QUOTA.answer),
-    _QUOTA.show_fields(quotas.show, "Show the quotas of a project"),
-    _QUOTA.change(quotas.change, bodies.QuotaSetBody, "Set quotas of a project", status=202),
-    _QUOTA.delete(quotas.reset, "Reset the quotas of a project to the defaults", status=202),
+    _QUOTA.get_operation(
+        "default", quotas.show_default_quotas, "Show the default quotas", rule="get_defaults", answer=_QUOTA.answer_type
+    ),
+    _QUOTA.show_fields(quotas.show_quotas, "Show the quotas of a project"),
+    _QUOTA.change_operation(quotas.change_quotas, bodies.QuotaSetBody, "Set quotas of a project", status=202),
+    _QUOTA.delete_operation(quotas.reset_quotas, "Reset the quotas of a project to the defaults", status=202),
 )
 
 CATALOGUE_ROUTES = tuple(
     operation
     for declared in (
-        Declared(
+        DeclaredObject(
             api=CATALOGUE,
             resource=FLAVORS,
             view=bodies.FlavorView,
             create=Write(bodies.FlavorNewBody, create_use_case(new_flavor)),
             change=Write(bodies.FlavorChangeBody, change_use_case(FLAVORS)),
         ),
-        Declared(
+        DeclaredObject(
             api=CATALOGUE,
             resource=FLAVOR_PROFILES,
             view=bodies.FlavorProfileView,
             create=Write(bodies.FlavorProfileNewBody, create_use_case(new_flavor_profile)),
             change=Write(bodies.FlavorProfileChangeBody, change_use_case(FLAVOR_PROFILES)),
         ),
-        Declared(
+        DeclaredObject(
             api=CATALOGUE,
             resource=ZONES,
             view=bodies.ZoneView,
             create=Write(bodies.ZoneNewBody, create_use_case(new_zone)),
             change=Write(bodies.ZoneChangeBody, change_use_case(ZONES)),
         ),
-        Declared(
+        DeclaredObject(
             api=CATALOGUE,
             resource=ZONE_PROFILES,
             view=bodies.ZoneProfileView,

@@ -24,21 +24,21 @@ for these, it is never disclosed whether another project has them.
 """
 
 
-def refusing_foreign_objects(operation: Operation) -> Operation:
+def operation_refusing_foreign_objects(operation: Operation) -> Operation:
     """Return a copy of the operation that answers 403 to requests for other projects' objects."""
     return replace(operation, handle=_refuse_foreign(operation.handle))
 
 
 def _refuse_foreign(handle: Handler) -> Handler:
-    async def handled(services: Services, call: Call, *body: Any) -> Answer:
+    async def refuse_or_handle(services: Services, call: Call, *body: Any) -> Answer:
         try:
             return await handle(services, call, *body)
         except NotFound as missing:
-            if missing.object_id in _named_ids(call, *body) and await _is_anothers(services, call, missing):
+            if missing.object_id in _named_ids(call, *body) and await _is_of_another_project(services, call, missing):
                 raise Forbidden from missing
             raise
 
-    return handled
+    return refuse_or_handle
 
 
 def _named_ids(call: Call, *body: Any) -> Iterator[str]:
@@ -49,7 +49,7 @@ def _named_ids(call: Call, *body: Any) -> Iterator[str]:
             yield from (id_ for name in _PARENTS if isinstance(id_ := getattr(item, name, None), str))
 
 
-async def _is_anothers(services: Services, call: Call, missing: NotFound) -> bool:
+async def _is_of_another_project(services: Services, call: Call, missing: NotFound) -> bool:
     kind = _KINDS.get(missing.kind)
     # Callers who see every project would have found the object.
     if kind is None or call.caller.scope is None:

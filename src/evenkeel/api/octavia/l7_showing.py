@@ -4,22 +4,22 @@ from collections.abc import Iterable
 from typing import Any
 
 from evenkeel.api.common.views import IdRef
-from evenkeel.api.octavia.attributes import viewer
+from evenkeel.api.octavia.attributes import view_function
 from evenkeel.api.octavia.full_views import FullL7PolicyView
 from evenkeel.api.octavia.views import L7PolicyView, L7RuleView
-from evenkeel.api.responses.timestamps import timestamp, timestamp_or_none
+from evenkeel.api.responses.timestamps import format_time, format_time_or_none
 from evenkeel.core.resources.model import L7Policy, L7Rule
 
-_policy = viewer(L7PolicyView)
-_full_policy = viewer(FullL7PolicyView)
-_rule = viewer(L7RuleView)
+_policy = view_function(L7PolicyView)
+_full_policy = view_function(FullL7PolicyView)
+_rule = view_function(L7RuleView)
 
 
 def _policy_attributes(row: L7Policy) -> dict[str, Any]:
     return {
         "tenant_id": row.project_id,
-        "created_at": timestamp(row.created_at),
-        "updated_at": timestamp_or_none(row.updated_at),
+        "created_at": format_time(row.created_at),
+        "updated_at": format_time_or_none(row.updated_at),
     }
 
 
@@ -37,6 +37,6 @@ def l7rule_view(row: L7Rule) -> L7RuleView:
     return _rule(
         row,
         tenant_id=row.project_id,
-        created_at=timestamp(row.created_at),
-        updated_at=timestamp_or_none(row.updated_at),
+        created_at=format_time(row.created_at),
+        updated_at=format_time_or_none(row.updated_at),
     )

@@ -9,7 +9,7 @@ from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.resources.model import Listener
 
 
-async def statistics(services: Services, call: Call) -> Answer:
+async def show_listener_statistics(services: Services, call: Call) -> Answer:
     """Handle GET /listeners/{id}/stats: totals of one listener."""
     listener_id = object_id(call, LISTENERS.title)
     row: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)

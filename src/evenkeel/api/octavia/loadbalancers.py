@@ -14,12 +14,12 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import LoadBalancer
 
 
-async def remove(services: Services, call: Call, load_balancer_id: str) -> None:
+async def remove_with_cascade_option(services: Services, call: Call, load_balancer_id: str) -> None:
     """Delete a load balancer; with its children only if the query has ``cascade``."""
-    await remove_load_balancer(services, call, LoadBalancerId(load_balancer_id), cascade=call.flag("cascade"))
+    await remove_load_balancer(services, call, LoadBalancerId(load_balancer_id), cascade=call.query_flag("cascade"))
 
 
-async def failover(services: Services, call: Call) -> Answer:
+async def fail_over_load_balancer(services: Services, call: Call) -> Answer:
     """Handle PUT /loadbalancers/{id}/failover: another agent serves the load balancer from now on, or it is applied to
     its device again. Answers 202.
     """
@@ -27,18 +27,18 @@ async def failover(services: Services, call: Call) -> Answer:
     accepted = await services.tenants.fail_over_load_balancer(
         LoadBalancerId(load_balancer_id), project_id=call.caller.scope
     )
-    await services.failed_over(accepted)
+    await services.failover_requested(accepted)
     return Answer(202)
 
 
-async def resize(services: Services, call: Call, body: LoadBalancerResizeBody) -> Answer:
+async def handle_resize(services: Services, call: Call, body: LoadBalancerResizeBody) -> Answer:
     """Handle PUT /loadbalancers/{id}/resize: another flavor of the same provider. Answers 202."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     await resize_load_balancer(services, call, LoadBalancerId(load_balancer_id), body.new_flavor_id)
     return Answer(202)
 
 
-async def status(services: Services, call: Call) -> Answer:
+async def show_status_tree(services: Services, call: Call) -> Answer:
     """Handle GET /loadbalancers/{id}/status: stream the status tree."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     tree = await services.tenants.tree(
@@ -47,7 +47,7 @@ async def status(services: Services, call: Call) -> Answer:
     return StreamedAnswer(status_pieces(tree))
 
 
-async def statistics(services: Services, call: Call) -> Answer:
+async def show_load_balancer_statistics(services: Services, call: Call) -> Answer:
     """Handle GET /loadbalancers/{id}/stats: totals over the load balancer's listeners."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     await services.tenants.get(LoadBalancer, load_balancer_id, project_id=call.caller.scope)

@@ -12,31 +12,31 @@ from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.changes import batch_rows
 from evenkeel.api.usecases.member_subnets import check_subnets
 from evenkeel.api.usecases.members import check_sriov
-from evenkeel.api.usecases.parents import Place
-from evenkeel.api.usecases.writes import all_children
+from evenkeel.api.usecases.parents import ParentPlace
+from evenkeel.api.usecases.writes import read_all_children
 from evenkeel.core.devices.capabilities import member_problems, version_problems
 from evenkeel.core.resources.model import LoadBalancer, Member, Pool
 
 
-async def replace(services: Services, call: Call, body: change_requests.MemberBatchBody) -> Answer:
+async def replace_members(services: Services, call: Call, body: change_requests.MemberBatchBody) -> Answer:
     """Handle PUT /pools/{id}/members: replace the pool's members by those in the body; with ``additive_only`` other
     members stay. Answers 202.
     """
-    additive_only = call.flag("additive_only")
+    additive_only = call.query_flag("additive_only")
     pool: Pool = await find_parent(POOLS, services, call)
-    before = await all_children(services, Member, pool.id)
+    before = await read_all_children(services, Member, pool.id)
     rows = batch_rows(
         body.members,
         before,
-        Place(pool.load_balancer_id, pool.project_id, services.addresses, services.tls),
+        ParentPlace(pool.load_balancer_id, pool.project_id, services.addresses, services.tls),
         pool_id=pool.id,
         new_id=services.new_id,
         monitored=pool.health_monitor_id is not None,
     )
-    served = await services.providers.provider_of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
+    served = await services.providers.find_served_object(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     for row in rows:
-        served.refuse(member_problems(served.table, asdict(row)))
-    served.refuse(version_problems(served.table, served.by.vip_address, pool.protocol, rows))
+        served.raise_first_problem(member_problems(served.table, asdict(row)))
+    served.raise_first_problem(version_problems(served.table, served.by.vip_address, pool.protocol, rows))
     await check_sriov(services, pool.load_balancer_id, body.members)
     await check_subnets(services, call.caller.scope, rows)
     there = {member.address for member in before}
@@ -44,5 +44,5 @@ async def replace(services: Services, call: Call, body: change_requests.MemberBa
     accepted = await services.tenants.replace_members(
         pool.id, rows, additive_only=additive_only, project_id=call.caller.scope, unchained=unchained
     )
-    await services.accepted(accepted)
+    await services.change_accepted(accepted)
     return Answer(202)

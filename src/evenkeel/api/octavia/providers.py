@@ -56,9 +56,9 @@ class CapabilityView(Value):
     description: str
 
 
-async def listing(services: Services, call: Call) -> Answer:
+async def list_providers(services: Services, call: Call) -> Answer:
     """Handle GET /providers: list all environments, by name."""
-    fields = call.values("fields")
+    fields = call.query_values("fields")
     rows = await services.operators.environments()
     shown = [
         select_fields(
@@ -69,7 +69,7 @@ async def listing(services: Services, call: Call) -> Answer:
     return json_answer({"providers": shown, "providers_links": []})
 
 
-async def capabilities(services: Services, call: Call) -> Answer:
+async def list_capabilities(services: Services, call: Call) -> Answer:
     """Handle the request for a provider's capability table, by its device type."""
     provider = call.params["id"]
     device_driver = await services.providers.device_driver_of(provider)
@@ -88,7 +88,7 @@ async def capabilities(services: Services, call: Call) -> Answer:
     return json_answer({"capabilities": view})
 
 
-async def flavor_capabilities(services: Services, call: Call) -> Answer:
+async def list_flavor_capabilities(services: Services, call: Call) -> Answer:
     """Handle the request for the settings that flavor profiles may contain; the list is empty if anything is
     allowed.
     """
@@ -97,7 +97,7 @@ async def flavor_capabilities(services: Services, call: Call) -> Answer:
     return _capabilities_answer(call, "flavor_capabilities", known or {})
 
 
-async def zone_capabilities(services: Services, call: Call) -> Answer:
+async def list_zone_capabilities(services: Services, call: Call) -> Answer:
     """Handle the request for the settings that availability zone profiles may contain: the device group, then settings
     of the device type.
     """

@@ -7,7 +7,7 @@ from msgspec.structs import asdict
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.http.lists import Filters, links, page_of, parse_list, select_fields
+from evenkeel.api.http.lists import Filters, page_links, parse_list, read_page, select_fields
 from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.octavia.catalogue_bodies import ProjectQuotaView, QuotaSet, QuotaSetBody, QuotaView
 from evenkeel.api.responses.answers import Answer, json_answer
@@ -31,22 +31,22 @@ def quota_view(row: ProjectQuotas) -> ProjectQuotaView:
     return ProjectQuotaView(project_id=row.project_id, tenant_id=row.project_id, **_both_spellings(row.quotas))
 
 
-async def listing(services: Services, call: Call) -> Answer:
+async def list_quotas(services: Services, call: Call) -> Answer:
     """Handle GET /quotas: list quotas of projects with limits of their own."""
     wanted = parse_list(call, FILTERS, services.limits)
-    page = await page_of(wanted, services.quotas.list_quotas)
+    page = await read_page(wanted, services.quotas.list_quotas)
     shown = [select_fields(quota_view(row), wanted.fields) for row in page.items]
-    return json_answer({"quotas": shown, "quotas_links": links(call, page, wanted.query.limit)})
+    return json_answer({"quotas": shown, "quotas_links": page_links(call, page, wanted.query.limit)})
 
 
-async def show(services: Services, call: Call) -> Answer:
+async def show_quotas(services: Services, call: Call) -> Answer:
     """Handle GET /quotas/{project_id}."""
-    fields = call.values("fields")
+    fields = call.query_values("fields")
     row = await services.quotas.quotas_of(project_of(call))
     return json_answer({"quota": select_fields(quota_view(row), fields)})
 
 
-async def defaults(services: Services, call: Call) -> Answer:
+async def show_default_quotas(services: Services, call: Call) -> Answer:
     """Handle GET /quotas/defaults: the default quotas, equal for every project."""
     quotas = services.quotas.default_quotas()
     if "id" in call.params:
@@ -54,13 +54,13 @@ async def defaults(services: Services, call: Call) -> Answer:
     return json_answer({"quota": QuotaView(**_both_spellings(quotas))})
 
 
-async def change(services: Services, call: Call, body: QuotaSetBody) -> Answer:
+async def change_quotas(services: Services, call: Call, body: QuotaSetBody) -> Answer:
     """Handle PUT /quotas/{project_id}; answers 202 with all quotas of the project."""
     row = await services.quotas.set_quotas(project_of(call), limits_of(body.quota))
     return json_answer({"quota": quota_view(row)}, 202)
 
 
-async def reset(services: Services, call: Call) -> Answer:
+async def reset_quotas(services: Services, call: Call) -> Answer:
     """Handle DELETE /quotas/{project_id}: back to the defaults. Idempotent; answers 202."""
     await services.quotas.set_quotas(project_of(call), dict.fromkeys(TITLES))
     return Answer(202)

@@ -3,13 +3,13 @@
 from typing import Any
 
 from evenkeel.api.common.views import IdRef
-from evenkeel.api.octavia.attributes import viewer
+from evenkeel.api.octavia.attributes import view_function
 from evenkeel.api.octavia.views import RateLimitPolicyView, RateLimitRuleView
-from evenkeel.api.responses.timestamps import timestamp, timestamp_or_none
+from evenkeel.api.responses.timestamps import format_time, format_time_or_none
 from evenkeel.core.resources.model import RateLimitPolicy, RateLimitRule
 
-_policy = viewer(RateLimitPolicyView)
-_rule = viewer(RateLimitRuleView)
+_policy = view_function(RateLimitPolicyView)
+_rule = view_function(RateLimitRuleView)
 
 
 def rate_limit_policy_view(row: RateLimitPolicy) -> RateLimitPolicyView:
@@ -24,6 +24,6 @@ def rate_limit_rule_view(row: RateLimitRule) -> RateLimitRuleView:
 def _common_attributes(row: RateLimitPolicy | RateLimitRule) -> dict[str, Any]:
     return {
         "tenant_id": row.project_id,
-        "created_at": timestamp(row.created_at),
-        "updated_at": timestamp_or_none(row.updated_at),
+        "created_at": format_time(row.created_at),
+        "updated_at": format_time_or_none(row.updated_at),
     }

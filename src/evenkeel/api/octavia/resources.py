@@ -6,25 +6,25 @@ from msgspec import defstruct
 
 from evenkeel.api.common.declared import Api
 from evenkeel.api.common.linking import Link
-from evenkeel.api.common.resources import TenantResource, find, parent_id
+from evenkeel.api.common.resources import TenantResource, find_object, parent_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.lists import (
     LIST_PARAMETERS,
-    as_address,
-    as_integer,
-    as_text,
-    links,
-    optional,
-    page_of,
+    keep_text,
+    page_links,
+    parse_address,
+    parse_integer,
     parse_list,
+    parse_optional,
+    read_page,
     select_fields,
 )
 from evenkeel.api.http.routing import Handler
 from evenkeel.api.octavia import l7_showing, rate_limit_showing, showing
-from evenkeel.api.octavia.attributes import filters_of
+from evenkeel.api.octavia.attributes import derive_filters
 from evenkeel.api.responses.answers import Answer, json_answer
-from evenkeel.api.usecases.writes import remove
+from evenkeel.api.usecases.writes import remove_object
 from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,
@@ -48,7 +48,7 @@ LOAD_BALANCERS = TenantResource(
     title="Load Balancer",
     name="loadbalancer",
     plural="loadbalancers",
-    filters=filters_of(LoadBalancer, given=dict.fromkeys(_VIP, as_text) | {"vip_address": as_address}),
+    filters=derive_filters(LoadBalancer, given=dict.fromkeys(_VIP, keep_text) | {"vip_address": parse_address}),
     view=showing.load_balancer_view,
 )
 
@@ -58,7 +58,7 @@ LISTENERS = TenantResource(
     title="Listener",
     name="listener",
     plural="listeners",
-    filters=filters_of(Listener, aliases=_LOAD_BALANCER_NAME),
+    filters=derive_filters(Listener, aliases=_LOAD_BALANCER_NAME),
     view=showing.listener_view,
 )
 
@@ -68,9 +68,9 @@ POOLS = TenantResource(
     title="Pool",
     name="pool",
     plural="pools",
-    filters=filters_of(
+    filters=derive_filters(
         Pool,
-        given={"health_monitor_id": optional(as_text)},
+        given={"health_monitor_id": parse_optional(keep_text)},
         aliases=_LOAD_BALANCER_NAME | {"healthmonitor_id": "health_monitor_id"},
         unordered=frozenset({"health_monitor_id"}),
     ),
@@ -83,10 +83,10 @@ MEMBERS = TenantResource(
     title="Member",
     name="member",
     plural="members",
-    filters=filters_of(
+    filters=derive_filters(
         Member,
         without=frozenset({"load_balancer_id", "pool_id"}),
-        given={"address": as_address, "monitor_address": optional(as_address)},
+        given={"address": parse_address, "monitor_address": parse_optional(parse_address)},
     ),
     view=showing.member_view,
     parent=POOLS,
@@ -98,7 +98,7 @@ HEALTH_MONITORS = TenantResource(
     title="Health Monitor",
     name="healthmonitor",
     plural="healthmonitors",
-    filters=filters_of(HealthMonitor, aliases=_LOAD_BALANCER_NAME),
+    filters=derive_filters(HealthMonitor, aliases=_LOAD_BALANCER_NAME),
     view=showing.health_monitor_view,
 )
 
@@ -108,13 +108,13 @@ L7POLICIES = TenantResource(
     title="L7 Policy",
     name="l7policy",
     plural="l7policies",
-    filters=filters_of(
+    filters=derive_filters(
         L7Policy,
         given={  # an empty value matches an empty text here, not null
-            "redirect_pool_id": as_text,
-            "redirect_url": as_text,
-            "redirect_prefix": as_text,
-            "redirect_http_code": as_integer,
+            "redirect_pool_id": keep_text,
+            "redirect_url": keep_text,
+            "redirect_prefix": keep_text,
+            "redirect_http_code": parse_integer,
         },
         aliases=_LOAD_BALANCER_NAME,
     ),
@@ -128,7 +128,7 @@ L7RULES = TenantResource(
     name="rule",
     plural="rules",
     # openstacksdk repeats the policy's id in l7policy_id; an empty key matches an empty text, not null
-    filters=filters_of(L7Rule, without=frozenset({"load_balancer_id"}), given={"key": as_text}),
+    filters=derive_filters(L7Rule, without=frozenset({"load_balancer_id"}), given={"key": keep_text}),
     view=l7_showing.l7rule_view,
     rule="l7rule",
     parent=L7POLICIES,
@@ -140,7 +140,7 @@ RATE_LIMIT_POLICIES = TenantResource(
     title="Rate Limit Policy",
     name="ratelimitpolicy",
     plural="ratelimitpolicies",
-    filters=filters_of(RateLimitPolicy, aliases=_LOAD_BALANCER_NAME),
+    filters=derive_filters(RateLimitPolicy, aliases=_LOAD_BALANCER_NAME),
     view=rate_limit_showing.rate_limit_policy_view,
 )
 
@@ -150,7 +150,7 @@ RATE_LIMIT_RULES = TenantResource(
     title="Rate Limit Rule",
     name="rule",
     plural="rules",
-    filters=filters_of(RateLimitRule, without=frozenset({"load_balancer_id", "rate_limit_policy_id"})),
+    filters=derive_filters(RateLimitRule, without=frozenset({"load_balancer_id", "rate_limit_policy_id"})),
     view=rate_limit_showing.rate_limit_rule_view,
     rule="ratelimitrule",
     parent=RATE_LIMIT_POLICIES,
@@ -173,7 +173,7 @@ TENANT_RESOURCES = (
 
 async def remove_child(resource: TenantResource, services: Services, call: Call, id_: str) -> None:
     """Delete a child of a load balancer."""
-    await remove(services, call, resource.kind, id_, parent_id(resource, call))
+    await remove_object(services, call, resource.kind, id_, parent_id(resource, call))
 
 
 def list_page_type(plural: str, view: type[Any], links: str = "") -> type[Any]:
@@ -182,24 +182,26 @@ def list_page_type(plural: str, view: type[Any], links: str = "") -> type[Any]:
     return defstruct(f"{view.__name__}Page", fields, kw_only=True)
 
 
-def listing(resource: TenantResource) -> Handler:
+def list_handler(resource: TenantResource) -> Handler:
     """Return the handler that lists objects."""
 
-    async def handle(services: Services, call: Call) -> Answer:
+    async def handle_list(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, resource.filters, services.limits)
         parent = parent_id(resource, call)
-        page = await page_of(wanted, lambda query: services.tenants.list(resource.kind, query, parent_id=parent))
+        page = await read_page(wanted, lambda query: services.tenants.list(resource.kind, query, parent_id=parent))
         shown = [select_fields(resource.view(row), wanted.fields) for row in page.items]
-        return json_answer({resource.plural: shown, f"{resource.plural}_links": links(call, page, wanted.query.limit)})
+        return json_answer(
+            {resource.plural: shown, f"{resource.plural}_links": page_links(call, page, wanted.query.limit)}
+        )
 
-    return handle
+    return handle_list
 
 
 OCTAVIA = Api(
-    listing=listing,
+    listing=list_handler,
     parameters=LIST_PARAMETERS,
     page=lambda resource, view: list_page_type(resource.plural, view),
-    find=find,
+    find=find_object,
     select=select_fields,
     remove=remove_child,
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import defstruct
 
-from evenkeel.api.common.declared import WRITE_ERRORS, Declared, Deletion, Write
+from evenkeel.api.common.declared import WRITE_ERRORS, DeclaredObject, Deletion, Write
 from evenkeel.api.common.linking import Link, single_object_type
 from evenkeel.api.common.status_trees import StatusTree
 from evenkeel.api.http.lists import FIELDS_PARAMETER
@@ -13,7 +13,7 @@ from evenkeel.api.http.routing import Operation, Parameter, RouteMap
 from evenkeel.api.octavia import full_views, listeners, loadbalancers, members, providers, views
 from evenkeel.api.octavia.amphorae import AMPHORA_ROUTES
 from evenkeel.api.octavia.catalogue_routes import CATALOGUE_ROUTES, QUOTA_ROUTES
-from evenkeel.api.octavia.foreign_objects import refusing_foreign_objects
+from evenkeel.api.octavia.foreign_objects import operation_refusing_foreign_objects
 from evenkeel.api.octavia.resources import (
     HEALTH_MONITORS,
     L7POLICIES,
@@ -46,7 +46,7 @@ from evenkeel.core.kit.errors import Invalid
 CASCADE = Parameter(name="cascade", description="Delete listeners and pools with it", type=bool)
 ADDITIVE_ONLY = Parameter(name="additive_only", description="Remove no member", type=bool)
 
-_LOAD_BALANCERS = Declared(
+_LOAD_BALANCERS = DeclaredObject(
     api=OCTAVIA,
     resource=LOAD_BALANCERS,
     view=views.LoadBalancerView,
@@ -58,58 +58,58 @@ _LOAD_BALANCERS = Declared(
         answer=single_object_type("loadbalancer", full_views.FullLoadBalancerView),
     ),
     change=Write(change_requests.LoadBalancerChangeBody, change_load_balancer, "Change a load balancer"),
-    remove=Deletion(loadbalancers.remove, "Delete a load balancer", (CASCADE,)),
+    remove=Deletion(loadbalancers.remove_with_cascade_option, "Delete a load balancer", (CASCADE,)),
 )
-_LISTENERS = Declared(
+_LISTENERS = DeclaredObject(
     api=OCTAVIA,
     resource=LISTENERS,
     view=views.ListenerView,
     create=Write(requests.ListenerNewBody, make_listener),
     change=Write(change_requests.ListenerChangeBody, change_listener),
 )
-_POOLS = Declared(
+_POOLS = DeclaredObject(
     api=OCTAVIA,
     resource=POOLS,
     view=views.PoolView,
     create=Write(requests.PoolNewBody, make_pool, "Create a pool, with its members and health monitor if given"),
     change=Write(change_requests.PoolChangeBody, change_pool),
 )
-_MEMBERS = Declared(
+_MEMBERS = DeclaredObject(
     api=OCTAVIA,
     resource=MEMBERS,
     view=views.MemberView,
     create=Write(requests.MemberNewBody, make_member, "Add a member"),
     change=Write(change_requests.MemberChangeBody, change_member),
 )
-_HEALTH_MONITORS = Declared(
+_HEALTH_MONITORS = DeclaredObject(
     api=OCTAVIA,
     resource=HEALTH_MONITORS,
     view=views.HealthMonitorView,
     create=Write(requests.HealthMonitorNewBody, make_health_monitor, "Create a pool's health monitor"),
     change=Write(change_requests.HealthMonitorChangeBody, change_health_monitor, "Change a health monitor"),
 )
-_L7POLICIES = Declared(
+_L7POLICIES = DeclaredObject(
     api=OCTAVIA,
     resource=L7POLICIES,
     view=views.L7PolicyView,
     create=Write(l7_requests.L7PolicyNewBody, make_l7policy, "Create an L7 policy, with its rules if given"),
     change=Write(l7_requests.L7PolicyChangeBody, change_l7policy, "Change an L7 policy"),
 )
-_L7RULES = Declared(
+_L7RULES = DeclaredObject(
     api=OCTAVIA,
     resource=L7RULES,
     view=views.L7RuleView,
     create=Write(l7_requests.L7RuleNewBody, make_l7rule, "Add a rule to an L7 policy"),
     change=Write(l7_requests.L7RuleChangeBody, change_l7rule, "Change an L7 rule"),
 )
-_RATE_LIMIT_POLICIES = Declared(
+_RATE_LIMIT_POLICIES = DeclaredObject(
     api=OCTAVIA,
     resource=RATE_LIMIT_POLICIES,
     view=views.RateLimitPolicyView,
     create=Write(rate_limit_requests.RateLimitPolicyNewBody, make_rate_limit_policy, "Create a rate limit policy"),
     change=Write(rate_limit_requests.RateLimitPolicyChangeBody, change_rate_limit_policy, "Change a rate limit policy"),
 )
-_RATE_LIMIT_RULES = Declared(
+_RATE_LIMIT_RULES = DeclaredObject(
     api=OCTAVIA,
     resource=RATE_LIMIT_RULES,
     view=views.RateLimitRuleView,
@@ -119,9 +119,9 @@ _RATE_LIMIT_RULES = Declared(
 
 _TENANTS = (
     *_LOAD_BALANCERS.operations,
-    _LOAD_BALANCERS.routes.put(
+    _LOAD_BALANCERS.routes.put_operation(
         "failover",
-        loadbalancers.failover,
+        loadbalancers.fail_over_load_balancer,
         "Fail a load balancer over to another agent",
         act="loadbalancer_failover",
         rule="put_failover",
@@ -129,9 +129,9 @@ _TENANTS = (
         status=202,
         errors=(409,),
     ),
-    _LOAD_BALANCERS.routes.put(
+    _LOAD_BALANCERS.routes.put_operation(
         "resize",
-        loadbalancers.resize,
+        loadbalancers.handle_resize,
         "Give a load balancer another flavor",
         body=change_requests.LoadBalancerResizeBody,
         rule="put_resize",
@@ -140,9 +140,9 @@ _TENANTS = (
         errors=(400, 409),
     ),
     *(
-        _LOAD_BALANCERS.routes.get(
+        _LOAD_BALANCERS.routes.get_operation(
             name,
-            loadbalancers.status,
+            loadbalancers.show_status_tree,
             "Show the status tree",
             rule="get_status",
             answer=single_object_type("statuses", StatusTree),
@@ -150,17 +150,17 @@ _TENANTS = (
         )
         for name in ("status", "statuses")
     ),
-    _LOAD_BALANCERS.routes.get(
+    _LOAD_BALANCERS.routes.get_operation(
         "stats",
-        loadbalancers.statistics,
+        loadbalancers.show_load_balancer_statistics,
         "Show a load balancer's statistics",
         rule="get_stats",
         answer=single_object_type("stats", views.StatisticsView),
     ),
     *_LISTENERS.operations,
-    _LISTENERS.routes.get(
+    _LISTENERS.routes.get_operation(
         "stats",
-        listeners.statistics,
+        listeners.show_listener_statistics,
         "Show a listener's statistics",
         rule="get_stats",
         answer=single_object_type("stats", views.StatisticsView),
@@ -170,7 +170,7 @@ _TENANTS = (
     Operation(
         method="PUT",
         path=_MEMBERS.routes.path,
-        handle=members.replace,
+        handle=members.replace_members,
         summary="Replace all members",
         rule=octavia_rule("member", "put"),
         body=change_requests.MemberBatchBody,
@@ -189,7 +189,7 @@ PROVIDER_ROUTES = (
     Operation(
         method="GET",
         path="/providers",
-        handle=providers.listing,
+        handle=providers.list_providers,
         summary="List providers (environments)",
         rule=octavia_rule("provider", "get_all"),
         answer=defstruct(
@@ -203,7 +203,7 @@ PROVIDER_ROUTES = (
     Operation(
         method="GET",
         path="/providers/{id}/capabilities",
-        handle=providers.capabilities,
+        handle=providers.list_capabilities,
         summary="Show the capabilities of a provider",
         rule=own_rule("provider", "get_capabilities"),
         answer=single_object_type("capabilities", providers.CapabilitiesView),
@@ -220,10 +220,10 @@ PROVIDER_ROUTES = (
             parameters=(FIELDS_PARAMETER,),
         )
         for name, handle, kind, answer in (
-            ("flavor_capabilities", providers.flavor_capabilities, "provider-flavor", "FlavorCapabilities"),
+            ("flavor_capabilities", providers.list_flavor_capabilities, "provider-flavor", "FlavorCapabilities"),
             (
                 "availability_zone_capabilities",
-                providers.zone_capabilities,
+                providers.list_zone_capabilities,
                 "provider-availability-zone",
                 "AvailabilityZoneCapabilities",
             ),
@@ -232,7 +232,7 @@ PROVIDER_ROUTES = (
 )
 
 
-async def _lacks_id(*_: Any) -> Answer:
+async def _id_missing_answer(*_: Any) -> Answer:
     """Handle a change or delete of a whole collection: 400."""
     raise Invalid('Missing argument: "id"')
 
@@ -244,7 +244,7 @@ def _operations_without_id(operations: Sequence[Operation]) -> tuple[Operation, 
         Operation(
             method=each.method,
             path=path,
-            handle=_lacks_id,
+            handle=_id_missing_answer,
             summary="Refused: the id is missing",
             status=400,
             rule=each.rule,
@@ -262,7 +262,7 @@ OCTAVIA_ROUTES = (
         tag="Octavia v2",
         prefixes=("/v2/lbaas", "/v2.0/lbaas", "/v2", "/v2.0"),  # Octavia serves all routes below each prefix
         operations=(
-            *map(refusing_foreign_objects, _TENANTS),
+            *map(operation_refusing_foreign_objects, _TENANTS),
             *_operations_without_id(_TENANTS),
             *PROVIDER_ROUTES,
             *QUOTA_ROUTES,

@@ -5,9 +5,9 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from evenkeel.api.common.reasons import reason_of
-from evenkeel.api.common.views import IdRef, refs, shown_address
-from evenkeel.api.octavia.attributes import extender, maker, viewer
+from evenkeel.api.common.reasons import provisioning_reason
+from evenkeel.api.common.views import IdRef, id_refs, shown_address
+from evenkeel.api.octavia.attributes import extender, maker, view_function
 from evenkeel.api.octavia.full_views import FullListenerView, FullPoolView
 from evenkeel.api.octavia.l7_showing import full_l7policy_view
 from evenkeel.api.octavia.views import (
@@ -21,7 +21,7 @@ from evenkeel.api.octavia.views import (
     PoolView,
     StatisticsView,
 )
-from evenkeel.api.responses.timestamps import timestamp, timestamp_or_none
+from evenkeel.api.responses.timestamps import format_time, format_time_or_none
 from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,
@@ -40,8 +40,8 @@ _full_listener = extender(ListenerView, FullListenerView)
 _pool, _of_pool = maker(PoolView)
 _full_pool = extender(PoolView, FullPoolView)
 _member, _of_member = maker(MemberView)
-_health_monitor = viewer(HealthMonitorView)
-_full_monitor = viewer(HealthMonitorAttributes)
+_health_monitor = view_function(HealthMonitorView)
+_full_monitor = view_function(HealthMonitorAttributes)
 
 
 def load_balancer_view(row: LoadBalancer) -> LoadBalancerView:
@@ -50,15 +50,15 @@ def load_balancer_view(row: LoadBalancer) -> LoadBalancerView:
     return _load_balancer(
         *_of_load_balancer(row),
         tenant_id=row.project_id,
-        created_at=timestamp(row.created_at),
-        updated_at=timestamp_or_none(row.updated_at),
+        created_at=format_time(row.created_at),
+        updated_at=format_time_or_none(row.updated_at),
         vip_address=None if vip is None else row.given_vips.get(vip.address, vip.address),
         vip_port_id=None if vip is None else vip.port_id,
         vip_subnet_id=None if vip is None else vip.subnet_id,
         vip_network_id=None if vip is None else vip.network_id,
-        status_reason=reason_of(row.provisioning_status, row),
-        listeners=refs(row.listener_ids),
-        pools=refs(row.pool_ids),
+        status_reason=provisioning_reason(row.provisioning_status, row),
+        listeners=id_refs(row.listener_ids),
+        pools=id_refs(row.pool_ids),
         flavor_id=row.flavor_id,
         availability_zone=row.availability_zone,
         additional_vips=_additional_vips(row) if row.additional_vips else [],
@@ -80,8 +80,8 @@ def listener_view(row: Listener) -> ListenerView:
     return _listener(
         *_of_listener(row),
         tenant_id=row.project_id,
-        created_at=timestamp(row.created_at),
-        updated_at=timestamp_or_none(row.updated_at),
+        created_at=format_time(row.created_at),
+        updated_at=format_time_or_none(row.updated_at),
         allowed_cidrs=row.allowed_cidrs or None,
         rate_limit_policies=row.rate_limit_policy_ids or None,
         default_tls_container_ref=reference and shown_reference(reference),
@@ -90,7 +90,7 @@ def listener_view(row: Listener) -> ListenerView:
         tls_versions=row.tls_versions or None,
         alpn_protocols=row.alpn_protocols or None,
         loadbalancers=[IdRef(id=row.load_balancer_id)],
-        l7policies=refs(row.l7policy_ids),
+        l7policies=id_refs(row.l7policy_ids),
     )
 
 
@@ -111,15 +111,15 @@ def pool_view(row: Pool) -> PoolView:
         *_of_pool(row),
         session_persistence=None if persistence is None else PersistenceView(**asdict(persistence)),
         tenant_id=row.project_id,
-        listeners=refs(senders),
-        created_at=timestamp(row.created_at),
-        updated_at=timestamp_or_none(row.updated_at),
+        listeners=id_refs(senders),
+        created_at=format_time(row.created_at),
+        updated_at=format_time_or_none(row.updated_at),
         # both null without TLS
         tls_versions=row.tls_versions or None,
         alpn_protocols=row.alpn_protocols or None,
         loadbalancers=[IdRef(id=row.load_balancer_id)],
         healthmonitor_id=row.health_monitor_id,
-        members=refs(row.member_ids),
+        members=id_refs(row.member_ids),
     )
 
 
@@ -136,8 +136,8 @@ def member_view(row: Member) -> MemberView:
     shown = _member(
         *_of_member(row),
         tenant_id=row.project_id,
-        created_at=timestamp(row.created_at),
-        updated_at=timestamp_or_none(row.updated_at),
+        created_at=format_time(row.created_at),
+        updated_at=format_time_or_none(row.updated_at),
     )
     if row.given_address is None and row.given_monitor_address is None:
         return shown
@@ -151,8 +151,8 @@ def member_view(row: Member) -> MemberView:
 def _monitor_attributes(row: HealthMonitor) -> dict[str, Any]:
     return {
         "tenant_id": row.project_id,
-        "created_at": timestamp(row.created_at),
-        "updated_at": timestamp_or_none(row.updated_at),
+        "created_at": format_time(row.created_at),
+        "updated_at": format_time_or_none(row.updated_at),
     }
 
 

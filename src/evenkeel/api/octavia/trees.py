@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from evenkeel.api.common.status_trees import (
-    CLOSED,
+    CLOSING_BRACKETS,
     STATUSES,
     ListenerStatus,
     LoadBalancerStatus,
@@ -13,7 +13,7 @@ from evenkeel.api.common.status_trees import (
     join_item_pieces,
     json_before_children,
     member_status,
-    policies_of,
+    policies_and_rules,
     pool_contents,
     pool_status,
     statuses_of,
@@ -26,7 +26,7 @@ from evenkeel.core.resources.model import Listener, LoadBalancerTree, Pool
 def graph_view(tree: LoadBalancerTree) -> FullLoadBalancerView:
     """Show a load balancer with all children in full: the response to a create."""
     members, monitors = pool_contents(tree)
-    policies, rules = policies_of(tree)
+    policies, rules = policies_and_rules(tree)
     parts = {
         "listeners": [full_listener_view(row, policies.get(row.id, ()), rules) for row in tree.listeners],
         "pools": [full_pool_view(row, members.get(row.id, ()), monitors.get(row.id)) for row in tree.pools],
@@ -39,23 +39,23 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     may be much larger than the load balancer.
     """
     members, monitors = pool_contents(tree)
-    policies, rules = policies_of(tree)
+    policies, rules = policies_and_rules(tree)
     pools = {row.id: row for row in tree.pools}
 
-    def pool(row: Pool) -> Iterator[bytes]:
+    def pool_pieces(row: Pool) -> Iterator[bytes]:
         yield json_before_children(pool_status(row, monitors.get(row.id)))
         yield from encode_items(members.get(row.id, ()), member_status)
-        yield CLOSED
+        yield CLOSING_BRACKETS
 
-    def listener(row: Listener) -> Iterator[bytes]:
+    def listener_pieces(row: Listener) -> Iterator[bytes]:
         sending = [policy for policy in policies.get(row.id, ()) if policy.admin_state_up and rules.get(policy.id)]
         # Several policies may send to the same pool, which is shown once, in the order of use.
         targets = dict.fromkeys((row.default_pool_id, *(policy.redirect_pool_id for policy in sending)))
         yield json_before_children(ListenerStatus(**statuses_of(row), pools=[]))
-        yield from join_item_pieces(pool(pools[pool_id]) for pool_id in targets if pool_id in pools)
-        yield CLOSED
+        yield from join_item_pieces(pool_pieces(pools[pool_id]) for pool_id in targets if pool_id in pools)
+        yield CLOSING_BRACKETS
 
     yield STATUSES
     yield json_before_children(LoadBalancerStatus(**statuses_of(tree.load_balancer), listeners=[]))
-    yield from join_item_pieces(listener(row) for row in tree.listeners)
-    yield CLOSED + b"}}"
+    yield from join_item_pieces(listener_pieces(row) for row in tree.listeners)
+    yield CLOSING_BRACKETS + b"}}"

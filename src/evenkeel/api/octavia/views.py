@@ -1,7 +1,7 @@
 """Octavia's views of core values. Attributes not declared here are shown unchanged."""
 
 from evenkeel.api.common.views import IdRef, View
-from evenkeel.api.octavia.attributes import shows_attributes_of
+from evenkeel.api.octavia.attributes import derive_view
 from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,
@@ -23,7 +23,7 @@ class AdditionalVipView(View, kw_only=True):
     port_id: str
 
 
-@shows_attributes_of(LoadBalancer, without=frozenset({"vip"}))
+@derive_view(LoadBalancer, without=frozenset({"vip"}))
 class LoadBalancerAttributes(View, kw_only=True):
     """Attributes of every view of a load balancer."""
 
@@ -48,7 +48,7 @@ class LoadBalancerView(LoadBalancerAttributes, kw_only=True):
     pools: list[IdRef]
 
 
-@shows_attributes_of(Listener, without=frozenset({"load_balancer_id"}))
+@derive_view(Listener, without=frozenset({"load_balancer_id"}))
 class ListenerAttributes(View, kw_only=True):
     """Attributes of every view of a listener."""
 
@@ -80,7 +80,7 @@ class PersistenceView(View, kw_only=True):
     persistence_granularity: str | None
 
 
-@shows_attributes_of(Pool, without=frozenset({"load_balancer_id"}))
+@derive_view(Pool, without=frozenset({"load_balancer_id"}))
 class PoolAttributes(View, kw_only=True):
     """Attributes of every view of a pool."""
 
@@ -101,7 +101,7 @@ class PoolView(PoolAttributes, kw_only=True):
     members: list[IdRef]
 
 
-@shows_attributes_of(Member, without=frozenset({"load_balancer_id", "pool_id"}))
+@derive_view(Member, without=frozenset({"load_balancer_id", "pool_id"}))
 class MemberView(View, kw_only=True):
     """A member of a pool."""
 
@@ -110,7 +110,7 @@ class MemberView(View, kw_only=True):
     updated_at: str | None
 
 
-@shows_attributes_of(HealthMonitor, without=frozenset({"load_balancer_id", "pool_id"}))
+@derive_view(HealthMonitor, without=frozenset({"load_balancer_id", "pool_id"}))
 class HealthMonitorAttributes(View, kw_only=True):
     """Attributes of every view of a health monitor."""
 
@@ -125,7 +125,7 @@ class HealthMonitorView(HealthMonitorAttributes, kw_only=True):
     pools: list[IdRef]
 
 
-@shows_attributes_of(L7Rule, without=frozenset({"load_balancer_id", "l7policy_id"}))
+@derive_view(L7Rule, without=frozenset({"load_balancer_id", "l7policy_id"}))
 class L7RuleView(View, kw_only=True):
     """An L7 rule: a condition on requests."""
 
@@ -134,7 +134,7 @@ class L7RuleView(View, kw_only=True):
     updated_at: str | None
 
 
-@shows_attributes_of(L7Policy, without=frozenset({"load_balancer_id"}))
+@derive_view(L7Policy, without=frozenset({"load_balancer_id"}))
 class L7PolicyAttributes(View, kw_only=True):
     """Attributes of every view of an L7 policy."""
 
@@ -149,7 +149,7 @@ class L7PolicyView(L7PolicyAttributes, kw_only=True):
     rules: list[IdRef]
 
 
-@shows_attributes_of(RateLimitPolicy, without=frozenset({"load_balancer_id"}))
+@derive_view(RateLimitPolicy, without=frozenset({"load_balancer_id"}))
 class RateLimitPolicyView(View, kw_only=True):
     """A rate limit policy, with the ids of its rules."""
 
@@ -159,7 +159,7 @@ class RateLimitPolicyView(View, kw_only=True):
     rules: list[IdRef]
 
 
-@shows_attributes_of(RateLimitRule, without=frozenset({"load_balancer_id", "rate_limit_policy_id"}))
+@derive_view(RateLimitRule, without=frozenset({"load_balancer_id", "rate_limit_policy_id"}))
 class RateLimitRuleView(View, kw_only=True):
     """A rate limit rule: a threshold of one metric."""
 

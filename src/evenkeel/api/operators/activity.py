@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.operators.query import number_of, options_of
+from evenkeel.api.operators.query import parse_number_within, query_options
 from evenkeel.api.operators.series import DECIMALS, TrafficView, traffic_figures
 from evenkeel.api.responses.answers import Answer, json_answer
-from evenkeel.api.responses.timestamps import timestamp
+from evenkeel.api.responses.timestamps import format_time
 from evenkeel.core.kit.values import Value
 from evenkeel.core.status.activity import Activity, ActivityPoint, ActivityTotals, merged
 from evenkeel.core.status.traffic import BusyLoadBalancer
@@ -105,14 +105,14 @@ class ActivityView(Value):
     """Reason why there are no points; else empty."""
 
 
-async def activity(services: Services, call: Call) -> Answer:
+async def show_activity(services: Services, call: Call) -> Answer:
     """Handle GET /activity: show the activity of this controller."""
-    options = options_of(call, ("hours", "points"))
+    options = query_options(call, ("hours", "points"))
     if options:
         # Of another span than the usual one, which 20 dashboards would not ask for at once.
-        hours = number_of("hours", options.get("hours", str(HOURS)), 1, HOURS_MAX)
+        hours = parse_number_within("hours", options.get("hours", str(HOURS)), 1, HOURS_MAX)
         return _activity_answer(
-            services, hours, number_of("points", options.get("points", str(POINTS_MAX)), 1, POINTS_MAX)
+            services, hours, parse_number_within("points", options.get("points", str(POINTS_MAX)), 1, POINTS_MAX)
         )
     return await services.recent_activity.get(lambda: _get_activity(services))
 
@@ -130,7 +130,7 @@ def _activity_answer(services: Services, hours: int, points_max: int) -> Answer:
 def _activity_view(known: Activity, busiest: Iterable[BusyLoadBalancer], hours: int, points_max: int) -> ActivityView:
     since = known.points[-1].at - hours * 3600 if known.points else 0.0
     return ActivityView(
-        since=timestamp(known.since),
+        since=format_time(known.since),
         interval=known.interval_seconds,
         requests=_requests_view(known.totals),
         time_to_active=_times_view(known.totals),
@@ -177,7 +177,7 @@ def _times_view(totals: ActivityTotals) -> TimeToActiveView:
 def _point_view(point: ActivityPoint) -> ActivityPointView:
     traffic = None if point.traffic is None else point.traffic.traffic
     return ActivityPointView(
-        at=timestamp(point.at),
+        at=format_time(point.at),
         requests=round(point.requests, DECIMALS),
         failed_requests=round(point.failed_requests, DECIMALS),
         request_seconds=_round_or_none(point.request_seconds),

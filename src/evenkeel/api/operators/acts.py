@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.routing import Handler, RouteMap
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.query import query_options
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.acts import EFFECTS
 from evenkeel.core.kit.values import Value
@@ -27,11 +27,11 @@ class ActView(Value):
     """Roles that the policy names, any of which may allow it."""
 
 
-def listing(maps: Callable[[], Iterable[RouteMap]]) -> Handler:
+def acts_handler(maps: Callable[[], Iterable[RouteMap]]) -> Handler:
     """Return the handler of GET /acts for the acts among the routes of ``maps``."""
 
-    async def acts(services: Services, call: Call) -> Answer:
-        options_of(call, ())
+    async def list_acts(services: Services, call: Call) -> Answer:
+        query_options(call, ())
         permissions = call.permissions
         found = [
             ActView(
@@ -48,4 +48,4 @@ def listing(maps: Callable[[], Iterable[RouteMap]]) -> Handler:
         ]
         return json_answer({"acts": found})
 
-    return acts
+    return list_acts

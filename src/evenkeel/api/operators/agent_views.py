@@ -1,6 +1,6 @@
 """Views of an agent for operators."""
 
-from evenkeel.api.responses.timestamps import timestamp, timestamp_or_none
+from evenkeel.api.responses.timestamps import format_time, format_time_or_none
 from evenkeel.core.control.agent_state import AgentState, agent_state, waiting_shards, why_away, why_waiting
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.kit.ids import ShardId
@@ -101,7 +101,7 @@ def _device_view(device: DeviceState, *, alive: bool) -> DeviceView:
         sync_state=device.sync_state,
         problem=device.problem,
         limitation=device.limitation,
-        certificate_ends_at=timestamp_or_none(device.certificate_ends_at),
+        certificate_ends_at=format_time_or_none(device.certificate_ends_at),
     )
 
 
@@ -121,10 +121,10 @@ def agent_view(agent: Agent) -> AgentView:
         forced_down=agent.forced_down,
         failback_asked=agent.failback_asked,
         alive=agent.alive,
-        silent_since=timestamp_or_none(agent.silent_since),
-        session_started_at=timestamp_or_none(agent.session_started_at),
-        session_expires_at=timestamp_or_none(agent.session_expires_at),
-        reported_at=timestamp_or_none(agent.reported_at),
+        silent_since=format_time_or_none(agent.silent_since),
+        session_started_at=format_time_or_none(agent.session_started_at),
+        session_expires_at=format_time_or_none(agent.session_expires_at),
+        reported_at=format_time_or_none(agent.reported_at),
         configurations=agent.configurations,
         devices=[_device_view(device, alive=agent.alive) for device in agent.devices],
         reachable_devices=agent.reachable_devices if agent.alive else None,
@@ -140,5 +140,5 @@ def agent_view(agent: Agent) -> AgentView:
         waiting_reason=why_waiting(agent),
         away_shards=agent.away_shards,
         away_reason=why_away(agent),
-        created_at=timestamp(agent.created_at),
+        created_at=format_time(agent.created_at),
     )

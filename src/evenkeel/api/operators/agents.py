@@ -4,12 +4,18 @@ from collections.abc import Awaitable, Callable
 
 from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
-from evenkeel.api.http.call import Call, as_bool
-from evenkeel.api.http.lists import links, page_of, parse_list
+from evenkeel.api.http.call import Call, parse_bool
+from evenkeel.api.http.lists import page_links, parse_list, read_page
 from evenkeel.api.octavia.resources import LOAD_BALANCERS
 from evenkeel.api.operators import views
 from evenkeel.api.operators.agent_views import agent_view
-from evenkeel.api.operators.query import check_environment, check_statuses, none_of, number_of, options_of
+from evenkeel.api.operators.query import (
+    check_environment,
+    check_statuses,
+    not_allowed_value,
+    parse_number_within,
+    query_options,
+)
 from evenkeel.api.operators.requests import AgentChangeBody, ForceDownBody, RebindBody
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.core.control.agent_state import AgentState
@@ -19,17 +25,17 @@ from evenkeel.core.kit.ids import AgentId
 FILTERS = ("environment", "host", "device_driver", "id", "group_number", "alive", "admin_state_up", "state")
 
 
-async def agents(services: Services, call: Call) -> Answer:
+async def list_agents(services: Services, call: Call) -> Answer:
     """Handle GET /agents: list agents, filtered."""
-    options = options_of(call, FILTERS)
+    options = query_options(call, FILTERS)
     rows = await services.operators.agents(environment=options.get("environment"))
     await check_environment(services, rows, options.get("environment"))
     wanted: dict[str, object] = {name: value for name, value in options.items() if name != "environment"}
     for name in ("alive", "admin_state_up"):
         if name in options:
-            wanted[name] = as_bool(name, options[name])
+            wanted[name] = parse_bool(name, options[name])
     if "group_number" in options:
-        wanted["group_number"] = number_of("group_number", options["group_number"], 0, 2**31 - 1)
+        wanted["group_number"] = parse_number_within("group_number", options["group_number"], 0, 2**31 - 1)
     if "state" in options:
         wanted["state"] = _parse_state(options["state"])
     shown = [view for view in map(agent_view, rows) if all(getattr(view, name) == wanted[name] for name in wanted)]
@@ -40,14 +46,14 @@ def _parse_state(given: str) -> AgentState:
     try:
         return AgentState(given)
     except ValueError as error:
-        raise none_of("state", given, list(AgentState)) from error
+        raise not_allowed_value("state", given, list(AgentState)) from error
 
 
 def _agent_answer(row: Agent) -> Answer:
     return json_answer({"agent": agent_view(row)})
 
 
-async def agent(services: Services, call: Call) -> Answer:
+async def show_agent(services: Services, call: Call) -> Answer:
     """Handle GET /agents/{id}."""
     return _agent_answer(await services.operators.agent(AgentId(object_id(call, "Agent"))))
 
@@ -59,33 +65,33 @@ async def change_agent(services: Services, call: Call, body: AgentChangeBody) ->
     )
 
 
-def set_admin_state(up: bool) -> Callable[[Services, Call], Awaitable[Answer]]:
+def admin_state_handler(up: bool) -> Callable[[Services, Call], Awaitable[Answer]]:
     """Return the handler that drains or undrains an agent."""
 
-    async def handle(services: Services, call: Call) -> Answer:
-        options_of(call, ())
+    async def set_admin_state(services: Services, call: Call) -> Answer:
+        query_options(call, ())
         return _agent_answer(await services.operators.set_agent_admin_state(AgentId(object_id(call, "Agent")), up))
 
-    return handle
+    return set_admin_state
 
 
-async def failback(services: Services, call: Call) -> Answer:
+async def request_failback(services: Services, call: Call) -> Answer:
     """Handle PUT /agents/{id}/failback: request that shards whose home is the agent are handed back to it."""
-    options_of(call, ())
+    query_options(call, ())
     return _agent_answer(await services.operators.request_failback(AgentId(object_id(call, "Agent"))))
 
 
-async def force_down(services: Services, call: Call, body: ForceDownBody) -> Answer:
+async def force_agent_down(services: Services, call: Call, body: ForceDownBody) -> Answer:
     """Handle PUT /agents/{id}/force-down: declare the agent's host dead, so that its shards move at once, or revoke
     that.
     """
-    options_of(call, ())
+    query_options(call, ())
     return _agent_answer(await services.operators.force_agent_down(AgentId(object_id(call, "Agent")), body.down))
 
 
-async def rebind(services: Services, call: Call, body: RebindBody) -> Answer:
+async def rebind_agent(services: Services, call: Call, body: RebindBody) -> Answer:
     """Handle PUT /agents/{id}/rebind: make another agent the home of all shards whose home is this agent."""
-    options_of(call, ())
+    query_options(call, ())
     agent_id = object_id(call, "Agent")
     count = await services.operators.rebind_agent(AgentId(agent_id), body.to)
     return json_answer({"rebound": views.ReboundView(agent_id=AgentId(agent_id), to=body.to, shards=count)})
@@ -93,16 +99,16 @@ async def rebind(services: Services, call: Call, body: RebindBody) -> Answer:
 
 async def delete_agent(services: Services, call: Call) -> Answer:
     """Handle DELETE /agents/{id}: delete a stopped agent; answers 204."""
-    options = options_of(call, ("rebind_to",))
+    options = query_options(call, ("rebind_to",))
     await services.operators.delete_agent(AgentId(object_id(call, "Agent")), rebind_to=options.get("rebind_to"))
     return NO_CONTENT
 
 
-async def agent_load_balancers(services: Services, call: Call) -> Answer:
+async def list_load_balancers_on_agent(services: Services, call: Call) -> Answer:
     """Handle GET /agents/{id}/loadbalancers: load balancers that the agent acts for or is home to."""
     wanted = parse_list(call, LOAD_BALANCERS.filters, services.limits)
     check_statuses(wanted.query)
     agent_id = object_id(call, "Agent")
-    page = await page_of(wanted, lambda query: services.operators.load_balancers_on_agent(AgentId(agent_id), query))
+    page = await read_page(wanted, lambda query: services.operators.load_balancers_on_agent(AgentId(agent_id), query))
     shown = [LOAD_BALANCERS.view(row) for row in page.items]
-    return json_answer({"loadbalancers": shown, "loadbalancers_links": links(call, page, wanted.query.limit)})
+    return json_answer({"loadbalancers": shown, "loadbalancers_links": page_links(call, page, wanted.query.limit)})

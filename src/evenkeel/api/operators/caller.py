@@ -3,7 +3,7 @@
 import evenkeel
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.query import query_options
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.kit.values import Value
 
@@ -21,9 +21,9 @@ class CallerView(Value):
     """URL of the documentation, by the controller's configuration; empty: none is configured."""
 
 
-async def caller(services: Services, call: Call) -> Answer:
+async def show_caller(services: Services, call: Call) -> Answer:
     """Handle GET /caller: show who the caller is."""
-    options_of(call, ())
+    query_options(call, ())
     known = call.caller
     view = CallerView(
         user=known.user,

@@ -15,9 +15,9 @@ from evenkeel.api.operators.remedies import (
     NAMED_MAX,
     device_commands,
     device_remedy,
-    replace_agents,
+    replace_agents_remedy,
     replace_commands,
-    start_agents,
+    start_agents_remedy,
     start_commands,
 )
 from evenkeel.core.control.agents import AgentLiveness
@@ -33,7 +33,7 @@ LONG_PENDING_SECONDS = 60.0
 """Seconds after which a change that is PENDING without a reason counts as a problem."""
 
 
-Place = tuple[str, int]
+DeviceGroupKey = tuple[str, int]
 """Key of a device group: (environment, number)."""
 
 
@@ -43,7 +43,7 @@ class _Consequence(NamedTuple):
     one: str
     several: str
 
-    def counted(self, count: int) -> str:
+    def count_text(self, count: int) -> str:
         """Return the consequence with the number of its objects."""
         return counted(count, self.one, self.several)
 
@@ -75,7 +75,7 @@ class _Cause:
         self,
         problem: SystemProblem,
         *,
-        groups: frozenset[Place] = frozenset(),
+        groups: frozenset[DeviceGroupKey] = frozenset(),
         unplaced: frozenset[str] = frozenset(),
         unserved: frozenset[str] = frozenset(),
     ) -> None:
@@ -98,11 +98,11 @@ class _Cause:
     def to_problem(self) -> SystemProblem:
         """Return the problem with its consequences in the text."""
         problem = self._problem
-        more = "".join(f"; {what.counted(count)}" for what, count in self.affected.items() if count)
+        more = "".join(f"; {what.count_text(count)}" for what, count in self.affected.items() if count)
         return structs.replace(problem, text=problem.text + more)
 
 
-def problems_of(found: SystemState) -> list[SystemProblem]:
+def explain_problems(found: SystemState) -> list[SystemProblem]:
     """Return the problems, causes first; empty if there are none. An outage is not among them: its own problem comes
     from :func:`evenkeel.api.operators.problems.outages`.
     """
@@ -140,7 +140,9 @@ def _halt_causes(found: SystemState) -> Iterator[_Cause]:
             kind="environment_halted",
             text=f"environment {row.name} is halted: {row.halted_reason}"
             + (f"; {_silent_hosts(silent)}" if silent else ""),
-            remedy=f"bring the agents back: {start_agents(silent)}; if they are lost: {resume}" if silent else resume,
+            remedy=f"bring the agents back: {start_agents_remedy(silent)}; if they are lost: {resume}"
+            if silent
+            else resume,
             objects=(ProblemObject("environment", row.name, row.name), *_agent_objects(silent)),
             commands=(*start_commands(silent), ProblemCommand(resume, condition="if they are lost" if silent else "")),
         )
@@ -155,8 +157,8 @@ def _silent_agents(found: SystemState) -> Iterator[_Cause]:
     silent = [row for row in found.agents if row.silent and row.environment not in halted]
     if not silent:
         return
-    lost = replace_agents(silent, found.agents)
-    remedy = f"restart them: {start_agents(silent)}" + (f"; if a host is lost: {lost}" if lost else "")
+    lost = replace_agents_remedy(silent, found.agents)
+    remedy = f"restart them: {start_agents_remedy(silent)}" + (f"; if a host is lost: {lost}" if lost else "")
     problem = SystemProblem(
         kind="agents_silent",
         text=_silent_hosts(silent),
@@ -168,7 +170,7 @@ def _silent_agents(found: SystemState) -> Iterator[_Cause]:
     yield _Cause(problem, **_places_without_agents(silent, found.agents), unserved=unserved)
 
 
-def _unreached_groups(found: SystemState, explained: set[Place]) -> Iterator[_Cause]:
+def _unreached_groups(found: SystemState, explained: set[DeviceGroupKey]) -> Iterator[_Cause]:
     """Yield a cause for each device group with tenants of which no device is reached. If all agents of a group are
     silent, their silence is the cause instead.
     """
@@ -215,14 +217,14 @@ def _unexplained_problems(
     """
     if failed := rest[_FAILED]:
         some = ProblemObject("load_balancers", "provisioning_status=ERROR", "load balancers in ERROR")
-        yield _unexplained_problem("load_balancers_error", _FAILED.counted(failed), _ERRORS, some)
+        yield _unexplained_problem("load_balancers_error", _FAILED.count_text(failed), _ERRORS, some)
     if outage:
         return
     if unserved := rest[_NOT_SERVED]:
         some = ProblemObject("shards", "", "shards")
-        yield _unexplained_problem("shards_unserved", _NOT_SERVED.counted(unserved), _UNSERVED, some)
+        yield _unexplained_problem("shards_unserved", _NOT_SERVED.count_text(unserved), _UNSERVED, some)
     if waiting := rest[_WAITING]:
-        text = _WAITING.counted(waiting)
+        text = _WAITING.count_text(waiting)
         example = ProblemObject("load_balancer", examples[0], examples[0])
         yield _unexplained_problem("load_balancers_waiting", text, f"evenkeel explain {examples[0]}", example)
     if pending_seconds > LONG_PENDING_SECONDS:
@@ -242,7 +244,7 @@ def _unexplained_problem(kind: str, text: str, command: str, about: ProblemObjec
 
 
 class _PlacesWithoutAgents(TypedDict):
-    groups: frozenset[Place]
+    groups: frozenset[DeviceGroupKey]
     unplaced: frozenset[str]
 
 

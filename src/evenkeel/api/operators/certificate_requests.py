@@ -38,7 +38,7 @@ async def request_certificate(
         if not body.replace:
             raise Conflict(f"Project {new.project_id} has a certificate {new.name} already; replace is not set.")
         await _check_own(services, new.project_id, new.name, scope)
-    certificate = await services.acme_store.request(new)
+    certificate = await services.acme_store.store_request(new)
     kept = None
     if body.self_signed_until_issued:
         # After the request: a refused one must not replace what the key manager has.
@@ -70,7 +70,7 @@ async def delete_request(
 
 async def _check_own(services: Services, project_id: ProjectId, name: str, scope: ProjectId | None) -> None:
     """Raise :class:`Conflict` if a tenant is about to remove what an operator added."""
-    if scope is not None and await services.acme_store.find(project_id, name) is None:
+    if scope is not None and await services.acme_store.find_requested(project_id, name) is None:
         raise Conflict(f"Certificate {name} of project {project_id} was added by an operator, who alone removes it.")
 
 

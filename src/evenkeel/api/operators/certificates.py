@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators.certificate_requests import check_project, delete_request, find_kept, request_certificate
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.query import query_options
 from evenkeel.api.operators.requests import CertificateNew, CertificateNewBody, RevocationBody
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.responses.errors import Forbidden
-from evenkeel.api.responses.timestamps import timestamp
+from evenkeel.api.responses.timestamps import format_time
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, Unsupported
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.values import Value
@@ -56,15 +56,15 @@ class CertificateView(Value):
     """Time of the next step of a requested certificate; of an issued one, of its renewal."""
 
 
-async def certificates(services: Services, call: Call) -> Answer:
+async def list_certificates(services: Services, call: Call) -> Answer:
     """Handle GET /certificates: list all certificates, or a project's."""
-    options = options_of(call, ("project_id",))
+    options = query_options(call, ("project_id",))
     project_id = ProjectId(options["project_id"]) if "project_id" in options else call.caller.scope
     store = _certificate_store(services)
     if call.caller.scope not in (None, project_id):
         return json_answer({"certificates": []})
     kept = {(row.project_id, row.name): row for row in await store.kept(project_id)}
-    requested = {(row.project_id, row.name): row for row in await services.acme_store.requested(project_id)}
+    requested = {(row.project_id, row.name): row for row in await services.acme_store.list_requested(project_id)}
     places = sorted(place for place in kept.keys() | requested.keys() if place[0] != ACME_PROJECT)
     views = [_certificate_view(services, kept.get(place), requested.get(place)) for place in places]
     return json_answer({"certificates": views})
@@ -85,7 +85,7 @@ async def add_certificate(services: Services, call: Call, body: CertificateNewBo
         raise Invalid("Validation failure: self_signed_until_issued needs names.")
     if new.authority is not None:
         raise Invalid("Validation failure: authority needs names.")
-    if await services.acme_store.find(project_id, new.name) is not None:
+    if await services.acme_store.find_requested(project_id, new.name) is not None:
         raise Conflict(f"Certificate {new.name} of project {project_id} is requested from the authority: delete that.")
     row = await store.add(new_certificate(new), replace=new.replace)
     # Recorded afterwards, so that no event reports an act that failed.
@@ -97,12 +97,12 @@ async def add_certificate(services: Services, call: Call, body: CertificateNewBo
     return json_answer({"certificate": certificate_view(row)}, 201)
 
 
-async def certificate(services: Services, call: Call) -> Answer:
+async def show_certificate(services: Services, call: Call) -> Answer:
     """Handle GET /certificates/{project_id}/{name}."""
     store = _certificate_store(services)
     project_id, name = _place_in_path(call)
     check_project(project_id)
-    requested = await services.acme_store.find(project_id, name)
+    requested = await services.acme_store.find_requested(project_id, name)
     kept = await find_kept(store, project_id, name)
     if kept is None and requested is None:
         raise NotFound("Certificate", name)
@@ -126,7 +126,7 @@ async def revoke_certificate(services: Services, call: Call, body: RevocationBod
     project_id, name = _place_in_path(call)
     check_project(project_id)
     reason = body.revocation.reason
-    if await services.acme_store.find(project_id, name) is None:
+    if await services.acme_store.find_requested(project_id, name) is None:
         raise NotFound("Certificate", name)
     if not await services.acme_store.request_revocation(project_id, name, reason):
         raise Conflict(f"Certificate {name} of project {project_id} is not issued, or an order is under way.")
@@ -135,7 +135,7 @@ async def revoke_certificate(services: Services, call: Call, body: RevocationBod
         done=f"certificate {name} of project {project_id} is to be revoked",
         details=f": {reason}",
     )
-    requested = await services.acme_store.find(project_id, name)
+    requested = await services.acme_store.find_requested(project_id, name)
     return json_answer(
         {"certificate": _certificate_view(services, await find_kept(store, project_id, name), requested)}
     )
@@ -187,7 +187,7 @@ def certificate_view(row: KeptCertificate) -> CertificateView:
         name=row.name,
         kind=row.kind.value,
         sha256=row.sha256,
-        changed_at=timestamp(row.changed_at.timestamp()),
+        changed_at=format_time(row.changed_at.timestamp()),
         warnings=list(row.warnings) or None,
     )
     return view if row.facts is None else replace(view, **_shown_facts(row.facts))
@@ -207,7 +207,7 @@ def _certificate_view(
             name=requested.name,
             kind=CertificateKind.CERTIFICATE.value,
             sha256="",
-            changed_at=timestamp(requested.created_at),
+            changed_at=format_time(requested.created_at),
         )
     if requested is None:
         return view
@@ -217,7 +217,7 @@ def _certificate_view(
         authority=requested.authority,
         state=requested.progress.state.value,
         problem=requested.progress.problem or None,
-        next_attempt_at=timestamp(requested.next_attempt_at),
+        next_attempt_at=format_time(requested.next_attempt_at),
     )
 
 
@@ -227,8 +227,8 @@ def _shown_facts(facts: CertificateFacts) -> dict[str, Any]:
         "issuer": facts.issuer,
         "dns_names": list(facts.dns_names),
         "addresses": list(facts.addresses),
-        "not_before": timestamp(facts.not_before.timestamp()),
-        "not_after": timestamp(facts.not_after.timestamp()),
+        "not_before": format_time(facts.not_before.timestamp()),
+        "not_after": format_time(facts.not_after.timestamp()),
         "key_type": facts.key_type,
         "key_bits": facts.key_bits,
     }

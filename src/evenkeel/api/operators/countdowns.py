@@ -17,19 +17,21 @@ def countdown_texts(orphans: OrphanSummary, others: Countdowns, *, devices_away:
     ):
         if count:
             when = (
-                "none is removed automatically" if seconds is None else f"the first is removed in {duration(seconds)}"
+                "none is removed automatically"
+                if seconds is None
+                else f"the first is removed in {duration_text(seconds)}"
             )
             lacking = counted(count, f"{what} on devices is", f"{what}s on devices are")
             yield f"{lacking} not in the database; {when}: evenkeel orphan list"
     yield from _unused_port_texts(others)
     if others.events and others.events >= others.events_kept:
-        age = duration(others.oldest_event_seconds)
+        age = duration_text(others.oldest_event_seconds)
         yield f"each new event removes the oldest of {others.events_kept}, which is {age} old: evenkeel events"
     if devices_away and others.forgotten and others.forgotten_in_seconds is not None:
         deleted = counted(others.forgotten, "deleted load balancer is", "deleted load balancers are")
         yield (
             f"{deleted} forgotten within a day, the first in"
-            f" {duration(others.forgotten_in_seconds)}: on a device that is away until then it is an orphan"
+            f" {duration_text(others.forgotten_in_seconds)}: on a device that is away until then it is an orphan"
         )
 
 
@@ -39,14 +41,14 @@ def _unused_port_texts(others: Countdowns) -> Iterator[str]:
         when = (
             "none is deleted while a history is unknown"
             if seconds is None
-            else f"the first is deleted in {duration(seconds)}"
+            else f"the first is deleted in {duration_text(seconds)}"
         )
         command = f"openstack port list --device-id {others.port_device_id}"
         ports = counted(others.ports, "port at the network service is", "ports at the network service are")
         yield f"{ports} used by nothing; {when}: {command}"
 
 
-def duration(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """Format seconds as days and hours, hours and minutes, minutes, or seconds below a minute."""
     minutes = int(seconds) // 60
     if minutes >= 48 * 60:

@@ -6,21 +6,21 @@ from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.query import query_options
 from evenkeel.api.responses.answers import Answer, json_answer
 
 
-async def database(services: Services, call: Call) -> Answer:
+async def show_database(services: Services, call: Call) -> Answer:
     """Handle GET /database: show the database's current history."""
-    options_of(call, ())
+    query_options(call, ())
     return json_answer({"database": views.database_view(await services.operators.history())})
 
 
-async def new_history(services: Services, call: Call) -> Answer:
+async def begin_new_history(services: Services, call: Call) -> Answer:
     """Handle POST /database/new-history: begin a new history after commits were lost, so that all agents check
     everything.
     """
-    options_of(call, ())
+    query_options(call, ())
     return json_answer({"database": views.database_view(await services.operators.new_history())})
 
 
@@ -28,6 +28,6 @@ async def accept_history(services: Services, call: Call) -> Answer:
     """Handle POST /database/histories/{id}/accept: declare that this database is right, although agents have seen a
     history that it never had; removals from devices go on.
     """
-    options_of(call, ())
+    query_options(call, ())
     history = await services.operators.accept_history(object_id(call, "Unknown history"))
     return json_answer({"database": views.database_view(history)})

@@ -3,7 +3,7 @@
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.routing import Operation, RouteMap
-from evenkeel.api.operators.status import Readiness, ready
+from evenkeel.api.operators.status import Readiness, check_readiness
 from evenkeel.api.policy.names import PUBLIC
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.kit.values import Value
@@ -42,7 +42,7 @@ class Health(Value):
     """``ok``, or ``read_only``: the database accepts no writes."""
 
 
-async def versions(services: Services, call: Call) -> Answer:
+async def list_versions(services: Services, call: Call) -> Answer:
     """Handle GET /: list all versions, all served at ``/v2``."""
     link = VersionLink(href=f"{call.base_url}/v2", rel="self")
     return json_answer(
@@ -60,7 +60,7 @@ async def versions(services: Services, call: Call) -> Answer:
     )
 
 
-async def healthz(services: Services, call: Call) -> Answer:
+async def check_health(services: Services, call: Call) -> Answer:
     """Handle GET /healthz: 200 if the database answers, else 503. A database that accepts no writes answers reads, from
     any controller alike.
     """
@@ -72,7 +72,7 @@ def _versions_operation(path: str) -> Operation:
     return Operation(
         method="GET",
         path=path,
-        handle=versions,
+        handle=list_versions,
         summary="List API versions",
         rule=PUBLIC,
         answer=Versions,
@@ -87,11 +87,13 @@ DISCOVERY_ROUTES = RouteMap(
         _versions_operation("/"),
         _versions_operation("/v2"),
         _versions_operation("/v2.0"),
-        Operation(method="GET", path="/healthz", handle=healthz, summary="Can it serve?", rule=PUBLIC, answer=Health),
+        Operation(
+            method="GET", path="/healthz", handle=check_health, summary="Can it serve?", rule=PUBLIC, answer=Health
+        ),
         Operation(
             method="GET",
             path="/healthz/ready",
-            handle=ready,
+            handle=check_readiness,
             summary="Is the whole system without problems?",
             rule=PUBLIC,
             answer=Readiness,

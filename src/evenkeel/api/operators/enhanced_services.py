@@ -7,7 +7,7 @@ import msgspec
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.operators.query import check_environment, options_of
+from evenkeel.api.operators.query import check_environment, query_options
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.agents import AgentEnhancedServices
 from evenkeel.core.kit.errors import NotFound
@@ -48,9 +48,9 @@ class EnhancedServiceView(Value):
     agents: list[LoadedServiceView]
 
 
-async def enhanced_services(services: Services, call: Call) -> Answer:
+async def list_enhanced_services(services: Services, call: Call) -> Answer:
     """Handle GET /enhanced_services: list services by environment and name, with every agent of the environment."""
-    options = options_of(call, ("environment", "name"))
+    options = query_options(call, ("environment", "name"))
     name = options.get("name")
     rows = await services.operators.enhanced_services(options.get("environment"))
     await check_environment(services, rows, options.get("environment"))
@@ -58,9 +58,9 @@ async def enhanced_services(services: Services, call: Call) -> Answer:
     return json_answer({"enhanced_services": shown})
 
 
-async def enhanced_service(services: Services, call: Call) -> Answer:
+async def show_enhanced_service(services: Services, call: Call) -> Answer:
     """Handle GET /environments/{name}/enhanced_services/{enhanced_service}."""
-    options_of(call, ())
+    query_options(call, ())
     environment, name = call.params["name"], call.params["enhanced_service"]
     if not is_valid_name(name):
         raise NotFound("Enhanced service", name[:64] if name.isprintable() else "given")

@@ -5,7 +5,7 @@ from msgspec import UNSET, structs
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.query import query_options
 from evenkeel.api.operators.requests import EnvironmentChangeBody, EnvironmentNewBody
 from evenkeel.api.operators.vip_networks import FIELDS, check_lists, list_changes
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
@@ -36,17 +36,17 @@ async def _stored_environment(services: Services, name: str) -> Environment:
     raise NotFound("Environment", name)
 
 
-async def environments(services: Services, call: Call) -> Answer:
+async def list_environments(services: Services, call: Call) -> Answer:
     """Handle GET /environments: list all environments."""
-    options_of(call, ())
+    query_options(call, ())
     return json_answer(
         {"environments": [views.environment_view(row) for row in await services.operators.environments()]}
     )
 
 
-async def environment(services: Services, call: Call) -> Answer:
+async def show_environment(services: Services, call: Call) -> Answer:
     """Handle GET /environments/{name}."""
-    options_of(call, ())
+    query_options(call, ())
     return _environment_answer(await _stored_environment(services, _environment_name(call)))
 
 
@@ -72,13 +72,13 @@ async def change_environment(services: Services, call: Call, body: EnvironmentCh
 
 async def resume_environment(services: Services, call: Call) -> Answer:
     """Handle PUT /environments/{name}/resume: close the environment's circuit breaker."""
-    options_of(call, ())
+    query_options(call, ())
     return _environment_answer(await services.operators.resume_environment(_environment_name(call)))
 
 
 async def delete_environment(services: Services, call: Call) -> Answer:
     """Handle DELETE /environments/{name}: the provider no longer exists then. Answers 204."""
-    options_of(call, ())
+    query_options(call, ())
     await services.operators.delete_environment(_environment_name(call))
     services.providers.forget_providers()
     return NO_CONTENT

@@ -3,8 +3,8 @@
 from evenkeel.api.common.event_stream import MEDIA_TYPE, EventStream, last_event_id
 from evenkeel.api.common.event_view import event_view
 from evenkeel.api.common.services import Services
-from evenkeel.api.http.call import Call, as_bool
-from evenkeel.api.operators.query import number_of, options_of
+from evenkeel.api.http.call import Call, parse_bool
+from evenkeel.api.operators.query import parse_number_within, query_options
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.responses.errors import BadList
 
@@ -13,17 +13,17 @@ DEFAULT_EVENTS = 100
 INT63_MAX = (1 << 63) - 1
 
 
-async def events(services: Services, call: Call) -> Answer:
+async def list_events(services: Services, call: Call) -> Answer:
     """Handle GET /events: list events, oldest first, or stream new events to a client that accepts
     ``text/event-stream``.
     """
     if MEDIA_TYPE in call.headers.get(b"accept", b""):
         return await event_stream(services, call)
-    options = options_of(call, ("after", "limit", "newest", "object_id", "by"))
+    options = query_options(call, ("after", "limit", "newest", "object_id", "by"))
     rows = await services.operators.events(
-        after=number_of("after", options.get("after", "0"), 0, INT63_MAX),
-        limit=number_of("limit", options.get("limit", str(DEFAULT_EVENTS)), 1, MAX_EVENTS),
-        newest=as_bool("newest", options.get("newest", "false")),
+        after=parse_number_within("after", options.get("after", "0"), 0, INT63_MAX),
+        limit=parse_number_within("limit", options.get("limit", str(DEFAULT_EVENTS)), 1, MAX_EVENTS),
+        newest=parse_bool("newest", options.get("newest", "false")),
         object_id=_refuse_empty("object_id", options.get("object_id"), "an id"),
         by=_refuse_empty("by", options.get("by"), "the name or id of a user"),
     )
@@ -38,10 +38,10 @@ def _refuse_empty(name: str, value: str | None, allowed: str) -> str | None:
 
 async def event_stream(services: Services, call: Call) -> Answer:
     """Stream server-sent events after ``Last-Event-ID``, or ``after``; without either new events only."""
-    options = options_of(call, ("after",))
+    options = query_options(call, ("after",))
     after = last_event_id(call.headers.get(b"last-event-id"))
     if after is None and "after" in options:
-        after = number_of("after", options["after"], 0, INT63_MAX)
+        after = parse_number_within("after", options["after"], 0, INT63_MAX)
     # Before the response begins, so that an unreachable database is a 503 and not an empty stream.
     await services.event_feed.start()
     return EventStream(services.event_feed, after)

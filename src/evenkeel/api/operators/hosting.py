@@ -23,11 +23,11 @@ from evenkeel.core.resources.statuses import PENDING
 from evenkeel.core.tls.certificates import ReferenceQuery
 
 
-async def hosting(services: Services, call: Call) -> Answer:
+async def show_hosting(services: Services, call: Call) -> Answer:
     """Handle GET /loadbalancers/{id}/agent."""
     load_balancer_id = object_id(call, "Load Balancer")
     root: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=None)
-    shard = await services.operators.hosting(LoadBalancerId(load_balancer_id))
+    shard = await services.operators.shard_of_load_balancer(LoadBalancerId(load_balancer_id))
     rows = await services.operators.agents(environment=root.provider) if shard else ()
     halted = views.halted_reasons(await services.operators.environments())
     pending = root.provisioning_status in PENDING

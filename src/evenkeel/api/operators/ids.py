@@ -5,7 +5,7 @@ import re
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.query import query_options
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.responses.errors import BadList
 
@@ -14,12 +14,12 @@ MAX_IDS = 10
 _PREFIX = re.compile(r"[0-9a-f-]{4,36}")
 
 
-async def ids(services: Services, call: Call) -> Answer:
+async def complete_ids(services: Services, call: Call) -> Answer:
     """Handle GET /ids: list ids that begin with a prefix."""
-    prefix = options_of(call, ("prefix",)).get("prefix", "")
+    prefix = query_options(call, ("prefix",)).get("prefix", "")
     if not _PREFIX.fullmatch(prefix):
         raise BadList(
             f"Invalid input for query parameter prefix. Value: '{prefix[:64]}'. Value should be the first 4 to 36"
             " characters of an id: digits, a to f, and dashes."
         )
-    return json_answer({"ids": views.IdsView(**await services.operators.ids(prefix, limit=MAX_IDS))})
+    return json_answer({"ids": views.IdsView(**await services.operators.find_ids_by_prefix(prefix, limit=MAX_IDS))})

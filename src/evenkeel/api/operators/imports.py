@@ -5,9 +5,9 @@ from typing import Literal
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators.mirror.query import path_id
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.query import query_options
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.usecases.imports import discard, import_load_balancer, set_held
+from evenkeel.api.usecases.imports import discard_held, import_load_balancer, set_held
 from evenkeel.api.usecases.mirror_requests import HeldPut, ImportPut
 from evenkeel.core.kit.values import Value
 
@@ -24,9 +24,9 @@ class ImportView(Value):
     """Objects and attributes in which the stored load balancer differs from the given one."""
 
 
-async def put(services: Services, call: Call, body: ImportPut) -> Answer:
+async def put_import(services: Services, call: Call, body: ImportPut) -> Answer:
     """Handle PUT /imports/loadbalancers/{id}. Idempotent."""
-    options_of(call, ())
+    query_options(call, ())
     load_balancer_id = path_id(call)
     result = await import_load_balancer(services, load_balancer_id, body)
     view = ImportView(id=load_balancer_id, outcome=result.outcome, differences=result.differences)
@@ -42,14 +42,14 @@ class HeldView(Value):
 
 async def put_held(services: Services, call: Call, body: HeldPut) -> Answer:
     """Handle PUT /imports/loadbalancers/{id}/held. Idempotent."""
-    options_of(call, ())
+    query_options(call, ())
     load_balancer_id = path_id(call)
     await set_held(services, load_balancer_id, body.held)
     return json_answer({"import": HeldView(id=load_balancer_id, held=body.held)})
 
 
-async def remove(services: Services, call: Call) -> Answer:
+async def discard_import(services: Services, call: Call) -> Answer:
     """Handle DELETE /imports/loadbalancers/{id}."""
-    options_of(call, ())
-    await discard(services, path_id(call))
+    query_options(call, ())
+    await discard_held(services, path_id(call))
     return NO_CONTENT

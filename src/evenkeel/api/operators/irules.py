@@ -3,7 +3,7 @@
 from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.query import query_options
 from evenkeel.api.operators.requests import IrulesBody
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.devices.capabilities import listener_problems
@@ -21,22 +21,22 @@ class ListenerIrulesView(Value):
     irules: list[str]
 
 
-async def show(services: Services, call: Call) -> Answer:
+async def show_irules(services: Services, call: Call) -> Answer:
     """Handle GET /listeners/{id}/irules."""
-    options_of(call, ())
+    query_options(call, ())
     row: Listener = await services.tenants.get(Listener, object_id(call, "Listener"), project_id=None)
     return _irules_answer(row)
 
 
-async def put(services: Services, call: Call, body: IrulesBody) -> Answer:
+async def put_irules(services: Services, call: Call, body: IrulesBody) -> Answer:
     """Handle PUT /listeners/{id}/irules: attach exactly these. Idempotent."""
-    options_of(call, ())
+    query_options(call, ())
     listener_id = object_id(call, "Listener")
     irules = tuple(body.irules)
     if problem := irules_problem(irules):
         raise Invalid(f"irules: {problem}", code="irules")
-    served = await services.providers.provider_of(Listener, listener_id, None)
-    served.refuse(listener_problems(served.table, {"operator_irules": irules}))
+    served = await services.providers.find_served_object(Listener, listener_id, None)
+    served.raise_first_problem(listener_problems(served.table, {"operator_irules": irules}))
     row: Listener = await services.tenants.get(Listener, listener_id, project_id=None)
     if row.operator_irules != irules:
         change = await services.tenants.update_child(
@@ -48,7 +48,7 @@ async def put(services: Services, call: Call, body: IrulesBody) -> Answer:
             details=f": {', '.join(irules) or 'none'}",
             environment=change.environment,
         )
-        await services.accepted(change, waits=False)
+        await services.change_accepted(change, waits=False)
         row = await services.tenants.get(Listener, listener_id, project_id=None)
     return _irules_answer(row)
 

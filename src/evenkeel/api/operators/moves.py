@@ -3,7 +3,7 @@
 from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.query import query_options
 from evenkeel.api.operators.requests import MoveBody
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.usecases.moves import MovePlan, PlannedMove, begin_moves, end_move, plan_moves
@@ -62,9 +62,9 @@ class MoveView(Value):
     """Time at which the current step began."""
 
 
-async def move(services: Services, call: Call, body: MoveBody) -> Answer:
+async def plan_or_begin_moves(services: Services, call: Call, body: MoveBody) -> Answer:
     """Handle POST /moves: plan a move; with ``apply`` begin it."""
-    options_of(call, ())
+    query_options(call, ())
     wanted = body.move
     found = await plan_moves(
         services,
@@ -79,26 +79,26 @@ async def move(services: Services, call: Call, body: MoveBody) -> Answer:
     return json_answer({"move": _plan_view(found, begun=wanted.apply)}, 200)
 
 
-async def moves(services: Services, call: Call) -> Answer:
+async def list_moves(services: Services, call: Call) -> Answer:
     """Handle GET /moves: list the last moves, those under way first."""
-    options = options_of(call, ("load_balancer_id",))
+    options = query_options(call, ("load_balancer_id",))
     id_ = LoadBalancerId(options["load_balancer_id"]) if "load_balancer_id" in options else None
     rows = await services.operators.moves(load_balancer_id=id_)
     return json_answer({"moves": [_move_view(row) for row in rows]})
 
 
-async def finish(services: Services, call: Call) -> Answer:
+async def finish_move(services: Services, call: Call) -> Answer:
     """Handle PUT /moves/{id}/finish: the VIP's traffic goes to the new devices, so the old ones may remove it."""
     return await _end_move(services, call, back=False)
 
 
-async def go_back(services: Services, call: Call) -> Answer:
+async def move_back(services: Services, call: Call) -> Answer:
     """Handle PUT /moves/{id}/back: cancel the move, so that the old device group serves the load balancer again."""
     return await _end_move(services, call, back=True)
 
 
 async def _end_move(services: Services, call: Call, *, back: bool) -> Answer:
-    options_of(call, ())
+    query_options(call, ())
     load_balancer_id = LoadBalancerId(object_id(call, "Move of load balancer"))
     await end_move(services, load_balancer_id, back=back)
     for row in await services.operators.moves(load_balancer_id=load_balancer_id):

@@ -12,7 +12,7 @@ from evenkeel.core.networking.addresses import parsed_address
 from evenkeel.core.networking.networks import SEGMENTS_MAX, TUNNELS, DeclaredNetwork, NetworkType
 
 
-def network_of(body: NetworkNew, *, new_id: Callable[[], str]) -> DeclaredNetwork:
+def network_from_body(body: NetworkNew, *, new_id: Callable[[], str]) -> DeclaredNetwork:
     """Convert the request to the network to store. Raises :class:`Invalid` naming field and value."""
     id_ = body.id or new_id()
     return validate_network(

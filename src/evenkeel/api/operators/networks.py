@@ -4,28 +4,28 @@ from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
-from evenkeel.api.operators.network_rules import apply_network_change, network_of
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.network_rules import apply_network_change, network_from_body
+from evenkeel.api.operators.query import query_options
 from evenkeel.api.operators.requests import NetworkChangeBody, NetworkNewBody
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.networking.networks import DeclaredNetwork
 
 
-async def networks(services: Services, call: Call) -> Answer:
+async def list_networks(services: Services, call: Call) -> Answer:
     """Handle GET /networks: list declared networks."""
-    options_of(call, ())
+    query_options(call, ())
     return json_answer({"networks": [views.network_view(row) for row in await services.operators.networks()]})
 
 
-async def network(services: Services, call: Call) -> Answer:
+async def show_network(services: Services, call: Call) -> Answer:
     """Handle GET /networks/{id}."""
     return json_answer({"network": views.network_view(await _find_network(services, call))})
 
 
 async def create_network(services: Services, call: Call, body: NetworkNewBody) -> Answer:
     """Handle POST /networks: declare a network; answers 201."""
-    row = network_of(body.network, new_id=services.new_id)
+    row = network_from_body(body.network, new_id=services.new_id)
     await services.operators.add_network(row)
     return json_answer({"network": views.network_view(row)}, 201)
 
@@ -36,7 +36,7 @@ async def change_network(services: Services, call: Call, body: NetworkChangeBody
     """
     row = apply_network_change(await _find_network(services, call), body.network)
     for change in await services.operators.update_network(row):
-        await services.accepted(change)
+        await services.change_accepted(change)
     return json_answer({"network": views.network_view(row)})
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.operators.query import check_environment, options_of
+from evenkeel.api.operators.query import check_environment, query_options
 from evenkeel.api.operators.views import ShardView, broker_view, halted_reasons, shard_view
 from evenkeel.api.responses.answers import Answer, json_answer
-from evenkeel.api.responses.timestamps import timestamp, timestamp_or_none
+from evenkeel.api.responses.timestamps import format_time, format_time_or_none
 from evenkeel.core.control.agent_state import AgentState, agent_state
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.control.overview import AgentShards, Revision, SeenController
@@ -117,24 +117,24 @@ class TopologyView(Value):
     groups: list[TopologyGroup]
 
 
-async def controllers(services: Services, call: Call) -> Answer:
+async def list_controllers(services: Services, call: Call) -> Answer:
     """Handle GET /controllers: list controllers with a heartbeat in the last ten minutes, except stopped ones."""
-    options_of(call, ())
+    query_options(call, ())
     return json_answer({"controllers": [_controller_view(row) for row in await services.operators.controllers()]})
 
 
-async def history(services: Services, call: Call) -> Answer:
+async def list_revisions(services: Services, call: Call) -> Answer:
     """Handle GET /loadbalancers/{id}/history: the last 50 revisions, newest first."""
-    options_of(call, ())
+    query_options(call, ())
     rows = await services.operators.revisions(LoadBalancerId(object_id(call, "Load Balancer")))
     return json_answer({"history": [_revision_view(row) for row in rows]})
 
 
-async def topology(services: Services, call: Call) -> Answer:
+async def show_topology(services: Services, call: Call) -> Answer:
     """Handle GET /topology: show controllers, device groups with their agents and devices, and the
     shards between them.
     """
-    environment = options_of(call, ("environment",)).get("environment")
+    environment = query_options(call, ("environment",)).get("environment")
     if environment is not None:
         return await _read_topology(services, environment)
     return await services.topology.get(lambda: _read_topology(services, None))
@@ -220,8 +220,8 @@ def _controller_view(row: SeenController) -> ControllerView:
         url=row.url,
         version=row.version,
         alive=row.alive,
-        started_at=timestamp(row.started_at),
-        seen_at=timestamp(row.seen_at),
+        started_at=format_time(row.started_at),
+        seen_at=format_time(row.seen_at),
         message_broker=broker_view(row.message_broker),
     )
 
@@ -229,11 +229,11 @@ def _controller_view(row: SeenController) -> ControllerView:
 def _revision_view(row: Revision) -> RevisionView:
     return RevisionView(
         revision=row.number,
-        accepted_at=timestamp(row.accepted_at),
+        accepted_at=format_time(row.accepted_at),
         user=row.user,
         project_id=row.project_id,
         request_id=row.request_id,
-        applied_at=timestamp_or_none(row.applied_at),
+        applied_at=format_time_or_none(row.applied_at),
         # Not negative, even if the database's clock was set back between the two times.
         seconds=None if row.applied_at is None else round(max(0.0, row.applied_at - row.accepted_at), 3),
         agent_id=row.agent_id,

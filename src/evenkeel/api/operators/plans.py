@@ -93,15 +93,15 @@ class AgentSilent(Unavailable):
     """The agent has not answered the operator's inquiry in time."""
 
 
-async def plan(services: Services, call: Call) -> Answer:
+async def show_plan(services: Services, call: Call) -> Answer:
     """Handle POST /loadbalancers/{id}/plan: request the plan from the acting agent and wait for it."""
     load_balancer_id = LoadBalancerId(object_id(call, "Load Balancer"))
-    shard = await services.operators.hosting(load_balancer_id)
+    shard = await services.operators.shard_of_load_balancer(load_balancer_id)
     inquiry = Inquiry(inquiry_id=services.new_id(), load_balancer_id=load_balancer_id)
     return json_answer({"plan": await _request_plan(services, shard, inquiry)})
 
 
-async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer:
+async def adopt_or_plan(services: Services, call: Call, body: AdoptionBody) -> Answer:
     """Handle POST /shards/{id}/adoption: plan to take over a tenant's partition from another program (F5's agent); with
     ``apply`` the agent does so.
 
@@ -128,14 +128,14 @@ async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer
     return json_answer({"adoption": shown}, 200)
 
 
-async def orphans(services: Services, call: Call) -> Answer:
+async def list_orphans(services: Services, call: Call) -> Answer:
     """Handle POST /shards/{id}/orphans: list load balancers and partitions on devices that the database lacks."""
     shard = await services.operators.shard(ShardId(object_id(call, "Shard")))
     if shard.project_id != COMMON_PROJECT:
         raise Conflict(f"Shard {shard.id} is a tenant's: orphans are found by the common shard of a device group.")
     shown = await _request_plan(services, shard, Inquiry(inquiry_id=services.new_id()))
     found = [(one.device, step) for one in shown.devices for step in one.operations if step.type == ORPHAN]
-    known = await services.operators.known_load_balancers([LoadBalancerId(step.name) for _, step in found])
+    known = await services.operators.filter_known_load_balancers([LoadBalancerId(step.name) for _, step in found])
     place = shard.environment, shard.group_number
     recorded = {one.load_balancer_id: one for one in await services.operators.orphaned_load_balancers(*place)}
     rows = [

@@ -24,15 +24,15 @@ def operator_only(handler: Handler) -> Handler:
     see all tenants' objects.
     """
 
-    async def handle(services: Services, call: Call, *body: object) -> Answer:
+    async def refuse_others(services: Services, call: Call, *body: object) -> Answer:
         if call.caller.scope is not None:
             raise Forbidden
         return await handler(services, call, *body)
 
-    return handle
+    return refuse_others
 
 
-def options_of(call: Call, allowed: tuple[str, ...]) -> Mapping[str, str]:
+def query_options(call: Call, allowed: tuple[str, ...]) -> Mapping[str, str]:
     """Return the query parameters, each known and present at most once. Raises :class:`BadList`."""
     options: dict[str, str] = {}
     for name, value in call.query:
@@ -42,7 +42,7 @@ def options_of(call: Call, allowed: tuple[str, ...]) -> Mapping[str, str]:
     return options
 
 
-def number_of(name: str, given: str, low: int, high: int) -> int:
+def parse_number_within(name: str, given: str, low: int, high: int) -> int:
     if given.isdecimal() and len(given) <= 19 and low <= int(given) <= high:
         return int(given)
     raise invalid_parameter(name, given, f"Value should be an integer from {low} to {high}.")
@@ -53,7 +53,7 @@ def invalid_parameter(name: str, given: str, rule: str) -> BadList:
     return BadList(f"Invalid input for query parameter {name}. Value: '{given[:64]}'. {rule}")
 
 
-def none_of(name: str, given: str, allowed: Sequence[str], more: str = "") -> BadList:
+def not_allowed_value(name: str, given: str, allowed: Sequence[str], more: str = "") -> BadList:
     """Return the error for a value of a query parameter that is not among ``allowed``; ``more``: text about what may
     follow a value.
     """
@@ -70,7 +70,7 @@ async def check_environment(services: Services, found: Iterable[object], given: 
         return
     names = [row.name for row in await services.operators.environments()]
     if given not in names:
-        raise none_of("environment", given, names)
+        raise not_allowed_value("environment", given, names)
 
 
 def check_statuses(query: ListQuery) -> None:
@@ -78,4 +78,4 @@ def check_statuses(query: ListQuery) -> None:
     for name, statuses in STATUSES.items():
         for given in query.filters.get(name, ()):
             if given not in statuses:
-                raise none_of(name, str(given), statuses)
+                raise not_allowed_value(name, str(given), statuses)

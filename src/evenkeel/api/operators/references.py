@@ -6,12 +6,12 @@ from shlex import quote
 from typing import NamedTuple
 
 from evenkeel.api.common.services import Services
-from evenkeel.api.http.call import Call, as_bool
+from evenkeel.api.http.call import Call, parse_bool
 from evenkeel.api.operators.problems import ProblemCommand, ProblemObject, SystemProblem
-from evenkeel.api.operators.query import number_of, options_of
+from evenkeel.api.operators.query import parse_number_within, query_options
 from evenkeel.api.operators.requests import RefreshBody
 from evenkeel.api.responses.answers import Answer, json_answer
-from evenkeel.api.responses.timestamps import timestamp
+from evenkeel.api.responses.timestamps import format_time
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.kit.values import Value
@@ -50,21 +50,21 @@ class RefreshView(Value):
     references: int
 
 
-async def references(services: Services, call: Call) -> Answer:
+async def list_references(services: Services, call: Call) -> Answer:
     """Handle GET /references: list references by expiry."""
-    options = options_of(call, ("project_id", "load_balancer_id", "expiring_days", "unreadable"))
+    options = query_options(call, ("project_id", "load_balancer_id", "expiring_days", "unreadable"))
     days = options.get("expiring_days")
     query = ReferenceQuery(
         project_id=ProjectId(options["project_id"]) if "project_id" in options else None,
         load_balancer_id=LoadBalancerId(options["load_balancer_id"]) if "load_balancer_id" in options else None,
-        expiring_days=None if days is None else number_of("expiring_days", days, 0, DAYS_MAX),
-        unreadable=as_bool("unreadable", options.get("unreadable", "false")),
+        expiring_days=None if days is None else parse_number_within("expiring_days", days, 0, DAYS_MAX),
+        unreadable=parse_bool("unreadable", options.get("unreadable", "false")),
     )
     rows = await services.operators.references(query, limit=REFERENCES_MAX)
     return json_answer({"references": [reference_view(row) for row in rows]})
 
 
-async def refresh(services: Services, call: Call, body: RefreshBody) -> Answer:
+async def refresh_references(services: Services, call: Call, body: RefreshBody) -> Answer:
     """Handle POST /references/refresh: the controllers read the references within seconds. Answers 202. Raises
     :class:`NotFound` for a reference that no listener or pool has.
     """
@@ -83,11 +83,11 @@ def reference_view(row: ReferencedCertificate) -> ReferenceView:
         kind=row.kind.value,
         sha256=row.sha256,
         problem=row.problem,
-        checked_at=timestamp(row.checked_at.timestamp()),
+        checked_at=format_time(row.checked_at.timestamp()),
         load_balancers=row.load_balancers,
         subject=None if facts is None else facts.subject,
         dns_names=None if facts is None else list(facts.dns_names),
-        not_after=None if row.ends_at is None else timestamp(row.ends_at.timestamp()),
+        not_after=None if row.ends_at is None else format_time(row.ends_at.timestamp()),
     )
 
 
@@ -106,7 +106,7 @@ def expiry_trouble(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
     if first is None or first.ends_at is None:
         return CertificateTrouble()
     verb = "has expired" if first.ends_at <= datetime.now(UTC) else "expires"
-    until = timestamp(first.ends_at.timestamp())
+    until = format_time(first.ends_at.timestamp())
     return CertificateTrouble(
         f"{first.kind.words} {first.reference} {verb}: valid until {until}{_more_text(rows)}",
         f"renew it in the key manager, then: {_refresh_command(first)}",

@@ -18,7 +18,7 @@ CONNECT_SECONDS = 5
 START_AGENT = "systemctl restart evenkeel-agent"
 
 
-def start_agents(silent: Sequence[AgentLiveness]) -> str:
+def start_agents_remedy(silent: Sequence[AgentLiveness]) -> str:
     """Return commands to run on the hosts of silent agents."""
     hosts = dict.fromkeys(row.host for row in silent[:NAMED_MAX])
     return f"on {', '.join(hosts)}: {START_AGENT}"
@@ -29,7 +29,7 @@ def start_commands(silent: Sequence[AgentLiveness]) -> tuple[ProblemCommand, ...
     return tuple(ProblemCommand(START_AGENT, host) for host in dict.fromkeys(row.host for row in silent[:NAMED_MAX]))
 
 
-def replace_agents(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> str:
+def replace_agents_remedy(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> str:
     """Return commands that make live agents of the same groups the homes of lost agents' shards; empty if there is no
     live agent.
     """

@@ -6,7 +6,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from evenkeel.api.http.bodies import Request
 from evenkeel.api.http.fields import END, NO_NUL, Address, ObjectId, ProjectId, SecretText, Text
-from evenkeel.api.usecases.parents import each_once
+from evenkeel.api.usecases.parents import without_duplicates
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.kit.names import ENVIRONMENT_NAME_PATTERN, ENVIRONMENT_NAME_RULE, MAX_ENVIRONMENT_NAME_CHARACTERS
 from evenkeel.core.networking.networks import SEGMENTS_MAX
@@ -121,8 +121,8 @@ class EnvironmentNew(Request):
             failback=FailbackMode(self.failback),
             breaker_share=self.breaker_share,
             breaker_agents=self.breaker_agents,
-            vip_networks_allowed=each_once(self.vip_networks_allowed),
-            vip_networks_denied=each_once(self.vip_networks_denied),
+            vip_networks_allowed=without_duplicates(self.vip_networks_allowed),
+            vip_networks_denied=without_duplicates(self.vip_networks_denied),
         )
 
 

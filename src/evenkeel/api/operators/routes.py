@@ -80,30 +80,32 @@ _AGENT_PARAMETERS = (
 
 _AGENT = _object_routes("agent", AgentView)
 _AGENTS = (
-    _AGENT.list(agents.agents, "List agents", parameters=_AGENT_PARAMETERS),
-    _AGENT.show(agents.agent, "Show an agent"),
-    _AGENT.change(
+    _AGENT.list_operation(agents.list_agents, "List agents", parameters=_AGENT_PARAMETERS),
+    _AGENT.show_operation(agents.show_agent, "Show an agent"),
+    _AGENT.change_operation(
         agents.change_agent, requests.AgentChangeBody, "Drain an agent (admin_state_up false), or undrain it"
     ),
-    _AGENT.put(
+    _AGENT.put_operation(
         "drain",
-        agents.set_admin_state(False),
+        agents.admin_state_handler(False),
         summary_of("agent_drain"),
         act="agent_drain",
     ),
-    _AGENT.put("undrain", agents.set_admin_state(True), summary_of("agent_undrain"), act="agent_undrain"),
-    _AGENT.put("failback", agents.failback, summary_of("agent_failback"), act="agent_failback", errors=(409,)),
-    _AGENT.put(
+    _AGENT.put_operation("undrain", agents.admin_state_handler(True), summary_of("agent_undrain"), act="agent_undrain"),
+    _AGENT.put_operation(
+        "failback", agents.request_failback, summary_of("agent_failback"), act="agent_failback", errors=(409,)
+    ),
+    _AGENT.put_operation(
         "force-down",
-        agents.force_down,
+        agents.force_agent_down,
         summary_of("agent_force_down"),
         act="agent_force_down",
         rule="force_down",
         body=requests.ForceDownBody,
     ),
-    _AGENT.put(
+    _AGENT.put_operation(
         "rebind",
-        agents.rebind,
+        agents.rebind_agent,
         summary_of("agent_rebind"),
         act="agent_rebind",
         rule="rebind",
@@ -111,7 +113,7 @@ _AGENTS = (
         answer=single_object_type("rebound", views.ReboundView),
         errors=(409,),
     ),
-    _AGENT.delete(
+    _AGENT.delete_operation(
         agents.delete_agent,
         summary_of("agent_delete"),
         act="agent_delete",
@@ -120,9 +122,9 @@ _AGENTS = (
         ),
         errors=(409,),
     ),
-    _AGENT.get(
+    _AGENT.get_operation(
         "loadbalancers",
-        agents.agent_load_balancers,
+        agents.list_load_balancers_on_agent,
         "List load balancers the agent acts for or is home to",
         rule="get_loadbalancers",
         answer=defstruct(
@@ -137,53 +139,53 @@ _AGENTS = (
 
 _ENVIRONMENT = _object_routes("environment", views.EnvironmentView, key="{name}")
 _ENVIRONMENTS = (
-    _ENVIRONMENT.list(environments.environments, "List environments"),
-    _ENVIRONMENT.create(
+    _ENVIRONMENT.list_operation(environments.list_environments, "List environments"),
+    _ENVIRONMENT.create_operation(
         environments.create_environment,
         requests.EnvironmentNewBody,
         summary_of("environment_create"),
         act="environment_create",
         errors=(409,),
     ),
-    _ENVIRONMENT.show(environments.environment, "Show an environment"),
-    _ENVIRONMENT.change(
+    _ENVIRONMENT.show_operation(environments.show_environment, "Show an environment"),
+    _ENVIRONMENT.change_operation(
         environments.change_environment,
         requests.EnvironmentChangeBody,
         summary_of("environment_update"),
         act="environment_update",
     ),
-    _ENVIRONMENT.put(
+    _ENVIRONMENT.put_operation(
         "resume", environments.resume_environment, summary_of("environment_resume"), act="environment_resume"
     ),
-    _ENVIRONMENT.delete(
+    _ENVIRONMENT.delete_operation(
         environments.delete_environment, summary_of("environment_delete"), act="environment_delete", errors=(409,)
     ),
 )
 
 _ENHANCED_SERVICE = _object_routes("enhanced_service", enhanced_services.EnhancedServiceView)
 _ENHANCED_SERVICES = (
-    _ENHANCED_SERVICE.list(
-        enhanced_services.enhanced_services,
+    _ENHANCED_SERVICE.list_operation(
+        enhanced_services.list_enhanced_services,
         "List the enhanced services that agents loaded, and whether the agents of an environment agree",
         parameters=(_OF_ENVIRONMENT, Parameter(name="name", description="With this name")),
     ),
     Operation(
         method="GET",
         path="/environments/{name}/enhanced_services/{enhanced_service}",
-        handle=enhanced_services.enhanced_service,
+        handle=enhanced_services.show_enhanced_service,
         summary="Show an enhanced service of an environment, agent by agent",
         rule=own_rule("enhanced_service", "get"),
-        answer=_ENHANCED_SERVICE.answer,
+        answer=_ENHANCED_SERVICE.answer_type,
     ),
 )
 
 _DATABASE = single_object_type("database", views.DatabaseView)
 _SYSTEM = (
-    _get_document("database", views.DatabaseView, database.database, "Show the history of the database"),
+    _get_document("database", views.DatabaseView, database.show_database, "Show the history of the database"),
     Operation(
         method="POST",
         path="/database/new-history",
-        handle=database.new_history,
+        handle=database.begin_new_history,
         summary=summary_of("database_new_history"),
         act="database_new_history",
         rule=own_rule("database", "new_history"),
@@ -201,19 +203,19 @@ _SYSTEM = (
     Operation(
         method="GET",
         path="/acts",
-        handle=acts.listing(lambda: (*OCTAVIA_ROUTES, OPERATOR_ROUTES)),
+        handle=acts.acts_handler(lambda: (*OCTAVIA_ROUTES, OPERATOR_ROUTES)),
         summary="List what operators can do, in words, and whether the caller may",
         rule=own_rule("act", "get"),
         answer=list_type("acts", acts.ActView),
     ),
     _get_document(
-        "caller", caller.CallerView, caller.caller, "Show who the caller is, and the version of the controller"
+        "caller", caller.CallerView, caller.show_caller, "Show who the caller is, and the version of the controller"
     ),
-    _get_document("status", status.StatusView, status.status, "Show a summary of the whole system"),
+    _get_document("status", status.StatusView, status.show_status, "Show a summary of the whole system"),
     _get_document(
         "activity",
         activity.ActivityView,
-        activity.activity,
+        activity.show_activity,
         "Show this controller's requests and times to ACTIVE, and the traffic of all load balancers, over time",
         Parameter(name="hours", description="Over so many last hours (1 to 24, else 6)", type=int),
         Parameter(
@@ -223,13 +225,13 @@ _SYSTEM = (
     _get_document(
         "topology",
         overview.TopologyView,
-        overview.topology,
+        overview.show_topology,
         "Show who may write to which devices: device groups with agents, devices and the shards between them",
         _OF_ENVIRONMENT,
     ),
-    _object_routes("controller", overview.ControllerView).list(overview.controllers, "List controllers"),
-    _object_routes("event", EventView).list(
-        events.events,
+    _object_routes("controller", overview.ControllerView).list_operation(overview.list_controllers, "List controllers"),
+    _object_routes("event", EventView).list_operation(
+        events.list_events,
         "List events, oldest first; as text/event-stream, resumable by Last-Event-ID, as they happen",
         streams=True,
         parameters=(
@@ -243,7 +245,7 @@ _SYSTEM = (
     Operation(
         method="GET",
         path="/ids",
-        handle=ids.ids,
+        handle=ids.complete_ids,
         summary="List ids of load balancers, agents and shards that begin with a prefix",
         rule=own_rule("id", "get"),
         answer=single_object_type("ids", views.IdsView),
@@ -280,37 +282,37 @@ _LOAD_BALANCERS = (
         ),
         parameters=search.PARAMETERS,
     ),
-    _LOAD_BALANCER.get(
+    _LOAD_BALANCER.get_operation(
         "agent",
-        hosting.hosting,
+        hosting.show_hosting,
         "Show the agents of a load balancer",
         rule="get_agent",
         answer=single_object_type("hosting", views.HostingView),
     ),
-    _LOAD_BALANCER.get(
+    _LOAD_BALANCER.get_operation(
         "tree",
-        trees.tree,
+        trees.show_tree,
         "Show a load balancer and everything below it, with statuses: also pools that no listener uses",
         rule="get_tree",
         answer=single_object_type("tree", trees.LoadBalancerNode),
     ),
-    _LOAD_BALANCER.get(
+    _LOAD_BALANCER.get_operation(
         "history",
-        overview.history,
+        overview.list_revisions,
         "List the last 50 revisions of a load balancer, newest first, with who requested and who applied each",
         rule="get_history",
         answer=list_type("history", overview.RevisionView),
     ),
-    _LOAD_BALANCER.get(
+    _LOAD_BALANCER.get_operation(
         "series",
-        series.traffic,
+        series.show_traffic,
         "Show the traffic of a load balancer over the last hours, as far as this controller holds it",
         rule="get_series",
         answer=series.SeriesView,
     ),
-    _LOAD_BALANCER.post(
+    _LOAD_BALANCER.post_operation(
         "plan",
-        plans.plan,
+        plans.show_plan,
         "Show what the next pass over a load balancer would change on its devices; changes nothing",
         rule="plan",
         answer=single_object_type("plan", plans.PlanView),
@@ -320,16 +322,16 @@ _LOAD_BALANCERS = (
 
 _LISTENER = _object_routes("listener", irules.ListenerIrulesView)
 _LISTENERS = (
-    _LISTENER.get(
+    _LISTENER.get_operation(
         "irules",
-        irules.show,
+        irules.show_irules,
         "Show the iRules that operators keep on a listener's virtual servers",
         rule="get_irules",
-        answer=_LISTENER.answer,
+        answer=_LISTENER.answer_type,
     ),
-    _LISTENER.put(
+    _LISTENER.put_operation(
         "irules",
-        irules.put,
+        irules.put_irules,
         summary_of("listener_set_irules"),
         act="listener_set_irules",
         rule="set_irules",
@@ -340,15 +342,15 @@ _LISTENERS = (
 
 _SHARD = _object_routes("shard", views.ShardView)
 _SHARDS = (
-    _SHARD.list(
-        shards.shards,
+    _SHARD.list_operation(
+        shards.list_shards,
         "List shards",
         parameters=(
             _OF_ENVIRONMENT,
             Parameter(name="agent_id", description="Of this agent, home or acting"),
         ),
     ),
-    _SHARD.put(
+    _SHARD.put_operation(
         "rebind",
         shards.rebind_shard,
         summary_of("shard_rebind"),
@@ -357,9 +359,9 @@ _SHARDS = (
         body=requests.RebindBody,
         errors=(409,),
     ),
-    _SHARD.post(
+    _SHARD.post_operation(
         "adoption",
-        plans.adoption,
+        plans.adopt_or_plan,
         "Plan the adoption of a partition that another program made for the tenant; with apply, adopt it;"
         " with give_back, the way back",
         act="shard_adopt",
@@ -368,9 +370,9 @@ _SHARDS = (
         answer=single_object_type("adoption", plans.PlanView),
         errors=(409,),
     ),
-    _SHARD.post(
+    _SHARD.post_operation(
         "orphans",
-        plans.orphans,
+        plans.list_orphans,
         "List load balancers on a group's devices that are missing from the database (of a common shard)",
         rule="get_orphans",
         answer=defstruct(
@@ -388,15 +390,15 @@ _SHARDS = (
 
 _MOVE = _object_routes("move", moves.MoveView)
 _MOVES = (
-    _MOVE.list(
-        moves.moves,
+    _MOVE.list_operation(
+        moves.list_moves,
         "List the last moves of load balancers to other device groups, those under way first",
         parameters=(Parameter(name="load_balancer_id", description="Of this load balancer"),),
     ),
     Operation(
         method="POST",
         path="/moves",
-        handle=moves.move,
+        handle=moves.plan_or_begin_moves,
         summary="Plan to move a load balancer, or those of a project, to another device group; with apply, begin it",
         act="move_create",
         rule=own_rule("move", "create"),
@@ -404,71 +406,75 @@ _MOVES = (
         answer=single_object_type("move", moves.MovePlanView),
         errors=(409,),
     ),
-    _MOVE.put(
+    _MOVE.put_operation(
         "finish",
-        moves.finish,
+        moves.finish_move,
         summary_of("move_finish"),
         act="move_finish",
         rule="update",
         errors=(409,),
     ),
-    _MOVE.put("back", moves.go_back, summary_of("move_back"), act="move_back", rule="update", errors=(409,)),
+    _MOVE.put_operation(
+        "back", moves.move_back, summary_of("move_back"), act="move_back", rule="update", errors=(409,)
+    ),
 )
 
 _SUBNET = _object_routes("subnet", views.SubnetView)
 _SUBNETS = (
-    _SUBNET.list(subnets.subnets, "List address pools"),
-    _SUBNET.create(
+    _SUBNET.list_operation(subnets.list_subnets, "List address pools"),
+    _SUBNET.create_operation(
         subnets.create_subnet, requests.SubnetNewBody, summary_of("subnet_create"), act="subnet_create", errors=(409,)
     ),
-    _SUBNET.change(
+    _SUBNET.change_operation(
         subnets.change_subnet,
         requests.SubnetChangeBody,
         summary_of("subnet_update"),
         act="subnet_update",
         errors=(409,),
     ),
-    _SUBNET.delete(subnets.delete_subnet, summary_of("subnet_delete"), act="subnet_delete", errors=(409,)),
+    _SUBNET.delete_operation(subnets.delete_subnet, summary_of("subnet_delete"), act="subnet_delete", errors=(409,)),
 )
 
 _NETWORK = _object_routes("network", views.NetworkView)
 _NETWORKS = (
-    _NETWORK.list(networks.networks, "List declared networks"),
-    _NETWORK.create(
+    _NETWORK.list_operation(networks.list_networks, "List declared networks"),
+    _NETWORK.create_operation(
         networks.create_network,
         requests.NetworkNewBody,
         summary_of("network_create"),
         act="network_create",
         errors=(409,),
     ),
-    _NETWORK.show(networks.network, "Show a declared network"),
-    _NETWORK.change(
+    _NETWORK.show_operation(networks.show_network, "Show a declared network"),
+    _NETWORK.change_operation(
         networks.change_network,
         requests.NetworkChangeBody,
         summary_of("network_update"),
         act="network_update",
         errors=(409,),
     ),
-    _NETWORK.delete(networks.delete_network, summary_of("network_delete"), act="network_delete", errors=(409,)),
+    _NETWORK.delete_operation(
+        networks.delete_network, summary_of("network_delete"), act="network_delete", errors=(409,)
+    ),
 )
 
 _CERTIFICATE = _object_routes("certificate", certificates.CertificateView, key="{project_id}/{name}")
 _CERTIFICATES = (
-    _CERTIFICATE.list(
-        certificates.certificates,
+    _CERTIFICATE.list_operation(
+        certificates.list_certificates,
         "List the certificates that the controllers store: all, or those of the caller's project",
         parameters=(_OF_PROJECT,),
         errors=(501,),
     ),
-    _CERTIFICATE.create(
+    _CERTIFICATE.create_operation(
         certificates.add_certificate,
         requests.CertificateNewBody,
         summary_of("certificate_create"),
         act="certificate_create",
         errors=(409, 501),
     ),
-    _CERTIFICATE.show(certificates.certificate, "Show a certificate; never its key", errors=(501,)),
-    _CERTIFICATE.put(
+    _CERTIFICATE.show_operation(certificates.show_certificate, "Show a certificate; never its key", errors=(501,)),
+    _CERTIFICATE.put_operation(
         "revoke",
         certificates.revoke_certificate,
         "Revoke an issued certificate at its authority, and order another one",
@@ -476,14 +482,14 @@ _CERTIFICATES = (
         body=requests.RevocationBody,
         errors=(409, 501),
     ),
-    _CERTIFICATE.delete(
+    _CERTIFICATE.delete_operation(
         certificates.delete_certificate, summary_of("certificate_delete"), act="certificate_delete", errors=(501,)
     ),
 )
 
 _REFERENCES = (
-    _object_routes("reference", references.ReferenceView).list(
-        references.references,
+    _object_routes("reference", references.ReferenceView).list_operation(
+        references.list_references,
         "List references of listeners and pools to the key manager, the first to expire first",
         parameters=(
             _OF_PROJECT,
@@ -495,7 +501,7 @@ _REFERENCES = (
     Operation(
         method="POST",
         path="/references/refresh",
-        handle=references.refresh,
+        handle=references.refresh_references,
         summary=summary_of("reference_refresh"),
         act="reference_refresh",
         rule=own_rule("reference", "refresh"),
@@ -509,7 +515,7 @@ _IMPORTS = (
     Operation(
         method="PUT",
         path="/imports/loadbalancers/{id}",
-        handle=imports.put,
+        handle=imports.put_import,
         summary="Import a load balancer of another system with its ids and VIP; without apply, only check it",
         rule=own_rule("loadbalancer", "import"),
         body=ImportPut,
@@ -531,7 +537,7 @@ _IMPORTS = (
     Operation(
         method="DELETE",
         path="/imports/loadbalancers/{id}",
-        handle=imports.remove,
+        handle=imports.discard_import,
         summary="Delete a held load balancer without its VIP's port",
         rule=own_rule("loadbalancer", "import"),
         status=204,

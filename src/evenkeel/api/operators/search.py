@@ -4,14 +4,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenkeel.api.common.services import Services
-from evenkeel.api.http.call import Call, as_bool
+from evenkeel.api.http.call import Call, parse_bool
 from evenkeel.api.http.fields import INT32_MAX
-from evenkeel.api.http.lists import PAGE_PARAMETERS, links
+from evenkeel.api.http.lists import PAGE_PARAMETERS, page_links
 from evenkeel.api.http.routing import Parameter
-from evenkeel.api.operators.query import STATUSES, invalid_parameter, none_of, number_of, options_of
+from evenkeel.api.operators.query import (
+    STATUSES,
+    invalid_parameter,
+    not_allowed_value,
+    parse_number_within,
+    query_options,
+)
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.responses.errors import BadList
-from evenkeel.api.responses.timestamps import timestamp, timestamp_or_none
+from evenkeel.api.responses.timestamps import format_time, format_time_or_none
 from evenkeel.core.control.lists import FoundLoadBalancer, ListQuery
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.kit.values import Value
@@ -59,19 +65,19 @@ class FoundLoadBalancerView(Value):
 
 async def find_load_balancers(services: Services, call: Call) -> Answer:
     """Handle GET /loadbalancers: search the load balancers of all projects."""
-    options = options_of(call, _NAMES)
+    options = query_options(call, _NAMES)
     text = options.get("q", "").strip()
     if len(text) > TEXT_MAX or not text.isprintable():
         raise invalid_parameter("q", text, f"It may have {TEXT_MAX} printable characters.")
     query = _list_query(options, services.limits.page_items)
-    group_number = await _group_number(services, options)
+    group_number = await _parse_group_number(services, options)
     found = await services.operators.find_load_balancers(query, text=text, group_number=group_number)
     return json_answer(
         {
             "loadbalancers": [_load_balancer_view(row) for row in found.page.items],
             "total": found.total,
             "total_is_exact": found.total_is_exact,
-            "loadbalancers_links": links(call, found.page, query.limit),
+            "loadbalancers_links": page_links(call, found.page, query.limit),
         }
     )
 
@@ -83,16 +89,16 @@ def _list_query(options: Mapping[str, str], page_items: int) -> ListQuery:
     if environment := options.get("environment"):
         filters["provider"] = (environment,)
     if held := options.get("held"):
-        filters["held"] = (as_bool("held", held),)
+        filters["held"] = (parse_bool("held", held),)
     limit = options.get("limit")
     project_id = options.get("project_id")
     return ListQuery(
         filters=filters,
         project_id=ProjectId(project_id) if project_id else None,
         sort=_parse_sort(options.get("sort", "")),
-        limit=number_of("limit", limit, 1, page_items) if limit else page_items,
+        limit=parse_number_within("limit", limit, 1, page_items) if limit else page_items,
         marker=options.get("marker") or None,
-        page_reverse=as_bool("page_reverse", options.get("page_reverse") or "false"),
+        page_reverse=parse_bool("page_reverse", options.get("page_reverse") or "false"),
     )
 
 
@@ -100,7 +106,7 @@ def _status_filter(name: str, given: str, allowed: Sequence[str]) -> tuple[str, 
     wanted = tuple(given.split(","))
     for value in wanted:
         if value not in allowed:
-            raise none_of(name, value, allowed)
+            raise not_allowed_value(name, value, allowed)
     return wanted
 
 
@@ -109,12 +115,12 @@ def _parse_sort(given: str) -> tuple[tuple[str, bool], ...]:
         return ()
     name, _, direction = given.partition(":")
     if name not in SORT_KEYS or direction not in ("", "asc", "desc"):
-        raise none_of("sort", given, SORT_KEYS, ", with :asc or :desc")
+        raise not_allowed_value("sort", given, SORT_KEYS, ", with :asc or :desc")
     # Rows with the same value in the same direction, so that one index has the whole order.
     return ((name, direction == "desc"), *((key, direction == "desc") for key in ("created_at", "id") if key != name))
 
 
-async def _group_number(services: Services, options: Mapping[str, str]) -> int | None:
+async def _parse_group_number(services: Services, options: Mapping[str, str]) -> int | None:
     """Return the number of the device group to search; None: all groups. Raises an error for an unknown group or
     environment.
     """
@@ -125,10 +131,10 @@ async def _group_number(services: Services, options: Mapping[str, str]) -> int |
         return None
     names = [row.name for row in await services.operators.environments()]
     if environment not in names:
-        raise none_of("environment", environment, names)
+        raise not_allowed_value("environment", environment, names)
     if not number:
         return None
-    wanted = number_of("group_number", number, 0, INT32_MAX)
+    wanted = parse_number_within("group_number", number, 0, INT32_MAX)
     known = await services.operators.device_group_numbers(environment)
     if wanted not in known:
         groups = ", ".join(map(str, known)) or "none: no agent has registered"
@@ -149,6 +155,6 @@ def _load_balancer_view(row: FoundLoadBalancer) -> FoundLoadBalancerView:
         status_reason=row.status_reason,
         operating_reason=row.operating_reason,
         held=row.held,
-        created_at=timestamp(row.created_at),
-        updated_at=timestamp_or_none(row.updated_at),
+        created_at=format_time(row.created_at),
+        updated_at=format_time_or_none(row.updated_at),
     )

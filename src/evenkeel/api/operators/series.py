@@ -5,9 +5,9 @@ from typing import Any
 from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.query import query_options
 from evenkeel.api.responses.answers import Answer, json_answer
-from evenkeel.api.responses.timestamps import timestamp
+from evenkeel.api.responses.timestamps import format_time
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.kit.values import Value
@@ -69,12 +69,12 @@ class SeriesView(Value):
     """
 
 
-async def traffic(services: Services, call: Call) -> Answer:
+async def show_traffic(services: Services, call: Call) -> Answer:
     """Handle GET /loadbalancers/{id}/series: the points that this controller holds."""
-    options_of(call, ())
+    query_options(call, ())
     id_ = LoadBalancerId(object_id(call, "Load Balancer"))
     # Series are only in memory, where an unknown id looks like a load balancer without points.
-    if not await services.operators.known_load_balancers([id_]):
+    if not await services.operators.filter_known_load_balancers([id_]):
         raise NotFound("Load Balancer", id_)
     series = services.traffic.series(id_)
     points = [_point_view(point) for point in series.points]
@@ -88,12 +88,12 @@ async def traffic(services: Services, call: Call) -> Answer:
 
 
 def _point_view(point: TrafficPoint) -> PointView:
-    return PointView(at=timestamp(point.at), **traffic_figures(point))
+    return PointView(at=format_time(point.at), **traffic_figures(point))
 
 
 def _listener_view(point: TrafficPoint) -> ListenerPointView:
     figures = traffic_figures(point)
-    return ListenerPointView(at=timestamp(point.at), **{name: figures[name] for name in LISTENER_FIGURES})
+    return ListenerPointView(at=format_time(point.at), **{name: figures[name] for name in LISTENER_FIGURES})
 
 
 def traffic_figures(sample: TrafficSample) -> dict[str, Any]:

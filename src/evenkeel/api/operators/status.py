@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
-from evenkeel.api.operators.causes import SystemState, problems_of
+from evenkeel.api.operators.causes import SystemState, explain_problems
 from evenkeel.api.operators.countdowns import countdown_texts
 from evenkeel.api.operators.problems import (
     ProblemCommand,
@@ -16,7 +16,7 @@ from evenkeel.api.operators.problems import (
     own_certificate_problems,
     writable_view,
 )
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.query import query_options
 from evenkeel.api.operators.references import REFERENCES_MAX, reference_problems
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.histories import UnknownHistory
@@ -67,9 +67,9 @@ class Readiness(Value):
     problems: list[str]
 
 
-async def status(services: Services, call: Call) -> Answer:
+async def show_status(services: Services, call: Call) -> Answer:
     """Handle GET /status: a summary of the whole system."""
-    options_of(call, ())
+    query_options(call, ())
     return await services.status.get(lambda: _get_status(services))
 
 
@@ -77,7 +77,7 @@ async def _get_status(services: Services) -> Answer:
     return json_answer({"status": await _read_summary(services)})
 
 
-async def ready(services: Services, call: Call) -> Answer:
+async def check_readiness(services: Services, call: Call) -> Answer:
     """Handle GET /healthz/ready: 200 if the system has no problem, else 503 with the kinds of its problems."""
     kinds = await services.problem_kinds.get(lambda: _problem_kinds(services))
     shown = Readiness(status="problems" if kinds else "ok", problems=list(kinds))
@@ -97,7 +97,7 @@ async def _read_summary(services: Services) -> StatusView:
     environments = await services.operators.environments()
     groups = await services.operators.out_of_reach()
     unserved = sum(count.unserved for count in counts)
-    load_balancers = await services.operators.summary()
+    load_balancers = await services.operators.load_balancer_summary()
     orphans = await services.operators.orphan_summary()
     countdowns = await services.operators.countdowns()
     expiring = await services.operators.references(ReferenceQuery(expiring_days=ALARM_DAYS), limit=REFERENCES_MAX)
@@ -119,7 +119,7 @@ async def _read_summary(services: Services) -> StatusView:
         problems=[
             *outages(broker, database),
             *_unknown_histories(orphans.unknown_histories),
-            *problems_of(
+            *explain_problems(
                 SystemState(
                     outage=outage,
                     halted=halted,

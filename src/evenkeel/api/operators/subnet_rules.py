@@ -12,10 +12,10 @@ from evenkeel.core.networking.addresses import parsed_address, parsed_range
 from evenkeel.core.resources.model import Subnet
 
 Address = IPv4Address | IPv6Address
-Net = IPv4Network | IPv6Network
+IpNetwork = IPv4Network | IPv6Network
 
 
-def subnet_of(body: SubnetNew, *, new_id: Callable[[], str]) -> Subnet:
+def subnet_from_body(body: SubnetNew, *, new_id: Callable[[], str]) -> Subnet:
     """Convert the request to the subnet to store. Raises :class:`Invalid` naming field and value."""
     network = _parse_network(body.cidr)
     gateway = _address_within("gateway_ip", body.gateway_ip, network)
@@ -44,27 +44,27 @@ def subnet_of(body: SubnetNew, *, new_id: Callable[[], str]) -> Subnet:
     )
 
 
-def device_ranges(network: Net, devices: Iterable[str], reserved: Iterable[str]) -> dict[str, tuple[str, ...]]:
+def device_ranges(network: IpNetwork, devices: Iterable[str], reserved: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Return ``device_addresses`` and ``reserved``, which includes them. Raises :class:`Invalid`."""
     own = tuple(_parse_reserved("device_addresses", text, network) for text in devices)
     others = (_parse_reserved("reserved", text, network) for text in reserved)
     return {"device_addresses": own, "reserved": tuple(dict.fromkeys((*others, *own)))}
 
 
-def with_device_addresses(subnet: Subnet, devices: Iterable[str]) -> Subnet:
+def set_device_addresses(subnet: Subnet, devices: Iterable[str]) -> Subnet:
     """Return the subnet with ``devices`` in place of its addresses for devices. Raises :class:`Invalid`."""
     others = [text for text in subnet.reserved if text not in subnet.device_addresses]
     return replace(subnet, **device_ranges(_parse_network(subnet.cidr), devices, others))
 
 
-def _parse_network(cidr: str) -> Net:
+def _parse_network(cidr: str) -> IpNetwork:
     try:
         return ip_network(cidr)
     except ValueError as error:
         raise invalid_input("cidr", cidr, "Value should be a network like 10.0.0.0/24, host bits zero.") from error
 
 
-def _address_within(field: str, value: str | None, network: Net) -> Address | None:
+def _address_within(field: str, value: str | None, network: IpNetwork) -> Address | None:
     if value is None:
         return None
     try:
@@ -76,7 +76,7 @@ def _address_within(field: str, value: str | None, network: Net) -> Address | No
     return address
 
 
-def _parse_reserved(field: str, text: str, network: Net) -> str:
+def _parse_reserved(field: str, text: str, network: IpNetwork) -> str:
     """Return an address or range in canonical form. Raises :class:`Invalid`."""
     try:
         found = parsed_range(text)
@@ -88,7 +88,7 @@ def _parse_reserved(field: str, text: str, network: Net) -> str:
     return str(found)
 
 
-def _first_and_last_host(network: Net) -> tuple[Address, Address]:
+def _first_and_last_host(network: IpNetwork) -> tuple[Address, Address]:
     """Return the first and the last host address."""
     first, last = network[0], network[-1]
     # Networks of two addresses and of one reserve none (RFC 3021, RFC 6164).

@@ -4,22 +4,22 @@ from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.query import query_options
 from evenkeel.api.operators.requests import SubnetChangeBody, SubnetNewBody
-from evenkeel.api.operators.subnet_rules import subnet_of, with_device_addresses
+from evenkeel.api.operators.subnet_rules import set_device_addresses, subnet_from_body
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.core.kit.errors import NotFound
 
 
-async def subnets(services: Services, call: Call) -> Answer:
+async def list_subnets(services: Services, call: Call) -> Answer:
     """Handle GET /subnets: list address pools."""
-    options_of(call, ())
+    query_options(call, ())
     return json_answer({"subnets": [views.subnet_view(row) for row in await services.operators.subnets()]})
 
 
 async def create_subnet(services: Services, call: Call, body: SubnetNewBody) -> Answer:
     """Handle POST /subnets: add an address pool; answers 201."""
-    row = await services.operators.add_subnet(subnet_of(body.subnet, new_id=services.new_id))
+    row = await services.operators.add_subnet(subnet_from_body(body.subnet, new_id=services.new_id))
     return json_answer({"subnet": views.subnet_view(row)}, 201)
 
 
@@ -29,7 +29,7 @@ async def change_subnet(services: Services, call: Call, body: SubnetChangeBody) 
     known = next((row for row in await services.operators.subnets() if row.id == id_), None)
     if known is None:
         raise NotFound("Subnet", id_)
-    row = with_device_addresses(known, body.subnet.device_addresses)
+    row = set_device_addresses(known, body.subnet.device_addresses)
     await services.operators.set_device_addresses(row)
     return json_answer({"subnet": views.subnet_view(row)})
 

@@ -2,23 +2,23 @@
 
 from collections.abc import Iterable, Iterator
 
-from evenkeel.api.common.reasons import full_reason_of
+from evenkeel.api.common.reasons import full_provisioning_reason
 from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.common.status_trees import (
-    CLOSED,
+    CLOSING_BRACKETS,
     PoolStatus,
     encode_items,
     join_item_pieces,
     json_before_children,
     member_status,
-    policies_of,
+    policies_and_rules,
     pool_contents,
     pool_status,
     statuses_of,
 )
 from evenkeel.api.http.call import Call
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.query import query_options
 from evenkeel.api.operators.unissued import why_listeners_wait
 from evenkeel.api.responses.answers import Answer, StreamedAnswer, encode
 from evenkeel.core.devices.service import enhanced_services_of
@@ -102,9 +102,9 @@ class LoadBalancerNode(Value, kw_only=True):
     pools: list[PoolStatus]
 
 
-async def tree(services: Services, call: Call) -> Answer:
+async def show_tree(services: Services, call: Call) -> Answer:
     """Handle GET /loadbalancers/{id}/tree: stream the load balancer and all its children."""
-    options_of(call, ())
+    query_options(call, ())
     id_ = LoadBalancerId(object_id(call, "Load Balancer"))
     found = await services.tenants.tree(id_, project_id=None, statuses_only=True)
     waits = await why_listeners_wait(services, found)
@@ -116,15 +116,15 @@ def tree_pieces(tree: LoadBalancerTree, *, bare_tags: bool = False, waits: str =
     tags without prefix choose enhanced services. ``waits``: why listeners wait for a certificate.
     """
     members, monitors = pool_contents(tree)
-    policies, rules = policies_of(tree)
+    policies, rules = policies_and_rules(tree)
     limits = _rate_limits(tree)
 
-    def pool(row: Pool) -> Iterator[bytes]:
+    def pool_pieces(row: Pool) -> Iterator[bytes]:
         yield json_before_children(pool_status(row, monitors.get(row.id)))
         yield from encode_items(members.get(row.id, ()), member_status)
-        yield CLOSED
+        yield CLOSING_BRACKETS
 
-    def listener(row: Listener) -> Iterator[bytes]:
+    def listener_pieces(row: Listener) -> Iterator[bytes]:
         yield json_before_children(
             ListenerNode(
                 **statuses_of(row),
@@ -137,17 +137,17 @@ def tree_pieces(tree: LoadBalancerTree, *, bare_tags: bool = False, waits: str =
             )
         )
         yield from encode_items(policies.get(row.id, ()), lambda policy: _policy_node(policy, rules.get(policy.id, ())))
-        yield CLOSED
+        yield CLOSING_BRACKETS
 
     root = tree.load_balancer
-    reason = full_reason_of(root.provisioning_status, root) or waits or None
+    reason = full_provisioning_reason(root.provisioning_status, root) or waits or None
     node = LoadBalancerNode(**statuses_of(root), status_reason=reason, listeners=[], pools=[])
     # The two empty lists, which are the last attributes, are replaced by the generated ones.
     yield b'{"tree":' + encode(node).removesuffix(_EMPTY_LISTS) + b'"listeners":['
-    yield from join_item_pieces(listener(row) for row in tree.listeners)
+    yield from join_item_pieces(listener_pieces(row) for row in tree.listeners)
     yield b'],"pools":['
-    yield from join_item_pieces(pool(row) for row in tree.pools)
-    yield CLOSED + b"}"
+    yield from join_item_pieces(pool_pieces(row) for row in tree.pools)
+    yield CLOSING_BRACKETS + b"}"
 
 
 _EMPTY_LISTS = b'"listeners":[],"pools":[]}'

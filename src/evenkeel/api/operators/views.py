@@ -6,7 +6,7 @@ from msgspec import convert
 
 from evenkeel.api.operators.agent_views import AgentView, agent_view
 from evenkeel.api.operators.problems import writable_view
-from evenkeel.api.responses.timestamps import timestamp, timestamp_or_none
+from evenkeel.api.responses.timestamps import format_time, format_time_or_none
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.control.environments import Environment, GroupReach
 from evenkeel.core.control.histories import History
@@ -204,10 +204,10 @@ class DatabaseView(Value):
 def database_view(row: History) -> DatabaseView:
     """Show the history of the database."""
     unknown = [
-        UnknownHistoryView(history_id=one.id, noted_at=timestamp(one.noted_at), agent_id=one.agent_id)
+        UnknownHistoryView(history_id=one.id, noted_at=format_time(one.noted_at), agent_id=one.agent_id)
         for one in row.unknown
     ]
-    begun_at = timestamp_or_none(row.begun_at or None)
+    begun_at = format_time_or_none(row.begun_at or None)
     return DatabaseView(history_id=row.id, begun_at=begun_at, unknown_histories=unknown)
 
 
@@ -222,8 +222,8 @@ def environment_view(row: Environment) -> EnvironmentView:
         vip_networks_allowed=row.vip_networks_allowed,
         vip_networks_denied=row.vip_networks_denied,
         halted=row.halted_reason,
-        halted_at=timestamp_or_none(row.halted_at),
-        created_at=timestamp(row.created_at),
+        halted_at=format_time_or_none(row.halted_at),
+        created_at=format_time(row.created_at),
     )
 
 
@@ -234,7 +234,7 @@ def halted_reasons(rows: Iterable[Environment]) -> dict[str, str]:
 
 def halted_view(row: Environment) -> HaltedView:
     """Show an environment whose circuit breaker is open."""
-    return HaltedView(environment=row.name, since=timestamp_or_none(row.halted_at), reason=row.halted_reason)
+    return HaltedView(environment=row.name, since=format_time_or_none(row.halted_at), reason=row.halted_reason)
 
 
 def devices_view(row: GroupReach) -> DevicesView:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from evenkeel.api.common.services import Services
-from evenkeel.api.usecases.parents import each_once
+from evenkeel.api.usecases.parents import without_duplicates
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.kit.errors import Invalid
 
@@ -14,7 +14,7 @@ FIELDS = ("vip_networks_allowed", "vip_networks_denied")
 
 def list_changes(changes: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return ``{attribute: ids without duplicates}`` of the lists of networks that a request changes."""
-    return {name: each_once(changes[name]) for name in FIELDS if name in changes}
+    return {name: without_duplicates(changes[name]) for name in FIELDS if name in changes}
 
 
 async def check_lists(

@@ -10,7 +10,7 @@ from litestar.enums import HttpMethod
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from evenkeel.api.responses.answers import problem
+from evenkeel.api.responses.answers import problem_answer
 from evenkeel.core.kit.values import Value
 
 PREFIX = "/ui"
@@ -69,17 +69,17 @@ def page_handlers() -> Iterator[HTTPRouteHandler]:
     """Yield the handlers of ``/ui`` and of the files below it."""
     served = read_files()
 
-    async def page(request: Request[Any, Any, Any]) -> ASGIApp:
+    async def serve_file(request: Request[Any, Any, Any]) -> ASGIApp:
         name = request.scope["path_params"].get("name", INDEX)
-        return served.get(name) or problem(404, f"/ui/{name[:64]} is not a file of the dashboard.")
+        return served.get(name) or problem_answer(404, f"/ui/{name[:64]} is not a file of the dashboard.")
 
-    async def folder(request: Request[Any, Any, Any]) -> ASGIApp:
+    async def redirect_to_folder(request: Request[Any, Any, Any]) -> ASGIApp:
         # relative, for gateways with a prefix; the router takes /ui and /ui/ for the same path
         return served[INDEX] if request.scope["raw_path"].endswith(b"/") else _redirect_to_folder
 
     methods = [HttpMethod.GET, HttpMethod.HEAD]
-    yield HTTPRouteHandler(PREFIX, http_method=methods, include_in_schema=False)(folder)
-    yield HTTPRouteHandler(f"{PREFIX}/{{name:str}}", http_method=methods, include_in_schema=False)(page)
+    yield HTTPRouteHandler(PREFIX, http_method=methods, include_in_schema=False)(redirect_to_folder)
+    yield HTTPRouteHandler(f"{PREFIX}/{{name:str}}", http_method=methods, include_in_schema=False)(serve_file)
 
 
 async def _redirect_to_folder(scope: Scope, receive: Receive, send: Send) -> None:

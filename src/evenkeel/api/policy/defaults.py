@@ -188,7 +188,7 @@ def _catalogue_rules(kind: str, called: str, read: str) -> Iterator[RuleDefault]
         yield _rule_default(octavia_rule(kind, action), f"rule:{_ADMIN}", f"{verb} {called}")
 
 
-def defaults() -> tuple[RuleDefault, ...]:
+def default_rules() -> tuple[RuleDefault, ...]:
     """Return all rules, rules of roles first."""
     return (
         *(_rule_default(*row) for row in _ROLES),
@@ -206,6 +206,6 @@ def defaults() -> tuple[RuleDefault, ...]:
     )
 
 
-def roles() -> frozenset[str]:
+def all_roles() -> frozenset[str]:
     """Return the roles that the default rules name."""
-    return frozenset(role for rule in defaults() for role in _ROLE.findall(rule.check_str))
+    return frozenset(role for rule in default_rules() for role in _ROLE.findall(rule.check_str))

@@ -21,7 +21,7 @@ from oslo_config import cfg
 from oslo_policy import policy as oslo
 
 from evenkeel.api.identity.caller import Caller
-from evenkeel.api.policy.defaults import defaults
+from evenkeel.api.policy.defaults import default_rules
 from evenkeel.api.policy.names import GLOBAL_SUFFIX
 from evenkeel.api.responses.errors import Forbidden
 from evenkeel.core.kit.ids import ProjectId
@@ -154,7 +154,7 @@ def open_policy(conf: cfg.ConfigOpts | None = None) -> Policy:
         own = cfg.ConfigOpts()
         own([], project="evenkeel", default_config_files=[], default_config_dirs=[])
     enforcer = oslo.Enforcer(own, use_conf=conf is not None)
-    rules = defaults()
+    rules = default_rules()
     enforcer.register_defaults(rules)
     try:
         enforcer.load_rules(conf is not None)

@@ -125,7 +125,7 @@ def json_answer(value: Any, status: int = 200) -> Answer:
 NO_CONTENT = Answer(204)
 
 
-def fault(
+def fault_answer(
     status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = (), debuginfo: str | None = None
 ) -> Answer:
     """Build the response with a fault; ``faultcode`` is ``Server`` from status 500 on, else ``Client``."""
@@ -133,12 +133,12 @@ def fault(
     return Answer(status, encode(Fault(faultcode=code, faultstring=text, debuginfo=debuginfo)), headers)
 
 
-def problem(status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
+def problem_answer(status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
     """Build the response with an error of routing, method, Accept header or list parameters."""
     return Answer(status, encode(Problem(code=status, title=reason_phrase(status), description=text)), headers)
 
 
-def unauthenticated(text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
+def unauthenticated_answer(text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
     """Return the answer 401 to a caller without a valid login; ``headers`` contain the challenge."""
     body = Unauthorized(error=LoginNeeded(code=401, title=reason_phrase(401), message=text))
     return Answer(401, encode(body), headers)

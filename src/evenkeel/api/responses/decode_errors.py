@@ -163,10 +163,10 @@ def _inner_types(node: inspect.Type) -> list[inspect.Type]:
 
 
 def _bad_value(at: DecodeFailure) -> RequestError:
-    return invalid_input(at.field, HIDDEN if at.secret else text_of_value(at.value), at.rule)
+    return invalid_input(at.field, HIDDEN if at.secret else shown_value(at.value), at.rule)
 
 
-def text_of_value(value: Any) -> str:
+def shown_value(value: Any) -> str:
     """Return a value of a body as text."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 

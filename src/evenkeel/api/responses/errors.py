@@ -3,7 +3,7 @@
 import structlog
 from litestar.exceptions import HTTPException, MethodNotAllowedException
 
-from evenkeel.api.responses.answers import Answer, fault, problem, unauthenticated
+from evenkeel.api.responses.answers import Answer, fault_answer, problem_answer, unauthenticated_answer
 from evenkeel.api.responses.http_reasons import reason_phrase
 from evenkeel.core.control.mirrors import MirrorConflict
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, QuotaMet, RequestError, Unavailable, Unsupported
@@ -65,27 +65,27 @@ def answer_to(error: Exception, request_id: str) -> Answer:
     if isinstance(error, Refusal):
         return _answer_of_refusal(error)
     if isinstance(error, BadList):
-        return problem(400, str(error))
+        return problem_answer(400, str(error))
     if isinstance(error, MirrorConflict):
         # its callers are programs, which act on the kind of conflict
-        return fault(409, str(error), debuginfo=error.code)
+        return fault_answer(409, str(error), debuginfo=error.code)
     if isinstance(error, RequestError):
         status = next((code for kind, code in STATUS_OF.items() if isinstance(error, kind)), 400)
-        return fault(status, str(error))
+        return fault_answer(status, str(error))
     if isinstance(error, Unavailable):
         log.warning("request refused, a dependency is unavailable", request_id=request_id, reason=str(error))
         retry = ((b"retry-after", b"%d" % RETRY_AFTER_SECONDS),)
-        return fault(503, f"Service temporarily unavailable: {error}. Try again later.", headers=retry)
+        return fault_answer(503, f"Service temporarily unavailable: {error}. Try again later.", headers=retry)
     if isinstance(error, HTTPException) and error.status_code < 500:
         return _routing_answer(error)
     log.error("request failed", request_id=request_id, exc_info=error)
-    return fault(500, f"Internal error. The request id is {request_id}.")
+    return fault_answer(500, f"Internal error. The request id is {request_id}.")
 
 
 def _answer_of_refusal(error: Refusal) -> Answer:
     if error.status == 401:
-        return unauthenticated(str(error), headers=error.headers)
-    shape = problem if error.status in (404, 405, 406) else fault
+        return unauthenticated_answer(str(error), headers=error.headers)
+    shape = problem_answer if error.status in (404, 405, 406) else fault_answer
     return shape(error.status, str(error), headers=error.headers)
 
 
@@ -93,10 +93,10 @@ def _routing_answer(error: HTTPException) -> Answer:
     if isinstance(error, MethodNotAllowedException):
         return method_not_allowed()
     if error.status_code == 404:
-        return problem(404, "The resource could not be found.")
-    return problem(error.status_code, reason_phrase(error.status_code))
+        return problem_answer(404, "The resource could not be found.")
+    return problem_answer(error.status_code, reason_phrase(error.status_code))
 
 
 def method_not_allowed(allow: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
     """Build the response to a method that the path does not support."""
-    return problem(405, "The method is not allowed for the requested URL.", headers=allow)
+    return problem_answer(405, "The method is not allowed for the requested URL.", headers=allow)

@@ -74,12 +74,12 @@ class LaxDecoder(Generic[T]):
         except msgspec.ValidationError:
             body = msgspec.json.decode(raw)
             # found when first needed: for all bodies, this would take a controller a tenth of a second at its start
-            if not with_flags(body, flag_names(self._kind)):
+            if not convert_flags(body, flag_names(self._kind)):
                 raise
             return self._lax(msgspec.json.encode(body))
 
 
-def with_flags(body: Any, names: frozenset[str]) -> bool:
+def convert_flags(body: Any, names: frozenset[str]) -> bool:
     """Replace words at these names by booleans, anywhere in the decoded body; returns whether there was one."""
     found, waiting = False, [body]
     while waiting:

@@ -5,16 +5,16 @@ from time import gmtime
 
 
 @lru_cache(maxsize=8192)
-def _text_of_second(seconds: int) -> str:
+def _format_second(seconds: int) -> str:
     year, month, day, hour, minute, second, *_ = gmtime(seconds)
     return f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
 
 
-def timestamp(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """Format seconds since the epoch like ``2026-01-02T03:04:05``."""
-    return _text_of_second(int(seconds))
+    return _format_second(int(seconds))
 
 
-def timestamp_or_none(seconds: float | None) -> str | None:
+def format_time_or_none(seconds: float | None) -> str | None:
     """Return the text of a time, or None for None."""
-    return None if seconds is None else _text_of_second(int(seconds))
+    return None if seconds is None else _format_second(int(seconds))

@@ -30,38 +30,38 @@ def check_authority(services: Services, name: str) -> None:
         raise Invalid(f"{name} is not a valid option for flavor_data: {ACME_AUTHORITY} should be {allowed}.")
 
 
-def tree_by_authority(tree: LoadBalancerTree, authority: str) -> LoadBalancerTree:
+def add_authority_to_tree(tree: LoadBalancerTree, authority: str) -> LoadBalancerTree:
     """Return a requested load balancer whose listeners' references have the authority of its flavor. Raises
     :class:`Invalid`.
     """
-    return replace(tree, listeners=tuple(listener_by_authority(row, authority) for row in tree.listeners))
+    return replace(tree, listeners=tuple(add_authority_to_listener(row, authority) for row in tree.listeners))
 
 
-def listener_by_authority(row: Listener, authority: str) -> Listener:
+def add_authority_to_listener(row: Listener, authority: str) -> Listener:
     """Return a requested listener whose references have the authority. Raises :class:`Invalid`."""
-    given = _references_of(row)
-    return replace(row, **_by_authority(given, authority)) if requests_certificates(given) else row
+    given = _acme_references_of(row)
+    return replace(row, **_add_authority_to_references(given, authority)) if requests_certificates(given) else row
 
 
-async def with_flavors_authority(services: Services, row: Listener) -> Listener:
+async def add_flavors_authority(services: Services, row: Listener) -> Listener:
     """Return a requested listener whose references have the authority of its load balancer's flavor. Without such
     references nothing is read. Raises :class:`Invalid`.
     """
-    if not requests_certificates(_references_of(row)):
+    if not requests_certificates(_acme_references_of(row)):
         return row
-    return listener_by_authority(row, await authority_of(services, row.load_balancer_id))
+    return add_authority_to_listener(row, await read_authority(services, row.load_balancer_id))
 
 
-async def changes_with_flavors_authority(
+async def add_flavors_authority_to_changes(
     services: Services, load_balancer_id: LoadBalancerId, changes: dict[str, Any]
 ) -> dict[str, Any]:
     """Return a listener's changes, in which references have the authority of its load balancer's flavor. Raises
     :class:`Invalid`.
     """
-    return changes | _by_authority(changes, await authority_of(services, load_balancer_id))
+    return changes | _add_authority_to_references(changes, await read_authority(services, load_balancer_id))
 
 
-async def authority_of(services: Services, load_balancer_id: LoadBalancerId) -> str:
+async def read_authority(services: Services, load_balancer_id: LoadBalancerId) -> str:
     """Return the authority that the load balancer's flavor names; empty if it names none."""
     return acme_authority_of(await flavor_data_of(services, load_balancer_id))
 
@@ -87,7 +87,7 @@ async def resized_listeners(
     for row in page.items:
         sni = tuple(map(shown_reference, row.sni_container_refs))
         default = None if row.default_tls_container_ref is None else shown_reference(row.default_tls_container_ref)
-        after = listener_by_authority(replace(row, **{DEFAULT: default, SNI: sni}), authority)
+        after = add_authority_to_listener(replace(row, **{DEFAULT: default, SNI: sni}), authority)
         if after != row:
             changed.append(ResizedListener(row, after))
     return changed
@@ -98,20 +98,20 @@ def requests_certificates(given: Mapping[str, Any]) -> bool:
     return any(is_acme_reference(each) for each in (given.get(DEFAULT) or "", *(given.get(SNI) or ())))
 
 
-def _references_of(row: Listener) -> dict[str, Any]:
+def _acme_references_of(row: Listener) -> dict[str, Any]:
     return {DEFAULT: row.default_tls_container_ref, SNI: row.sni_container_refs}
 
 
-def _by_authority(given: Mapping[str, Any], authority: str) -> dict[str, Any]:
+def _add_authority_to_references(given: Mapping[str, Any], authority: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if given.get(DEFAULT):
-        found[DEFAULT] = _one_by_authority(DEFAULT, given[DEFAULT], authority)
+        found[DEFAULT] = _add_authority_to_reference(DEFAULT, given[DEFAULT], authority)
     if given.get(SNI):
-        found[SNI] = tuple(_one_by_authority(SNI, each, authority) for each in given[SNI])
+        found[SNI] = tuple(_add_authority_to_reference(SNI, each, authority) for each in given[SNI])
     return found
 
 
-def _one_by_authority(field: str, reference: str, authority: str) -> str:
+def _add_authority_to_reference(field: str, reference: str, authority: str) -> str:
     if shown_reference(reference) != reference:
         raise Invalid(f"Validation failure: {field}: {reference[:REFERENCE_CHARACTERS_MAX]}: should be {RULE}.")
     stored = by_authority(reference, authority)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType, inspect
 
-from evenkeel.api.usecases.parents import each_once
+from evenkeel.api.usecases.parents import without_duplicates
 from evenkeel.core.resources.attributes import CHANGEABLE, LINKS, defaults_of, fields_of, shape_of
 from evenkeel.core.resources.model import L7Policy, L7Rule
 from evenkeel.core.tls.certificate_references import REFERENCES
@@ -21,13 +21,13 @@ _CLEARED = (L7Policy, L7Rule)
 """Kinds of objects whose tags a null clears, like in Octavia; for other kinds null leaves the tags unchanged."""
 
 
-def changes_of(new: type[Any], kind: type[Any], **instead: Any) -> Callable[[type[R]], type[R]]:
+def derive_change_request(new: type[Any], kind: type[Any], **instead: Any) -> Callable[[type[R]], type[R]]:
     """Decorator: add the attributes of the create request ``new`` that an update may set to a change request, besides
     its own. Absent attributes stay unchanged; null is allowed where ``new`` allows it. ``instead``: types that differ
     in a change.
     """
 
-    def derived(change: type[R]) -> type[R]:
+    def derive_class(change: type[R]) -> type[R]:
         own = {field.name for field in msgspec.structs.fields(change)}
         fields = [
             (field.name, instead.get(field.name, field.type) | UnsetType, UNSET)
@@ -38,7 +38,7 @@ def changes_of(new: type[Any], kind: type[Any], **instead: Any) -> Callable[[typ
             change.__name__, fields, bases=(change,), module=change.__module__, namespace={"__doc__": change.__doc__}
         )
 
-    return derived
+    return derive_class
 
 
 def create_values(body: Any, kind: type[Any], *besides: str) -> Attributes:
@@ -95,7 +95,7 @@ def _converter_to(annotation: Any) -> Callable[[Any], Any]:
     node, _ = shape_of(annotation)
     if isinstance(node, inspect.IntType):
         return int  # requests may contain some numbers as text
-    return each_once if isinstance(node, inspect.VarTupleType) else _return_unchanged
+    return without_duplicates if isinstance(node, inspect.VarTupleType) else _return_unchanged
 
 
 def _return_unchanged(value: Any) -> Any:

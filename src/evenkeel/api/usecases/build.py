@@ -6,24 +6,30 @@ from typing import NamedTuple
 from evenkeel.api.responses.errors import invalid_input
 from evenkeel.api.usecases import requests
 from evenkeel.api.usecases.attribute_values import create_values
-from evenkeel.api.usecases.l7_build import PolicyRows, in_order, policy_rows
-from evenkeel.api.usecases.l7_rules import check_l7_listener, check_new_target
-from evenkeel.api.usecases.parents import NewId, Place, check_project, vnic_type_of
+from evenkeel.api.usecases.l7_build import PolicyRows, policy_rows, sort_by_position
+from evenkeel.api.usecases.l7_rules import check_action_supported, check_l7_listener
+from evenkeel.api.usecases.parents import NewId, ParentPlace, check_project, vnic_type_of
 from evenkeel.api.usecases.rules import (
     check_listener,
     check_listener_ports,
     check_members,
     check_monitor,
-    check_monitored,
-    check_pair,
-    check_pool,
+    check_monitor_fits_pool,
+    check_pool_rules,
+    check_protocol_pair,
     checked_address,
     checked_cidrs,
-    http_defaults,
+    given_spelling_if_different,
+    http_check_defaults,
     member_address,
-    spelling_if_different,
 )
-from evenkeel.api.usecases.tls_rules import NOTHING_IDLE, Idle, check_allowed, refuse_empty_lists, with_tls_defaults
+from evenkeel.api.usecases.tls_rules import (
+    NOTHING_IDLE,
+    IdleAttributes,
+    check_tls_allowed,
+    fill_tls_defaults,
+    refuse_empty_lists,
+)
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import (
@@ -50,12 +56,12 @@ class ListenerRows(NamedTuple):
     policies: list[PolicyRows]
 
 
-def persistence_of(body: requests.Persistence | None) -> SessionPersistence | None:
+def persistence_or_none(body: requests.Persistence | None) -> SessionPersistence | None:
     """Convert a requested session persistence to its core value; None if there is none."""
-    return None if body is None else persistence_from(body)
+    return None if body is None else persistence_from_body(body)
 
 
-def persistence_from(body: requests.Persistence) -> SessionPersistence:
+def persistence_from_body(body: requests.Persistence) -> SessionPersistence:
     """Convert a request's session persistence to a :class:`SessionPersistence`. Raises :class:`Invalid`."""
     seconds, mask = body.persistence_timeout, body.persistence_granularity
     return SessionPersistence(
@@ -68,12 +74,12 @@ def persistence_from(body: requests.Persistence) -> SessionPersistence:
 
 def listener_row(
     body: requests.ListenerParts,
-    place: Place,
+    place: ParentPlace,
     *,
     listener_id: str,
     default_pool_id: str | None,
     vip_address: str | None,
-    idle: Idle = NOTHING_IDLE,
+    idle: IdleAttributes = NOTHING_IDLE,
 ) -> Listener:
     """Convert a requested listener of a load balancer with this VIP, or with another address of the same family.
     ``idle``: TLS attributes that the listener may have although they have no effect. Raises :class:`Invalid`.
@@ -91,13 +97,13 @@ def listener_row(
         **create_values(body, Listener, "default_pool_id", "insert_headers", "allowed_cidrs"),
     )
     refuse_empty_lists(body, wanted)
-    row = with_tls_defaults(wanted, place.tls)
-    check_allowed(body, place.tls, row)
+    row = fill_tls_defaults(wanted, place.tls)
+    check_tls_allowed(body, place.tls, row)
     check_listener(row, row.insert_headers, idle=idle)
     return row
 
 
-def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: NewId, monitored: bool) -> Member:
+def member_row(body: requests.MemberNew, place: ParentPlace, *, pool_id: str, new_id: NewId, monitored: bool) -> Member:
     """Convert a create request to a member. ``monitored``: the pool has a health monitor. Raises :class:`Invalid`."""
     check_project(body, place)
     address = member_address("address", body.address, place.addresses)
@@ -110,22 +116,24 @@ def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: 
         load_balancer_id=place.load_balancer_id,
         project_id=place.project_id,
         address=address,
-        given_address=spelling_if_different(body.address, address),
+        given_address=given_spelling_if_different(body.address, address),
         protocol_port=body.protocol_port,
         monitor_address=monitored_at,
-        given_monitor_address=spelling_if_different(body.monitor_address, monitored_at),
+        given_monitor_address=given_spelling_if_different(body.monitor_address, monitored_at),
         vnic_type=vnic_type_of(body.request_sriov),
         operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,
         **create_values(body, Member, "monitor_address"),
     )
 
 
-def monitor_row(body: requests.NestedHealthMonitor, place: Place, *, pool_id: str, new_id: NewId) -> HealthMonitor:
+def monitor_row(
+    body: requests.NestedHealthMonitor, place: ParentPlace, *, pool_id: str, new_id: NewId
+) -> HealthMonitor:
     """Convert a requested health monitor, with defaults of HTTP attributes for types HTTP and HTTPS. Raises
     :class:`Invalid`.
     """
     check_project(body, place)
-    http = http_defaults(body.type)
+    http = http_check_defaults(body.type)
     row = HealthMonitor(
         id=new_id(),
         pool_id=pool_id,
@@ -143,7 +151,7 @@ def pool_row(
     body: requests.PoolParts,
     protocol: PoolProtocol,
     lb_algorithm: LbAlgorithm,
-    place: Place,
+    place: ParentPlace,
     *,
     pool_id: str,
     any_cookies: bool = False,
@@ -158,13 +166,13 @@ def pool_row(
         project_id=place.project_id,
         protocol=protocol,
         lb_algorithm=lb_algorithm,
-        session_persistence=persistence_of(body.session_persistence),
+        session_persistence=persistence_or_none(body.session_persistence),
         **create_values(body, Pool, "lb_algorithm", "session_persistence"),
     )
     refuse_empty_lists(body, new)
-    pool = with_tls_defaults(new, place.tls)
-    check_allowed(body, place.tls, pool)
-    check_pool(pool, any_cookies=any_cookies)
+    pool = fill_tls_defaults(new, place.tls)
+    check_tls_allowed(body, place.tls, pool)
+    check_pool_rules(pool, any_cookies=any_cookies)
     return pool
 
 
@@ -172,7 +180,7 @@ def pool_rows(
     body: requests.PoolParts,
     protocol: PoolProtocol,
     lb_algorithm: LbAlgorithm,
-    place: Place,
+    place: ParentPlace,
     *,
     new_id: NewId,
     any_cookies: bool = False,
@@ -183,7 +191,7 @@ def pool_rows(
     pool = pool_row(body, protocol, lb_algorithm, place, pool_id=new_id(), any_cookies=any_cookies)
     wanted = body.healthmonitor
     if wanted is not None:
-        check_monitored(protocol, wanted.type)
+        check_monitor_fits_pool(protocol, wanted.type)
     members = tuple(
         member_row(item, place, pool_id=pool.id, new_id=new_id, monitored=wanted is not None)
         for item in body.members or ()
@@ -199,7 +207,7 @@ def _given_vips(body: requests.LoadBalancerNew) -> dict[str, str]:
     return {address: text for text, address in normal.items() if text != address}
 
 
-def planned_family(vip: VipPlan) -> str | None:
+def planned_ip_family(vip: VipPlan) -> str | None:
     """Return one of the planned VIP addresses, as a sample of the address family of all; None if there are both
     families.
     """
@@ -208,13 +216,13 @@ def planned_family(vip: VipPlan) -> str | None:
     return one_family(near, more)
 
 
-def tree_of(
-    body: requests.LoadBalancerNew, place: Place, *, provider: str, vip: VipPlan, new_id: NewId
+def tree_from_body(
+    body: requests.LoadBalancerNew, place: ParentPlace, *, provider: str, vip: VipPlan, new_id: NewId
 ) -> LoadBalancerTree:
     """Convert a request to the whole new load balancer. The VIP's address is empty if the store has to allocate it."""
     _check_names(body.pools or ())
     pools = [pool_rows(item, item.protocol, item.lb_algorithm, place, new_id=new_id) for item in body.pools or ()]
-    made = _build_listeners(body.listeners or (), pools, place, planned_family(vip), new_id)
+    made = _build_listeners(body.listeners or (), pools, place, planned_ip_family(vip), new_id)
     address = Vip(address=vip.address or "", subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id)
     root = LoadBalancer(
         id=place.load_balancer_id,
@@ -257,7 +265,7 @@ def _check_names(pools: Sequence[requests.NestedPool]) -> None:
 def _build_listeners(
     bodies: Sequence[requests.NestedListener],
     pools: list[NewPool],
-    place: Place,
+    place: ParentPlace,
     vip_address: str | None,
     new_id: NewId,
 ) -> tuple[ListenerRows, ...]:
@@ -267,11 +275,11 @@ def _build_listeners(
     named = list(pools)
     listeners: list[ListenerRows] = []
     for body in bodies:
-        _refuse_id("default_pool_id", body.default_pool_id, "default_pool")
+        _refuse_pool_id("default_pool_id", body.default_pool_id, "default_pool")
         pool = None
         if body.default_pool is not None:
             pool = _default_pool(body.default_pool, named, pools, place, new_id)
-            check_pair(body.protocol, pool.protocol)
+            check_protocol_pair(body.protocol, pool.protocol)
         pool_id = None if pool is None else pool.id
         row = listener_row(body, place, listener_id=new_id(), default_pool_id=pool_id, vip_address=vip_address)
         listeners.append(ListenerRows(row, _nested_policies(body, row, named, pools, place, new_id)))
@@ -284,7 +292,7 @@ def _nested_policies(
     listener: Listener,
     named: list[NewPool],
     pools: list[NewPool],
-    place: Place,
+    place: ParentPlace,
     new_id: NewId,
 ) -> list[PolicyRows]:
     """Convert the policies of a listener of the same request; their new pools are appended to ``pools``."""
@@ -292,18 +300,18 @@ def _nested_policies(
     for item in body.l7policies or ():
         if item.name not in place.enhanced_services:
             check_l7_listener(listener.protocol)
-        _refuse_id("redirect_pool_id", item.redirect_pool_id, "redirect_pool")
+        _refuse_pool_id("redirect_pool_id", item.redirect_pool_id, "redirect_pool")
         pool = None
         if item.redirect_pool is not None:
-            check_new_target(item.action)
+            check_action_supported(item.action)
             pool = _default_pool(item.redirect_pool, named, pools, place, new_id)
-            check_pair(listener.protocol, pool.protocol)
+            check_protocol_pair(listener.protocol, pool.protocol)
         pool_id = None if pool is None else pool.id
         made.append(policy_rows(item, place, listener_id=listener.id, redirect_pool_id=pool_id, new_id=new_id))
-    return in_order(made)
+    return sort_by_position(made)
 
 
-def _refuse_id(field: str, pool_id: str | None, instead: str) -> None:
+def _refuse_pool_id(field: str, pool_id: str | None, instead: str) -> None:
     if pool_id is not None:
         raise Invalid(
             f"Validation failure: {field} {pool_id}: a new load balancer has no pools yet. Give {instead} instead: a "
@@ -315,7 +323,7 @@ _REFERENCE_FIELDS = frozenset(requests.DefaultPool.__struct_fields__) - {"name"}
 
 
 def _default_pool(
-    body: requests.DefaultPool, named: list[NewPool], pools: list[NewPool], place: Place, new_id: NewId
+    body: requests.DefaultPool, named: list[NewPool], pools: list[NewPool], place: ParentPlace, new_id: NewId
 ) -> Pool:
     if body.protocol is not None and body.lb_algorithm is not None:
         pools.append(pool_rows(body, body.protocol, body.lb_algorithm, place, new_id=new_id))

@@ -8,12 +8,12 @@ from msgspec import UNSET, Meta, UnsetType
 
 from evenkeel.api.http.bodies import Request
 from evenkeel.api.http.fields import MAX_MEMBERS, Address, CookieName, PersistenceSeconds, Port, ProjectId, Uuid
-from evenkeel.api.usecases.attribute_values import changes_of
+from evenkeel.api.usecases.attribute_values import derive_change_request
 from evenkeel.api.usecases.requests import HealthMonitorNew, ListenerNew, LoadBalancerNew, MemberNew, PoolNew
 from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, Member, PersistenceType, Pool
 
 
-@changes_of(MemberNew, Member)
+@derive_change_request(MemberNew, Member)
 class MemberBatchItem(Request):
     """One member of a batch. Of an existing member, an absent name, absent tags and an absent subnet stay; all other
     absent attributes go back to their default."""
@@ -26,12 +26,12 @@ class MemberBatchItem(Request):
     request_sriov: bool | UnsetType | None = UNSET
 
 
-@changes_of(MemberNew, Member)
+@derive_change_request(MemberNew, Member)
 class MemberChange(Request):
     """The mutable attributes of a member."""
 
 
-@changes_of(HealthMonitorNew, HealthMonitor)
+@derive_change_request(HealthMonitorNew, HealthMonitor)
 class HealthMonitorChange(Request):
     """The mutable attributes of a health monitor."""
 
@@ -45,17 +45,17 @@ class PersistenceChange(Request):
     persistence_granularity: Address | UnsetType | None = UNSET
 
 
-@changes_of(PoolNew, Pool, session_persistence=PersistenceChange | None)
+@derive_change_request(PoolNew, Pool, session_persistence=PersistenceChange | None)
 class PoolChange(Request):
     """The mutable attributes of a pool."""
 
 
-@changes_of(ListenerNew, Listener)
+@derive_change_request(ListenerNew, Listener)
 class ListenerChange(Request):
     """The mutable attributes of a listener."""
 
 
-@changes_of(LoadBalancerNew, LoadBalancer)
+@derive_change_request(LoadBalancerNew, LoadBalancer)
 class LoadBalancerChange(Request):
     """The mutable attributes of a load balancer."""
 

@@ -6,14 +6,14 @@ from msgspec import UNSET, structs
 
 from evenkeel.api.usecases import change_requests, requests
 from evenkeel.api.usecases.attribute_values import Attributes, change_values
-from evenkeel.api.usecases.build import persistence_from, persistence_of
-from evenkeel.api.usecases.parents import NewId, Place, check_project, vnic_type_of
+from evenkeel.api.usecases.build import persistence_from_body, persistence_or_none
+from evenkeel.api.usecases.parents import NewId, ParentPlace, check_project, vnic_type_of
 from evenkeel.api.usecases.rules import (
     HTTP_MONITORS,
     check_monitor,
-    check_named_once,
+    check_no_member_twice,
+    given_spelling_if_different,
     member_address,
-    spelling_if_different,
 )
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.networking.addresses import AddressRules
@@ -50,7 +50,7 @@ def pool_changes(body: change_requests.PoolChange) -> Changes:
         # An empty object names no attribute to change, so the persistence stays.
         del changes["session_persistence"]
     elif isinstance(persistence, requests.Persistence):
-        changes["session_persistence"] = persistence_of(persistence)
+        changes["session_persistence"] = persistence_or_none(persistence)
     return changes
 
 
@@ -68,7 +68,7 @@ def changed_persistence(
                 code="session_persistence",
             )
         given_ = structs.asdict(now) | given_
-    return persistence_from(requests.Persistence(**given_))
+    return persistence_from_body(requests.Persistence(**given_))
 
 
 def member_changes(
@@ -78,7 +78,7 @@ def member_changes(
     if "monitor_address" in changes:
         wanted = changes["monitor_address"]
         normal = None if wanted is None else member_address("monitor_address", wanted, addresses)
-        changes |= {"monitor_address": normal, "given_monitor_address": spelling_if_different(wanted, normal)}
+        changes |= {"monitor_address": normal, "given_monitor_address": given_spelling_if_different(wanted, normal)}
     return changes
 
 
@@ -105,7 +105,7 @@ port away by leaving it out. A name, tags and a subnet stay."""
 def batch_rows(
     items: Iterable[change_requests.MemberBatchItem],
     existing: Iterable[Member],
-    place: Place,
+    place: ParentPlace,
     *,
     pool_id: str,
     new_id: NewId,
@@ -125,11 +125,11 @@ def batch_rows(
             load_balancer_id=place.load_balancer_id,
             project_id=place.project_id,
             address=address,
-            given_address=spelling_if_different(item.address, address),
+            given_address=given_spelling_if_different(item.address, address),
             protocol_port=item.protocol_port,
             vnic_type=vnic_type_of(item.request_sriov is True),
             operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,
         )
         rows.append(structs.replace(row, **BATCH_DEFAULTS | member_changes(item, place.addresses)))
-    check_named_once(rows)
+    check_no_member_twice(rows)
     return tuple(rows)

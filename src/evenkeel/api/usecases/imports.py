@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from msgspec import structs
 from msgspec.structs import replace
 
-from evenkeel.api.common.references import new_users
+from evenkeel.api.common.references import new_referrers
 from evenkeel.api.common.services import Services
 from evenkeel.api.common.versions import version_problem
 from evenkeel.api.identity.caller import checked_project
@@ -14,9 +14,9 @@ from evenkeel.api.usecases.chaining import check_chaining, new_members
 from evenkeel.api.usecases.enhanced_services import offered_services
 from evenkeel.api.usecases.mirror_build import mirrored_tree
 from evenkeel.api.usecases.mirror_requests import ImportedLoadBalancer, ImportPut
-from evenkeel.api.usecases.parents import Place
-from evenkeel.api.usecases.provider_choice import chosen_place
-from evenkeel.api.usecases.rules import wanted_vip
+from evenkeel.api.usecases.parents import ParentPlace
+from evenkeel.api.usecases.provider_choice import choose_place
+from evenkeel.api.usecases.rules import checked_vip_address
 from evenkeel.api.usecases.vips import checked_plan
 from evenkeel.core.control.imports import Outcome, StoredLoadBalancer, differences
 from evenkeel.core.control.writes import Change
@@ -53,13 +53,13 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
     _check_catalogue(wanted)
     project_id = checked_project(wanted.project_id, "project_id")
     table = services.providers.capabilities_of(await services.providers.device_driver_of(wanted.provider))
-    choice = await chosen_place(services, wanted)
+    choice = await choose_place(services, wanted)
     offered = await offered_services(services, wanted.provider, table.of_path(choice.data_path))
-    there = await services.imports.find(load_balancer_id)
-    place = Place(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
+    there = await services.imports.find_stored(load_balancer_id)
+    place = ParentPlace(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
     if there is not None:
-        tree = choice.apply_to(mirrored_tree(_import_with_stored_port(wanted, there), place))
-        result = _result_of_comparison(there, tree)
+        tree = choice.fill_tree(mirrored_tree(_import_with_stored_port(wanted, there), place))
+        result = _compare_with_stored(there, tree)
         if not (there.tree.load_balancer.held and result.differences):
             return result
         refuse(wanted.provider, tree_problems(table, tree))
@@ -79,7 +79,7 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
         raise Conflict(f"held: {problem}.")
     plan = await _plan_vip(services, wanted, load_balancer_id, project_id)
     placed = structs.replace(wanted, vip_network_id=plan.network_id, vip_port_id=plan.port_id)
-    tree = choice.apply_to(mirrored_tree(placed, place))
+    tree = choice.fill_tree(mirrored_tree(placed, place))
     tree = replace(tree, load_balancer=replace(tree.load_balancer, held=body.held))
     refuse(wanted.provider, tree_problems(table, tree))
     offered.check_tree(tree)
@@ -91,18 +91,18 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
         members=tree.members,
         vips=(plan, *plan.additional),
     )
-    certificates = await services.references.read(new_users(tree), project_id, table, requesting=False)
+    certificates = await services.references.read_and_check(new_referrers(tree), project_id, table, requesting=False)
     if not body.apply:
-        await services.imports.check(tree, plan)
+        await services.imports.check_creation(tree, plan)
         return ImportResult("new")
-    change = await services.imports.create(tree, plan, certificates, unchained=unchained)
+    change = await services.imports.create_imported(tree, plan, certificates, unchained=unchained)
     await services.operators.record_act(
         kind="loadbalancer_imported",
         done=f"load balancer {load_balancer_id} of project {project_id} was imported{', and is held' * body.held}",
         details=f": {tree.load_balancer.name}" if tree.load_balancer.name else "",
         environment=wanted.provider,
     )
-    await services.accepted(change)
+    await services.change_accepted(change)
     return ImportResult("imported")
 
 
@@ -115,16 +115,16 @@ async def set_held(services: Services, load_balancer_id: LoadBalancerId, held: b
         return
     done = "is held: its devices lose it" if held else "was released to its devices"
     await _record_import(services, change, "loadbalancer_held" if held else "loadbalancer_released", done)
-    await services.accepted(change, waits=False)
+    await services.change_accepted(change, waits=False)
 
 
-async def discard(services: Services, load_balancer_id: LoadBalancerId) -> None:
+async def discard_held(services: Services, load_balancer_id: LoadBalancerId) -> None:
     """Delete a held load balancer; its VIP's port stays. Raises :class:`NotFound` or :class:`Conflict`."""
-    change = await services.imports.discard(load_balancer_id)
+    change = await services.imports.discard_held(load_balancer_id)
     await _record_import(
         services, change, "loadbalancer_discarded", "was held, and is deleted without the port of its VIP"
     )
-    await services.accepted(change, waits=False)
+    await services.change_accepted(change, waits=False)
 
 
 async def _record_import(services: Services, change: Change, kind: str, done: str) -> None:
@@ -139,16 +139,16 @@ async def _update_held(
     """Store the given tree in place of a held load balancer's, and return the result: ``updated``, or ``present`` if
     another request did so first.
     """
-    certificates = await services.references.read(
-        new_users(tree), tree.load_balancer.project_id, table, requesting=False
+    certificates = await services.references.read_and_check(
+        new_referrers(tree), tree.load_balancer.project_id, table, requesting=False
     )
-    change = await services.imports.update(tree, certificates)
+    change = await services.imports.update_held(tree, certificates)
     if change is None:  # as another request left it
         return ImportResult("present")
     await _record_import(
         services, change, "loadbalancer_import_updated", "was imported again, and is as it is there now"
     )
-    await services.accepted(change, waits=False)
+    await services.change_accepted(change, waits=False)
     return result._replace(outcome="updated")
 
 
@@ -176,7 +176,7 @@ def _check_catalogue(wanted: ImportedLoadBalancer) -> None:
             raise Invalid(f"{data}: must not be given together with {entry}, which has its own.")
 
 
-def _result_of_comparison(there: StoredLoadBalancer, given: LoadBalancerTree) -> ImportResult:
+def _compare_with_stored(there: StoredLoadBalancer, given: LoadBalancerTree) -> ImportResult:
     root = there.tree.load_balancer
     if there.mirrored:
         raise Conflict(f"Load balancer {root.id} exists and mirrors that of an Octavia, which alone changes it.")
@@ -193,7 +193,10 @@ async def _plan_vip(
     if services.network.has_ports:
         return await checked_plan(services, await _plan_on_port(services, wanted, load_balancer_id), "vip_address")
     additional = [
-        WantedVip(subnet_id=each.subnet_id, address=wanted_vip(ADDITIONAL_ADDRESS, each.ip_address, services.addresses))
+        WantedVip(
+            subnet_id=each.subnet_id,
+            address=checked_vip_address(ADDITIONAL_ADDRESS, each.ip_address, services.addresses),
+        )
         for each in wanted.additional_vips or ()
     ]
     try:
@@ -203,7 +206,7 @@ async def _plan_vip(
             subnet_id=wanted.vip_subnet_id,
             network_id=wanted.vip_network_id,
             port_id=None,
-            address=wanted_vip("vip_address", wanted.vip_address, services.addresses),
+            address=checked_vip_address("vip_address", wanted.vip_address, services.addresses),
             additional=additional,
             any_address=True,
             any_subnet=True,

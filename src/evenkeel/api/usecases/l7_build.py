@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from evenkeel.api.usecases import l7_requests
 from evenkeel.api.usecases.attribute_values import create_values
 from evenkeel.api.usecases.enhanced_services import refuse_rules
-from evenkeel.api.usecases.l7_rules import check_policy, check_rule, normalise_targets
-from evenkeel.api.usecases.parents import NewId, Place, check_project
+from evenkeel.api.usecases.l7_rules import check_l7policy, check_l7rule, normalise_targets
+from evenkeel.api.usecases.parents import NewId, ParentPlace, check_project
 from evenkeel.core.resources.model import L7Policy, L7Rule
 
 Settle = Callable[[L7Policy], L7Policy]
@@ -25,7 +25,7 @@ class PolicyRows(NamedTuple):
 
 def policy_rows(
     body: l7_requests.L7PolicyParts,
-    place: Place,
+    place: ParentPlace,
     *,
     listener_id: str,
     redirect_pool_id: str | None,
@@ -49,12 +49,12 @@ def policy_rows(
             **create_values(body, L7Policy, "action", "redirect_pool_id"),
         )
     )
-    check_policy(policy)
+    check_l7policy(policy)
     rules = tuple(rule_row(item, place, policy_id=policy.id, new_id=new_id) for item in body.rules or ())
     return PolicyRows(policy, rules)
 
 
-def rule_row(body: l7_requests.L7RuleNew, place: Place, *, policy_id: str, new_id: NewId) -> L7Rule:
+def rule_row(body: l7_requests.L7RuleNew, place: ParentPlace, *, policy_id: str, new_id: NewId) -> L7Rule:
     """Convert a create request to an L7 rule. Raises :class:`Invalid`."""
     check_project(body, place)
     rule = L7Rule(
@@ -65,11 +65,11 @@ def rule_row(body: l7_requests.L7RuleNew, place: Place, *, policy_id: str, new_i
         key=body.key or None,
         **create_values(body, L7Rule, "key"),
     )
-    check_rule(rule)
+    check_l7rule(rule)
     return rule
 
 
-def in_order(made: Iterable[PolicyRows]) -> list[PolicyRows]:
+def sort_by_position(made: Iterable[PolicyRows]) -> list[PolicyRows]:
     """Return the policies of one new listener with their positions, as if they had been added one after the other."""
     ordered: list[PolicyRows] = []
     for rows in made:

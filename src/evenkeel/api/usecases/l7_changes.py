@@ -8,7 +8,13 @@ from msgspec.structs import replace
 from evenkeel.api.usecases import l7_requests
 from evenkeel.api.usecases.attribute_values import change_values
 from evenkeel.api.usecases.changes import Changes
-from evenkeel.api.usecases.l7_rules import KEYED, check_policy, check_rule, normalise_targets, with_redirect_code
+from evenkeel.api.usecases.l7_rules import (
+    KEYED,
+    add_default_redirect_code,
+    check_l7policy,
+    check_l7rule,
+    normalise_targets,
+)
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.resources.model import L7_TARGETS, L7Policy, L7Rule
 
@@ -32,7 +38,7 @@ def policy_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Chang
     after = normalise_targets(replace(current, **changes))
     if changes.get("redirect_http_code", after.redirect_http_code) is None:
         after = replace(after, redirect_http_code=None)  # shown as in the request; devices use the default
-    return _changes_with_attributes(changes, _DECIDING, after, check_policy)
+    return _changes_with_attributes(changes, _DECIDING, after, check_l7policy)
 
 
 def stored_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Changes:
@@ -42,7 +48,9 @@ def stored_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Chang
     changes = change_values(body, L7Policy)
     if not changes.keys() & set(_DECIDING):
         return changes
-    return _changes_with_attributes(changes, _DECIDING, with_redirect_code(replace(current, **changes)), check_policy)
+    return _changes_with_attributes(
+        changes, _DECIDING, add_default_redirect_code(replace(current, **changes)), check_l7policy
+    )
 
 
 def _implied_action(changes: Changes) -> Any:
@@ -61,7 +69,7 @@ def rule_changes(body: l7_requests.L7RuleChange, current: L7Rule) -> Changes:
         changes["key"] = changes["key"] or None
     elif changes.get("type", current.type) not in KEYED:
         changes["key"] = None
-    return _changes_with_attributes(changes, _COMPARING, replace(current, **changes), check_rule)
+    return _changes_with_attributes(changes, _COMPARING, replace(current, **changes), check_l7rule)
 
 
 def _changes_with_attributes(

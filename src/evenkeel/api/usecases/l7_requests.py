@@ -7,7 +7,7 @@ from msgspec import Meta
 from evenkeel.api.http.bodies import Request
 from evenkeel.api.http.fields import END, HTTP_NAME_CHARACTERS, ProjectId, Tags, Text, Uuid
 from evenkeel.api.responses.decode_errors import REFUSAL
-from evenkeel.api.usecases.attribute_values import changes_of
+from evenkeel.api.usecases.attribute_values import derive_change_request
 from evenkeel.api.usecases.pool_requests import NestedPool
 from evenkeel.core.resources.model import (
     L7_POSITION_MAX,
@@ -113,12 +113,12 @@ class L7RuleNewBody(Request):
 # -- changes: absent attributes stay, null means the default
 
 
-@changes_of(L7PolicyNew, L7Policy)
+@derive_change_request(L7PolicyNew, L7Policy)
 class L7PolicyChange(Request):
     """The mutable attributes of an L7 policy."""
 
 
-@changes_of(L7RuleNew, L7Rule)
+@derive_change_request(L7RuleNew, L7Rule)
 class L7RuleChange(Request):
     """The mutable attributes of an L7 rule."""
 

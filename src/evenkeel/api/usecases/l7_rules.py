@@ -38,7 +38,7 @@ def check_l7_listener(protocol: str) -> None:
         )
 
 
-def check_new_target(action: str) -> None:
+def check_action_supported(action: str) -> None:
     """Check that the action of a policy with a new pool redirects to a pool. Raises :class:`Invalid`."""
     if action != "REDIRECT_TO_POOL":
         raise Invalid(f"Invalid L7 Policy arguments: redirect_pool needs action REDIRECT_TO_POOL, not {action}.")
@@ -53,7 +53,7 @@ def normalise_targets(policy: L7Policy) -> L7Policy:
     return replace(policy, redirect_http_code=_redirect_code(policy), **targets)
 
 
-def with_redirect_code(policy: L7Policy) -> L7Policy:
+def add_default_redirect_code(policy: L7Policy) -> L7Policy:
     """Return the policy with a code for redirects, and all its targets, like in LBaaS v2."""
     return replace(policy, redirect_http_code=_redirect_code(policy))
 
@@ -71,7 +71,7 @@ _WRONG_COMPARE = {
 """Octavia's error text for a wrong compare type, by rule type, where it has one."""
 
 
-def check_policy(policy: L7Policy) -> None:
+def check_l7policy(policy: L7Policy) -> None:
     """Check that the target that an L7 policy's action needs is set, and that URLs are valid. Raises
     :class:`Invalid`.
     """
@@ -95,7 +95,7 @@ def _check_url(field: str, url: str) -> None:
         raise invalid_input(field, url, "Value must be a valid URL string: http or https.")
 
 
-def check_rule(rule: L7Rule) -> None:
+def check_l7rule(rule: L7Rule) -> None:
     """Check that an L7 rule's key, compare type and value are valid for its type. Raises :class:`Invalid`."""
     if rule.type in KEYED and rule.key is None:
         what = "L7 rule type requires a key"
@@ -107,7 +107,7 @@ def check_rule(rule: L7Rule) -> None:
     _CHECKS[rule.type](rule)
 
 
-def _check_text(rule: L7Rule) -> None:
+def _check_text_value(rule: L7Rule) -> None:
     if rule.compare_type == "REGEX":
         _check_regex(rule.value)
     elif not _VISIBLE.fullmatch(rule.value) and not _QUOTED.fullmatch(rule.value):
@@ -115,12 +115,12 @@ def _check_text(rule: L7Rule) -> None:
         raise _invalid_rule_value(rule, "Invalid characters in comparison value", allowed, code="l7rule_value")
 
 
-def _check_file_type(rule: L7Rule) -> None:
+def _check_file_type_rule(rule: L7Rule) -> None:
     _check_compare_type(rule, "REGEX", "EQUAL_TO")
-    _check_text(rule)
+    _check_text_value(rule)
 
 
-def _check_cookie(rule: L7Rule) -> None:
+def _check_cookie_rule(rule: L7Rule) -> None:
     if rule.compare_type == "REGEX":
         _check_regex(rule.value)
     elif not _COOKIE_VALUE.fullmatch(rule.value):
@@ -128,7 +128,7 @@ def _check_cookie(rule: L7Rule) -> None:
         raise _invalid_rule_value(rule, "Invalid characters in cookie value", allowed, code="l7rule_cookie_value")
 
 
-def _check_has_certificate(rule: L7Rule) -> None:
+def _check_has_certificate_rule(rule: L7Rule) -> None:
     _check_compare_type(rule, "EQUAL_TO")
     if rule.value.lower() != "true":
         raise _invalid_rule_value(
@@ -136,28 +136,28 @@ def _check_has_certificate(rule: L7Rule) -> None:
         )
 
 
-def _check_verify_result(rule: L7Rule) -> None:
+def _check_verify_result_rule(rule: L7Rule) -> None:
     _check_compare_type(rule, "EQUAL_TO")
     if not (rule.value.isascii() and rule.value.isdigit()):
         text = f"{_INVALID}L7rule type SSL_VERIFY_RESULT needs a int value, which is >= 0"
         raise _invalid_rule_value(rule, text, "a whole number from 0 on")
 
 
-def _check_field(rule: L7Rule) -> None:
+def _check_dn_field_rule(rule: L7Rule) -> None:
     if rule.key is None or not _DN_FIELD.fullmatch(rule.key):
         raise _rule_error(f"key '{shorten(rule.key)}' is no field of a distinguished name")
-    _check_text(rule)
+    _check_text_value(rule)
 
 
 _CHECKS: dict[str, Callable[[L7Rule], None]] = {
-    "HOST_NAME": _check_text,
-    "PATH": _check_text,
-    "HEADER": _check_text,
-    "COOKIE": _check_cookie,
-    "FILE_TYPE": _check_file_type,
-    "SSL_CONN_HAS_CERT": _check_has_certificate,
-    "SSL_VERIFY_RESULT": _check_verify_result,
-    "SSL_DN_FIELD": _check_field,
+    "HOST_NAME": _check_text_value,
+    "PATH": _check_text_value,
+    "HEADER": _check_text_value,
+    "COOKIE": _check_cookie_rule,
+    "FILE_TYPE": _check_file_type_rule,
+    "SSL_CONN_HAS_CERT": _check_has_certificate_rule,
+    "SSL_VERIFY_RESULT": _check_verify_result_rule,
+    "SSL_DN_FIELD": _check_dn_field_rule,
 }
 
 

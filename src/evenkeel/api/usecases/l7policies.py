@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from msgspec.structs import asdict, replace
 
-from evenkeel.api.common.references import ChangedUser
+from evenkeel.api.common.references import ChangedReferrer
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.usecases import l7_requests
@@ -14,8 +14,8 @@ from evenkeel.api.usecases.enhanced_services import check_rename, offered_servic
 from evenkeel.api.usecases.l7_build import PolicyRows, Settle, rule_row
 from evenkeel.api.usecases.l7_changes import policy_changes, rule_changes
 from evenkeel.api.usecases.l7_rules import normalise_targets
-from evenkeel.api.usecases.listeners import check_policy_possible, new_policy
-from evenkeel.api.usecases.parents import Place
+from evenkeel.api.usecases.listeners import check_device_can_apply_policy, new_policy
+from evenkeel.api.usecases.parents import ParentPlace
 from evenkeel.api.usecases.writes import state_after_write, write_changes
 from evenkeel.core.devices.capabilities import l7rule_problems
 from evenkeel.core.resources.model import L7Policy, L7Rule, Listener, LoadBalancer
@@ -27,14 +27,14 @@ async def make_l7policy(
     """Create an L7 policy with its rules; returns the stored policy."""
     scope = call.caller.scope
     listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
-    served = await services.providers.provider_of(LoadBalancer, listener.load_balancer_id, scope)
+    served = await services.providers.find_served_object(LoadBalancer, listener.load_balancer_id, scope)
     offered = await offered_services(services, served.by.provider, served.table)
-    place = Place(listener.load_balancer_id, listener.project_id, services.addresses, services.tls, offered.names)
+    place = ParentPlace(listener.load_balancer_id, listener.project_id, services.addresses, services.tls, offered.names)
     rows, new_pool = new_policy(wanted, place, listener_id=listener.id, new_id=services.new_id, settle=settle)
-    await check_policy_possible(services, served, rows, listener.protocol, new_pool)
+    await check_device_can_apply_policy(services, served, rows, listener.protocol, new_pool)
     unchained = await check_new_members(services, served, () if new_pool is None else new_pool.members)
-    users = [] if new_pool is None else [ChangedUser(new_pool.pool)]
-    certificates = await services.references.read(users, served.by.project_id, served.table)
+    users = [] if new_pool is None else [ChangedReferrer(new_pool.pool)]
+    certificates = await services.references.read_and_check(users, served.by.project_id, served.table)
     accepted = await services.tenants.add_l7policy(
         rows.policy,
         rows.rules,
@@ -43,7 +43,7 @@ async def make_l7policy(
         project_id=scope,
         unchained=unchained,
     )
-    await services.accepted(accepted)
+    await services.change_accepted(accepted)
     made: L7Policy = await state_after_write(services, call, L7Policy, accepted, rows.policy.id)
     return made
 
@@ -59,20 +59,22 @@ async def change_l7policy(
     current: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
     changes = changes_of(body, current)
     if "name" in changes:
-        served = await services.providers.provider_of(LoadBalancer, current.load_balancer_id, call.caller.scope)
+        served = await services.providers.find_served_object(LoadBalancer, current.load_balancer_id, call.caller.scope)
         check_rename(current, changes, (await offered_services(services, served.by.provider, served.table)).names)
     # A change of any target contains the action, too: they are written together.
     if "action" in changes and not current.enhanced_service:
-        await _check_possible(services, call, current, changes)
+        await _check_device_can(services, call, current, changes)
     row: L7Policy = await write_changes(services, call, L7Policy, policy_id, changes, None)
     return row
 
 
-async def _check_possible(services: Services, call: Call, current: L7Policy, changes: Changes) -> None:
+async def _check_device_can(services: Services, call: Call, current: L7Policy, changes: Changes) -> None:
     scope = call.caller.scope
-    served = await services.providers.provider_of(LoadBalancer, current.load_balancer_id, scope)
+    served = await services.providers.find_served_object(LoadBalancer, current.load_balancer_id, scope)
     listener: Listener = await services.tenants.get(Listener, current.listener_id, project_id=scope)
-    await check_policy_possible(services, served, PolicyRows(replace(current, **changes), ()), listener.protocol)
+    await check_device_can_apply_policy(
+        services, served, PolicyRows(replace(current, **changes), ()), listener.protocol
+    )
 
 
 async def make_l7rule(services: Services, call: Call, policy: L7Policy, wanted: l7_requests.L7RuleNew) -> L7Rule:
@@ -80,12 +82,12 @@ async def make_l7rule(services: Services, call: Call, policy: L7Policy, wanted: 
     if policy.enhanced_service:
         raise refuse_rules(policy.name)
     scope = call.caller.scope
-    place = Place(policy.load_balancer_id, policy.project_id, services.addresses, services.tls)
+    place = ParentPlace(policy.load_balancer_id, policy.project_id, services.addresses, services.tls)
     row = rule_row(wanted, place, policy_id=policy.id, new_id=services.new_id)
-    served = await services.providers.provider_of(LoadBalancer, policy.load_balancer_id, scope)
-    served.refuse(l7rule_problems(served.table, asdict(row)))
+    served = await services.providers.find_served_object(LoadBalancer, policy.load_balancer_id, scope)
+    served.raise_first_problem(l7rule_problems(served.table, asdict(row)))
     accepted = await services.tenants.add_l7rule(row, project_id=scope)
-    await services.accepted(accepted)
+    await services.change_accepted(accepted)
     made: L7Rule = await state_after_write(services, call, L7Rule, accepted, row.id, policy.id)
     return made
 
@@ -100,7 +102,7 @@ async def change_l7rule(
     current: L7Rule = await services.tenants.get(L7Rule, rule_id, parent_id=policy_id, project_id=scope)
     changes = rule_changes(body, current)
     if changes.keys() & {"type", "compare_type", "key", "value"}:
-        served = await services.providers.provider_of(LoadBalancer, current.load_balancer_id, scope)
-        served.refuse(l7rule_problems(served.table, {**asdict(current), **changes}))
+        served = await services.providers.find_served_object(LoadBalancer, current.load_balancer_id, scope)
+        served.raise_first_problem(l7rule_problems(served.table, {**asdict(current), **changes}))
     row: L7Rule = await write_changes(services, call, L7Rule, rule_id, changes, policy_id)
     return row

@@ -5,32 +5,32 @@ from collections.abc import Collection, Sequence
 from msgspec.structs import asdict, replace
 
 from evenkeel.api.common.provider_lookup import ServedObject
-from evenkeel.api.common.references import ChangedUser
+from evenkeel.api.common.references import ChangedReferrer
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.usecases import change_requests, l7_requests, requests
 from evenkeel.api.usecases.acme_references import (
-    changes_with_flavors_authority,
+    add_flavors_authority,
+    add_flavors_authority_to_changes,
     requests_certificates,
-    with_flavors_authority,
 )
 from evenkeel.api.usecases.build import listener_row, pool_rows
 from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.changes import Changes, listener_changes
 from evenkeel.api.usecases.enhanced_services import offered_services
-from evenkeel.api.usecases.l7_build import PolicyRows, Settle, in_order, policy_rows
-from evenkeel.api.usecases.l7_rules import check_l7_listener, check_new_target, normalise_targets
-from evenkeel.api.usecases.parents import NewId, Place
+from evenkeel.api.usecases.l7_build import PolicyRows, Settle, policy_rows, sort_by_position
+from evenkeel.api.usecases.l7_rules import check_action_supported, check_l7_listener, normalise_targets
+from evenkeel.api.usecases.parents import NewId, ParentPlace
 from evenkeel.api.usecases.pools import check_new_pool
-from evenkeel.api.usecases.rules import check_listener, check_pair, checked_cidrs
+from evenkeel.api.usecases.rules import check_listener, check_protocol_pair, checked_cidrs
 from evenkeel.api.usecases.tls_rules import (
     LISTENER_TLS,
     NOTHING_IDLE,
-    Idle,
-    check_allowed,
+    IdleAttributes,
+    check_tls_allowed,
+    fill_tls_defaults,
     kept_idle_references,
     refuse_empty_lists,
-    with_tls_defaults,
 )
 from evenkeel.api.usecases.writes import state_after_write, write_changes
 from evenkeel.core.control.lists import ListQuery
@@ -48,15 +48,17 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 
 
 async def make_listener(
-    services: Services, call: Call, wanted: requests.ListenerNew, *, idle: Idle = NOTHING_IDLE
+    services: Services, call: Call, wanted: requests.ListenerNew, *, idle: IdleAttributes = NOTHING_IDLE
 ) -> Listener:
     """Create a listener; returns the stored listener. ``idle``: TLS attributes that it may have although they have no
     effect.
     """
     scope = call.caller.scope
-    served = await services.providers.provider_of(LoadBalancer, wanted.loadbalancer_id, scope)
+    served = await services.providers.find_served_object(LoadBalancer, wanted.loadbalancer_id, scope)
     offered = await offered_services(services, served.by.provider, served.table)
-    place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls, offered.names)
+    place = ParentPlace(
+        served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls, offered.names
+    )
     new_pools: list[NewPool] = []
     row = listener_row(
         wanted,
@@ -66,15 +68,15 @@ async def make_listener(
         vip_address=served.by.vip_address,
         idle=idle,
     )
-    row = await with_flavors_authority(services, row)
-    served.refuse(listener_problems(served.table, asdict(row)))
+    row = await add_flavors_authority(services, row)
+    served.raise_first_problem(listener_problems(served.table, asdict(row)))
     offered.check_tags(row.tags)
     offered.log_bare_tags(row.id, row.tags)
     policies = await _build_policies(services, served, wanted, row.id, place, new_pools)
     unchained = await check_new_members(services, served, [member for new in new_pools for member in new.members])
     # last of all checks: a request that is refused anyway must not load the key manager
-    users = [ChangedUser(row), *(ChangedUser(new.pool) for new in new_pools)]
-    certificates = await services.references.read(users, served.by.project_id, served.table)
+    users = [ChangedReferrer(row), *(ChangedReferrer(new.pool) for new in new_pools)]
+    certificates = await services.references.read_and_check(users, served.by.project_id, served.table)
     accepted = await services.tenants.add_listener(
         row,
         [policy for policy, _ in policies],
@@ -84,18 +86,18 @@ async def make_listener(
         project_id=scope,
         unchained=unchained,
     )
-    await services.accepted(accepted)
+    await services.change_accepted(accepted)
     made: Listener = await state_after_write(services, call, Listener, accepted, row.id)
     return made
 
 
 async def _default_pool(
-    services: Services, served: ServedObject, wanted: requests.ListenerNew, place: Place, new_pools: list[NewPool]
+    services: Services, served: ServedObject, wanted: requests.ListenerNew, place: ParentPlace, new_pools: list[NewPool]
 ) -> str | None:
     """Return the checked id of the new listener's default pool; a new pool is appended to ``new_pools``."""
     if wanted.default_pool is not None:
         if wanted.default_pool_id is not None:
-            raise both_given("default_pool", "default_pool_id")
+            raise exclusive_fields_error("default_pool", "default_pool_id")
         body = wanted.default_pool
         new_pools.append(pool_rows(body, body.protocol, body.lb_algorithm, place, new_id=services.new_id))
         check_new_pool(served, new_pools[-1], wanted.protocol)
@@ -110,7 +112,7 @@ async def _build_policies(
     served: ServedObject,
     wanted: requests.ListenerNew,
     listener_id: str,
-    place: Place,
+    place: ParentPlace,
     new_pools: list[NewPool],
 ) -> list[PolicyRows]:
     """Build the L7 policies of the new listener, checked against the provider, in their order; new pools are appended
@@ -124,12 +126,12 @@ async def _build_policies(
         new_pools += [] if new_pool is None else [new_pool]
         made.append(rows)
     await check_target_pools(services, served, targets, wanted.protocol)
-    return in_order(made)
+    return sort_by_position(made)
 
 
 def new_policy(
     body: l7_requests.L7PolicyWithPool,
-    place: Place,
+    place: ParentPlace,
     *,
     listener_id: str,
     new_id: NewId,
@@ -139,20 +141,20 @@ def new_policy(
     pool_id, new_pool = body.redirect_pool_id, None
     if (pool := body.redirect_pool) is not None:
         if pool_id is not None:
-            raise both_given("redirect_pool", "redirect_pool_id")
-        check_new_target(body.action)
+            raise exclusive_fields_error("redirect_pool", "redirect_pool_id")
+        check_action_supported(body.action)
         new_pool = pool_rows(pool, pool.protocol, pool.lb_algorithm, place, new_id=new_id)
         pool_id = new_pool.pool.id
     rows = policy_rows(body, place, listener_id=listener_id, redirect_pool_id=pool_id, new_id=new_id, settle=settle)
     return rows, new_pool
 
 
-def both_given(one: str, other: str) -> Invalid:
+def exclusive_fields_error(one: str, other: str) -> Invalid:
     """Build the error for two mutually exclusive attributes."""
     return Invalid(f"Validation failure: {one} and {other} cannot be given at the same time.")
 
 
-async def check_policy_possible(
+async def check_device_can_apply_policy(
     services: Services, served: ServedObject, rows: PolicyRows, protocol: str, new_pool: NewPool | None = None
 ) -> None:
     """Check that the provider supports the policy, with its new pool, on a listener of that protocol. Raises
@@ -168,9 +170,9 @@ def _unchecked_target_pools(
     one query.
     """
     if not rows.policy.enhanced_service:
-        served.refuse(l7policy_problems(served.table, asdict(rows.policy)))
+        served.raise_first_problem(l7policy_problems(served.table, asdict(rows.policy)))
         for rule in rows.rules:
-            served.refuse(l7rule_problems(served.table, asdict(rule)))
+            served.raise_first_problem(l7rule_problems(served.table, asdict(rule)))
         check_l7_listener(protocol)
     if new_pool is not None:
         check_new_pool(served, new_pool, protocol)
@@ -192,8 +194,8 @@ async def check_target_pools(
     for pool_id in pool_ids:
         if (pool := found.get(pool_id)) is None:
             raise NotFound("Pool", pool_id)
-        check_pair(protocol, pool.protocol)
-        served.refuse(pair_problems(served.table, protocol, pool.protocol, pool.session_persistence))
+        check_protocol_pair(protocol, pool.protocol)
+        served.raise_first_problem(pair_problems(served.table, protocol, pool.protocol, pool.session_persistence))
 
 
 async def change_listener(
@@ -202,18 +204,18 @@ async def change_listener(
     listener_id: str,
     body: change_requests.ListenerChange,
     *,
-    idle: Idle = NOTHING_IDLE,
+    idle: IdleAttributes = NOTHING_IDLE,
 ) -> Listener:
     """Change a listener; returns the stored listener. ``idle``: TLS attributes that it may have although they have no
     effect.
     """
     changes = listener_changes(body)
     if requests_certificates(changes):
-        served = await services.providers.provider_of(Listener, listener_id, call.caller.scope)
-        changes = await changes_with_flavors_authority(services, served.by.load_balancer_id, changes)
+        served = await services.providers.find_served_object(Listener, listener_id, call.caller.scope)
+        changes = await add_flavors_authority_to_changes(services, served.by.load_balancer_id, changes)
     certificates: Sequence[CheckedCertificate] = ()
     if changes.get("tags"):
-        served = await services.providers.provider_of(Listener, listener_id, call.caller.scope)
+        served = await services.providers.find_served_object(Listener, listener_id, call.caller.scope)
         offered = await offered_services(services, served.by.provider, served.table)
         if services_in_tags(changes["tags"]):
             current: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
@@ -231,14 +233,14 @@ async def _check_changes(
     listener_id: str,
     body: change_requests.ListenerChange,
     changes: Changes,
-    idle: Idle,
+    idle: IdleAttributes,
 ) -> Sequence[CheckedCertificate]:
     """Check changes against the current listener, where needed, and against the provider; normalize CIDRs, and complete
     TLS attributes, which are written together. Return the certificates that were read.
     """
     about_tls = changes.keys() & LISTENER_TLS.keys()
-    users: list[ChangedUser] = []
-    served = await services.providers.provider_of(Listener, listener_id, call.caller.scope)
+    users: list[ChangedReferrer] = []
+    served = await services.providers.find_served_object(Listener, listener_id, call.caller.scope)
     if cidrs := changes.get("allowed_cidrs"):
         changes["allowed_cidrs"] = checked_cidrs(cidrs, served.by.vip_address)
     # Whether such an attribute may be changed depends on the protocol, which only the current listener has.
@@ -246,15 +248,15 @@ async def _check_changes(
     protocol: dict[str, str] = {}
     if about_tls or fixed or changes.get("insert_headers") or changes.get("default_pool_id"):
         current: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
-        after = with_tls_defaults(replace(current, **changes), services.tls)
+        after = fill_tls_defaults(replace(current, **changes), services.tls)
         refuse_empty_lists(body, after)
-        check_allowed(body, services.tls, after, current)
+        check_tls_allowed(body, services.tls, after, current)
         check_listener(after, changes.get("insert_headers", {}), idle=idle | kept_idle_references(current, after))
         protocol = {"protocol": current.protocol}
         if about_tls:
             changes.update({name: getattr(after, name) for name in LISTENER_TLS})
-            users.append(ChangedUser(after, before=current))
+            users.append(ChangedReferrer(after, before=current))
         if pool_id := changes.get("default_pool_id"):
             await check_target_pools(services, served, [pool_id], current.protocol)
-    served.refuse(listener_problems(served.table, protocol | changes))
-    return await services.references.read(users, served.by.project_id, served.table)
+    served.raise_first_problem(listener_problems(served.table, protocol | changes))
+    return await services.references.read_and_check(users, served.by.project_id, served.table)

@@ -2,21 +2,21 @@
 
 from collections.abc import Callable
 
-from evenkeel.api.common.references import ChangedUser, new_users
+from evenkeel.api.common.references import ChangedReferrer, new_referrers
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.responses.errors import Forbidden
 from evenkeel.api.usecases import change_requests, requests
-from evenkeel.api.usecases.acme_references import resized_listeners, tree_by_authority
-from evenkeel.api.usecases.build import planned_family, tree_of
+from evenkeel.api.usecases.acme_references import add_authority_to_tree, resized_listeners
+from evenkeel.api.usecases.build import planned_ip_family, tree_from_body
 from evenkeel.api.usecases.chaining import check_chaining
 from evenkeel.api.usecases.changes import load_balancer_changes
 from evenkeel.api.usecases.enhanced_services import offered_services
 from evenkeel.api.usecases.member_subnets import check_subnets
-from evenkeel.api.usecases.parents import Place, project_of
-from evenkeel.api.usecases.provider_choice import choose_flavor, chosen_place
-from evenkeel.api.usecases.vips import check_options, plan_vip
+from evenkeel.api.usecases.parents import ParentPlace, project_of
+from evenkeel.api.usecases.provider_choice import choose_flavor, choose_place
+from evenkeel.api.usecases.vips import check_port_options, plan_vip
 from evenkeel.api.usecases.writes import state_after_write
 from evenkeel.core.devices.capabilities import refuse, tree_problems
 from evenkeel.core.kit.errors import Invalid
@@ -41,13 +41,13 @@ async def make_load_balancer(
     project_id = checked_project(project_of(wanted, call.caller.project_id), "project_id")
     if call.caller.scope not in (None, project_id):
         raise Forbidden
-    choice = await chosen_place(services, wanted)
+    choice = await choose_place(services, wanted)
     provider = choice.provider
     device_driver = await services.providers.device_driver_of(provider)
     table = services.providers.capabilities_of(device_driver)
     offered = await offered_services(services, provider, table.of_path(choice.data_path))
     load_balancer_id = LoadBalancerId(services.new_id())
-    place = Place(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
+    place = ParentPlace(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
     marked = mark(place.load_balancer_id)
     vip = await plan_vip(
         services,
@@ -60,27 +60,27 @@ async def make_load_balancer(
         permitted=await services.providers.vip_networks_of(provider),
     )
     try:
-        tree = choice.apply_to(tree_of(wanted, place, provider=provider, vip=vip, new_id=services.new_id))
-        tree = tree_by_authority(tree, choice.acme_authority)
-        refuse(provider, tree_problems(table, tree, planned_family(vip)))
+        tree = choice.fill_tree(tree_from_body(wanted, place, provider=provider, vip=vip, new_id=services.new_id))
+        tree = add_authority_to_tree(tree, choice.acme_authority)
+        refuse(provider, tree_problems(table, tree, planned_ip_family(vip)))
         offered.check_tree(tree)
         await check_subnets(services, call.caller.scope, tree.members)
         vips = (vip, *vip.additional)
         unchained = await check_chaining(
             services, table, environment=provider, project_id=project_id, members=tree.members, vips=vips
         )
-        certificates = await services.references.read(new_users(tree), project_id, table)
+        certificates = await services.references.read_and_check(new_referrers(tree), project_id, table)
         change = await services.tenants.create_load_balancer(tree, vip, certificates, unchained=unchained)
     except Exception:
         # the plan may have created a port, which no load balancer will use
         await services.network.abandon_vip(vip)
         raise
-    await services.accepted(change)
+    await services.change_accepted(change)
     if change.tree is None:
         stored = await services.tenants.tree(place.load_balancer_id, project_id=None)
     else:
         stored = change.tree
-    services.providers.remember(stored.load_balancer, device_driver)
+    services.providers.remember_load_balancer(stored.load_balancer, device_driver)
     return stored
 
 
@@ -95,14 +95,14 @@ async def change_load_balancer(
         return current
     if services_in_tags(changes.get("tags", ())):
         before: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=scope)
-        served = await services.providers.provider_of(LoadBalancer, load_balancer_id, scope)
+        served = await services.providers.find_served_object(LoadBalancer, load_balancer_id, scope)
         offered = await offered_services(services, served.by.provider, served.table)
         offered.check_tags(changes["tags"], before.tags)
-    tell_network = await check_options(services, load_balancer_id, scope, changes)
+    tell_network = await check_port_options(services, load_balancer_id, scope, changes)
     accepted = await services.tenants.update_load_balancer(
         load_balancer_id, changes, project_id=scope, tell_network=tell_network
     )
-    await services.accepted(accepted)
+    await services.change_accepted(accepted)
     row: LoadBalancer = await state_after_write(services, call, LoadBalancer, accepted, load_balancer_id)
     return row
 
@@ -126,7 +126,7 @@ async def resize_load_balancer(
             f"Flavor '{flavor_id}' has the data_path '{choice.data_path}'; the load balancer has"
             f" '{current.data_path}', which is decided at its creation. (new_flavor_id)"
         )
-    served = await services.providers.provider_of(LoadBalancer, load_balancer_id, scope)
+    served = await services.providers.find_served_object(LoadBalancer, load_balancer_id, scope)
     if choice.flavor_enhanced_services:
         (await offered_services(services, choice.provider, served.table)).check_flavor(choice.flavor_enhanced_services)
     resized = await resized_listeners(services, load_balancer_id, choice.acme_authority)
@@ -135,12 +135,12 @@ async def resize_load_balancer(
         flavor_id=flavor_id,
         enhanced_services=choice.flavor_enhanced_services,
         listeners=[each.references for each in resized],
-        certificates=await services.references.read(
-            [ChangedUser(each.after, before=each.before) for each in resized], current.project_id, served.table
+        certificates=await services.references.read_and_check(
+            [ChangedReferrer(each.after, before=each.before) for each in resized], current.project_id, served.table
         ),
         project_id=scope,
     )
-    await services.accepted(accepted)
+    await services.change_accepted(accepted)
 
 
 async def remove_load_balancer(
@@ -150,4 +150,4 @@ async def remove_load_balancer(
     accepted = await services.tenants.delete_load_balancer(
         load_balancer_id, cascade=cascade, project_id=call.caller.scope
     )
-    await services.accepted(accepted)
+    await services.change_accepted(accepted)

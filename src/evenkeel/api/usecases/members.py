@@ -12,7 +12,7 @@ from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.changes import member_changes
 from evenkeel.api.usecases.flavor_data import flavor_data_of
 from evenkeel.api.usecases.member_subnets import check_subnets
-from evenkeel.api.usecases.parents import Place
+from evenkeel.api.usecases.parents import ParentPlace
 from evenkeel.api.usecases.writes import state_after_write, write_changes
 from evenkeel.core.devices.capabilities import member_problems, needs_check, version_problems
 from evenkeel.core.kit.errors import Invalid
@@ -36,19 +36,19 @@ async def make_member(services: Services, call: Call, pool: Pool, wanted: reques
     """Add a member to the pool; returns the stored member."""
     row = member_row(
         wanted,
-        Place(pool.load_balancer_id, pool.project_id, services.addresses, services.tls),
+        ParentPlace(pool.load_balancer_id, pool.project_id, services.addresses, services.tls),
         pool_id=pool.id,
         new_id=services.new_id,
         monitored=pool.health_monitor_id is not None,
     )
-    served = await services.providers.provider_of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
-    served.refuse(member_problems(served.table, asdict(row)))
-    served.refuse(version_problems(served.table, served.by.vip_address, pool.protocol, [row]))
+    served = await services.providers.find_served_object(LoadBalancer, pool.load_balancer_id, call.caller.scope)
+    served.raise_first_problem(member_problems(served.table, asdict(row)))
+    served.raise_first_problem(version_problems(served.table, served.by.vip_address, pool.protocol, [row]))
     await check_sriov(services, pool.load_balancer_id, [wanted])
     await check_subnets(services, call.caller.scope, [row])
     unchained = await check_new_members(services, served, [row])
     accepted = await services.tenants.add_members((row,), project_id=call.caller.scope, unchained=unchained)
-    await services.accepted(accepted)
+    await services.change_accepted(accepted)
     made: Member = await state_after_write(services, call, Member, accepted, row.id, pool.id)
     return made
 
@@ -59,7 +59,7 @@ async def change_member(
     """Change a member of the pool; returns the stored member."""
     changes = member_changes(body, services.addresses)
     if needs_check(changes):
-        served = await services.providers.provider_of(Member, member_id, call.caller.scope)
-        served.refuse(member_problems(served.table, changes))
+        served = await services.providers.find_served_object(Member, member_id, call.caller.scope)
+        served.raise_first_problem(member_problems(served.table, changes))
     row: Member = await write_changes(services, call, Member, member_id, changes, pool_id)
     return row

@@ -11,7 +11,7 @@ from evenkeel.api.responses.errors import invalid_input
 from evenkeel.api.usecases.attribute_values import create_values
 from evenkeel.api.usecases.build import listener_row, member_row, monitor_row, pool_row
 from evenkeel.api.usecases.enhanced_services import flavor_names
-from evenkeel.api.usecases.l7_build import PolicyRows, in_order, policy_rows, rule_row
+from evenkeel.api.usecases.l7_build import PolicyRows, policy_rows, rule_row, sort_by_position
 from evenkeel.api.usecases.l7_rules import check_l7_listener
 from evenkeel.api.usecases.mirror_requests import (
     CheckedLoadBalancer,
@@ -25,8 +25,14 @@ from evenkeel.api.usecases.mirror_requests import (
     MirroredPool,
     MirroredRule,
 )
-from evenkeel.api.usecases.parents import NewId, Place
-from evenkeel.api.usecases.rules import check_listener_ports, check_members, check_monitored, check_pair, wanted_vip
+from evenkeel.api.usecases.parents import NewId, ParentPlace
+from evenkeel.api.usecases.rules import (
+    check_listener_ports,
+    check_members,
+    check_monitor_fits_pool,
+    check_protocol_pair,
+    checked_vip_address,
+)
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.networking.network import ADDITIONAL_ADDRESS
 from evenkeel.core.resources.catalogue import data_path_of, vip_vnic_type, zone_group_of
@@ -49,7 +55,7 @@ Part = (
 """One object below a load balancer in a request, or members, to be checked alone."""
 
 
-def mirrored_tree(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place) -> LoadBalancerTree:
+def mirrored_tree(body: MirroredLoadBalancer | CheckedLoadBalancer, place: ParentPlace) -> LoadBalancerTree:
     """Convert the request to a whole load balancer. Raises :class:`Invalid`."""
     _check_ids(body, place.load_balancer_id)
     root = _build_load_balancer(body, place)
@@ -69,7 +75,7 @@ def mirrored_tree(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place
 
 
 def partial_tree(
-    body: Part, root: LoadBalancer, place: Place, listener_protocol: ListenerProtocol | None
+    body: Part, root: LoadBalancer, place: ParentPlace, listener_protocol: ListenerProtocol | None
 ) -> LoadBalancerTree:
     """Convert one object with its children to a tree of the load balancer that contains nothing else.
     ``listener_protocol``: protocol of an L7 policy's listener; None: not known. Raises :class:`Invalid`.
@@ -92,31 +98,37 @@ def partial_tree(
         case MirroredMember():
             return replace(tree, members=tuple(_build_members_of("", [body], place, monitored=False)))
         case MirroredMonitor():
-            return replace(tree, health_monitors=(monitor_row(body, place, pool_id="", new_id=_constant_id(body.id)),))
+            return replace(
+                tree, health_monitors=(monitor_row(body, place, pool_id="", new_id=_make_constant_id(body.id)),)
+            )
         case MirroredPolicy():
             rows = _build_policy(body, "", listener_protocol, place, None)
             return replace(tree, l7policies=(rows.policy,), l7rules=rows.rules)
         case MirroredRule():
-            return replace(tree, l7rules=(rule_row(body, place, policy_id="", new_id=_constant_id(body.id)),))
+            return replace(tree, l7rules=(rule_row(body, place, policy_id="", new_id=_make_constant_id(body.id)),))
 
 
-def _build_vip(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place) -> Vip | None:
+def _build_vip(body: MirroredLoadBalancer | CheckedLoadBalancer, place: ParentPlace) -> Vip | None:
     """Convert the VIP; None if the VIP has no address yet."""
     if body.vip_address is None:
         return None
     return Vip(
-        address=wanted_vip("vip_address", body.vip_address, place.addresses),
+        address=checked_vip_address("vip_address", body.vip_address, place.addresses),
         subnet_id=body.vip_subnet_id or "",
         network_id=body.vip_network_id or "",
         port_id=body.vip_port_id or "",
     )
 
 
-def _build_load_balancer(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place) -> LoadBalancer:
+def _build_load_balancer(body: MirroredLoadBalancer | CheckedLoadBalancer, place: ParentPlace) -> LoadBalancer:
     flavor, zone = body.flavor_data or {}, body.availability_zone_data or {}
     port = {"network_id": body.vip_network_id or "", "port_id": body.vip_port_id or ""}
     more = [
-        Vip(address=wanted_vip(ADDITIONAL_ADDRESS, each.ip_address, place.addresses), subnet_id=each.subnet_id, **port)
+        Vip(
+            address=checked_vip_address(ADDITIONAL_ADDRESS, each.ip_address, place.addresses),
+            subnet_id=each.subnet_id,
+            **port,
+        )
         for each in body.additional_vips or ()
     ]
     return LoadBalancer(
@@ -137,49 +149,52 @@ def _json_text(metadata: Mapping[str, Any]) -> str:
     return msgspec.json.encode(metadata).decode()
 
 
-def _build_pool(body: MirroredPool, place: Place) -> Pool:
+def _build_pool(body: MirroredPool, place: ParentPlace) -> Pool:
     return pool_row(body, body.protocol, body.lb_algorithm, place, pool_id=body.id)
 
 
-def _build_members(body: MirroredPool, place: Place) -> list[Member]:
+def _build_members(body: MirroredPool, place: ParentPlace) -> list[Member]:
     return _build_members_of(body.id, body.members or (), place, monitored=body.healthmonitor is not None)
 
 
-def _build_members_of(pool_id: str, bodies: Iterable[MirroredMember], place: Place, *, monitored: bool) -> list[Member]:
+def _build_members_of(
+    pool_id: str, bodies: Iterable[MirroredMember], place: ParentPlace, *, monitored: bool
+) -> list[Member]:
     rows = [
-        member_row(item, place, pool_id=pool_id, new_id=_constant_id(item.id), monitored=monitored) for item in bodies
+        member_row(item, place, pool_id=pool_id, new_id=_make_constant_id(item.id), monitored=monitored)
+        for item in bodies
     ]
     check_members(rows)
     return rows
 
 
-def _constant_id(object_id: str) -> NewId:
+def _make_constant_id(object_id: str) -> NewId:
     return lambda: object_id
 
 
-def _build_monitor(body: MirroredPool, place: Place) -> Iterator[HealthMonitor]:
+def _build_monitor(body: MirroredPool, place: ParentPlace) -> Iterator[HealthMonitor]:
     if (wanted := body.healthmonitor) is not None:
-        check_monitored(body.protocol, wanted.type)
-        yield monitor_row(wanted, place, pool_id=body.id, new_id=_constant_id(wanted.id))
+        check_monitor_fits_pool(body.protocol, wanted.type)
+        yield monitor_row(wanted, place, pool_id=body.id, new_id=_make_constant_id(wanted.id))
 
 
-def _build_listener(body: MirroredListener, place: Place, root: LoadBalancer, pools: Pools | None) -> Listener:
-    _check_target("default_pool_id", body.default_pool_id, body.protocol, pools)
+def _build_listener(body: MirroredListener, place: ParentPlace, root: LoadBalancer, pools: Pools | None) -> Listener:
+    _check_target_pool("default_pool_id", body.default_pool_id, body.protocol, pools)
     vip = None if root.vip is None else one_family(root.vip.address, (more.address for more in root.additional_vips))
     return listener_row(body, place, listener_id=body.id, default_pool_id=body.default_pool_id, vip_address=vip)
 
 
-def _build_policies(body: MirroredListener, place: Place, pools: Pools | None) -> list[PolicyRows]:
-    return in_order(_build_policy(item, body.id, body.protocol, place, pools) for item in body.l7policies or ())
+def _build_policies(body: MirroredListener, place: ParentPlace, pools: Pools | None) -> list[PolicyRows]:
+    return sort_by_position(_build_policy(item, body.id, body.protocol, place, pools) for item in body.l7policies or ())
 
 
 def _build_policy(
-    body: MirroredPolicy, listener_id: str, protocol: ListenerProtocol | None, place: Place, pools: Pools | None
+    body: MirroredPolicy, listener_id: str, protocol: ListenerProtocol | None, place: ParentPlace, pools: Pools | None
 ) -> PolicyRows:
     if protocol is not None:
         if body.name not in place.enhanced_services:
             check_l7_listener(protocol)
-        _check_target("redirect_pool_id", body.redirect_pool_id, protocol, pools)
+        _check_target_pool("redirect_pool_id", body.redirect_pool_id, protocol, pools)
     # policy_rows() asks for the ids of the policy and of its rules, in this order
     ids = iter([body.id, *(rule.id for rule in body.rules or ())])
     return policy_rows(
@@ -187,13 +202,13 @@ def _build_policy(
     )
 
 
-def _check_target(field: str, pool_id: str | None, protocol: ListenerProtocol, pools: Pools | None) -> None:
+def _check_target_pool(field: str, pool_id: str | None, protocol: ListenerProtocol, pools: Pools | None) -> None:
     """Check that a listener of this protocol may send to the pool. ``pools``: ``{id: pool}``; None: not known."""
     if pool_id is None or pools is None:
         return
     if pool_id not in pools:
         raise invalid_input(field, pool_id, "It should be the id of one of pools.")
-    check_pair(protocol, pools[pool_id].protocol)
+    check_protocol_pair(protocol, pools[pool_id].protocol)
 
 
 def _check_ids(body: MirroredParts, load_balancer_id: str) -> None:

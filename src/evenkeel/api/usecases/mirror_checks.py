@@ -25,8 +25,8 @@ from evenkeel.api.usecases.mirror_requests import (
     MirroredRule,
 )
 from evenkeel.api.usecases.mirror_surroundings import Surroundings, read_surroundings
-from evenkeel.api.usecases.parents import Place
-from evenkeel.api.usecases.rules import check_monitored, check_pair
+from evenkeel.api.usecases.parents import ParentPlace
+from evenkeel.api.usecases.rules import check_monitor_fits_pool, check_protocol_pair
 from evenkeel.core.devices.capabilities import (
     Capabilities,
     monitored_problems,
@@ -66,9 +66,9 @@ async def check_operation(services: Services, check: MirrorCheck) -> None:
     table = services.providers.capabilities_of(await services.providers.device_driver_of(check.provider))
     if check.operation in ("delete", "failover"):
         return
-    body = _READERS[check.kind].read(msgspec.json.encode(check.object))
+    body = _READERS[check.kind].decode_body(msgspec.json.encode(check.object))
     around = await read_surroundings(services, check, body)
-    root = _root_of(body, around)
+    root = _root_of_checked(body, around)
     on_path = table.of_path(root.data_path)
     offered = await offered_services(services, check.provider, on_path)
     if check.operation == "create" and isinstance(body, CheckedLoadBalancer):
@@ -88,7 +88,7 @@ async def check_operation(services: Services, check: MirrorCheck) -> None:
     await _check_chaining(services, check, on_path, tree, around)
 
 
-def _root_of(body: Any, around: Surroundings) -> LoadBalancer:
+def _root_of_checked(body: Any, around: Surroundings) -> LoadBalancer:
     """Return what is known of the object's load balancer. Its VIP is missing unless all VIPs are of one IP version."""
     if isinstance(body, CheckedLoadBalancer):
         path = data_path_of(body.flavor_data or {})
@@ -120,9 +120,9 @@ def _tree_to_check(
 ) -> LoadBalancerTree:
     if isinstance(body, CheckedLoadBalancer):
         project_id = checked_project(body.project_id, "project_id")
-        place = Place(LoadBalancerId(body.id or _UNKNOWN), project_id, services.addresses, services.tls, names)
+        place = ParentPlace(LoadBalancerId(body.id or _UNKNOWN), project_id, services.addresses, services.tls, names)
         return mirrored_tree(body, place)
-    place = Place(root.id, root.project_id, services.addresses, services.tls, names)
+    place = ParentPlace(root.id, root.project_id, services.addresses, services.tls, names)
     protocol = check.listener_protocol or (around.listeners[0].protocol if around.listeners else None)
     return partial_tree(body, root, place, protocol)
 
@@ -142,9 +142,9 @@ def _check_pairs(check: MirrorCheck, tree: LoadBalancerTree, around: Surrounding
     pool. Raises :class:`Invalid`.
     """
     for pair in _protocol_pairs_to_check(check, tree, around):
-        check_pair(pair.listener_protocol, pair.pool_protocol)
-    for protocol, monitor_type, _ in _monitored(check, tree, around):
-        check_monitored(protocol, monitor_type)
+        check_protocol_pair(pair.listener_protocol, pair.pool_protocol)
+    for protocol, monitor_type, _ in _monitored_pools(check, tree, around):
+        check_monitor_fits_pool(protocol, monitor_type)
 
 
 def _pair_problems(
@@ -152,7 +152,7 @@ def _pair_problems(
 ) -> Iterator[str]:
     for pair in _protocol_pairs_to_check(check, tree, around):
         yield from pair_problems(table, *pair)
-    for protocol, monitor_type, over_tls in _monitored(check, tree, around):
+    for protocol, monitor_type, over_tls in _monitored_pools(check, tree, around):
         yield from monitored_problems(table, protocol, monitor_type, over_tls=over_tls)
 
 
@@ -172,7 +172,9 @@ def _protocol_pairs_to_check(check: MirrorCheck, tree: LoadBalancerTree, around:
         yield from (_Pair(sender, *pool) for sender in senders)
 
 
-def _monitored(check: MirrorCheck, tree: LoadBalancerTree, around: Surroundings) -> Iterator[tuple[str, str, bool]]:
+def _monitored_pools(
+    check: MirrorCheck, tree: LoadBalancerTree, around: Surroundings
+) -> Iterator[tuple[str, str, bool]]:
     """Yield the protocol of a health monitor's pool, the monitor's type, and whether the pool's members use TLS."""
     protocol = check.pool_protocol or (None if around.pool is None else around.pool.protocol)
     if check.kind == "healthmonitor" and protocol is not None:

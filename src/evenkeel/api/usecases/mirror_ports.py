@@ -5,7 +5,7 @@ import asyncio
 from evenkeel.api.common.services import Services
 from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.usecases.mirror_requests import VipPortNew
-from evenkeel.api.usecases.parents import Place
+from evenkeel.api.usecases.parents import ParentPlace
 from evenkeel.api.usecases.requests import AdditionalVip, LoadBalancerNew
 from evenkeel.api.usecases.vips import plan_vip
 from evenkeel.core.kit.errors import Conflict, NetworkUnavailable, Unsupported
@@ -35,9 +35,9 @@ async def make_vip_port(services: Services, body: VipPortNew) -> VipPlan:
     except Conflict as error:
         if error.code != BEING_MADE:
             raise
-        plan = await _made_by_another(services, body, load_balancer_id)
+        plan = await _wait_for_concurrent_creation(services, body, load_balancer_id)
     try:
-        await services.mirrors.keep_port(load_balancer_id, body.provider, plan.port_id)
+        await services.mirrors.store_vip_port(load_balancer_id, body.provider, plan.port_id)
     except Exception:
         await services.network.abandon_vip(plan)
         raise
@@ -61,7 +61,7 @@ async def _plan_vip(
     return await plan_vip(
         services,
         wanted,
-        Place(load_balancer_id, project_id, services.addresses, services.tls),
+        ParentPlace(load_balancer_id, project_id, services.addresses, services.tls),
         marked=octavia_port(load_balancer_id),
         vnic_type=vip_vnic_type(body.flavor_data or {}),
         any_address=False,
@@ -70,7 +70,9 @@ async def _plan_vip(
     )
 
 
-async def _made_by_another(services: Services, body: VipPortNew, load_balancer_id: LoadBalancerId) -> VipPlan:
+async def _wait_for_concurrent_creation(
+    services: Services, body: VipPortNew, load_balancer_id: LoadBalancerId
+) -> VipPlan:
     """Wait for the port that another request with the same id makes. Raises :class:`NetworkUnavailable`."""
     mark = octavia_port(load_balancer_id)
     claim = PortClaim(claim_id=load_balancer_id, device_owner=mark.device_owner, device_id=mark.device_id)

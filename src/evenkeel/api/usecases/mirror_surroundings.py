@@ -37,35 +37,37 @@ class Surroundings(NamedTuple):
 
 async def read_surroundings(services: Services, check: MirrorCheck, body: Any) -> Surroundings:
     """Read what is around the object of a check. ``body``: the object, decoded. Reads at most two objects."""
-    served = await _served(services, check)
+    served = await _find_served(services, check)
     if served is None:
         return Surroundings()
     pool_id = check.pool_id or getattr(body, _TARGET_ATTRIBUTES.get(check.kind, ""), None)
     return Surroundings(
-        served, await _stored(services, Pool, pool_id), await _listeners(services, check, getattr(body, "id", None))
+        served,
+        await _read_stored(services, Pool, pool_id),
+        await _read_listeners(services, check, getattr(body, "id", None)),
     )
 
 
-async def _served(services: Services, check: MirrorCheck) -> ServedObject | None:
+async def _find_served(services: Services, check: MirrorCheck) -> ServedObject | None:
     named = [(kind, id_) for name, kind in _PARENTS if (id_ := getattr(check, name)) is not None]
     for kind, id_ in named:
         try:
-            found = await services.providers.provider_of(kind, id_, None)
+            found = await services.providers.find_served_object(kind, id_, None)
         except NotFound:
             continue
         return found if found.by.provider == check.provider else None
     return None
 
 
-async def _listeners(services: Services, check: MirrorCheck, id_: str | None) -> tuple[Listener, ...]:
+async def _read_listeners(services: Services, check: MirrorCheck, id_: str | None) -> tuple[Listener, ...]:
     if check.kind == "pool" and check.operation == "update" and id_ is not None:
         page = await services.tenants.list(Listener, ListQuery(filters={"default_pool_id": (id_,)}))
         return tuple(page.items)
-    found = await _stored(services, Listener, check.listener_id)
+    found = await _read_stored(services, Listener, check.listener_id)
     return () if found is None else (found,)
 
 
-async def _stored(services: Services, kind: type[Any], id_: str | None) -> Any:
+async def _read_stored(services: Services, kind: type[Any], id_: str | None) -> Any:
     """Return the object; None if there is none."""
     if id_ is None:
         return None

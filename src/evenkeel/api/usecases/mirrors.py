@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from evenkeel.api.common.references import ChangedUser
+from evenkeel.api.common.references import ChangedReferrer
 from evenkeel.api.common.services import Services
 from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.usecases.chaining import check_chaining, new_members
 from evenkeel.api.usecases.enhanced_services import OfferedServices, offered_services
 from evenkeel.api.usecases.mirror_build import mirrored_tree
 from evenkeel.api.usecases.mirror_requests import MirrorPut
-from evenkeel.api.usecases.parents import Place
+from evenkeel.api.usecases.parents import ParentPlace
 from evenkeel.core.control.mirrors import ADDRESS_TAKEN, MirrorConflict, Mirrored, MirrorMark
 from evenkeel.core.control.writes import Change
 from evenkeel.core.devices.capabilities import refuse, tree_problems
@@ -44,9 +44,9 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
     table = services.providers.capabilities_of(await services.providers.device_driver_of(wanted.provider))
     path = data_path_of(wanted.flavor_data or {})
     offered = await offered_services(services, wanted.provider, table.of_path(path))
-    was = await services.mirrors.find(load_balancer_id)
+    was = await services.mirrors.find_mirrored(load_balancer_id)
     names = offered.names | _chosen_services(was)
-    place = Place(load_balancer_id, project_id, services.addresses, services.tls, names)
+    place = ParentPlace(load_balancer_id, project_id, services.addresses, services.tls, names)
     mark = MirrorMark(provider=wanted.provider, snapshot=body.snapshot, digest=body.digest, change=body.change)
     with _translate_conflicts():
         tree = mirrored_tree(wanted, place)
@@ -62,13 +62,15 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
             members=new_members(tree, None if was is None else was.tree),
             vips=() if was is not None or root.vip is None else (root.vip, *root.additional_vips),
         )
-        certificates = await services.references.read(_changed_users(tree, was), project_id, table, requesting=False)
+        certificates = await services.references.read_and_check(
+            _changed_referrers(tree, was), project_id, table, requesting=False
+        )
         plan = _plan_vip(services, tree.load_balancer)
-        change = await services.mirrors.put(tree, plan, mark, certificates, unchained=unchained)
+        change = await services.mirrors.put_mirrored(tree, plan, mark, certificates, unchained=unchained)
     if change is not None:
-        await services.accepted(change, waits=False)
+        await services.change_accepted(change, waits=False)
         return _put_result(change)
-    stored = was or await services.mirrors.find(load_balancer_id)
+    stored = was or await services.mirrors.find_mirrored(load_balancer_id)
     if stored is None:
         raise NotFound("Load Balancer", load_balancer_id)
     return PutResult(stored.tree.load_balancer.revision, stored.tree.load_balancer.provisioning_status)
@@ -78,9 +80,9 @@ async def remove_mirrored(services: Services, load_balancer_id: LoadBalancerId, 
     """Delete a mirrored load balancer with its children; nothing happens if there is none. Raises
     :class:`MirrorConflict`.
     """
-    change = await services.mirrors.remove(load_balancer_id, provider, snapshot)
+    change = await services.mirrors.remove_mirrored(load_balancer_id, provider, snapshot)
     if change is not None:
-        await services.accepted(change, waits=False)
+        await services.change_accepted(change, waits=False)
 
 
 @contextmanager
@@ -121,15 +123,15 @@ def _vip_plan(vip: Vip) -> VipPlan:
     return VipPlan(subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id, address=vip.address)
 
 
-def _changed_users(tree: LoadBalancerTree, was: Mirrored | None) -> list[ChangedUser]:
+def _changed_referrers(tree: LoadBalancerTree, was: Mirrored | None) -> list[ChangedReferrer]:
     """Return listeners and pools, each with its stored state in ``was`` (None: nothing is stored), so that only new
     references are read.
     """
     listeners = {row.id: row for row in was.tree.listeners if not row.deleted} if was is not None else {}
     pools = {row.id: row for row in was.tree.pools if not row.deleted} if was is not None else {}
     return [
-        *(ChangedUser(row, listeners.get(row.id)) for row in tree.listeners),
-        *(ChangedUser(row, pools.get(row.id)) for row in tree.pools),
+        *(ChangedReferrer(row, listeners.get(row.id)) for row in tree.listeners),
+        *(ChangedReferrer(row, pools.get(row.id)) for row in tree.pools),
     ]
 
 

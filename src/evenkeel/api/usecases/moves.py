@@ -225,7 +225,7 @@ async def begin_moves(services: Services, plan: MovePlan, *, whole_project: bool
         by_operator=tuple(move.load_balancer.id for move in plan.moves if move.by_operator),
     )
     for change in await services.operators.begin_moves(request):
-        await services.accepted(change, waits=False)
+        await services.change_accepted(change, waits=False)
 
 
 async def end_move(services: Services, load_balancer_id: LoadBalancerId, *, back: bool) -> None:
@@ -233,4 +233,4 @@ async def end_move(services: Services, load_balancer_id: LoadBalancerId, *, back
     :class:`Conflict`.
     """
     for change in await services.operators.end_move(load_balancer_id, back=back):
-        await services.accepted(change, waits=False)
+        await services.change_accepted(change, waits=False)

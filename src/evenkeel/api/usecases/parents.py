@@ -15,7 +15,7 @@ NewId = Callable[[], str]
 T = TypeVar("T", bound=str)
 
 
-class Place(NamedTuple):
+class ParentPlace(NamedTuple):
     """Where a new object belongs: its load balancer and project, and the addresses and TLS options that it may use."""
 
     load_balancer_id: LoadBalancerId
@@ -46,18 +46,18 @@ def project_of(body: HasProject, default: str) -> str:
     return str(tenant_id)
 
 
-def check_project(body: HasProject, place: Place) -> None:
+def check_project(body: HasProject, place: ParentPlace) -> None:
     """Check that a child names no other project than its load balancer's. Raises :class:`Invalid`."""
     if (given := project_of(body, place.project_id)) != place.project_id:
         raise invalid_input("project_id", given, f"It should be the load balancer's, which is {place.project_id}.")
 
 
-def each_once(values: Iterable[T] | None) -> tuple[T, ...]:
+def without_duplicates(values: Iterable[T] | None) -> tuple[T, ...]:
     """Return the values without duplicates, in the given order."""
     return tuple(dict.fromkeys(values)) if values else ()
 
 
-def is_up(admin_state_up: bool | None) -> bool:
+def is_admin_up(admin_state_up: bool | None) -> bool:
     """Return the administrative state of an object; the default is True."""
     return admin_state_up is not False
 

@@ -6,7 +6,7 @@ from msgspec import structs
 from msgspec.structs import asdict
 
 from evenkeel.api.common.provider_lookup import ServedObject
-from evenkeel.api.common.references import ChangedUser
+from evenkeel.api.common.references import ChangedReferrer
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.responses.errors import invalid_input
@@ -15,9 +15,9 @@ from evenkeel.api.usecases.build import monitor_row, pool_rows
 from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.changes import Changes, changed_persistence, monitor_changes, pool_changes
 from evenkeel.api.usecases.member_subnets import check_subnets
-from evenkeel.api.usecases.parents import Place
-from evenkeel.api.usecases.rules import check_monitored, check_pair, check_pool
-from evenkeel.api.usecases.tls_rules import POOL_TLS, check_allowed, refuse_empty_lists, with_tls_defaults
+from evenkeel.api.usecases.parents import ParentPlace
+from evenkeel.api.usecases.rules import check_monitor_fits_pool, check_pool_rules, check_protocol_pair
+from evenkeel.api.usecases.tls_rules import POOL_TLS, check_tls_allowed, fill_tls_defaults, refuse_empty_lists
 from evenkeel.api.usecases.writes import state_after_write, write_changes
 from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.devices.capabilities import (
@@ -39,14 +39,16 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *, any_cookies: bool = False) -> Pool:
     """Create a pool with its members and monitor; returns the stored pool. ``any_cookies``: see :func:`check_pool`."""
     served, listener = await _find_parent(services, call, wanted)
-    place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls)
+    place = ParentPlace(served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls)
     rows = pool_rows(
         wanted, wanted.protocol, wanted.lb_algorithm, place, new_id=services.new_id, any_cookies=any_cookies
     )
     check_new_pool(served, rows, None if listener is None else listener.protocol)
     await check_subnets(services, call.caller.scope, rows.members)
     unchained = await check_new_members(services, served, rows.members)
-    certificates = await services.references.read([ChangedUser(rows.pool)], served.by.project_id, served.table)
+    certificates = await services.references.read_and_check(
+        [ChangedReferrer(rows.pool)], served.by.project_id, served.table
+    )
     accepted = await services.tenants.add_pool(
         rows.pool,
         rows.members,
@@ -56,7 +58,7 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *,
         project_id=call.caller.scope,
         unchained=unchained,
     )
-    await services.accepted(accepted)
+    await services.change_accepted(accepted)
     made: Pool = await state_after_write(services, call, Pool, accepted, rows.pool.id)
     return made
 
@@ -74,11 +76,11 @@ async def _find_parent(
                 wanted.listener_id,
                 f"The listener should be one of load balancer {wanted.loadbalancer_id}.",
             )
-        check_pair(listener.protocol, wanted.protocol)
-        return await services.providers.provider_of(LoadBalancer, listener.load_balancer_id, scope), listener
+        check_protocol_pair(listener.protocol, wanted.protocol)
+        return await services.providers.find_served_object(LoadBalancer, listener.load_balancer_id, scope), listener
     if wanted.loadbalancer_id is None:
         raise Invalid("Validation failure: Must provide at least one of: loadbalancer_id, listener_id")
-    return await services.providers.provider_of(LoadBalancer, wanted.loadbalancer_id, scope), None
+    return await services.providers.find_served_object(LoadBalancer, wanted.loadbalancer_id, scope), None
 
 
 def check_new_pool(served: ServedObject, new: NewPool, listener_protocol: str | None) -> None:
@@ -86,37 +88,41 @@ def check_new_pool(served: ServedObject, new: NewPool, listener_protocol: str | 
     :class:`Unsupported` or :class:`Invalid`.
     """
     pool = new.pool
-    served.refuse(pool_problems(served.table, asdict(pool)))
+    served.raise_first_problem(pool_problems(served.table, asdict(pool)))
     if listener_protocol is not None:
-        check_pair(listener_protocol, pool.protocol)
-        served.refuse(pair_problems(served.table, listener_protocol, pool.protocol, pool.session_persistence))
+        check_protocol_pair(listener_protocol, pool.protocol)
+        served.raise_first_problem(
+            pair_problems(served.table, listener_protocol, pool.protocol, pool.session_persistence)
+        )
     for member in new.members:
-        served.refuse(member_problems(served.table, asdict(member)))
-    served.refuse(version_problems(served.table, served.by.vip_address, pool.protocol, new.members))
+        served.raise_first_problem(member_problems(served.table, asdict(member)))
+    served.raise_first_problem(version_problems(served.table, served.by.vip_address, pool.protocol, new.members))
     if new.monitor is not None:
-        served.refuse(monitor_problems(served.table, asdict(new.monitor)))
-        served.refuse(monitored_problems(served.table, pool.protocol, new.monitor.type, over_tls=pool.tls_enabled))
+        served.raise_first_problem(monitor_problems(served.table, asdict(new.monitor)))
+        served.raise_first_problem(
+            monitored_problems(served.table, pool.protocol, new.monitor.type, over_tls=pool.tls_enabled)
+        )
 
 
 async def change_pool(
     services: Services, call: Call, pool_id: str, body: change_requests.PoolChange, *, any_cookies: bool = False
 ) -> Pool:
     """Change a pool; returns the stored pool."""
-    changes, certificates = await checked_changes(services, call, pool_id, body, any_cookies=any_cookies)
+    changes, certificates = await check_and_convert_changes(services, call, pool_id, body, any_cookies=any_cookies)
     row: Pool = await write_changes(services, call, Pool, pool_id, changes, None, certificates)
     return row
 
 
-async def checked_changes(
+async def check_and_convert_changes(
     services: Services, call: Call, pool_id: str, body: change_requests.PoolChange, *, any_cookies: bool = False
 ) -> tuple[Changes, Sequence[CheckedCertificate]]:
     changes = pool_changes(body)
     certificates: Sequence[CheckedCertificate] = ()
     if needs_check(changes) or changes.keys() & POOL_TLS.keys():
-        served = await services.providers.provider_of(Pool, pool_id, call.caller.scope)
+        served = await services.providers.find_served_object(Pool, pool_id, call.caller.scope)
         users = await _check_changes(services, call, served, pool_id, body, changes, any_cookies)
-        served.refuse(pool_problems(served.table, changes))
-        certificates = await services.references.read(users, served.by.project_id, served.table)
+        served.raise_first_problem(pool_problems(served.table, changes))
+        certificates = await services.references.read_and_check(users, served.by.project_id, served.table)
     return changes, certificates
 
 
@@ -128,7 +134,7 @@ async def _check_changes(
     body: change_requests.PoolChange,
     changes: Changes,
     any_cookies: bool,
-) -> list[ChangedUser]:
+) -> list[ChangedReferrer]:
     """Check changes against the current pool, where needed, and against the provider; complete TLS attributes, which
     are written together. Return the changed pool if it may have new references.
     """
@@ -137,19 +143,19 @@ async def _check_changes(
     if not about_tls and not changes.get("session_persistence") and algorithm is None:
         return []
     pool: Pool = await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
-    served.refuse(algorithm_problems(served.table, pool.protocol, algorithm))
+    served.raise_first_problem(algorithm_problems(served.table, pool.protocol, algorithm))
     if isinstance(change := changes.get("session_persistence"), change_requests.PersistenceChange):
         changes["session_persistence"] = changed_persistence(change, pool.session_persistence)
-    after = with_tls_defaults(structs.replace(pool, **changes), services.tls)
+    after = fill_tls_defaults(structs.replace(pool, **changes), services.tls)
     refuse_empty_lists(body, after)
-    check_allowed(body, services.tls, after, pool)
-    check_pool(after, any_cookies=any_cookies)
+    check_tls_allowed(body, services.tls, after, pool)
+    check_pool_rules(after, any_cookies=any_cookies)
     if about_tls:
         changes.update({name: getattr(after, name) for name in POOL_TLS})
         await _check_monitor(services, call, served, after)
     if changes.get("session_persistence"):
         await _check_persistence(services, served, pool, changes["session_persistence"])
-    return [ChangedUser(after, before=pool)] if about_tls else []
+    return [ChangedReferrer(after, before=pool)] if about_tls else []
 
 
 async def _check_monitor(services: Services, call: Call, served: ServedObject, pool: Pool) -> None:
@@ -159,35 +165,35 @@ async def _check_monitor(services: Services, call: Call, served: ServedObject, p
     monitor: HealthMonitor = await services.tenants.get(
         HealthMonitor, pool.health_monitor_id, project_id=call.caller.scope
     )
-    served.refuse(monitored_problems(served.table, pool.protocol, monitor.type, over_tls=pool.tls_enabled))
+    served.raise_first_problem(monitored_problems(served.table, pool.protocol, monitor.type, over_tls=pool.tls_enabled))
 
 
 async def _check_persistence(
     services: Services, served: ServedObject, pool: Pool, persistence: SessionPersistence
 ) -> None:
     """Check that the session persistence is possible in the pool, and behind the listeners that send to the pool."""
-    served.refuse(persistence_problems(served.table, pool.protocol, persistence))
+    served.raise_first_problem(persistence_problems(served.table, pool.protocol, persistence))
     behind = served.table.session_persistence.get(persistence.type, ())
     # The listeners need not be read if the type works behind every protocol.
     if not pool.listener_ids or set(behind) >= served.table.protocol_pairs.keys():
         return
     page = await services.tenants.list(Listener, ListQuery(filters={"default_pool_id": (pool.id,)}))
     for listener in page.items:
-        served.refuse(pair_problems(served.table, listener.protocol, pool.protocol, persistence))
+        served.raise_first_problem(pair_problems(served.table, listener.protocol, pool.protocol, persistence))
 
 
 async def make_health_monitor(services: Services, call: Call, wanted: requests.HealthMonitorNew) -> HealthMonitor:
     """Create a pool's health monitor; returns the stored monitor."""
     scope = call.caller.scope
     pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=scope)
-    place = Place(pool.load_balancer_id, pool.project_id, services.addresses, services.tls)
-    check_monitored(pool.protocol, wanted.type)
+    place = ParentPlace(pool.load_balancer_id, pool.project_id, services.addresses, services.tls)
+    check_monitor_fits_pool(pool.protocol, wanted.type)
     row = monitor_row(wanted, place, pool_id=pool.id, new_id=services.new_id)
-    served = await services.providers.provider_of(LoadBalancer, pool.load_balancer_id, scope)
-    served.refuse(monitor_problems(served.table, asdict(row)))
-    served.refuse(monitored_problems(served.table, pool.protocol, row.type, over_tls=pool.tls_enabled))
+    served = await services.providers.find_served_object(LoadBalancer, pool.load_balancer_id, scope)
+    served.raise_first_problem(monitor_problems(served.table, asdict(row)))
+    served.raise_first_problem(monitored_problems(served.table, pool.protocol, row.type, over_tls=pool.tls_enabled))
     accepted = await services.tenants.add_health_monitor(row, project_id=scope)
-    await services.accepted(accepted)
+    await services.change_accepted(accepted)
     made: HealthMonitor = await state_after_write(services, call, HealthMonitor, accepted, row.id)
     return made
 
@@ -199,7 +205,7 @@ async def change_health_monitor(
     current: HealthMonitor = await services.tenants.get(HealthMonitor, monitor_id, project_id=call.caller.scope)
     changes = monitor_changes(body, current)
     if needs_check(changes):
-        served = await services.providers.provider_of(LoadBalancer, current.load_balancer_id, call.caller.scope)
-        served.refuse(monitor_problems(served.table, changes))
+        served = await services.providers.find_served_object(LoadBalancer, current.load_balancer_id, call.caller.scope)
+        served.raise_first_problem(monitor_problems(served.table, changes))
     row: HealthMonitor = await write_changes(services, call, HealthMonitor, monitor_id, changes, None)
     return row

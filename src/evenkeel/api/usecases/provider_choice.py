@@ -35,7 +35,7 @@ class ProviderChoice(Value):
     acme_authority: str = ""
     """Authority of references ``acme://…`` by the flavor; empty: that of the project."""
 
-    def apply_to(self, tree: LoadBalancerTree) -> LoadBalancerTree:
+    def fill_tree(self, tree: LoadBalancerTree) -> LoadBalancerTree:
         """Return the new load balancer with the chosen provider, device group and flavor."""
         if self.flavor_id is None and self.availability_zone is None:
             return tree
@@ -51,7 +51,7 @@ class ProviderChoice(Value):
         return replace(tree, load_balancer=root)
 
 
-async def chosen_place(services: Services, wanted: LoadBalancerNew | ImportedLoadBalancer) -> ProviderChoice:
+async def choose_place(services: Services, wanted: LoadBalancerNew | ImportedLoadBalancer) -> ProviderChoice:
     """Choose the provider that the request names, else its flavor's, else the default one. Raises :class:`Invalid` for
     a flavor or zone that does not exist, is disabled, or is of another provider.
     """

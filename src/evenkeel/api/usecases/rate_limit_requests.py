@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from evenkeel.api.http.bodies import Request
 from evenkeel.api.http.fields import END, ProjectId, Tags, Text, Uuid
-from evenkeel.api.usecases.attribute_values import changes_of
+from evenkeel.api.usecases.attribute_values import derive_change_request
 from evenkeel.core.resources.model import (
     RATE_LIMIT_URLS_MAX,
     RateLimitAction,
@@ -69,12 +69,12 @@ class RateLimitRuleNewBody(Request):
 # -- changes: absent attributes stay, null means the default
 
 
-@changes_of(RateLimitPolicyNew, RateLimitPolicy)
+@derive_change_request(RateLimitPolicyNew, RateLimitPolicy)
 class RateLimitPolicyChange(Request):
     """The mutable attributes of a rate limit policy."""
 
 
-@changes_of(RateLimitRuleNew, RateLimitRule)
+@derive_change_request(RateLimitRuleNew, RateLimitRule)
 class RateLimitRuleChange(Request):
     """The mutable attributes of a rate limit rule."""
 

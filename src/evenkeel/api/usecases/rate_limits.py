@@ -6,7 +6,7 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.usecases import rate_limit_requests as requests
 from evenkeel.api.usecases.attribute_values import change_values, create_values
-from evenkeel.api.usecases.parents import Place, check_project
+from evenkeel.api.usecases.parents import ParentPlace, check_project
 from evenkeel.api.usecases.writes import state_after_write, write_changes
 from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.devices.rate_limits import rate_limit_problems
@@ -24,7 +24,7 @@ async def make_rate_limit_policy(
     """Create a rate limit policy, which has no rules yet; returns the stored policy."""
     scope = call.caller.scope
     listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
-    check_project(wanted, Place(listener.load_balancer_id, listener.project_id, services.addresses, services.tls))
+    check_project(wanted, ParentPlace(listener.load_balancer_id, listener.project_id, services.addresses, services.tls))
     row = RateLimitPolicy(
         id=services.new_id(),
         listener_id=listener.id,
@@ -33,10 +33,10 @@ async def make_rate_limit_policy(
         action=wanted.action,
         **create_values(wanted, RateLimitPolicy, "action"),
     )
-    served = await services.providers.provider_of(LoadBalancer, row.load_balancer_id, scope)
-    served.refuse(rate_limit_problems(served.table.rate_limits, listener.protocol, [rate_limit(row, ())]))
+    served = await services.providers.find_served_object(LoadBalancer, row.load_balancer_id, scope)
+    served.raise_first_problem(rate_limit_problems(served.table.rate_limits, listener.protocol, [rate_limit(row, ())]))
     accepted = await services.tenants.add_rate_limit_policy(row, project_id=scope)
-    await services.accepted(accepted)
+    await services.change_accepted(accepted)
     made: RateLimitPolicy = await state_after_write(services, call, RateLimitPolicy, accepted, row.id)
     return made
 
@@ -48,7 +48,7 @@ async def change_rate_limit_policy(
     changes = change_values(body, RateLimitPolicy)
     if changes.keys() & _DECIDING:
         current: RateLimitPolicy = await services.tenants.get(RateLimitPolicy, policy_id, project_id=call.caller.scope)
-        await _check_possible(services, call, replace(current, **changes))
+        await _check_device_can(services, call, replace(current, **changes))
     row: RateLimitPolicy = await write_changes(services, call, RateLimitPolicy, policy_id, changes, None)
     return row
 
@@ -57,7 +57,7 @@ async def make_rate_limit_rule(
     services: Services, call: Call, policy: RateLimitPolicy, wanted: requests.RateLimitRuleNew
 ) -> RateLimitRule:
     """Add a rule to the policy; returns the stored rule."""
-    check_project(wanted, Place(policy.load_balancer_id, policy.project_id, services.addresses, services.tls))
+    check_project(wanted, ParentPlace(policy.load_balancer_id, policy.project_id, services.addresses, services.tls))
     row = RateLimitRule(
         id=services.new_id(),
         rate_limit_policy_id=policy.id,
@@ -68,9 +68,9 @@ async def make_rate_limit_rule(
         **create_values(wanted, RateLimitRule, "metric", "threshold"),
     )
     _check_urls(row)
-    await _check_possible(services, call, policy, row)
+    await _check_device_can(services, call, policy, row)
     accepted = await services.tenants.add_rate_limit_rule(row, project_id=call.caller.scope)
-    await services.accepted(accepted)
+    await services.change_accepted(accepted)
     made: RateLimitRule = await state_after_write(services, call, RateLimitRule, accepted, row.id, policy.id)
     return made
 
@@ -92,7 +92,7 @@ async def change_rate_limit_rule(
         # Written together, so that of two concurrent changes one is stored completely.
         changes |= {"metric": after.metric, "urls": after.urls}
         policy: RateLimitPolicy = await services.tenants.get(RateLimitPolicy, policy_id, project_id=scope)
-        await _check_possible(services, call, policy, after)
+        await _check_device_can(services, call, policy, after)
     row: RateLimitRule = await write_changes(services, call, RateLimitRule, rule_id, changes, policy_id)
     return row
 
@@ -104,13 +104,13 @@ def _check_urls(rule: RateLimitRule) -> None:
         )
 
 
-async def _check_possible(
+async def _check_device_can(
     services: Services, call: Call, policy: RateLimitPolicy, rule: RateLimitRule | None = None
 ) -> None:
     """Check the policy after the change, even if it is disabled, together with all rate limits of its listener, against
     the provider's capabilities. ``rule``: the new or changed rule. Raises :class:`Unsupported`.
     """
-    served = await services.providers.provider_of(LoadBalancer, policy.load_balancer_id, call.caller.scope)
+    served = await services.providers.find_served_object(LoadBalancer, policy.load_balancer_id, call.caller.scope)
     of_listener = ListQuery(filters={"listener_id": (policy.listener_id,)})
     there: tuple[RateLimitPolicy, ...] = (await services.tenants.list(RateLimitPolicy, of_listener)).items
     others = [each for each in there if each.id != policy.id]
@@ -119,6 +119,6 @@ async def _check_possible(
     live = tuple(each for each in stored if not each.deleted)
     rules = live if rule is None else (*(each for each in live if each.id != rule.id), rule)
     own = rate_limit(policy, [each for each in rules if each.rate_limit_policy_id == policy.id])
-    served.refuse(rate_limit_problems(served.table.rate_limits, None, [own]))
+    served.raise_first_problem(rate_limit_problems(served.table.rate_limits, None, [own]))
     together = rate_limits_by_listener((*others, policy), rules).get(policy.listener_id, ())
-    served.refuse(rate_limit_problems(served.table.rate_limits, None, together))
+    served.raise_first_problem(rate_limit_problems(served.table.rate_limits, None, together))

@@ -7,7 +7,7 @@ from ipaddress import ip_address, ip_network
 from typing import Any
 
 from evenkeel.api.responses.errors import invalid_input
-from evenkeel.api.usecases.tls_rules import NOTHING_IDLE, Idle, check_listener_tls, check_pool_tls
+from evenkeel.api.usecases.tls_rules import NOTHING_IDLE, IdleAttributes, check_listener_tls, check_pool_tls
 from evenkeel.core.devices.capabilities import TLS_INSERT_HEADERS
 from evenkeel.core.kit.errors import Conflict, Invalid
 from evenkeel.core.networking.addresses import ALLOWED_WORDS, AddressRules, canonical_address
@@ -48,14 +48,14 @@ def member_address(field: str, value: str, addresses: AddressRules) -> str:
     return normal
 
 
-def spelling_if_different(value: str | None, normal: str | None) -> str | None:
+def given_spelling_if_different(value: str | None, normal: str | None) -> str | None:
     """Return ``value``, an address as the request spells it, if it differs from its stored form ``normal``; else None.
     Clients compare it with what they sent.
     """
     return None if value == normal else value
 
 
-def wanted_vip(field: str, value: str, addresses: AddressRules) -> str:
+def checked_vip_address(field: str, value: str, addresses: AddressRules) -> str:
     """Check a requested VIP, at which a device may listen. Raises :class:`Invalid`."""
     normal = checked_address(field, value)
     if problem := addresses.vip_problem(normal):
@@ -108,7 +108,7 @@ def check_persistence(persistence: SessionPersistence) -> None:
         )
 
 
-def check_pool(pool: Pool, *, any_cookies: bool = False) -> None:
+def check_pool_rules(pool: Pool, *, any_cookies: bool = False) -> None:
     """Check session persistence against the protocol, and TLS attributes. ``any_cookies``: the API does not check the
     protocol for persistence by cookies and leaves that to the provider, like LBaaS.
     """
@@ -161,7 +161,7 @@ def listener_takes_no_children() -> Invalid:
     return Invalid(f"Protocol {CHILDLESS_PROTOCOL} listeners cannot have child objects.", code="protocol_mismatch")
 
 
-def check_pair(listener_protocol: str, pool_protocol: str) -> None:
+def check_protocol_pair(listener_protocol: str, pool_protocol: str) -> None:
     """Check that a listener of one protocol may have a default pool of the other."""
     if listener_protocol == CHILDLESS_PROTOCOL:
         raise listener_takes_no_children()
@@ -174,7 +174,7 @@ def check_pair(listener_protocol: str, pool_protocol: str) -> None:
         )
 
 
-def check_listener(listener: Listener, insert_headers: dict[str, str], *, idle: Idle = NOTHING_IDLE) -> None:
+def check_listener(listener: Listener, insert_headers: dict[str, str], *, idle: IdleAttributes = NOTHING_IDLE) -> None:
     """Check a listener. Headers are inserted into HTTP only, headers about client certificates only where TLS is
     terminated; see also :mod:`.tls_rules`.
     """
@@ -198,7 +198,7 @@ MONITORS_OF_POOL = {"UDP": ("UDP-CONNECT", "SCTP", "TCP", "HTTP"), "SCTP": ("SCT
 UDP_CONNECT_DELAY_MIN_SECONDS = 3
 
 
-def check_monitored(pool_protocol: str, monitor_type: str) -> None:
+def check_monitor_fits_pool(pool_protocol: str, monitor_type: str) -> None:
     """Check that a pool of the protocol may have a monitor of the type."""
     allowed = MONITORS_OF_POOL.get(pool_protocol)
     if allowed is not None and monitor_type not in allowed:
@@ -213,7 +213,7 @@ def check_monitored(pool_protocol: str, monitor_type: str) -> None:
         )
 
 
-def http_defaults(monitor_type: str) -> dict[str, Any]:
+def http_check_defaults(monitor_type: str) -> dict[str, Any]:
     """Return the defaults of HTTP attributes; empty for types without them."""
     return HTTP_CHECK_DEFAULTS if monitor_type in HTTP_MONITORS else dict.fromkeys(HTTP_CHECK_DEFAULTS)
 
@@ -238,10 +238,10 @@ def check_monitor(monitor: HealthMonitor) -> None:
         raise Invalid("Validation failure: 'http_version' must be specified when 'domain_name' is provided.")
     if monitor.domain_name is not None and monitor.http_version == 1.0:
         raise Invalid("http_version 1.0 is not a valid option for health monitors HTTP 1.1 domain name health check.")
-    _check_codes(monitor.expected_codes or "")
+    _check_expected_codes(monitor.expected_codes or "")
 
 
-def _check_codes(codes: str) -> None:
+def _check_expected_codes(codes: str) -> None:
     low, dash, high = codes.partition("-")
     # Every code has three digits, so the texts have the order of the numbers.
     if dash and low > high:
@@ -250,7 +250,7 @@ def _check_codes(codes: str) -> None:
 
 def check_listener_ports(listeners: Sequence[Listener]) -> None:
     """Check that no two listeners of a load balancer are on one port; TCP, UDP and SCTP have ports of their own."""
-    if double := _first_double((port_space(row.protocol), row.protocol_port) for row in listeners):
+    if double := _first_duplicate((port_space(row.protocol), row.protocol_port) for row in listeners):
         first = next(row for row in listeners if (port_space(row.protocol), row.protocol_port) == double)
         raise Conflict(
             f"Another Listener on this Load Balancer is already using protocol {first.protocol} and protocol_port "
@@ -261,16 +261,16 @@ def check_listener_ports(listeners: Sequence[Listener]) -> None:
 
 def check_members(members: Iterable[Member]) -> None:
     """Check that no two members of a pool have the same address and port. Raises :class:`Conflict`."""
-    if double := _first_double((row.address, row.protocol_port) for row in members):
+    if double := _first_duplicate((row.address, row.protocol_port) for row in members):
         raise Conflict(
             f"Another member on this pool is already using ip {double[0]} on protocol_port {double[1]}.",
             code="member_exists",
         )
 
 
-def check_named_once(members: Iterable[Member]) -> None:
+def check_no_member_twice(members: Iterable[Member]) -> None:
     """Check that no two members of a batch have the same address and port. Raises :class:`Invalid`."""
-    if double := _first_double((row.address, row.protocol_port) for row in members):
+    if double := _first_duplicate((row.address, row.protocol_port) for row in members):
         raise Invalid(
             "Validation failure: Member must be updated only once in the same request. "
             f"Several have address {double[0]} and protocol_port {double[1]}.",
@@ -278,7 +278,7 @@ def check_named_once(members: Iterable[Member]) -> None:
         )
 
 
-def _first_double(values: Iterable[Any]) -> Any:
+def _first_duplicate(values: Iterable[Any]) -> Any:
     seen: set[Hashable] = set()
     for value in values:
         if value in seen:

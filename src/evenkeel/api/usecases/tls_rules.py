@@ -13,7 +13,7 @@ from evenkeel.core.resources.attributes import defaults_of
 from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS, TLS_PROTOCOL, AlpnProtocol, Listener, Pool
 from evenkeel.core.tls.tls import NEWEST, TlsRules, unknown_ciphers
 
-Speaker = TypeVar("Speaker", Listener, Pool)
+TlsObject = TypeVar("TlsObject", Listener, Pool)
 
 
 def _defaults_of_attributes(kind: type[Any], *names: str) -> dict[str, Any]:
@@ -41,10 +41,10 @@ POOL_TLS = _defaults_of_attributes(
 """Attributes that depend on each other, with their defaults. They are written together, so that of two concurrent
 changes one is stored completely.
 """
-Idle = frozenset[str]
+IdleAttributes = frozenset[str]
 """Names of TLS attributes that a listener may have without any effect, because its protocol has no TLS."""
-NOTHING_IDLE: Idle = frozenset()
-IDLE_REFERENCES: Idle = frozenset({"default_tls_container_ref", "sni_container_refs"})
+NOTHING_IDLE: IdleAttributes = frozenset()
+IDLE_REFERENCES: IdleAttributes = frozenset({"default_tls_container_ref", "sni_container_refs"})
 """References to key managers that may have no effect in LBaaS v2: they are neither read nor sent to devices."""
 DEFAULT_ALPN: tuple[AlpnProtocol, ...] = ("h2", "http/1.1", "http/1.0")
 
@@ -56,7 +56,7 @@ def speaks_tls(row: Listener | Pool) -> bool:
     return row.tls_enabled if isinstance(row, Pool) else row.protocol == TLS_PROTOCOL
 
 
-def with_tls_defaults(row: Speaker, rules: TlsRules) -> Speaker:
+def fill_tls_defaults(row: TlsObject, rules: TlsRules) -> TlsObject:
     """Return the listener or pool with Octavia's defaults in unset TLS attributes; unchanged if it does not use TLS."""
     if not speaks_tls(row):
         return row
@@ -78,7 +78,7 @@ def refuse_empty_lists(body: Any, row: Listener | Pool) -> None:
             )
 
 
-def check_allowed(body: Any, rules: TlsRules, after: Speaker, before: Speaker | None = None) -> None:
+def check_tls_allowed(body: Any, rules: TlsRules, after: TlsObject, before: TlsObject | None = None) -> None:
     """Check that a request uses no TLS version or cipher that the operator forbids; those in ``before`` may stay.
     ``after``: the object with defaults; ``before``: None if the object is new. Raises :class:`Invalid`, in Octavia's
     words.
@@ -100,14 +100,14 @@ def check_allowed(body: Any, rules: TlsRules, after: Speaker, before: Speaker | 
             f"{', '.join(ciphers)} (tls_ciphers)"
         )
     if speaks_tls(after) and (before is None or _tls_settings(before) != _tls_settings(after)):
-        _check_unnamed(after, rules)
+        _check_defaults_allowed(after, rules)
 
 
 def _tls_settings(row: Listener | Pool) -> tuple[Any, ...]:
     return speaks_tls(row), row.tls_ciphers, row.tls_versions
 
 
-def _check_unnamed(row: Listener | Pool, rules: TlsRules) -> None:
+def _check_defaults_allowed(row: Listener | Pool, rules: TlsRules) -> None:
     if ciphers := rules.unnamed_ciphers(row.tls_ciphers or "", row.tls_versions):
         raise Invalid(
             "Validation failure: The following ciphers have been prohibited by an administrator: "
@@ -116,15 +116,15 @@ def _check_unnamed(row: Listener | Pool, rules: TlsRules) -> None:
         )
 
 
-def kept_idle_references(before: Listener, after: Listener) -> Idle:
+def kept_idle_references(before: Listener, after: Listener) -> IdleAttributes:
     """Return the references without effect that the listener has before the change and keeps."""
     return frozenset(name for name in IDLE_REFERENCES if getattr(before, name) == getattr(after, name))
 
 
-def check_listener_tls(row: Listener, *, idle: Idle = NOTHING_IDLE) -> None:
+def check_listener_tls(row: Listener, *, idle: IdleAttributes = NOTHING_IDLE) -> None:
     """Check certificates, client authentication and HSTS, which only TLS-terminating listeners may have."""
     if row.protocol != TLS_PROTOCOL:
-        _refuse_tls(row, idle)
+        _refuse_tls_attributes(row, idle)
         return
     if not row.default_tls_container_ref and not row.sni_container_refs:
         raise Invalid(
@@ -140,7 +140,7 @@ def check_listener_tls(row: Listener, *, idle: Idle = NOTHING_IDLE) -> None:
         )
 
 
-def _refuse_tls(row: Listener, idle: Idle) -> None:
+def _refuse_tls_attributes(row: Listener, idle: IdleAttributes) -> None:
     for name, default in LISTENER_TLS.items():
         # As in Octavia, settings of the TLS protocol are kept, and have no effect without a certificate.
         if name in idle or name in SETTINGS or getattr(row, name) == default:

@@ -5,9 +5,9 @@ from typing import Any
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.responses.errors import invalid_input
-from evenkeel.api.usecases.parents import Place, each_once
+from evenkeel.api.usecases.parents import ParentPlace, without_duplicates
 from evenkeel.api.usecases.requests import AdditionalVip, LoadBalancerNew
-from evenkeel.api.usecases.rules import wanted_vip
+from evenkeel.api.usecases.rules import checked_vip_address
 from evenkeel.core.kit.errors import Invalid, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.networking.addresses import AddressRules
@@ -20,7 +20,7 @@ from evenkeel.core.resources.model import LoadBalancer
 async def plan_vip(
     services: Services,
     wanted: LoadBalancerNew,
-    place: Place,
+    place: ParentPlace,
     *,
     marked: VipPort,
     vnic_type: str,
@@ -37,7 +37,7 @@ async def plan_vip(
     address = wanted.vip_address
     options = PortOptions(
         qos_policy_id=wanted.vip_qos_policy_id,
-        security_group_ids=each_once(wanted.vip_sg_ids),
+        security_group_ids=without_duplicates(wanted.vip_sg_ids),
         vnic_type=vnic_type,
     )
     try:
@@ -47,7 +47,7 @@ async def plan_vip(
             subnet_id=wanted.vip_subnet_id,
             network_id=wanted.vip_network_id,
             port_id=wanted.vip_port_id,
-            address=None if address is None else wanted_vip("vip_address", address, services.addresses),
+            address=None if address is None else checked_vip_address("vip_address", address, services.addresses),
             marked=marked,
             additional=[
                 _wanted_vip(each, wanted.vip_port_id, services.addresses) for each in wanted.additional_vips or ()
@@ -58,7 +58,7 @@ async def plan_vip(
             permitted=permitted,
         )
     except NotFound as error:
-        raise _as_invalid(error) from error
+        raise _invalid_from_not_found(error) from error
     return await checked_plan(services, plan, "vip_address")
 
 
@@ -69,7 +69,7 @@ async def checked_plan(services: Services, plan: VipPlan, field: str) -> VipPlan
     try:
         for each in (plan, *plan.additional):
             if each.address is not None:
-                wanted_vip(field, each.address, services.addresses)
+                checked_vip_address(field, each.address, services.addresses)
     except Invalid:
         # the network service may have created the port already
         await services.network.abandon_vip(plan)
@@ -77,7 +77,7 @@ async def checked_plan(services: Services, plan: VipPlan, field: str) -> VipPlan
     return plan
 
 
-def _as_invalid(error: NotFound) -> Invalid:
+def _invalid_from_not_found(error: NotFound) -> Invalid:
     return Invalid(str(error), code=f"{error.kind.lower().replace(' ', '_')}_not_found")
 
 
@@ -90,11 +90,11 @@ def _wanted_vip(each: AdditionalVip, vip_port_id: str | None, addresses: Address
     address = each.ip_address
     return WantedVip(
         subnet_id=each.subnet_id,
-        address=None if address is None else wanted_vip(ADDITIONAL_ADDRESS, address, addresses),
+        address=None if address is None else checked_vip_address(ADDITIONAL_ADDRESS, address, addresses),
     )
 
 
-async def check_options(
+async def check_port_options(
     services: Services, load_balancer_id: LoadBalancerId, scope: ProjectId | None, changes: Mapping[str, Any]
 ) -> bool:
     """Return whether these changes affect the VIP's port. Raises :class:`Invalid` for options that the port cannot
@@ -102,7 +102,7 @@ async def check_options(
     """
     if not services.network.has_ports or not _OF_PORT & changes.keys():
         return False
-    by = (await services.providers.provider_of(LoadBalancer, load_balancer_id, scope)).by
+    by = (await services.providers.find_served_object(LoadBalancer, load_balancer_id, scope)).by
     options = PortOptions(
         qos_policy_id=changes.get("vip_qos_policy_id"), security_group_ids=changes.get("vip_sg_ids", ())
     )
@@ -115,7 +115,7 @@ async def _check_port_options(services: Services, project_id: ProjectId, options
     try:
         await services.network.check_options(project_id, options)
     except NotFound as error:
-        raise _as_invalid(error) from error
+        raise _invalid_from_not_found(error) from error
 
 
 _OF_PORT = frozenset({"vip_qos_policy_id", "vip_sg_ids"})

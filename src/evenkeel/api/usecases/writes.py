@@ -10,10 +10,10 @@ from evenkeel.core.control.writes import Change
 from evenkeel.core.tls.certificates import CheckedCertificate
 
 
-async def remove(services: Services, call: Call, kind: type[Any], object_id: str, parent_id: str | None) -> None:
+async def remove_object(services: Services, call: Call, kind: type[Any], object_id: str, parent_id: str | None) -> None:
     """Delete a child of a load balancer, and notify the driver."""
     change = await services.tenants.delete_child(kind, object_id, parent_id=parent_id, project_id=call.caller.scope)
-    await services.accepted(change)
+    await services.change_accepted(change)
 
 
 async def write_changes(
@@ -32,7 +32,7 @@ async def write_changes(
     change = await services.tenants.update_child(
         kind, object_id, changes, parent_id=parent_id, certificates=certificates, project_id=scope
     )
-    await services.accepted(change)
+    await services.change_accepted(change)
     return await state_after_write(services, call, kind, change, object_id, parent_id)
 
 
@@ -47,7 +47,7 @@ async def state_after_write(
     return await services.tenants.get(kind, object_id, parent_id=parent_id, project_id=call.caller.scope)
 
 
-async def all_children(services: Services, kind: type[Any], parent_id: str) -> tuple[Any, ...]:
+async def read_all_children(services: Services, kind: type[Any], parent_id: str) -> tuple[Any, ...]:
     """Return all objects of one parent."""
     page = await services.tenants.list(kind, ListQuery(), parent_id=parent_id)
     return page.items

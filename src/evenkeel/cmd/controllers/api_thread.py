@@ -70,11 +70,11 @@ class ThreadedChangeSink:
         self._loop = asyncio.get_running_loop()
         self._turns = asyncio.Semaphore(MOVED_AT_ONCE)
 
-    async def accepted(self, change: Change) -> None:
+    async def change_accepted(self, change: Change) -> None:
         """Notify the driver in the controller's event loop."""
-        await self._run_in_controller(self._sink.accepted(change))
+        await self._run_in_controller(self._sink.change_accepted(change))
 
-    async def failed_over(self, change: Change) -> None:
+    async def failover_requested(self, change: Change) -> None:
         """Notify the driver of a failover in the controller's event loop."""
         await self._run_in_controller(self._fail_over_in_turn(change))
 
@@ -91,4 +91,4 @@ class ThreadedChangeSink:
 
     async def _fail_over_in_turn(self, change: Change) -> None:
         async with self._turns:
-            await self._sink.failed_over(change)
+            await self._sink.failover_requested(change)

@@ -34,7 +34,7 @@ from evenkeel.core.kit.errors import Conflict, StoreUnavailable
 from evenkeel.core.ports import Store
 from evenkeel.metrics.load_balancers import TrafficCollector
 from evenkeel.metrics.system import SystemCollector
-from evenkeel.store.engine.database import without_password
+from evenkeel.store.engine.database import url_without_password
 
 log = structlog.get_logger(__name__)
 
@@ -190,7 +190,7 @@ async def start_store(store: Store, environments: list[Environment], conf: cfg.C
         except StoreUnavailable as error:
             log.warning(
                 "database unreachable; trying again",
-                database=without_password(conf.database.connection),
+                database=url_without_password(conf.database.connection),
                 error=str(error),
                 cause=_first_line(error.__cause__),
             )

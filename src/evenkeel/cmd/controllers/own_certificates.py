@@ -12,7 +12,7 @@ from evenkeel.bus.amqp.nodes import parse_nodes
 from evenkeel.bus.factory import AMQP
 from evenkeel.core.tls.own_certificates import LOOK_SECONDS, OwnCertificate
 from evenkeel.serving.certificate_ends import POSTGRESQL_TLS, file_certificate_end, server_certificate_end
-from evenkeel.store.engine.database import server_of_url
+from evenkeel.store.engine.database import host_and_port_of_url
 
 FILES = ("api", "metrics")
 """Sections with the option ``ssl_cert_file``."""
@@ -77,7 +77,7 @@ def tls_servers(conf: cfg.ConfigOpts) -> Iterator[TlsServer]:
         for node in parse_nodes(conf.transport_url):
             if node.tls:
                 yield TlsServer(f"message broker {node}", node.host, node.port)
-    if (server := server_of_url(conf.database.connection)) is not None:
+    if (server := host_and_port_of_url(conf.database.connection)) is not None:
         yield TlsServer(f"database {server[0]}:{server[1]}", *server, POSTGRESQL_TLS)
     urls = {}
     for (section, option), name in SERVERS.items():

@@ -65,7 +65,7 @@ class DnsProof:
         kept = tuple(dict.fromkeys([*certificate.records, *wanted]))
         if len(kept) > RECORDS_MAX:
             raise ZoneUnavailable(f"{RECORDS_MAX} records of earlier orders could not be removed from DNS zones.")
-        if kept != certificate.records and not await self._store.keep_records(certificate, kept):
+        if kept != certificate.records and not await self._store.store_dns_records(certificate, kept):
             return "Another controller continues the order."
         async with self._limit_time():
             for zone, records in _group_by_zone(wanted):
@@ -92,14 +92,14 @@ class DnsProof:
         except Unavailable as error:
             about.warning("records not removed from a DNS zone", reason=str(error))
             return False
-        return await self._store.keep_records(certificate, ())
+        return await self._store.store_dns_records(certificate, ())
 
     async def remove_left_records(self, rest_seconds: float) -> None:
         """Remove records that could not be removed at the end of their orders. ``rest_seconds``: time in which no step
         of the certificate may be due, because its next order may have the same records. Raises
         :class:`StoreUnavailable`.
         """
-        left = await self._store.with_left_records(limit=LEFT_PER_LOOK, rest_seconds=rest_seconds)
+        left = await self._store.find_with_unneeded_records(limit=LEFT_PER_LOOK, rest_seconds=rest_seconds)
         failed: set[str] = set()
 
         async def remove_unless_failed(certificate: AcmeCertificate) -> None:

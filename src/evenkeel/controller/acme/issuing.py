@@ -161,7 +161,7 @@ class AcmeIssuing:
             if ended:
                 await self._store_challenges(certificate, {})
                 await self._dns.remove_records(certificate)
-            stored = await self._store.note(certificate, result, lease_seconds=self.settings.lease_seconds)
+            stored = await self._store.store_progress(certificate, result, lease_seconds=self.settings.lease_seconds)
             if stored is None:
                 log.info("certificate left to another controller", certificate=certificate.name)
                 return
@@ -355,15 +355,15 @@ class AcmeIssuing:
     async def _store_challenges(
         self, certificate: AcmeCertificate, wanted: Mapping[LoadBalancerId, Sequence[Authorization]]
     ) -> tuple[PlacedChallenges, ...]:
-        placed, changes = await self._store.place(certificate, wanted)
+        placed, changes = await self._store.replace_challenges(certificate, wanted)
         for change in changes:
-            await self._driver.accepted(change)
+            await self._driver.change_accepted(change)
         return placed
 
     async def _note_awaiting_listeners(self, certificate: AcmeCertificate) -> None:
         # Nothing waits for a certificate that was issued once.
         if certificate.reference and certificate.progress.not_after is None:
-            await self._store.note_awaiting(certificate, awaited_seconds=AWAITED_SECONDS)
+            await self._store.set_awaiting_problem(certificate, awaited_seconds=AWAITED_SECONDS)
 
     async def _remove_request(self, certificate: AcmeCertificate) -> None:
         await self._note_awaiting_listeners(certificate)
@@ -373,7 +373,7 @@ class AcmeIssuing:
         await self._forget_key(certificate)
         if certificate.reference:
             await self._keys.delete_certificate(certificate)
-        await self._store.remove(certificate)
+        await self._store.remove_request(certificate)
         log.info("certificate request removed", certificate=certificate.name, project=certificate.project_id)
 
     async def _forget_key(self, certificate: AcmeCertificate) -> None:

@@ -24,21 +24,21 @@ from evenkeel.core.tls.certificates import PrivateKey, Secret
 class AcmeStore(Protocol):
     """Store port for requested certificates. Several controllers may use it at the same time."""
 
-    async def request(self, new: NewAcmeCertificate) -> AcmeCertificate:
+    async def store_request(self, new: NewAcmeCertificate) -> AcmeCertificate:
         """Store a request; it is due at once. Raises :class:`Conflict` for a name that is taken, or if the project has
         as many as it may have.
         """
         ...
 
-    async def requested(self, project_id: ProjectId | None) -> tuple[AcmeCertificate, ...]:
+    async def list_requested(self, project_id: ProjectId | None) -> tuple[AcmeCertificate, ...]:
         """Return the requested certificates of the project, or of all projects, by project and name."""
         ...
 
-    async def find(self, project_id: ProjectId, name: str) -> AcmeCertificate | None:
+    async def find_requested(self, project_id: ProjectId, name: str) -> AcmeCertificate | None:
         """Return one requested certificate; None if there is none."""
         ...
 
-    async def touch(self, project_id: ProjectId, name: str) -> AcmeCertificate | None:
+    async def mark_used(self, project_id: ProjectId, name: str) -> AcmeCertificate | None:
         """Return one requested certificate, which is not removed as unused for some time; None if there is none."""
         ...
 
@@ -64,7 +64,7 @@ class AcmeStore(Protocol):
         """
         ...
 
-    async def note(
+    async def store_progress(
         self, certificate: AcmeCertificate, result: Advance, *, lease_seconds: float
     ) -> AcmeCertificate | None:
         """Store the progress, with its event. If its step is due at once, the certificate stays taken for another
@@ -72,7 +72,7 @@ class AcmeStore(Protocol):
         """
         ...
 
-    async def note_awaiting(self, certificate: AcmeCertificate, *, awaited_seconds: float) -> None:
+    async def set_awaiting_problem(self, certificate: AcmeCertificate, *, awaited_seconds: float) -> None:
         """Set the provisioning status of listeners that wait for a certificate which a reference requested: ERROR after
         a failed order, if the next step comes later than ``awaited_seconds`` after the last request with the reference,
         or if the request is being removed; else PENDING_CREATE.
@@ -86,7 +86,7 @@ class AcmeStore(Protocol):
         """
         ...
 
-    async def remove(self, certificate: AcmeCertificate) -> None:
+    async def remove_request(self, certificate: AcmeCertificate) -> None:
         """Remove a request whose step is REMOVE."""
         ...
 
@@ -96,23 +96,23 @@ class AcmeStore(Protocol):
         """
         ...
 
-    async def keep_records(self, certificate: AcmeCertificate, records: Sequence[TxtRecord]) -> bool:
+    async def store_dns_records(self, certificate: AcmeCertificate, records: Sequence[TxtRecord]) -> bool:
         """Store these records in place of those that the certificate has. False if its turn is over, or if it has
         others meanwhile: then nothing was stored.
         """
         ...
 
-    async def with_left_records(self, *, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
+    async def find_with_unneeded_records(self, *, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
         """Return certificates without an order that have records, and whose next step is not due within
         ``rest_seconds``.
         """
         ...
 
-    async def targets(self, project_id: ProjectId, addresses: Sequence[str]) -> tuple[AcmeTarget, ...]:
+    async def find_targets(self, project_id: ProjectId, addresses: Sequence[str]) -> tuple[AcmeTarget, ...]:
         """Return the project's load balancers that have one of the addresses as a VIP."""
         ...
 
-    async def place(
+    async def replace_challenges(
         self, certificate: AcmeCertificate, wanted: Mapping[LoadBalancerId, Sequence[Authorization]]
     ) -> tuple[tuple[PlacedChallenges, ...], tuple[Change, ...]]:
         """Make the certificate's challenges on the project's load balancers these, and no others: load balancers that

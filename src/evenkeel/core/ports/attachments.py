@@ -67,13 +67,13 @@ class AttachmentStore(Protocol):
         """
         ...
 
-    async def binding_of(self, claim_id: str) -> DeviceBinding | None:
+    async def find_binding(self, claim_id: str) -> DeviceBinding | None:
         """Return the host to which the port of a claim is to be bound; None: the port is gone, bound already, or to be
         bound nowhere.
         """
         ...
 
-    async def note_bound(self, claim_id: str, host: str | None) -> None:
+    async def record_binding(self, claim_id: str, host: str | None) -> None:
         """Record that the claim's port was bound to ``host`` (None: there was nothing to do). The port stays due if
         another host is wanted meanwhile.
         """

@@ -19,18 +19,18 @@ class ImportStore(Protocol):
     cannot change it until it is released. All others are tenants' own from the moment they are stored.
     """
 
-    async def find(self, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
+    async def find_stored(self, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
         """Return the load balancer with this id, also a mirrored one and one marked deleted; None if there is none."""
         ...
 
-    async def check(self, tree: LoadBalancerTree, plan: VipPlan) -> None:
+    async def check_creation(self, tree: LoadBalancerTree, plan: VipPlan) -> None:
         """Check that the load balancer can be created: its ids and its addresses are free, and its limits are kept.
 
         Raises the errors of :meth:`create`; stores nothing.
         """
         ...
 
-    async def create(
+    async def create_imported(
         self,
         tree: LoadBalancerTree,
         plan: VipPlan,
@@ -44,7 +44,9 @@ class ImportStore(Protocol):
         """
         ...
 
-    async def update(self, tree: LoadBalancerTree, certificates: Sequence[CheckedCertificate] = ()) -> Change | None:
+    async def update_held(
+        self, tree: LoadBalancerTree, certificates: Sequence[CheckedCertificate] = ()
+    ) -> Change | None:
         """Make a held load balancer equal to the tree; None: nothing differs. Its VIP's port is not touched.
 
         Raises :class:`NotFound`, :class:`Conflict` if it is not held or an id is another object's, :class:`Invalid`
@@ -61,7 +63,7 @@ class ImportStore(Protocol):
         """
         ...
 
-    async def discard(self, load_balancer_id: LoadBalancerId) -> Change:
+    async def discard_held(self, load_balancer_id: LoadBalancerId) -> Change:
         """Mark a held load balancer deleted; its VIP's port stays as it is.
 
         Raises :class:`NotFound`, and :class:`Conflict` if it is not held, or its port is not unbound yet.

@@ -27,11 +27,11 @@ class MirrorStore(Protocol):
     send its whole state.
     """
 
-    async def find(self, load_balancer_id: LoadBalancerId) -> Mirrored | None:
+    async def find_mirrored(self, load_balancer_id: LoadBalancerId) -> Mirrored | None:
         """Return a mirrored load balancer that is not marked deleted; None if there is none."""
         ...
 
-    async def put(
+    async def put_mirrored(
         self,
         tree: LoadBalancerTree,
         plan: VipPlan,
@@ -49,7 +49,7 @@ class MirrorStore(Protocol):
         """
         ...
 
-    async def remove(self, load_balancer_id: LoadBalancerId, provider: str, snapshot: float) -> Change | None:
+    async def remove_mirrored(self, load_balancer_id: LoadBalancerId, provider: str, snapshot: float) -> Change | None:
         """Mark the load balancer deleted, with all its children; None if it does not exist.
 
         Afterwards older snapshots of it are refused. A port that was created for a load balancer that was never put is
@@ -57,7 +57,7 @@ class MirrorStore(Protocol):
         """
         ...
 
-    async def keep_port(self, load_balancer_id: LoadBalancerId, provider: str, port_id: str) -> None:
+    async def store_vip_port(self, load_balancer_id: LoadBalancerId, provider: str, port_id: str) -> None:
         """Keep a claimed port for a load balancer that the other system is about to store, beyond the claim's grace:
         until it is put, or :meth:`remove` gives the port back. Idempotent.
 
@@ -66,7 +66,7 @@ class MirrorStore(Protocol):
         """
         ...
 
-    async def unused_ports(self, provider: str, older_seconds: float) -> tuple[LoadBalancerId, ...]:
+    async def find_unused_ports(self, provider: str, older_seconds: float) -> tuple[LoadBalancerId, ...]:
         """Return at most 500 load balancers of a provider whose ports were claimed more than ``older_seconds`` ago and
         kept, and that were not put since. One query.
         """
@@ -78,7 +78,7 @@ class MirrorStore(Protocol):
         """
         ...
 
-    async def list(self, provider: str, *, marker: str, limit: int) -> tuple[MirrorEntry, ...]:
+    async def list_mirrored(self, provider: str, *, marker: str, limit: int) -> tuple[MirrorEntry, ...]:
         """Return at most ``limit`` of a provider's mirrored load balancers whose ids follow ``marker``, sorted by id;
         also those that devices still have to remove. One query.
         """

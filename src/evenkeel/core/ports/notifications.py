@@ -11,25 +11,25 @@ class NotificationStore(Protocol):
     :attr:`evenkeel.store.options.StoreOptions.notifications`.
     """
 
-    async def take_turn(self, holder: str, seconds: float) -> bool:
+    async def take_sender_lease(self, holder: str, seconds: float) -> bool:
         """Take or renew the turn to send for ``seconds`` by the database's clock; False if another holder has it.
         0 seconds: give it back.
         """
         ...
 
-    async def oldest(self, limit: int) -> tuple[PendingNotification, ...]:
+    async def read_oldest_notifications(self, limit: int) -> tuple[PendingNotification, ...]:
         """Return the oldest waiting notifications, in order. One query."""
         ...
 
-    async def remove(self, ids: Collection[int]) -> None:
+    async def delete_notifications(self, ids: Collection[int]) -> None:
         """Remove notifications that were sent from the outbox."""
         ...
 
-    async def state(self) -> OutboxState:
+    async def read_outbox_state(self) -> OutboxState:
         """Return number and age of the waiting notifications. One query."""
         ...
 
-    async def drop_oldest(self, count: int) -> int:
+    async def drop_oldest_notifications(self, count: int) -> int:
         """Remove the oldest waiting notifications, which then are never sent; return their number."""
         ...
 

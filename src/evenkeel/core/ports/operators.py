@@ -180,7 +180,7 @@ class OperatorStore(Protocol):
         """Return a page of load balancers that the agent acts for or is home to. Raises :class:`NotFound`."""
         ...
 
-    async def hosting(self, load_balancer_id: LoadBalancerId) -> Shard | None:
+    async def shard_of_load_balancer(self, load_balancer_id: LoadBalancerId) -> Shard | None:
         """Return the shard of a load balancer; None if it is not placed. Raises :class:`NotFound`."""
         ...
 
@@ -223,7 +223,7 @@ class OperatorStore(Protocol):
         """
         ...
 
-    async def known_load_balancers(self, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:
+    async def filter_known_load_balancers(self, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:
         """Return the ids that are in the database, whatever their status."""
         ...
 
@@ -297,7 +297,7 @@ class OperatorStore(Protocol):
         """Return the numbers of an environment's device groups, in order. One query."""
         ...
 
-    async def ids(self, prefix: str, *, limit: int) -> Mapping[str, tuple[str, ...]]:
+    async def find_ids_by_prefix(self, prefix: str, *, limit: int) -> Mapping[str, tuple[str, ...]]:
         """Return {``loadbalancers``, ``agents`` or ``shards``: ids that begin with ``prefix``}, at most ``limit`` of
         each.
         """
@@ -307,7 +307,7 @@ class OperatorStore(Protocol):
         """Return device groups with unreachable devices, or without an agent that observes them; one query."""
         ...
 
-    async def summary(self) -> LoadBalancerSummary:
+    async def load_balancer_summary(self) -> LoadBalancerSummary:
         """Return counts of load balancers by status; with thousands of them the counts may be some seconds old.
         Constant number of queries.
         """

@@ -55,7 +55,7 @@ class OwnershipStore(Protocol):
         """
         ...
 
-    async def keepalive(self, arrived: ArrivedKeepalive, *, ttl_seconds: float) -> SessionState:
+    async def renew_session(self, arrived: ArrivedKeepalive, *, ttl_seconds: float) -> SessionState:
         """Renew a session; updates one row. Raises :class:`SessionLost` if it was ended or replaced, and
         :class:`CallRefused` if it was ended because its process was gone, after the keepalive had arrived: a running
         process sends another one. A new history begins if the database does not contain what was confirmed to the
@@ -66,7 +66,9 @@ class OwnershipStore(Protocol):
         """
         ...
 
-    async def keepalives(self, arrived: Sequence[ArrivedKeepalive], *, ttl_seconds: float) -> list[SessionState | None]:
+    async def renew_sessions(
+        self, arrived: Sequence[ArrivedKeepalive], *, ttl_seconds: float
+    ) -> list[SessionState | None]:
         """Renew many sessions at once, like :meth:`keepalive`; the answers are in the order of ``arrived``. None: not
         renewed, because the row is locked, the session was ended, or the database cannot do this; :meth:`keepalive`
         gives the reason.
@@ -150,7 +152,7 @@ class OwnershipStore(Protocol):
         """
         ...
 
-    async def release(
+    async def release_shard(
         self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
     ) -> ShardOwner | None:
         """Release a shard, or assign it to its ``handover_to`` agent with the next epoch; return that agent, None if no

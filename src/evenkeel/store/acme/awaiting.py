@@ -12,7 +12,7 @@ from evenkeel.core.tls.acme.references import SCHEME
 from evenkeel.core.tls.acme.values import AcmeCertificate, AcmeStep
 from evenkeel.core.tls.certificates import CertificateKind
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.records import schema
 from evenkeel.store.writing.certificates import certificate_id
 from evenkeel.store.writing.events import event_row, record_events
@@ -30,7 +30,7 @@ UNTAKEN = "No controller takes the next step: acme.directory_url is not set, or 
 _DELETED = "The request for the certificate was deleted."
 
 
-def note_awaiting(connection: Connection, certificate: AcmeCertificate, awaited_seconds: float) -> None:
+def set_awaiting_problem(connection: Connection, certificate: AcmeCertificate, awaited_seconds: float) -> None:
     """Set the status of the listeners that wait for the certificate. Two queries if none does."""
     problem = _awaiting_problem(connection, certificate, awaited_seconds)
     if problem is not None:
@@ -38,13 +38,13 @@ def note_awaiting(connection: Connection, certificate: AcmeCertificate, awaited_
         _set_problem(connection, id_, problem)
 
 
-def read_overdue(connection: Connection, awaited_seconds: float, limit: int) -> list[str]:
+def read_overdue_ids(connection: Connection, awaited_seconds: float, limit: int) -> list[str]:
     """Ids of certificates that listeners wait for although the request was deleted, or the time is over."""
     statement = _overdue_query(_certificate.c.id, awaited_seconds=awaited_seconds)
     return list(connection.scalars(statement.order_by(_certificate.c.id).limit(limit)))
 
 
-def end_wait(connection: Connection, id_: str, awaited_seconds: float) -> None:
+def end_overdue_wait(connection: Connection, id_: str, awaited_seconds: float) -> None:
     """Put the listeners that wait for the certificate into ERROR if they still are to be, with the reason. A request
     that no controller takes has that reason, too.
     """
@@ -97,7 +97,7 @@ def _set_problem(connection: Connection, id_: str, problem: str) -> None:
     connection.execute(
         update(_listener)
         .where(
-            in_list(_listener.c.load_balancer_id, roots),
+            is_in_list(_listener.c.load_balancer_id, roots),
             _listener.c.id.in_(waiting),
             _listener.c.deleted == false(),
             _listener.c.provisioning_status != status,

@@ -21,7 +21,7 @@ from evenkeel.core.tls.acme.values import (
     TxtRecord,
 )
 from evenkeel.store.engine.clock import db_now, is_past
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
@@ -36,7 +36,7 @@ _names = msgspec.json.Decoder(tuple[str, ...])
 _records = msgspec.json.Decoder(tuple[TxtRecord, ...])
 
 
-def request(connection: Connection, new: NewAcmeCertificate) -> AcmeCertificate:
+def store_request(connection: Connection, new: NewAcmeCertificate) -> AcmeCertificate:
     """Store a request. Raises :class:`Conflict`."""
     lock_project(connection, new.project_id)
     count = select(func.count()).select_from(_row).where(_row.c.project_id == new.project_id)
@@ -60,29 +60,29 @@ def request(connection: Connection, new: NewAcmeCertificate) -> AcmeCertificate:
     }
     if not insert_if_absent(connection, _row, values):
         raise Conflict(f"Certificate {new.name} of project {new.project_id} was requested already.")
-    return _certificate_of(connection.execute(select(_row).where(_row.c.id == new.id)).one())
+    return _certificate_from_row(connection.execute(select(_row).where(_row.c.id == new.id)).one())
 
 
-def read(connection: Connection, project_id: ProjectId | None) -> tuple[AcmeCertificate, ...]:
+def read_requested(connection: Connection, project_id: ProjectId | None) -> tuple[AcmeCertificate, ...]:
     """Requested certificates by project and name, without those being removed."""
     statement = select(_row).where(_row.c.step != AcmeStep.REMOVE.value).order_by(_row.c.project_id, _row.c.name)
     if project_id is not None:
         statement = statement.where(_row.c.project_id == project_id)
-    return tuple(map(_certificate_of, connection.execute(statement)))
+    return tuple(map(_certificate_from_row, connection.execute(statement)))
 
 
-def find(connection: Connection, project_id: ProjectId, name: str) -> AcmeCertificate | None:
+def find_requested(connection: Connection, project_id: ProjectId, name: str) -> AcmeCertificate | None:
     """One requested certificate, unless it is being removed."""
     named = _row.c.project_id == project_id, _row.c.name == name, _row.c.step != AcmeStep.REMOVE.value
     row = connection.execute(select(_row).where(*named)).first()
-    return None if row is None else _certificate_of(row)
+    return None if row is None else _certificate_from_row(row)
 
 
-def touch(connection: Connection, project_id: ProjectId, name: str) -> AcmeCertificate | None:
+def mark_used(connection: Connection, project_id: ProjectId, name: str) -> AcmeCertificate | None:
     """Note that a listener is about to refer to the certificate; None if it is not requested."""
     named = _row.c.project_id == project_id, _row.c.name == name, _row.c.step != AcmeStep.REMOVE.value
     connection.execute(update(_row).where(*named).values(referenced_at=db_now()))
-    return find(connection, project_id, name)
+    return find_requested(connection, project_id, name)
 
 
 def remove_unused(connection: Connection, unused_seconds: float) -> int:
@@ -123,7 +123,7 @@ def request_removal(connection: Connection, project_id: ProjectId, name: str) ->
 
 def request_revocation(connection: Connection, project_id: ProjectId, name: str, reason: str) -> bool:
     """Make the revocation of an issued certificate due, unless there is an order or it is being removed."""
-    resting = in_list(_row.c.step, [AcmeStep.CHECK.value, AcmeStep.RENEWAL.value])
+    resting = is_in_list(_row.c.step, [AcmeStep.CHECK.value, AcmeStep.RENEWAL.value])
     statement = (
         update(_row)
         .where(_row.c.project_id == project_id, _row.c.name == name, resting, _row.c.not_after > db_now())
@@ -132,7 +132,7 @@ def request_revocation(connection: Connection, project_id: ProjectId, name: str,
     return connection.execute(statement).rowcount > 0
 
 
-def read_due(connection: Connection, limit: int) -> list[str]:
+def read_due_ids(connection: Connection, limit: int) -> list[str]:
     """Ids of due certificates, longest due first, with turns for projects.
 
     Without turns, a project whose names take long to resolve would delay all others by its whole backlog.
@@ -150,11 +150,11 @@ def take_due(connection: Connection, ids: Sequence[str], lease_seconds: float) -
         for id_ in sorted(ids)
         if connection.execute(update(_row).where(_row.c.id == id_, _is_due()).values(**values)).rowcount
     ]
-    rows = connection.execute(select(_row).where(in_list(_row.c.id, taken)).order_by(_row.c.id))
-    return tuple(map(_certificate_of, rows))
+    rows = connection.execute(select(_row).where(is_in_list(_row.c.id, taken)).order_by(_row.c.id))
+    return tuple(map(_certificate_from_row, rows))
 
 
-def note(
+def store_progress(
     connection: Connection, certificate: AcmeCertificate, result: Advance, lease_seconds: float
 ) -> AcmeCertificate | None:
     """Store the progress unless the turn is over, with its event."""
@@ -169,26 +169,26 @@ def note(
     if result.told is not None:
         kind, text = result.told
         record_event(connection, kind=kind, text=f"{event_title(certificate)} {text}")
-    return _certificate_of(connection.execute(select(_row).where(_row.c.id == certificate.id)).one())
+    return _certificate_from_row(connection.execute(select(_row).where(_row.c.id == certificate.id)).one())
 
 
-def remove(connection: Connection, certificate: AcmeCertificate) -> None:
+def remove_request(connection: Connection, certificate: AcmeCertificate) -> None:
     """Remove the row of a certificate whose step is REMOVE."""
     connection.execute(delete(_row).where(_row.c.id == certificate.id, _row.c.step == AcmeStep.REMOVE.value))
 
 
-def keep_records(connection: Connection, certificate: AcmeCertificate, records: Sequence[TxtRecord]) -> bool:
+def store_dns_records(connection: Connection, certificate: AcmeCertificate, records: Sequence[TxtRecord]) -> bool:
     """Replace the certificate's records unless its turn is over or they changed."""
     own = _row.c.id == certificate.id, _row.c.turn == certificate.turn
     known = _row.c.records == _records_text(certificate.records)
     return connection.execute(update(_row).where(*own, known).values(records=_records_text(records))).rowcount > 0
 
 
-def with_left_records(connection: Connection, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
+def find_with_unneeded_records(connection: Connection, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
     """Certificates that rest without an order, and have records."""
-    resting = in_list(_row.c.step, [AcmeStep.CHECK.value, AcmeStep.RENEWAL.value])
+    resting = is_in_list(_row.c.step, [AcmeStep.CHECK.value, AcmeStep.RENEWAL.value])
     statement = select(_row).where(resting, _row.c.records != "[]", _row.c.next_attempt_at > db_now() + rest_seconds)
-    return tuple(map(_certificate_of, connection.execute(statement.order_by(_row.c.id).limit(limit))))
+    return tuple(map(_certificate_from_row, connection.execute(statement.order_by(_row.c.id).limit(limit))))
 
 
 def reserve_order(connection: Connection, certificate: AcmeCertificate, orders_max: int, lease_seconds: float) -> bool:
@@ -204,7 +204,7 @@ def reserve_order(connection: Connection, certificate: AcmeCertificate, orders_m
     return connection.execute(update(_row).where(*own).values(order_until=db_now() + lease_seconds)).rowcount > 0
 
 
-def holds_turn(connection: Connection, certificate: AcmeCertificate) -> bool:
+def is_lease_current(connection: Connection, certificate: AcmeCertificate) -> bool:
     """Lock the row; False if the certificate's turn is over."""
     statement = select(_row.c.id).where(_row.c.id == certificate.id, _row.c.turn == certificate.turn)
     return connection.execute(statement.with_for_update()).first() is not None
@@ -235,7 +235,7 @@ def _progress_columns(progress: AcmeProgress) -> dict[str, Any]:
     }
 
 
-def _certificate_of(row: Any) -> AcmeCertificate:
+def _certificate_from_row(row: Any) -> AcmeCertificate:
     return AcmeCertificate(
         id=row.id,
         project_id=ProjectId(row.project_id),

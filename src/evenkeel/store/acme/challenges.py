@@ -17,8 +17,8 @@ from evenkeel.core.resources.http_challenges import CHALLENGES_PER_LOAD_BALANCER
 from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS
 from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.core.tls.acme.values import AcmeCertificate, AcmeStep, AcmeTarget, Authorization, PlacedChallenges
-from evenkeel.store.acme.certificates import holds_turn
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.acme.certificates import is_lease_current
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import columns_of
@@ -36,7 +36,7 @@ _decoder = msgspec.json.Decoder(tuple[HttpChallenge, ...])
 def read_targets(connection: Connection, project_id: ProjectId, addresses: Sequence[str]) -> tuple[AcmeTarget, ...]:
     """Load balancers of the project with one of the addresses as a VIP. Three queries."""
     owned = _root.c.project_id == project_id, _root.c.deleted == false(), _root.c.held == false()
-    with_address = select(_address.c.load_balancer_id).where(in_list(_address.c.address, list(addresses)))
+    with_address = select(_address.c.load_balancer_id).where(is_in_list(_address.c.address, list(addresses)))
     roots = connection.execute(
         select(
             _root.c.id,
@@ -51,11 +51,11 @@ def read_targets(connection: Connection, project_id: ProjectId, addresses: Seque
     ).all()
     ids = [row.id for row in roots]
     of = connection.execute(
-        select(_address.c.load_balancer_id, _address.c.address).where(in_list(_address.c.load_balancer_id, ids))
+        select(_address.c.load_balancer_id, _address.c.address).where(is_in_list(_address.c.load_balancer_id, ids))
     ).all()
     on_port = connection.execute(
         select(_listener.c.load_balancer_id, _listener.c.protocol, _listener.c.admin_state_up).where(
-            in_list(_listener.c.load_balancer_id, ids),
+            is_in_list(_listener.c.load_balancer_id, ids),
             _listener.c.protocol_port == HTTP_PORT,
             _listener.c.protocol.not_in(sorted(DATAGRAM_PROTOCOLS)),
             _listener.c.deleted == false(),
@@ -79,7 +79,7 @@ def read_targets(connection: Connection, project_id: ProjectId, addresses: Seque
     )
 
 
-def place(
+def replace_challenges(
     connection: Connection,
     certificate: AcmeCertificate,
     wanted: Mapping[LoadBalancerId, Sequence[Authorization]],
@@ -87,7 +87,7 @@ def place(
 ) -> tuple[tuple[PlacedChallenges, ...], tuple[Change, ...]]:
     """Make the certificate's challenges these ones. Raises :class:`Conflict` for more than a load balancer can have."""
     rows = _lock_load_balancers(connection, certificate, list(wanted))
-    if not holds_turn(connection, certificate):
+    if not is_lease_current(connection, certificate):
         return (), ()
     stored = {row.id: _decoder.decode(row.challenges) for row in rows}
     changed = []
@@ -104,7 +104,7 @@ def place(
             changed.append(row.id)
             _change_challenges(connection, row.id, new, options)
     placed = tuple(_placed_challenges(row, stored[row.id], certificate.id) for row in rows if row.id in wanted)
-    return placed, changes_of(connection, in_list(_root.c.id, changed)) if changed else ()
+    return placed, changes_of(connection, is_in_list(_root.c.id, changed)) if changed else ()
 
 
 def _lock_load_balancers(
@@ -112,7 +112,9 @@ def _lock_load_balancers(
 ) -> Sequence[Any]:
     """Lock the project's load balancers with these ids or challenges of the certificate, in the order of their ids."""
     columns = (_root.c.id, _root.c.challenges, _root.c.revision, _root.c.applied_revision)
-    concerned = or_(in_list(_root.c.id, list(ids)), _root.c.challenges.contains(f'"{certificate.id}"', autoescape=True))
+    concerned = or_(
+        is_in_list(_root.c.id, list(ids)), _root.c.challenges.contains(f'"{certificate.id}"', autoescape=True)
+    )
     statement = (
         select(*columns, _root.c.provisioning_status, _root.c.status_reason)
         .where(_root.c.project_id == certificate.project_id, _root.c.deleted == false(), concerned)

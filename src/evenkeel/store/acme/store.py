@@ -9,7 +9,7 @@ from evenkeel.core.tls.acme.progress import Advance
 from evenkeel.core.tls.acme.values import AcmeCertificate, Authorization, PlacedChallenges
 from evenkeel.store.acme import awaiting, certificates, challenges
 from evenkeel.store.engine.base import Database
-from evenkeel.store.engine.operations import querying, read_operation, write_operation
+from evenkeel.store.engine.operations import query_operation, read_operation, write_operation
 from evenkeel.store.options import StoreOptions
 
 
@@ -20,22 +20,24 @@ class SqlAcme:
         self._db = database
         self._options = options
 
-    request = write_operation(certificates.request)
-    requested = querying(certificates.read)
-    find = querying(certificates.find)
-    touch = write_operation(certificates.touch)
+    store_request = write_operation(certificates.store_request)
+    list_requested = query_operation(certificates.read_requested)
+    find_requested = query_operation(certificates.find_requested)
+    mark_used = write_operation(certificates.mark_used)
     remove_unused = write_operation(certificates.remove_unused)
     request_removal = write_operation(certificates.request_removal)
     request_revocation = write_operation(certificates.request_revocation)
-    remove = write_operation(certificates.remove)
-    keep_records = write_operation(certificates.keep_records)
-    targets = read_operation(challenges.read_targets)
+    remove_request = write_operation(certificates.remove_request)
+    store_dns_records = write_operation(certificates.store_dns_records)
+    find_targets = read_operation(challenges.read_targets)
 
-    async def with_left_records(self, *, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
-        return await self._db.query(lambda connection: certificates.with_left_records(connection, limit, rest_seconds))
+    async def find_with_unneeded_records(self, *, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
+        return await self._db.query(
+            lambda connection: certificates.find_with_unneeded_records(connection, limit, rest_seconds)
+        )
 
     async def take_due(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
-        ids = await self._db.query(lambda connection: certificates.read_due(connection, limit))
+        ids = await self._db.query(lambda connection: certificates.read_due_ids(connection, limit))
         if not ids:
             return ()
         return await self._db.write(lambda connection: certificates.take_due(connection, ids, lease_seconds))
@@ -45,23 +47,25 @@ class SqlAcme:
             lambda connection: certificates.reserve_order(connection, certificate, orders_max, lease_seconds)
         )
 
-    async def note(
+    async def store_progress(
         self, certificate: AcmeCertificate, result: Advance, *, lease_seconds: float
     ) -> AcmeCertificate | None:
         return await self._db.write(
-            lambda connection: certificates.note(connection, certificate, result, lease_seconds)
+            lambda connection: certificates.store_progress(connection, certificate, result, lease_seconds)
         )
 
-    async def note_awaiting(self, certificate: AcmeCertificate, *, awaited_seconds: float) -> None:
-        await self._db.write(lambda connection: awaiting.note_awaiting(connection, certificate, awaited_seconds))
+    async def set_awaiting_problem(self, certificate: AcmeCertificate, *, awaited_seconds: float) -> None:
+        await self._db.write(lambda connection: awaiting.set_awaiting_problem(connection, certificate, awaited_seconds))
 
     async def end_overdue_waits(self, *, awaited_seconds: float, limit: int) -> int:
-        overdue = await self._db.query(lambda connection: awaiting.read_overdue(connection, awaited_seconds, limit))
+        overdue = await self._db.query(lambda connection: awaiting.read_overdue_ids(connection, awaited_seconds, limit))
         for each in overdue:  # each in a transaction of its own, because each locks load balancers in their order
-            await self._db.write(partial(awaiting.end_wait, id_=each, awaited_seconds=awaited_seconds))
+            await self._db.write(partial(awaiting.end_overdue_wait, id_=each, awaited_seconds=awaited_seconds))
         return len(overdue)
 
-    async def place(
+    async def replace_challenges(
         self, certificate: AcmeCertificate, wanted: Mapping[LoadBalancerId, Sequence[Authorization]]
     ) -> tuple[tuple[PlacedChallenges, ...], tuple[Change, ...]]:
-        return await self._db.write(lambda connection: challenges.place(connection, certificate, wanted, self._options))
+        return await self._db.write(
+            lambda connection: challenges.replace_challenges(connection, certificate, wanted, self._options)
+        )

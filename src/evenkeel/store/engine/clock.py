@@ -19,20 +19,20 @@ class db_now(FunctionElement[float]):
 
 
 @compiles(db_now)
-def _postgresql(element: db_now, compiler: Any, **kw: Any) -> str:
+def _compile_for_postgresql(element: db_now, compiler: Any, **kw: Any) -> str:
     # clock_timestamp, not now(): a transaction that waited for a lock must not use its start time for expiry
     return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
 
 
 @compiles(db_now, "sqlite")
-def _sqlite(element: db_now, compiler: Any, **kw: Any) -> str:
+def _compile_for_sqlite(element: db_now, compiler: Any, **kw: Any) -> str:
     # unixepoch('subsec') needs SQLite 3.42; Debian 12 and many Python builds have 3.40
     return "((julianday('now') - 2440587.5) * 86400.0)"
 
 
 @compiles(db_now, "mysql")
 @compiles(db_now, "mariadb")
-def _mariadb(element: db_now, compiler: Any, **kw: Any) -> str:
+def _compile_for_mariadb(element: db_now, compiler: Any, **kw: Any) -> str:
     # SYSDATE, not NOW(), for the same reason. Sessions are in UTC: see store.engine.mariadb
     return "CAST(UNIX_TIMESTAMP(SYSDATE(6)) AS DOUBLE)"
 

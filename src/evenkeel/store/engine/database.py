@@ -33,7 +33,7 @@ from evenkeel.store.engine.postgresql_url import VERIFYING
 from evenkeel.store.engine.server import PostgresqlDatabase
 from evenkeel.store.engine.write_watch import WriteWatch
 
-__all__ = ["Database", "Op", "open_database", "without_password"]
+__all__ = ["Database", "Op", "open_database", "url_without_password"]
 
 log = structlog.get_logger(__name__)
 
@@ -77,7 +77,7 @@ def _parsed_url(url: str) -> URL:
         raise ValueError(f"database.connection: {reason}") from None
 
 
-def without_password(url: str) -> str:
+def url_without_password(url: str) -> str:
     """Return a database URL without its password, for logs."""
     return make_url(url).render_as_string(hide_password=True)
 
@@ -88,7 +88,7 @@ def unverified_transport(url: str) -> str:
     """
     parsed = make_url(url)
     options = parsed.query
-    if "unix_socket" in options or is_here(parsed.host or str(options.get("host", ""))):
+    if "unix_socket" in options or is_this_host(parsed.host or str(options.get("host", ""))):
         return ""
     if parsed.get_backend_name() == "postgresql" and options.get("sslmode") not in VERIFYING:
         return "set sslmode=verify-full and sslrootcert in the URL"
@@ -97,18 +97,18 @@ def unverified_transport(url: str) -> str:
     return ""
 
 
-def server_of_url(url: str) -> tuple[str, int] | None:
+def host_and_port_of_url(url: str) -> tuple[str, int] | None:
     """Return host and port of a PostgreSQL on another machine, which may show a certificate; None for other
     databases.
     """
     parsed = make_url(url)
     host = parsed.host or str(parsed.query.get("host", ""))
-    if parsed.get_backend_name() != "postgresql" or is_here(host):
+    if parsed.get_backend_name() != "postgresql" or is_this_host(host):
         return None
     return host, parsed.port or POSTGRESQL_PORT
 
 
-def is_here(host: str) -> bool:
+def is_this_host(host: str) -> bool:
     """Whether the host is this machine: loopback, a folder of Unix sockets, or empty."""
     return not host or host.startswith("/") or is_loopback(host)
 
@@ -118,9 +118,9 @@ class SqliteDatabase(Database):
     event loop, run in the same two threads: two writers would compete for SQLite's locks, which are unfair.
     """
 
-    def __init__(self, url: URL, *, shared: "_SqliteFile | None" = None) -> None:
+    def __init__(self, url: URL, *, shared: "_SharedSqliteFile | None" = None) -> None:
         self._url = url
-        self._file = shared or _SqliteFile(url)
+        self._file = shared or _SharedSqliteFile(url)
         self._file.users += 1
         self.writes = self._file.writes
         self._wait_seconds = BESIDE_SECONDS if shared else 0.0
@@ -129,7 +129,7 @@ class SqliteDatabase(Database):
         return SqliteDatabase(self._url, shared=self._file)
 
     def sync_engines(self) -> tuple[Engine, ...]:
-        return tuple(line.engine for line in self._file.lines)
+        return tuple(line.engine for line in self._file.connections)
 
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
         file = self._file
@@ -154,19 +154,19 @@ class SqliteDatabase(Database):
             await self._file.close()
 
 
-class _SqliteFile:
+class _SharedSqliteFile:
     """The connections to a file, and the threads that use them."""
 
     def __init__(self, url: URL) -> None:
         self.users = 0
         self.writes = WriteWatch(_refusal_to_write)
         self.writer, self.reader = OrderedThread("sqlite-writer"), OrderedThread("sqlite-reader")
-        self.writing = _Line(url, "BEGIN IMMEDIATE")
-        self.reading = _Line(url, "BEGIN")
-        self.querying = _Line(url, "")
+        self.writing = _OrderedConnection(url, "BEGIN IMMEDIATE")
+        self.reading = _OrderedConnection(url, "BEGIN")
+        self.querying = _OrderedConnection(url, "")
 
     @property
-    def lines(self) -> tuple["_Line", ...]:
+    def connections(self) -> tuple["_OrderedConnection", ...]:
         return (self.writing, self.reading, self.querying)
 
     async def close(self) -> None:
@@ -175,7 +175,7 @@ class _SqliteFile:
         await self.reader.close(self.reading.close, self.querying.close)
 
 
-class _Line:
+class _OrderedConnection:
     """One permanent connection, used by one thread: taking it from a pool for each operation would cost as much as a
     query.
     """

@@ -27,18 +27,18 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
-from evenkeel.store.engine.in_list import in_bound_list
+from evenkeel.store.engine.in_list import is_in_bound_list
 from evenkeel.store.engine.statements import json_text
 
-Given = Callable[[str], ColumnElement[Any]]
+BindParameter = Callable[[str], ColumnElement[Any]]
 """Function from the name of a value in the row to the SQL expression for that value."""
 
 
-class ForRows:
+class RowsStatement:
     """A statement to run for each of many rows. Create it once: it is compared by identity."""
 
     def __init__(
-        self, by: Column[Any], types: Mapping[str, TypeEngine[Any]], build: Callable[[Given], Update | Delete]
+        self, by: Column[Any], types: Mapping[str, TypeEngine[Any]], build: Callable[[BindParameter], Update | Delete]
     ) -> None:
         """``types``: types of the values by name.
 
@@ -57,17 +57,17 @@ class ForRows:
         rows = func.json_to_recordset(cast(bindparam(_parameter_name(at), type_=Text()), JSON()))
         given = rows.table_valued(*columns).render_derived(name=f"given_{at}", with_types=True)
         # redundant, but without it the server, which cannot estimate the number of rows, would scan the table
-        return self._build(lambda name: given.c[name]).where(in_bound_list(self._by, _ids_name(at)))
+        return self._build(lambda name: given.c[name]).where(is_in_bound_list(self._by, _ids_name(at)))
 
 
-class Run(NamedTuple):
+class StatementRun(NamedTuple):
     """A statement and the rows of values to run it with."""
 
-    statement: ForRows
+    statement: RowsStatement
     rows: Sequence[Mapping[str, Any]]
 
 
-def run_all(connection: Connection, runs: Sequence[Run]) -> None:
+def execute_runs(connection: Connection, runs: Sequence[StatementRun]) -> None:
     """Run the statements in this order; statements without rows are skipped.
 
     Callers pass the same statements each time, with or without rows: on PostgreSQL every other combination of
@@ -85,7 +85,7 @@ def run_all(connection: Connection, runs: Sequence[Run]) -> None:
     for at, each in enumerate(runs):
         given[_parameter_name(at)] = json_text(each.rows)
         given[_ids_name(at)] = [row["id"] for row in each.rows]
-    connection.execute(_one_statement(tuple(each.statement for each in runs)), given)
+    connection.execute(_join_statements(tuple(each.statement for each in runs)), given)
 
 
 def _bound_name(name: str) -> str:
@@ -101,7 +101,7 @@ def _ids_name(at: int) -> str:
 
 
 @cache
-def _one_statement(statements: tuple[ForRows, ...]) -> Select[Any]:
+def _join_statements(statements: tuple[RowsStatement, ...]) -> Select[Any]:
     """Return one SELECT that has all of the statements as parts of its WITH.
 
     PostgreSQL executes every writing part of a WITH, whether or not the SELECT reads that part, the last part first.

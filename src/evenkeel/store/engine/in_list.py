@@ -26,17 +26,17 @@ MARIADB = ("mysql", "mariadb")
 """SQLAlchemy's names of the dialects for MariaDB."""
 
 
-def in_list(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool]:
+def is_in_list(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool]:
     """Return the SQL condition that the text column's value is one of ``values``."""
-    return _InList(column, bindparam(None, list(values), type_=_Texts(), unique=True))
+    return _InList(column, bindparam(None, list(values), type_=_TextArray(), unique=True))
 
 
-def in_bound_list(column: Column[Any], name: str) -> ColumnElement[bool]:
+def is_in_bound_list(column: Column[Any], name: str) -> ColumnElement[bool]:
     """Return the SQL condition like :func:`in_list`, with the list bound as parameter ``name`` at execution."""
-    return _InList(column, bindparam(name, type_=_Texts()))
+    return _InList(column, bindparam(name, type_=_TextArray()))
 
 
-class _Texts(TypeDecorator[list[str]]):
+class _TextArray(TypeDecorator[list[str]]):
     """SQL type of a list of texts as one parameter: an array on PostgreSQL, a list that the driver renders on MariaDB
     (which would use no index with JSON), JSON on SQLite.
     """
@@ -66,13 +66,13 @@ class _InList(FunctionElement[bool]):
 
 
 @compiles(_InList, "postgresql")
-def _postgresql(element: _InList, compiler: Any, **kw: Any) -> str:
+def _compile_for_postgresql(element: _InList, compiler: Any, **kw: Any) -> str:
     column, values = element.clauses
     return f"({compiler.process(column, **kw)} = ANY ({compiler.process(values, **kw)}))"
 
 
 @compiles(_InList, "sqlite")
-def _sqlite(element: _InList, compiler: Any, **kw: Any) -> str:
+def _compile_for_sqlite(element: _InList, compiler: Any, **kw: Any) -> str:
     column, values = element.clauses
     text, listed = compiler.process(column, **kw), compiler.process(values, **kw)
     return f"({text} IN (SELECT value FROM json_each({listed})))"  # noqa: S608  # values are bound
@@ -80,7 +80,7 @@ def _sqlite(element: _InList, compiler: Any, **kw: Any) -> str:
 
 @compiles(_InList, "mysql")
 @compiles(_InList, "mariadb")
-def _mariadb(element: _InList, compiler: Any, **kw: Any) -> str:
+def _compile_for_mariadb(element: _InList, compiler: Any, **kw: Any) -> str:
     column, values = element.clauses
     return f"({compiler.process(column, **kw)} IN {compiler.process(values, **kw)})"
 

@@ -18,33 +18,33 @@ from evenkeel.store.engine.statements import json_text
 _NAMES = postgresql.dialect().identifier_preparer  # type: ignore[no-untyped-call]
 
 
-class Rows(NamedTuple):
+class TableRows(NamedTuple):
     """New rows of a table, with the same columns."""
 
     table: Table
     rows: Sequence[Mapping[str, Any]]
 
 
-def insert_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert any number of rows into one table with one statement."""
     if rows:
         connection.execute(_insert_statement(table), rows if len(rows) > 1 else rows[0])
 
 
-def insert_together(connection: Connection, parts: Iterable[Rows]) -> None:
+def insert_into_tables(connection: Connection, parts: Iterable[TableRows]) -> None:
     """Insert the rows of several tables in this order, with a statement for each table. On PostgreSQL one statement
     inserts all, and foreign keys are checked after it.
     """
     wanted = [part for part in parts if part.rows]
     if connection.dialect.name != "postgresql" or len(wanted) < 2:
         for part in wanted:
-            insert_all(connection, part.table, part.rows)
+            insert_rows(connection, part.table, part.rows)
         return
     # A textual INSERT gets no defaults from SQLAlchemy.
-    whole = [Rows(part.table, [{**_column_defaults(part.table), **row} for row in part.rows]) for part in wanted]
+    whole = [TableRows(part.table, [{**_column_defaults(part.table), **row} for row in part.rows]) for part in wanted]
     shape = tuple((part.table, tuple(part.rows[0])) for part in whole)
     given = {_parameter_name(at): json_text(part.rows) for at, part in enumerate(whole)}
-    connection.execute(_insert_shape(shape), given)
+    connection.execute(_compile_insert(shape), given)
 
 
 @cache
@@ -69,7 +69,7 @@ def _parameter_name(at: int) -> str:
 
 
 @cache
-def _insert_shape(shape: tuple[tuple[Table, tuple[str, ...]], ...]) -> TextClause:
+def _compile_insert(shape: tuple[tuple[Table, tuple[str, ...]], ...]) -> TextClause:
     """Return one INSERT for several tables; ``shape`` has each table with the names of the given columns.
 
     PostgreSQL executes every writing part of a WITH, whether or not the SELECT reads that part, the last part first.

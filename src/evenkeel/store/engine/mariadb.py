@@ -106,7 +106,7 @@ class MariadbDatabase(ServerDatabase):
         )
 
         @event.listens_for(engine.sync_engine, "connect")
-        def configure(connection: Any, _record: Any) -> None:
+        def configure_connection(connection: Any, _record: Any) -> None:
             cursor = connection.cursor()
             # Read at each connection, because the next one may reach another server.
             cursor.execute("SHOW VARIABLES WHERE Variable_name IN ('wsrep_on', 'max_allowed_packet')")
@@ -117,7 +117,7 @@ class MariadbDatabase(ServerDatabase):
                 cursor.execute(statement)
             cursor.close()
 
-        event.listen(engine.sync_engine, "handle_error", _leave_server)
+        event.listen(engine.sync_engine, "handle_error", _discard_wrong_server)
         event.listen(engine.sync_engine, "before_cursor_execute", _allow_more_time)
         event.listen(engine.sync_engine, "commit", _allow_more_time)
         return engine
@@ -126,22 +126,24 @@ class MariadbDatabase(ServerDatabase):
         return (self._write_engine.sync_engine, self._read_engine.sync_engine)
 
     async def _run_once(self, engine: AsyncEngine, op: Op[T]) -> T:
-        async with _time_limited():
+        async with _limit_answer_time():
             return await super()._run_once(engine, op)
 
-    async def _once_bare(self, engine: AsyncEngine, op: Op[T]) -> T:
-        async with _time_limited():
-            return await super()._once_bare(engine, op)
+    async def _run_once_without_transaction(self, engine: AsyncEngine, op: Op[T]) -> T:
+        async with _limit_answer_time():
+            return await super()._run_once_without_transaction(engine, op)
 
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
         with self.writes.watch_write():
-            return await self._transact(self._write_engine, op, urgent=urgent)
+            return await self._run_with_retries(self._write_engine, op, urgent=urgent)
 
     async def read(self, op: Op[T]) -> T:
-        return await self._run(self._read_engine, lambda connection: _run_in_snapshot(connection, op), bare=True)
+        return await self._run_guarded(
+            self._read_engine, lambda connection: _run_in_snapshot(connection, op), bare=True
+        )
 
     async def query(self, op: Op[T]) -> T:
-        return await self._run(self._read_engine, op, bare=True)
+        return await self._run_guarded(self._read_engine, op, bare=True)
 
     def refuses_value(self, error: DBAPIError) -> str:
         number = _error_number(error.orig)
@@ -182,7 +184,7 @@ def _checked_url(url: URL) -> URL:
 
 
 @asynccontextmanager
-async def _time_limited() -> AsyncIterator[None]:
+async def _limit_answer_time() -> AsyncIterator[None]:
     """Raise :class:`TimeoutError` in the block if a server that hangs does not answer a statement in time.
 
     The driver's own time-out calls asyncio.wait_for at every read, and wait_for loses cancellations before Python 3.12.
@@ -214,7 +216,7 @@ def _run_in_snapshot(connection: Connection, op: Op[T]) -> T:
             connection.commit()  # nothing was written; ends the snapshot
 
 
-def _leave_server(context: ExceptionContext) -> None:
+def _discard_wrong_server(context: ExceptionContext) -> None:
     # the server closes the connection after a packet that is too large
     if _error_number(context.original_exception) in WRONG_SERVER | {TOO_LARGE}:
         context.is_disconnect = True

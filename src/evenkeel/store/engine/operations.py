@@ -25,7 +25,7 @@ def read_operation(function: Operation[P, T]) -> Method[P, T]:
     return _make_method(lambda database, work: database.read(work), function)
 
 
-def querying(function: Operation[P, T]) -> Method[P, T]:
+def query_operation(function: Operation[P, T]) -> Method[P, T]:
     """Return a method that runs the function outside of a transaction, because it executes only one statement."""
     return _make_method(lambda database, work: database.query(work), function)
 
@@ -36,7 +36,7 @@ def write_operation(function: Operation[P, T]) -> Method[P, T]:
 
 
 def _make_method(run: Run[T], function: Operation[P, T]) -> Method[P, T]:
-    async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def run_operation(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await run(self._db, lambda connection: function(connection, *args, **kwargs))
 
-    return method
+    return run_operation

@@ -61,17 +61,17 @@ class ServerDatabase(Database):
         other.writes = self.writes
         return other
 
-    async def _transact(self, engine: AsyncEngine, op: Op[T], *, urgent: bool) -> T:
+    async def _run_with_retries(self, engine: AsyncEngine, op: Op[T], *, urgent: bool) -> T:
         # Reserved connections: keepalives must not wait behind tenants' writes.
         if urgent:
-            return await self._run(engine, op)
+            return await self._run_guarded(engine, op)
         try:
             async with asyncio.timeout(POOL_SECONDS):
                 await self._not_urgent.acquire()
         except TimeoutError as error:
             raise StoreUnavailable("all connections to the database are busy") from error
         try:
-            return await self._run(engine, op)
+            return await self._run_guarded(engine, op)
         finally:
             self._not_urgent.release()
 
@@ -94,7 +94,7 @@ class ServerDatabase(Database):
         """Whether the error, as the answer to COMMIT, proves that the transaction had no effect."""
         return self.is_retriable(error)
 
-    async def _run(self, engine: AsyncEngine, op: Op[T], *, bare: bool = False) -> T:
+    async def _run_guarded(self, engine: AsyncEngine, op: Op[T], *, bare: bool = False) -> T:
         """Run ``op`` in a transaction, or outside of one if ``bare``, and return its result."""
         give_up_at = time.monotonic() + GIVE_UP_SECONDS
         replaced = 0
@@ -103,7 +103,7 @@ class ServerDatabase(Database):
         failures = 0
         while True:
             try:
-                result = await (self._once_bare(engine, op) if bare else self._run_once(engine, op))
+                result = await (self._run_once_without_transaction(engine, op) if bare else self._run_once(engine, op))
                 if _count_cancellations() > asked_to_stop:
                     raise asyncio.CancelledError  # a driver's asyncio.wait_for may lose it before Python 3.12
                 return result
@@ -140,7 +140,7 @@ class ServerDatabase(Database):
             left.append(connection)
             transaction = connection.begin()
             result = op(connection)
-            self._commit(transaction)
+            self._commit_transaction(transaction)
             connection.close()  # awaits nothing after a COMMIT, so it cannot be cancelled
             left.clear()
             return result
@@ -152,7 +152,7 @@ class ServerDatabase(Database):
             for connection in left:  # rolled back, be this task cancelled or not
                 await asyncio.shield(asyncio.ensure_future(greenlet_spawn(connection.close)))
 
-    def _commit(self, transaction: RootTransaction) -> None:
+    def _commit_transaction(self, transaction: RootTransaction) -> None:
         try:
             transaction.commit()
         except IntegrityError:
@@ -162,7 +162,7 @@ class ServerDatabase(Database):
                 raise _CommitUnknown from error
             raise
 
-    async def _once_bare(self, engine: AsyncEngine, op: Op[T]) -> T:
+    async def _run_once_without_transaction(self, engine: AsyncEngine, op: Op[T]) -> T:
         def run() -> T:
             with engine.sync_engine.connect() as connection:
                 return op(connection)
@@ -195,12 +195,12 @@ class PostgresqlDatabase(ServerDatabase):
 
     def __init__(self, url: URL, pool_size: int, urgent: int = 1) -> None:
         super().__init__(url, pool_size, urgent)
-        self._engine = _engine(url, pool_size)
+        self._engine = _make_engine(url, pool_size)
         event.listen(self._engine.sync_engine, "connect", _limit_idle_transactions)
         # one snapshot for all queries of a read; costs nothing, it is part of BEGIN
         self._read_engine = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-        self._query_engine = _autocommit_engine(url, pool_size - urgent)
-        self._urgent_engine = _autocommit_engine(url, urgent) if urgent else self._query_engine
+        self._query_engine = _make_autocommit_engine(url, pool_size - urgent)
+        self._urgent_engine = _make_autocommit_engine(url, urgent) if urgent else self._query_engine
 
     def sync_engines(self) -> tuple[Engine, ...]:
         engines = dict.fromkeys((self._engine, self._query_engine, self._urgent_engine))
@@ -208,19 +208,19 @@ class PostgresqlDatabase(ServerDatabase):
 
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
         with self.writes.watch_write():
-            return await self._transact(self._engine, op, urgent=urgent)
+            return await self._run_with_retries(self._engine, op, urgent=urgent)
 
     async def autocommit(self, op: Op[T]) -> T:
         # one round trip instead of three, and a fraction of the time in the client
         with self.writes.watch_write():
-            return await self._run(self._urgent_engine, op, bare=True)
+            return await self._run_guarded(self._urgent_engine, op, bare=True)
 
     async def read(self, op: Op[T]) -> T:
         # of the same pool as writes
-        return await self._transact(self._read_engine, op, urgent=False)
+        return await self._run_with_retries(self._read_engine, op, urgent=False)
 
     async def query(self, op: Op[T]) -> T:
-        return await self._run(self._query_engine, op, bare=True)
+        return await self._run_guarded(self._query_engine, op, bare=True)
 
     def refuses_value(self, error: DBAPIError) -> str:
         # NUL in a text, too long, out of range: from the server (class 22) or the driver
@@ -242,7 +242,7 @@ class PostgresqlDatabase(ServerDatabase):
         await self._urgent_engine.dispose()
 
 
-def _engine(url: URL, pool_size: int, **options: Any) -> AsyncEngine:
+def _make_engine(url: URL, pool_size: int, **options: Any) -> AsyncEngine:
     plain, arguments = connect_arguments(url)
     return create_async_engine(
         plain.set(drivername="postgresql+asyncpg"),
@@ -255,8 +255,8 @@ def _engine(url: URL, pool_size: int, **options: Any) -> AsyncEngine:
     )
 
 
-def _autocommit_engine(url: URL, pool_size: int) -> AsyncEngine:
-    return _engine(
+def _make_autocommit_engine(url: URL, pool_size: int) -> AsyncEngine:
+    return _make_engine(
         url, pool_size, isolation_level="AUTOCOMMIT", skip_autocommit_rollback=True, pool_reset_on_return=None
     )
 

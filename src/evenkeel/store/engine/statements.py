@@ -28,7 +28,7 @@ def _insert_for_dialect(dialect: str, table: Table) -> sqlite.Insert | postgresq
     return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
 
 
-def upsert(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+def upsert_rows(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows; if a row's primary key exists, set the columns ``names`` of the existing row instead."""
     # Callers sort the rows by key: upserts of several transactions would otherwise deadlock.
     connection.execute(_cached_upsert(connection.dialect.name, table, tuple(names)), [dict(row) for row in rows])
@@ -87,7 +87,7 @@ def json_text(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def batches(items: Iterable[T], size: int = MAX_IDS_PER_STATEMENT) -> Iterable[Sequence[T]]:
+def split_into_batches(items: Iterable[T], size: int = MAX_IDS_PER_STATEMENT) -> Iterable[Sequence[T]]:
     """Yield ``items`` in order, in sequences of at most ``size``."""
     iterator = iter(items)
     while batch := list(islice(iterator, size)):

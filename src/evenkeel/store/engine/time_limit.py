@@ -27,7 +27,7 @@ def time_limit(connection: Connection, seconds: float, refusal: str) -> Iterator
         with limit(connection, seconds):
             yield
     except DBAPIError as error:
-        if _is_ended(error):
+        if _is_time_limit_error(error):
             raise Invalid(refusal, code="search_too_long") from error
         raise
 
@@ -69,7 +69,7 @@ def _limit_on_sqlite(connection: Connection, seconds: float) -> Iterator[None]:
 _BY_DIALECT = {"postgresql": _limit_on_postgresql, **dict.fromkeys(MARIADB, _limit_on_mariadb)}
 
 
-def _is_ended(error: DBAPIError) -> bool:
+def _is_time_limit_error(error: DBAPIError) -> bool:
     original = error.orig
     codes = {getattr(original, "sqlstate", None), next(iter(getattr(original, "args", ())), None)}
     return bool(codes & _ENDED) or getattr(original, "sqlite_errorname", "") == "SQLITE_INTERRUPT"

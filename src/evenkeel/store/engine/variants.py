@@ -24,13 +24,13 @@ class _Variant(FunctionElement[Any]):
 
 
 @compiles(_Variant)
-def _compile_first(element: _Variant, compiler: Any, **kw: Any) -> str:
+def _compile_general_variant(element: _Variant, compiler: Any, **kw: Any) -> str:
     return str(compiler.process(next(iter(element.clauses)), **kw))
 
 
 @compiles(_Variant, "mysql")
 @compiles(_Variant, "mariadb")
-def _mariadb(element: _Variant, compiler: Any, **kw: Any) -> str:
+def _compile_for_mariadb(element: _Variant, compiler: Any, **kw: Any) -> str:
     return str(compiler.process(list(element.clauses)[1], **kw))
 
 
@@ -52,6 +52,6 @@ class group_concat(FunctionElement[str]):
 
 
 @compiles(group_concat)
-def _group_concat(element: group_concat, compiler: Any, **kw: Any) -> str:
+def _compile_group_concat(element: group_concat, compiler: Any, **kw: Any) -> str:
     column, *order = (str(compiler.process(each, **kw)) for each in element.clauses)
     return f"GROUP_CONCAT({column} ORDER BY {', '.join(order)} SEPARATOR ',')"

@@ -44,7 +44,7 @@ _root, _claim = schema.load_balancer, schema.vip_claim
 _LOCK = select(_root.c.id, _root.c.deleted, _root.c.mirrored, _root.c.held, _root.c.provider)
 
 
-def update(
+def update_held(
     options: StoreOptions, tree: LoadBalancerTree, certificates: Sequence[CheckedCertificate]
 ) -> Op[Change | None]:
     """Change a held load balancer (another system still serves it) to equal the tree: see
@@ -88,7 +88,7 @@ def set_held(options: StoreOptions, load_balancer_id: LoadBalancerId, held: bool
     return op
 
 
-def discard(options: StoreOptions, load_balancer_id: LoadBalancerId) -> Op[Change]:
+def discard_held(options: StoreOptions, load_balancer_id: LoadBalancerId) -> Op[Change]:
     """Mark a held load balancer (another system still serves it) deleted: see
     :meth:`evenkeel.core.ports.ImportStore.discard`.
     """

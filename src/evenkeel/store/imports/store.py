@@ -18,7 +18,7 @@ from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.resources.tree_changes import all_children
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Database, Op
-from evenkeel.store.imports.held import discard, set_held, update
+from evenkeel.store.imports.held import discard_held, set_held, update_held
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
@@ -41,16 +41,16 @@ class SqlImports:
         self._options = options
         self._random = random
 
-    async def find(self, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
+    async def find_stored(self, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
         return await self._db.read(lambda connection: _find_stored(connection, load_balancer_id))
 
-    async def check(self, tree: LoadBalancerTree, plan: VipPlan) -> None:
+    async def check_creation(self, tree: LoadBalancerTree, plan: VipPlan) -> None:
         check_tree(tree)
         root = tree.load_balancer
         check_limits(root.id, self._options.load_balancer_limits, {}, count_new_objects(all_children(tree)))
-        await self._db.read(lambda connection: _check_free(connection, tree, normal_plan(plan)))
+        await self._db.read(lambda connection: _check_ids_and_addresses_free(connection, tree, normal_plan(plan)))
 
-    async def create(
+    async def create_imported(
         self,
         tree: LoadBalancerTree,
         plan: VipPlan,
@@ -62,17 +62,19 @@ class SqlImports:
         op = refusing(unchained, _create_imported(self._options, tree, normal, self._random, certificates))
         return await write_with_vip(self._db, op, normal, _error_of_concurrent_write)
 
-    async def update(self, tree: LoadBalancerTree, certificates: Sequence[CheckedCertificate] = ()) -> Change | None:
+    async def update_held(
+        self, tree: LoadBalancerTree, certificates: Sequence[CheckedCertificate] = ()
+    ) -> Change | None:
         try:
-            return await self._db.write(update(self._options, tree, certificates))
+            return await self._db.write(update_held(self._options, tree, certificates))
         except IntegrityError as error:
             raise _error_of_concurrent_write(error) from error
 
     async def set_held(self, load_balancer_id: LoadBalancerId, held: bool) -> Change | None:
         return await self._db.write(set_held(self._options, load_balancer_id, held))
 
-    async def discard(self, load_balancer_id: LoadBalancerId) -> Change:
-        return await self._db.write(discard(self._options, load_balancer_id))
+    async def discard_held(self, load_balancer_id: LoadBalancerId) -> Change:
+        return await self._db.write(discard_held(self._options, load_balancer_id))
 
 
 def _find_stored(connection: Connection, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
@@ -83,7 +85,7 @@ def _find_stored(connection: Connection, load_balancer_id: LoadBalancerId) -> St
     return StoredLoadBalancer(tree=tree, mirrored=bool(mirrored))
 
 
-def _check_free(connection: Connection, tree: LoadBalancerTree, plan: VipPlan) -> None:
+def _check_ids_and_addresses_free(connection: Connection, tree: LoadBalancerTree, plan: VipPlan) -> None:
     check_ids_free(connection, _object_ids(tree))
     addresses = [each.address for each in (plan, *plan.additional) if each.address is not None]
     asked = {"network_id": plan.network_id, "some": addresses}

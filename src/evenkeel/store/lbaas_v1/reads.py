@@ -12,7 +12,7 @@ from evenkeel.core.resources.model import HealthMonitor, ListenerStatistics, Poo
 from evenkeel.core.resources.pool_rooted import MonitorUse, PoolVip, RootedPool, SharedMonitor
 from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.engine.base import Op
-from evenkeel.store.engine.in_list import in_list, storable_text
+from evenkeel.store.engine.in_list import is_in_list, storable_text
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build, whole_columns
 from evenkeel.store.records.listing import filter_conditions, list_page
@@ -57,7 +57,7 @@ def list_rooted_pools(query: ListQuery, agent_id: AgentId | None) -> Op[Page]:
     own, of_vip = _split_query(query, ("vip_id",))
     conditions: list[ColumnElement[bool]] = []
     if vip_ids := of_vip.filters.get("vip_id"):
-        sent_to = select(_listener.c.default_pool_id).where(in_list(_listener.c.id, vip_ids))
+        sent_to = select(_listener.c.default_pool_id).where(is_in_list(_listener.c.id, vip_ids))
         conditions.append(schema.pool.c.id.in_(sent_to))
     if agent_id is not None:
         wanted = storable_text(agent_id)
@@ -123,7 +123,7 @@ def _rows_by_id(connection: Connection, kind: Kind, ids: Sequence[str]) -> Mappi
     if not ids:
         return {}
     columns = kind.columns if kind is LOAD_BALANCER else whole_columns(kind)
-    rows = connection.execute(select(*columns).where(in_list(kind.table.c.id, set(ids))))
+    rows = connection.execute(select(*columns).where(is_in_list(kind.table.c.id, set(ids))))
     made = (kind.build(row) if kind is LOAD_BALANCER else build(kind, row) for row in rows)
     return {value.id: value for value in made}
 
@@ -133,7 +133,9 @@ def _monitors_by_pool(connection: Connection, pools: Sequence[Pool]) -> dict[str
     ids = [row.id for row in pools if row.health_monitor_id is not None]
     if not ids:
         return {}
-    statement = select(*HEALTH_MONITOR.columns).where(in_list(_monitor.c.pool_id, ids), _monitor.c.deleted == false())
+    statement = select(*HEALTH_MONITOR.columns).where(
+        is_in_list(_monitor.c.pool_id, ids), _monitor.c.deleted == false()
+    )
     return {row.pool_id: row for row in map(health_monitor_of, connection.execute(statement))}
 
 
@@ -142,7 +144,7 @@ def _monitor_uses(connection: Connection, monitor_ids: Sequence[str]) -> dict[st
         return {}
     statement = (
         select(_monitor.c.shared_monitor_id, _monitor.c.pool_id, _monitor.c.provisioning_status)
-        .where(in_list(_monitor.c.shared_monitor_id, monitor_ids), _monitor.c.deleted == false())
+        .where(is_in_list(_monitor.c.shared_monitor_id, monitor_ids), _monitor.c.deleted == false())
         .order_by(_monitor.c.created_at, _monitor.c.id)
     )
     found: dict[str, list[MonitorUse]] = {}
@@ -171,7 +173,7 @@ _BOTH = union_all(
 ).subquery("monitors")
 
 
-def _shared_monitor(row: Sequence[Any]) -> SharedMonitor:
+def _shared_monitor_from_row(row: Sequence[Any]) -> SharedMonitor:
     *own, pool_id, status = row
     values = dict(zip(_NAMES, own, strict=True))
     if pool_id is None:
@@ -184,5 +186,5 @@ _MONITORS = Kind(
     HEALTH_MONITOR.title,
     _BOTH,  # type: ignore[arg-type]
     tuple(_BOTH.c),  # type: ignore[arg-type]
-    _shared_monitor,
+    _shared_monitor_from_row,
 )

@@ -19,7 +19,7 @@ from evenkeel.core.resources.model import HealthMonitor, Pool
 from evenkeel.core.resources.pool_rooted import MONITOR_ATTRIBUTES, SharedMonitor
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.inserting import insert_all
+from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.rows import HEALTH_MONITOR, LISTENER, POOL, Kind, columns_of, row_of
@@ -63,7 +63,7 @@ def add_shared_monitor(writes: TenantWrites, row: SharedMonitor) -> Op[SharedMon
         now, limited = connection.execute(_LOOK, {"its_project_id": row.project_id}).one()
         check_quota(connection, row.project_id, {"healthmonitor": 1}, defaults=defaults, has_quota=bool(limited))
         stored = replace(row, created_at=now)
-        insert_all(connection, _shared, [{**{name: getattr(stored, name) for name in _NAMES}, "revision": 1}])
+        insert_rows(connection, _shared, [{**{name: getattr(stored, name) for name in _NAMES}, "revision": 1}])
         return stored
 
     return op
@@ -103,7 +103,7 @@ def associate_monitor(
     def op(connection: Connection) -> Change:
         # The shared monitor is locked before any load balancer, in every operation, so that none of them deadlock.
         held = lock_shared_monitor(connection, monitor_id, project_id)
-        locked = _pool_locked(writes, connection, pool_id, project_id)
+        locked = _lock_pool(writes, connection, pool_id, project_id)
         _check_has_no_monitor(connection, pool_id, monitor_id)
         row = _copy_into_pool(connection, held, new_id, pool_id, locked)
         return change_of(connection, locked.row, (row,))
@@ -128,9 +128,9 @@ def set_pool_monitor(
 
     def op(connection: Connection) -> Change:
         held = None if monitor_id is None else lock_shared_monitor(connection, monitor_id, project_id)
-        locked = _pool_locked(writes, connection, pool_id, project_id)
+        locked = _lock_pool(writes, connection, pool_id, project_id)
         # First, because a pool can have one live monitor only.
-        _take_out(connection, pool_id, locked)
+        _take_monitor_out_of_pool(connection, pool_id, locked)
         if held is not None:
             _copy_into_pool(connection, held, new_id, pool_id, locked)
         row = update_row(connection, POOL, pool_id, columns_of(changes), locked)
@@ -139,7 +139,7 @@ def set_pool_monitor(
     return op
 
 
-def _pool_locked(writes: TenantWrites, connection: Connection, pool_id: str, project_id: ProjectId | None) -> Locked:
+def _lock_pool(writes: TenantWrites, connection: Connection, pool_id: str, project_id: ProjectId | None) -> Locked:
     locked = writes.lock(connection, Target(POOL, pool_id, project_id))
     touch_pool(connection, pool_id, locked)
     return locked
@@ -166,7 +166,7 @@ def _check_has_no_monitor(connection: Connection, pool_id: str, monitor_id: str)
     )
 
 
-def _take_out(connection: Connection, pool_id: str, locked: Locked) -> None:
+def _take_monitor_out_of_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
     mark_deleted(connection, HEALTH_MONITOR, locked, _monitor.c.pool_id == pool_id)
     if not locked.placed:  # no device has it
         connection.execute(delete(_monitor).where(_monitor.c.pool_id == pool_id))
@@ -182,7 +182,7 @@ def _copy_into_pool(connection: Connection, held: Row[Any], new_id: str, pool_id
         raise NotFound(HEALTH_MONITOR.title, held.id)
     check_pool_count(connection, held.id)
     row = as_new(copy_in_pool(held, new_id, pool_id), locked)
-    insert_all(connection, _monitor, [row_of(row)])
+    insert_rows(connection, _monitor, [row_of(row)])
     return row
 
 

@@ -11,7 +11,7 @@ from evenkeel.core.networking.chaining import ChainQuery
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import Listener, SessionPersistence
 from evenkeel.store.engine.database import Database
-from evenkeel.store.engine.operations import querying, read_operation, write_operation
+from evenkeel.store.engine.operations import query_operation, read_operation, write_operation
 from evenkeel.store.lbaas_v1 import reads, shared_monitors, vips
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.tenants.chaining import refusing
@@ -58,11 +58,11 @@ class SqlLbaasV1:
     async def rooted_pools(self, query: ListQuery, *, agent_id: AgentId | None = None) -> Page:
         return await self._db.read(reads.list_rooted_pools(query, agent_id))
 
-    pool_statistics = querying(reads.read_pool_statistics)
+    pool_statistics = query_operation(reads.read_pool_statistics)
 
     # -- health monitors
 
-    providers_of_monitor = querying(reads.read_providers_of_monitor)
+    providers_of_monitor = query_operation(reads.read_providers_of_monitor)
 
     add_shared_monitor = tenant_write(shared_monitors.add_shared_monitor)
 

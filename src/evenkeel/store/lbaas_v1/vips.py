@@ -15,7 +15,7 @@ from evenkeel.core.resources.attributes import CHANGEABLE
 from evenkeel.core.resources.model import Listener, SessionPersistence, Vip
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.inserting import insert_all, insert_together
+from evenkeel.store.engine.inserting import insert_into_tables, insert_rows
 from evenkeel.store.networks.claims import hold_claim
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
@@ -68,11 +68,11 @@ def add_vip(
         if locked.row.vip_network_id != NO_NETWORK:
             _refuse_second_vip(connection, target.id, locked)
         writes.check_quota(connection, locked, row)
-        bound = _give_vip(connection, plan, locked, random)
+        bound = _store_vip_of_plan(connection, plan, locked, random)
         # before the listener exists, so that it need not be updated
         update_row(connection, POOL, target.id, columns_of({"session_persistence": persistence}), locked)
         listener = as_new(row, locked)
-        insert_all(connection, schema.listener, [row_of(listener)])
+        insert_rows(connection, schema.listener, [row_of(listener)])
         return replace(change_of(connection, locked.row, (listener,)), tell_network=bound)
 
     return op
@@ -123,10 +123,10 @@ def delete_rooted_pool(writes: TenantWrites, pool_id: str, *, project_id: Projec
     return op
 
 
-def _give_vip(connection: Connection, plan: VipPlan, locked: Locked, random: Random) -> bool:
+def _store_vip_of_plan(connection: Connection, plan: VipPlan, locked: Locked, random: Random) -> bool:
     """Allocate the VIP; returns whether the port must be bound now, and not by the placement."""
     vip = _allocate_vip(connection, plan, random)
-    insert_together(connection, [address_rows(locked.id, (vip,))])
+    insert_into_tables(connection, [address_rows(locked.id, (vip,))])
     connection.execute(_GIVE_VIP, vip_columns(locked.id, vip) | {"b_id": locked.id, "b_revision": locked.revision})
     if plan.claim is not None:
         hold_claim(connection, plan.claim, plan.port_id, by=locked.id)

@@ -32,7 +32,14 @@ LOCK_SECONDS = 25
 UPGRADE_ATTEMPTS = 20
 _DEVELOPMENT = re.compile(r"\d{4}")
 """Revisions of the migrations that :mod:`evenkeel.store.migrations.versions.v0001_baseline` replaced."""
-__all__ = ["DevelopmentSchema", "configuration", "mariadb", "refuse_development", "revisions", "upgrade"]
+__all__ = [
+    "DevelopmentSchema",
+    "alembic_config",
+    "mariadb",
+    "refuse_development_schema",
+    "schema_revisions",
+    "upgrade_tables",
+]
 _log = structlog.get_logger(__name__)
 
 
@@ -40,7 +47,7 @@ class DevelopmentSchema(ValueError):
     """The database has tables of a development version from before 0.1.0, which are not upgraded."""
 
 
-def refuse_development(present: Iterable[str]) -> None:
+def refuse_development_schema(present: Iterable[str]) -> None:
     """Raise :class:`DevelopmentSchema` if a revision found in a database is one from before the first release."""
     for revision in present:
         if _DEVELOPMENT.fullmatch(revision):
@@ -51,14 +58,14 @@ def refuse_development(present: Iterable[str]) -> None:
             )
 
 
-def upgrade(connection: Connection) -> str:
+def upgrade_tables(connection: Connection) -> str:
     """Upgrade the tables to this version, if they are older; returns the revision of the schema that there is then.
     Part of the caller's transaction. Raises :class:`DevelopmentSchema`."""
     if connection.dialect.name == "postgresql":
         # SQLite's BEGIN IMMEDIATE is lock enough
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
     # After the lock: another process may be writing the first revision right now.
-    refuse_development(MigrationContext.configure(connection).get_current_heads())
+    refuse_development_schema(MigrationContext.configure(connection).get_current_heads())
     if connection.dialect.name == "mariadb":
         return _upgrade_mariadb(connection)
     return _upgrade_schema(connection)
@@ -79,7 +86,7 @@ def _upgrade_mariadb(connection: Connection) -> str:
                 _keep_newest_version(connection)
                 return _upgrade_schema(connection)
             except (CommandError, DBAPIError) as error:
-                if not _came_second(error):
+                if not _is_of_concurrent_upgrade(error):
                     raise
                 raced = error
                 # By the driver: DDL has ended SQLAlchemy's transaction without its notice.
@@ -91,7 +98,7 @@ def _upgrade_mariadb(connection: Connection) -> str:
             connection.scalar(text("SELECT RELEASE_LOCK(:name)"), name)
 
 
-def _came_second(error: CommandError | DBAPIError) -> bool:
+def _is_of_concurrent_upgrade(error: CommandError | DBAPIError) -> bool:
     """Whether another controller was changing the same tables or version number."""
     if isinstance(error, CommandError):
         return True
@@ -104,7 +111,7 @@ def _keep_newest_version(connection: Connection) -> None:
     """
     written = MigrationContext.configure(connection).get_current_heads()
     if len(written) > 1:
-        known = revisions()  # an unknown one is newer than all of these
+        known = schema_revisions()  # an unknown one is newer than all of these
         newest = max(written, key=lambda revision: known.index(revision) if revision in known else len(known))
         statement = text("DELETE FROM alembic_version WHERE version_num != :newest")
         connection.execute(statement, {"newest": newest})
@@ -112,22 +119,22 @@ def _keep_newest_version(connection: Connection) -> None:
 
 def _upgrade_schema(connection: Connection) -> str:
     present = MigrationContext.configure(connection).get_current_revision()
-    known = revisions()
+    known = schema_revisions()
     if present == known[-1]:
         return present
     # A newer schema only adds, so this version works on it, as during an upgrade or one step back.
     if present is not None and present not in known:
         _log.warning("database schema is newer than this version", schema_revision=present)
         return present
-    config = configuration()
+    config = alembic_config()
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
     return MigrationContext.configure(connection).get_current_revision() or ""
 
 
-def revisions() -> tuple[str, ...]:
+def schema_revisions() -> tuple[str, ...]:
     """The revisions of this version, the oldest first."""
-    config = configuration()
+    config = alembic_config()
     return _script_revisions(config.get_main_option("script_location", ""), config.get_main_option("version_locations"))
 
 
@@ -139,7 +146,7 @@ def _script_revisions(directory: str, versions: str | None) -> tuple[str, ...]:
     return tuple(reversed([script.revision for script in scripts]))
 
 
-def configuration() -> Config:
+def alembic_config() -> Config:
     """Alembic's settings; no file is read."""
     config = Config()
     # Alembic reads options through ConfigParser, which interpolates %.

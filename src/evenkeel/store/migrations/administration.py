@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.core.kit.values import Value
-from evenkeel.store.migrations import configuration, refuse_development, revisions
+from evenkeel.store.migrations import alembic_config, refuse_development_schema, schema_revisions
 
 
 class SchemaState(Value):
@@ -28,8 +28,8 @@ class SchemaState(Value):
 def schema_state(connection: Connection) -> SchemaState:
     """Changes nothing. Raises :class:`evenkeel.store.migrations.DevelopmentSchema`."""
     present = MigrationContext.configure(connection).get_current_heads()
-    refuse_development(present)
-    known = revisions()
+    refuse_development_schema(present)
+    known = schema_revisions()
     newer = any(revision not in known for revision in present)
     reached = max((known.index(revision) for revision in present if revision in known), default=-1)
     return SchemaState(
@@ -49,11 +49,11 @@ def check_schema(connection: Connection) -> str:
     return state.present
 
 
-def stamp(connection: Connection, revision: str) -> None:
+def set_schema_revision(connection: Connection, revision: str) -> None:
     """Write the number; no table is changed. Raises :class:`ValueError` for one that this version lacks."""
-    known = revisions()
+    known = schema_revisions()
     if revision not in known:
         raise ValueError(f"revision {revision!r} is not one of {known[0]} to {known[-1]}")
-    config = configuration()
+    config = alembic_config()
     config.attributes["connection"] = connection
     command.stamp(config, revision, purge=True)

@@ -46,5 +46,5 @@ def _add_column(element: AddColumn, compiler: Any, **kw: Any) -> str:
 
 
 @compiles(Text, "mariadb")
-def _text(_type: Text, _compiler: Any, **_kw: Any) -> str:
+def _compile_text_type(_type: Text, _compiler: Any, **_kw: Any) -> str:
     return "MEDIUMTEXT"  # TEXT holds 65,535 bytes

@@ -23,7 +23,7 @@ _CURSOR = re.compile(r"[0-9]{1,11}\.[0-9]{6}")
 _root = schema.load_balancer
 
 
-def read_changes(connection: Connection, provider: str, since: str) -> MirrorChanges:
+def read_mirror_changes(connection: Connection, provider: str, since: str) -> MirrorChanges:
     """Return the changes since the cursor ``since``; see :meth:`evenkeel.core.ports.mirrors.MirrorStore.changes`."""
     # before the rows are read, so that none is missed by the next request
     now = float(connection.scalar(select(db_now())) or 0.0)

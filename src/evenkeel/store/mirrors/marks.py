@@ -65,7 +65,7 @@ def write_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: M
     connection.execute(_WRITE, {"wanted_id": load_balancer_id, **values})
 
 
-def mark_removed(connection: Connection, load_balancer_id: LoadBalancerId, snapshot: float) -> None:
+def store_removal_mark(connection: Connection, load_balancer_id: LoadBalancerId, snapshot: float) -> None:
     """Record in the mark's locked row that the load balancer is deleted, and delete rows of load balancers removed long
     ago.
     """
@@ -79,7 +79,7 @@ def mark_removed(connection: Connection, load_balancer_id: LoadBalancerId, snaps
     connection.execute(delete(_mark).where(_mark.c.removed_at < db_now() - KEPT_SECONDS, ~there))
 
 
-def mark_of(row: Any) -> MirrorMark:
+def mark_from_row(row: Any) -> MirrorMark:
     """Return the mark that a row of the table of marks contains."""
     return MirrorMark(provider=row.provider, snapshot=row.snapshot, digest=row.digest, change=row.change_key)
 

@@ -19,9 +19,9 @@ from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.resources.tree_changes import TreeChanges, all_children, children_of, fixed_difference, tree_changes
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
-from evenkeel.store.mirrors.marks import lock_mark, mark_removed, write_mark
-from evenkeel.store.mirrors.steps import apply_steps, remove_deleted
-from evenkeel.store.mirrors.vip_ports import give_back_port, is_made_here, with_made_port
+from evenkeel.store.mirrors.marks import lock_mark, store_removal_mark, write_mark
+from evenkeel.store.mirrors.steps import apply_steps, remove_deleted_children
+from evenkeel.store.mirrors.vip_ports import claim_made_port, give_back_port, is_port_made_here
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
@@ -40,7 +40,7 @@ _root = schema.load_balancer
 _LOCK_ROOT = select(_root.c.id, _root.c.deleted, _root.c.mirrored)
 
 
-def put(
+def put_mirrored(
     options: StoreOptions,
     tree: LoadBalancerTree,
     plan: VipPlan,
@@ -64,7 +64,7 @@ def put(
             write_mark(connection, root.id, mark, was)
         if not there:
             check_ids_free(connection, [root.id, *(row.id for row in children)])
-            made = with_made_port(connection, root.id, plan)
+            made = claim_made_port(connection, root.id, plan)
             return create_load_balancer(options, tree, made, random, certificates, mirrored=True)(connection)
         anew = was is not None and mark.change not in (None, was.change_key)
         return change_tree(connection, options, tree, certificates, anew=anew)
@@ -72,7 +72,7 @@ def put(
     return op
 
 
-def remove(
+def remove_mirrored(
     options: StoreOptions, load_balancer_id: LoadBalancerId, provider: str, snapshot: float
 ) -> Op[Change | None]:
     """Return an operation that marks the load balancer deleted; see
@@ -87,7 +87,7 @@ def remove(
         row = _read_root(connection, load_balancer_id)
         if row is not None and not row.mirrored:
             raise _not_mirrored_error(load_balancer_id)
-        mark_removed(connection, load_balancer_id, snapshot)
+        store_removal_mark(connection, load_balancer_id, snapshot)
         # Never put, or gone for good: nothing but the VIP's port can be left of it.
         if row is None:
             give_back_port(connection, load_balancer_id)
@@ -148,7 +148,7 @@ def _write_changes(
     apply_steps(connection, options, changes.steps, stored, locked, certificates)
     # No device holds anything of it, so no report will ever remove these rows.
     if not locked.placed:
-        remove_deleted(connection, locked)
+        remove_deleted_children(connection, locked)
     return locked
 
 
@@ -158,7 +158,7 @@ def _change_port(connection: Connection, changes: TreeChanges, locked: Locked) -
     A port that the other system created is changed by that system.
     """
     changed = PORT_ATTRIBUTES & changes.load_balancer.keys()
-    if not changed or not is_made_here(connection, locked.id):
+    if not changed or not is_port_made_here(connection, locked.id):
         return False
     store_pending_change(connection, locked.id, locked.revision, security_groups="vip_sg_ids" in changed)
     return True

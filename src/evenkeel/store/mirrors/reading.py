@@ -8,8 +8,8 @@ from sqlalchemy import Connection, Integer, Select, bindparam, false, select
 
 from evenkeel.core.control.mirrors import ListenerTotals, Mirrored, MirrorEntry, MirrorStatus, ObjectStatus
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.store.engine.in_list import in_bound_list, storable_text
-from evenkeel.store.mirrors.marks import mark_of
+from evenkeel.store.engine.in_list import is_in_bound_list, storable_text
+from evenkeel.store.mirrors.marks import mark_from_row
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.records.rows import HEALTH_MONITOR, L7POLICY, L7RULE, LISTENER, MEMBER, POOL, Kind
@@ -41,17 +41,17 @@ _OF_ROOT = (
 _ROOTS = (
     select(*(_root.c[name] for name in _OF_ROOT), _mark.c.snapshot, _mark.c.digest)
     .join(_mark, _mark.c.load_balancer_id == _root.c.id)
-    .where(in_bound_list(_root.c.id, "wanted"), _root.c.mirrored)
+    .where(is_in_bound_list(_root.c.id, "wanted"), _root.c.mirrored)
     .order_by(_root.c.id)
 )
 
 
-def find(connection: Connection, load_balancer_id: LoadBalancerId) -> Mirrored | None:
+def find_mirrored(connection: Connection, load_balancer_id: LoadBalancerId) -> Mirrored | None:
     """Return a mirrored load balancer with its mark; None if there is none or it is marked deleted."""
     row = connection.execute(_FIND, {"wanted_id": storable_text(load_balancer_id)}).first()
     if row is None:
         return None
-    return Mirrored(mark=mark_of(row), tree=load_trees(connection, [load_balancer_id])[load_balancer_id])
+    return Mirrored(mark=mark_from_row(row), tree=load_trees(connection, [load_balancer_id])[load_balancer_id])
 
 
 def read_statuses(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[MirrorStatus, ...]:
@@ -72,14 +72,14 @@ def read_statuses(connection: Connection, load_balancer_ids: Collection[LoadBala
 def _children_query(kind: Kind) -> Select[Any]:
     table = kind.table
     columns = (table.c.load_balancer_id, table.c.id, table.c.provisioning_status, table.c.operating_status)
-    return select(*columns).where(in_bound_list(table.c.load_balancer_id, "wanted")).order_by(table.c.id)
+    return select(*columns).where(is_in_bound_list(table.c.load_balancer_id, "wanted")).order_by(table.c.id)
 
 
 def _object_status(row: Any) -> ObjectStatus:
     return ObjectStatus(id=row.id, provisioning_status=row.provisioning_status, operating_status=row.operating_status)
 
 
-def read_list(connection: Connection, provider: str, *, marker: str, limit: int) -> tuple[MirrorEntry, ...]:
+def list_mirrored(connection: Connection, provider: str, *, marker: str, limit: int) -> tuple[MirrorEntry, ...]:
     """Return at most ``limit`` mirrored load balancers of a provider whose ids follow ``marker``, in order of their
     ids.
     """
@@ -110,7 +110,7 @@ _STATISTICS = (
         *(_totals.c[name] for name in ListenerTotals.__struct_fields__ if name != "id"),
     )
     .join(_root, _root.c.id == _totals.c.load_balancer_id)
-    .where(in_bound_list(_totals.c.load_balancer_id, "wanted"), _root.c.mirrored)
+    .where(is_in_bound_list(_totals.c.load_balancer_id, "wanted"), _root.c.mirrored)
     .order_by(_totals.c.listener_id)
 )
 
@@ -118,7 +118,7 @@ _held = schema.vip_address
 LEAVING = (
     select(_root.c.id)
     .join(_held, _held.c.load_balancer_id == _root.c.id)
-    .where(_held.c.network_id == bindparam("network_id"), in_bound_list(_held.c.address, "some"), _root.c.deleted)
+    .where(_held.c.network_id == bindparam("network_id"), is_in_bound_list(_held.c.address, "some"), _root.c.deleted)
     .limit(1)
 )
 """Query of load balancers marked deleted that still have one of the addresses ``some`` of a network."""

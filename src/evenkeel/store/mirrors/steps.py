@@ -11,8 +11,8 @@ from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.core.resources.tree_changes import ChildKind, Insert, Overwrite, Remove, Step, Touch, children_of
 from evenkeel.core.tls.certificate_references import references_of
 from evenkeel.core.tls.certificates import CheckedCertificate
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.inserting import insert_all
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, Kind, live_key_of, row_of
@@ -36,22 +36,22 @@ def apply_steps(
     before = {kind: {row.id: row for row in rows} for kind, rows in children_of(stored).items()}
     for step in steps:
         _apply_step(connection, step, before[step.kind], locked)
-    _update_uses(connection, options, steps, before, locked, certificates)
+    _update_certificate_uses(connection, options, steps, before, locked, certificates)
 
 
 def _apply_step(connection: Connection, step: Step, before: Mapping[str, Child], locked: Locked) -> None:
     kind = KINDS[step.kind]
     match step:
         case Remove():
-            mark_deleted(connection, kind, locked, in_list(kind.table.c.id, step.ids))
+            mark_deleted(connection, kind, locked, is_in_list(kind.table.c.id, step.ids))
         case Insert():
             rows: list[Any] = [row_of(as_new(row, locked)) for row in step.rows]  # type: ignore[type-var]
-            insert_all(connection, kind.table, rows)
+            insert_rows(connection, kind.table, rows)
         case Overwrite():
             rows = [_overwriting_values(row, before[row.id], locked) for row in step.rows]
             connection.execute(_overwrite_statement(kind), rows)
         case Touch():
-            touched = update(kind.table).where(in_list(kind.table.c.id, step.ids), kind.table.c.deleted == false())
+            touched = update(kind.table).where(is_in_list(kind.table.c.id, step.ids), kind.table.c.deleted == false())
             values = {
                 "revision": locked.revision,
                 "updated_at": locked.now,
@@ -84,14 +84,14 @@ def _overwriting_values(row: Child, was: Child, locked: Locked) -> dict[str, Any
     return {"wanted_id": row.id} | {f"new_{name}": value for name, value in values.items() if name not in _KEPT}
 
 
-def remove_deleted(connection: Connection, locked: Locked) -> None:
+def remove_deleted_children(connection: Connection, locked: Locked) -> None:
     """Remove children marked deleted from a load balancer that was never placed: no device has them."""
     for kind in reversed(CHILD_KINDS):
         table = kind.table
         connection.execute(delete(table).where(table.c.load_balancer_id == locked.id, table.c.deleted == true()))
 
 
-def _update_uses(
+def _update_certificate_uses(
     connection: Connection,
     options: StoreOptions,
     steps: Iterable[Step],
@@ -110,7 +110,7 @@ def _update_uses(
     gone = [id_ for step in using if isinstance(step, Remove) for id_ in step.ids]
     gone = [id_ for id_ in gone if id_ not in {row.id for row in _rows_of_steps(using, Overwrite)}]
     if any(references_of(before[kind][id_]) for kind in (Listener, Pool) for id_ in gone if id_ in before[kind]):  # type: ignore[arg-type]
-        connection.execute(delete(_use).where(in_list(_use.c.owner_id, gone)))
+        connection.execute(delete(_use).where(is_in_list(_use.c.owner_id, gone)))
 
 
 def _rows_of_steps(steps: Iterable[Step], kind: type[Insert | Overwrite]) -> Iterator[User]:

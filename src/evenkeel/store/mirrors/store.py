@@ -14,12 +14,12 @@ from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Database
-from evenkeel.store.engine.operations import querying, read_operation, write_operation
+from evenkeel.store.engine.operations import query_operation, read_operation, write_operation
 from evenkeel.store.mirrors import putting
-from evenkeel.store.mirrors.changes import read_changes
+from evenkeel.store.mirrors.changes import read_mirror_changes
 from evenkeel.store.mirrors.lease import take_lease
-from evenkeel.store.mirrors.reading import LEAVING, find, read_list, read_statistics, read_statuses
-from evenkeel.store.mirrors.vip_ports import keep_port, unused_ports
+from evenkeel.store.mirrors.reading import LEAVING, find_mirrored, list_mirrored, read_statistics, read_statuses
+from evenkeel.store.mirrors.vip_ports import store_vip_port, unused_ports
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.tenants.chaining import refusing
 from evenkeel.store.vips.selection import normal_plan, write_with_vip
@@ -34,16 +34,16 @@ class SqlMirrors:
         self._options = options
         self._random = random
 
-    find = read_operation(find)
+    find_mirrored = read_operation(find_mirrored)
     statuses = read_operation(read_statuses)
-    list = querying(read_list)
-    changes = read_operation(read_changes)
-    statistics = querying(read_statistics)
+    list_mirrored = query_operation(list_mirrored)
+    changes = read_operation(read_mirror_changes)
+    statistics = query_operation(read_statistics)
     take_lease = write_operation(take_lease)
-    keep_port = write_operation(keep_port)
-    unused_ports = querying(unused_ports)
+    store_vip_port = write_operation(store_vip_port)
+    find_unused_ports = query_operation(unused_ports)
 
-    async def put(
+    async def put_mirrored(
         self,
         tree: LoadBalancerTree,
         plan: VipPlan,
@@ -53,7 +53,7 @@ class SqlMirrors:
         unchained: ChainQuery | None = None,
     ) -> Change | None:
         normal = normal_plan(plan)
-        op = refusing(unchained, putting.put(self._options, tree, normal, mark, self._random, certificates))
+        op = refusing(unchained, putting.put_mirrored(self._options, tree, normal, mark, self._random, certificates))
         try:
             return await write_with_vip(self._db, op, normal, _error_of_concurrent_write)
         except Conflict as error:
@@ -69,8 +69,8 @@ class SqlMirrors:
         parameters = {"network_id": network_id, "some": addresses}
         return bool(await self._db.query(lambda connection: connection.scalar(LEAVING, parameters)))
 
-    async def remove(self, load_balancer_id: LoadBalancerId, provider: str, snapshot: float) -> Change | None:
-        return await self._db.write(putting.remove(self._options, load_balancer_id, provider, snapshot))
+    async def remove_mirrored(self, load_balancer_id: LoadBalancerId, provider: str, snapshot: float) -> Change | None:
+        return await self._db.write(putting.remove_mirrored(self._options, load_balancer_id, provider, snapshot))
 
 
 def _error_of_concurrent_write(_error: IntegrityError) -> RequestError:

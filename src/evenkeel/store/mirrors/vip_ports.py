@@ -22,7 +22,7 @@ _MINE = _claim.c.load_balancer_id == bindparam("wanted_id")
 _UNHELD = _claim.c.held_by.is_(None)
 
 
-def keep_port(connection: Connection, load_balancer_id: LoadBalancerId, provider: str, port_id: str) -> None:
+def store_vip_port(connection: Connection, load_balancer_id: LoadBalancerId, provider: str, port_id: str) -> None:
     """Keep a port until the other system's writer confirms it or gives it back; see
     :class:`evenkeel.core.ports.MirrorStore`.
     """
@@ -67,7 +67,7 @@ def give_back_port(connection: Connection, load_balancer_id: LoadBalancerId) -> 
 _READ_CLAIM = select(_claim).where(_MINE).with_for_update()
 
 
-def with_made_port(connection: Connection, load_balancer_id: LoadBalancerId, plan: VipPlan) -> VipPlan:
+def claim_made_port(connection: Connection, load_balancer_id: LoadBalancerId, plan: VipPlan) -> VipPlan:
     """Return the plan with the claim on the load balancer's port if that port was created here.
 
     Part of the transaction that stores the load balancer; at most one query. Raises :class:`NetworkUnavailable` while
@@ -84,6 +84,6 @@ def with_made_port(connection: Connection, load_balancer_id: LoadBalancerId, pla
 _MADE_HERE = select(exists().where(_claim.c.held_by == bindparam("wanted_id"), _claim.c.device_owner != ""))
 
 
-def is_made_here(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
+def is_port_made_here(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
     """Whether the port of a stored load balancer was created by this system."""
     return bool(connection.scalar(_MADE_HERE, {"wanted_id": load_balancer_id}))

@@ -20,8 +20,8 @@ from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.core.status.outcomes import Applied
 from evenkeel.core.status.provisioning import MAX_REASON_CHARACTERS
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.ownership.capacity import confirm
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.ownership.capacity import confirm_reservations
 from evenkeel.store.ownership.sql import mark_assignments_changed
 from evenkeel.store.records import schema
 from evenkeel.store.records.moves import columns_of, move_of
@@ -38,7 +38,7 @@ _group = schema.device_group
 _port = schema.vip_port_change
 
 
-class Advanced(NamedTuple):
+class AdvancedMoves(NamedTuple):
     """Results of a report about moving load balancers, for the caller to act on after the commit."""
 
     changes: tuple[Change, ...] = ()
@@ -49,21 +49,21 @@ class Advanced(NamedTuple):
     """True: devices removed a copy of a moved load balancer, so the shard may use fewer networks."""
 
 
-def moving_among(connection: Connection, load_balancer_ids: Iterable[str]) -> frozenset[str]:
+def find_moving(connection: Connection, load_balancer_ids: Iterable[str]) -> frozenset[str]:
     """Return the load balancers out of these that are being moved to another device group. One query."""
-    here = in_list(_move.c.load_balancer_id, sorted(set(load_balancer_ids)))
+    here = is_in_list(_move.c.load_balancer_id, sorted(set(load_balancer_ids)))
     return frozenset(connection.scalars(select(_move.c.load_balancer_id).where(here, is_open())))
 
 
-def open_moves(connection: Connection, limit: int) -> list[LoadBalancerId]:
+def find_open_moves(connection: Connection, limit: int) -> list[LoadBalancerId]:
     """Return load balancers that are being moved to another device group, the longest in their step first."""
     statement = select(_move.c.load_balancer_id).where(is_open()).order_by(_move.c.step_at).limit(limit)
     return list(connection.scalars(statement))
 
 
-def follow_report(
+def advance_reported_moves(
     connection: Connection, shard_id: ShardId, outcomes: Sequence[Applied], deadline_seconds: float
-) -> Advanced:
+) -> AdvancedMoves:
     """Record a shard's report about copies of moving load balancers, and take the steps that follow from the report.
 
     ``deadline_seconds``: deadline of changes that the steps make.
@@ -80,29 +80,29 @@ def follow_report(
             _store_move(connection, reported)
             moves[outcome.load_balancer_id] = (reported, pair[1])
             if reported.step is MoveStep.PREPARING and reported.standby_revision:
-                confirm(connection, [reported.load_balancer_id])
+                confirm_reservations(connection, [reported.load_balancer_id])
     cleaned = any(moves[id_][0].standby_revision == CLEANED for id_ in copies)
-    return Advanced(_advance_moves(connection, moves, deadline_seconds), frozenset(copies), cleaned)
+    return AdvancedMoves(_advance_locked_moves(connection, moves, deadline_seconds), frozenset(copies), cleaned)
 
 
-def advance(
+def advance_moves(
     connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], deadline_seconds: float
 ) -> tuple[Change, ...]:
     """Take the steps of moves that are due; return changes for hints to owners, and to agents whose copies are not the
     newest.
     """
     moves = _lock_moves(connection, load_balancer_ids)
-    changes = _advance_moves(connection, moves, deadline_seconds)
+    changes = _advance_locked_moves(connection, moves, deadline_seconds)
     # Read again: the steps above have changed revisions and standbys, which decide whose copy is behind.
     again = _lock_moves(connection, load_balancer_ids)
-    behind = [move for move, row in again.values() if _is_behind(move, row)]
+    behind = [move for move, row in again.values() if _is_target_behind(move, row)]
     return (
         *changes,
         *(_change_for_hint(connection, again[move.load_balancer_id][1], move.standby_shard_id) for move in behind),
     )
 
 
-def _is_behind(move: Move, row: Any) -> bool:
+def _is_target_behind(move: Move, row: Any) -> bool:
     if move.step is MoveStep.CLEANING:
         return move.standby_revision != CLEANED
     return bool(move.standby_revision != row.revision)
@@ -129,11 +129,11 @@ def _lock_moves(connection: Connection, load_balancer_ids: Sequence[LoadBalancer
             _root.c.deleted,
             binding.label("binding"),
         )
-        .where(in_list(_root.c.id, sorted(set(load_balancer_ids))), _root.c.id.in_(moving))
+        .where(is_in_list(_root.c.id, sorted(set(load_balancer_ids))), _root.c.id.in_(moving))
         .order_by(_root.c.id)
         .with_for_update(key_share=True, of=_root)
     ).all()
-    found = in_list(_move.c.load_balancer_id, [row.id for row in rows])
+    found = is_in_list(_move.c.load_balancer_id, [row.id for row in rows])
     moves = {
         row.load_balancer_id: move_of(row)
         for row in connection.execute(select(_move).where(found, is_open()).with_for_update())
@@ -145,22 +145,22 @@ def _move_with_report(move: Move, row: Any, outcome: Applied) -> Move:
     """Return the move with the result of a report about its copy on the standby's devices."""
     if outcome.error:
         # A refusal of older content says nothing about the newest, which may be without what was refused.
-        final = move.step is MoveStep.PREPARING and not outcome.waiting and _is_newest(row, outcome)
+        final = move.step is MoveStep.PREPARING and not outcome.waiting and _is_newest_outcome(row, outcome)
         return replace(move, reason=outcome.error[:MAX_REASON_CHARACTERS], refused=move.refused or final)
     if move.step is MoveStep.CLEANING:
         # Only a removal has no revision: a late report of the copy is of an earlier step.
         return replace(move, standby_revision=CLEANED) if not outcome.revision else move
-    if not _is_newest(row, outcome):
+    if not _is_newest_outcome(row, outcome):
         return move
     # The error of an earlier attempt is over; the reason for going back is not.
     return replace(move, standby_revision=outcome.revision, reason=move.reason if move.back else "")
 
 
-def _is_newest(row: Any, outcome: Applied) -> bool:
+def _is_newest_outcome(row: Any, outcome: Applied) -> bool:
     return bool(outcome.revision == row.revision and outcome.change_id == row.change_id)
 
 
-def _advance_moves(
+def _advance_locked_moves(
     connection: Connection, moves: Mapping[LoadBalancerId, Any], deadline_seconds: float
 ) -> tuple[Change, ...]:
     if not moves:
@@ -173,11 +173,11 @@ def _advance_moves(
         if transition is not None:
             changes.extend(_write_step(connection, transition, row, deadline_seconds))
             if move.step is MoveStep.STARTING and transition.owner is None:
-                _observe_again(connection, ShardId(row.shard_id))
+                _request_observation(connection, ShardId(row.shard_id))
     return tuple(changes)
 
 
-def _observe_again(connection: Connection, shard_id: ShardId) -> None:
+def _request_observation(connection: Connection, shard_id: ShardId) -> None:
     """Request a report of all statuses from the observer of the shard's device group: stored statuses come from the
     devices that served the load balancer before.
     """
@@ -216,14 +216,14 @@ def _write_step(connection: Connection, transition: Transition, row: Any, deadli
         _drop_reservation(connection, row.id)
     record_event(
         connection,
-        kind=f"move_{move.step.value}" if move.step is not MoveStep.DONE else _kind_of_end(move),
+        kind=f"move_{move.step.value}" if move.step is not MoveStep.DONE else _end_event_kind(move),
         text=f"load balancer {name_and_id(row.name, row.id)}: {_event_text(connection, move)}",
         environment=row.provider,
         shard_id=shard_id,
         load_balancer_id=row.id,
     )
     touched = {shard_id, move.standby_shard_id} - {ShardId("")}
-    acting = connection.scalars(select(_shard.c.acting_agent_id).where(in_list(_shard.c.id, sorted(touched)))).all()
+    acting = connection.scalars(select(_shard.c.acting_agent_id).where(is_in_list(_shard.c.id, sorted(touched)))).all()
     # Should the hints be lost, the agents' next keepalives make them look for work.
     mark_assignments_changed(connection, acting)
     return tuple(_change_for_hint(connection, row, each) for each in sorted(touched))
@@ -249,7 +249,7 @@ def _change_for_hint(connection: Connection, row: Any, shard_id: ShardId) -> Cha
     )
 
 
-def _kind_of_end(move: Move) -> str:
+def _end_event_kind(move: Move) -> str:
     return "move_returned" if move.back else "move_done"
 
 

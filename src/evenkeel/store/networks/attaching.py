@@ -26,12 +26,12 @@ from evenkeel.core.networking.attachment import (
     without_route_domains,
 )
 from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.inserting import insert_all
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.networks import common
 from evenkeel.store.networks.claims import hold_claim
 from evenkeel.store.networks.places import ShardPlace
-from evenkeel.store.networks.taking import device_port, read_addresses, take_addresses
+from evenkeel.store.networks.taking import port_for_device_address, read_addresses, take_addresses
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_of, subnet_of
 from evenkeel.store.records.standby import held_by, held_by_any
@@ -59,13 +59,13 @@ class Allocation(NamedTuple):
     """{load balancer id: ports to be created before its devices can be attached}."""
 
 
-def read_known(connection: Connection, subnet_ids: Collection[str]) -> dict[str, KnownSubnet]:
+def read_known_subnets(connection: Connection, subnet_ids: Collection[str]) -> dict[str, KnownSubnet]:
     """Return {subnet id: stored subnet with its network}, without unknown subnets; one query."""
     columns = len(SUBNET_COLUMNS)
     statement = (
         select(*SUBNET_COLUMNS, *NETWORK_COLUMNS)
         .join(_network, _network.c.id == _subnet.c.network_id, isouter=True)
-        .where(in_list(_subnet.c.id, subnet_ids))
+        .where(is_in_list(_subnet.c.id, subnet_ids))
     )
     return {row[0]: _known_subnet(row, columns) for row in connection.execute(statement)}
 
@@ -92,14 +92,16 @@ def read_attached(connection: Connection, shard_id: ShardId) -> Attached:
 # -- allocation
 
 
-def allocate(connection: Connection, place: ShardPlace, wanted: Mapping[LoadBalancerId, SubnetsInUse]) -> Allocation:
+def allocate_addresses(
+    connection: Connection, place: ShardPlace, wanted: Mapping[LoadBalancerId, SubnetsInUse]
+) -> Allocation:
     """Allocate the route domains and addresses that load balancers need in the subnets ``wanted``, as far as the
     database decides about them. Ports to be created elsewhere are returned.
     """
     _lock_place(connection, place)
     # First, so that numbers and addresses without users are available to this allocation.
     release_unused(connection, place.shard_id)
-    known = read_known(connection, frozenset().union(*(each.all for each in wanted.values())))
+    known = read_known_subnets(connection, frozenset().union(*(each.all for each in wanted.values())))
     lacks = Allocation(problems={}, ports={})
     for load_balancer_id, uses in sorted(wanted.items(), key=lambda item: item[0]):
         try:
@@ -123,7 +125,7 @@ def _lock_place(connection: Connection, place: ShardPlace) -> None:
     )
 
 
-def lock_group_of(connection: Connection, shard_id: ShardId) -> None:
+def lock_group_of_shard(connection: Connection, shard_id: ShardId) -> None:
     """Lock the allocations of the shard's device group until the transaction ends."""
     shard = schema.shard
     here = select(shard.c.environment).where(
@@ -138,31 +140,33 @@ def _attach_devices(connection: Connection, place: ShardPlace, subnets: Sequence
     Raises :class:`NotAttachable`.
     """
     shared = [each for each in subnets if each.network is not None and is_common(each.network, place.layout)]
-    yield from _attach_own(connection, place, [each for each in subnets if each not in shared])
-    yield from common.attach(connection, place, shared)
+    yield from _attach_tenant_subnets(connection, place, [each for each in subnets if each not in shared])
+    yield from common.attach_common_subnets(connection, place, shared)
 
 
-def _attach_own(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> Iterator[DevicePort]:
+def _attach_tenant_subnets(
+    connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]
+) -> Iterator[DevicePort]:
     attached = read_attached(connection, place.shard_id)
     networks = sorted({each.subnet.network_id for each in subnets} - attached.route_domains.keys())
     if networks:
-        _check_alone(connection, place, networks)
+        _check_no_other_network(connection, place, networks)
         new = [each for each in subnets if each.subnet.network_id in networks]
         beside = {attached.route_domains[id_] for each in subnets if (id_ := each.subnet.network_id) not in networks}
-        number = _route_domain(connection, place, new, beside)
+        number = _choose_route_domain(connection, place, new, beside)
         rows = [{"shard_id": place.shard_id, "network_id": id_, "route_domain": number} for id_ in networks]
-        insert_all(connection, _attached, rows)
+        insert_rows(connection, _attached, rows)
         log.info("networks attached", shard=place.shard_id, networks=networks, route_domain=number)
     for each in subnets:
         has = {(one.use, one.owner, one.index) for one in attached.addresses.get(each.subnet.id, ())}
         lacking = [one for one in wanted_addresses(place.layout, place.project_id) if one not in has]
         if each.from_service:
-            yield from (device_port(place, each, *one) for one in lacking)
+            yield from (port_for_device_address(place, each, *one) for one in lacking)
         elif lacking:
             take_addresses(connection, place.shard_id, each, lacking)
 
 
-def _check_alone(connection: Connection, place: ShardPlace, networks: Sequence[str]) -> None:
+def _check_no_other_network(connection: Connection, place: ShardPlace, networks: Sequence[str]) -> None:
     """Check that the group's devices are not attached to one of the networks for another project, because a segment can
     be in only one partition of a device. Raises :class:`NotAttachable`.
     """
@@ -171,7 +175,7 @@ def _check_alone(connection: Connection, place: ShardPlace, networks: Sequence[s
         select(shard.c.project_id, _attached.c.network_id)
         .join(_attached, _attached.c.shard_id == shard.c.id)
         .where(
-            in_list(_attached.c.network_id, networks),
+            is_in_list(_attached.c.network_id, networks),
             shard.c.environment == place.environment,
             shard.c.group_number == place.group_number,
             shard.c.id != place.shard_id,
@@ -183,7 +187,7 @@ def _check_alone(connection: Connection, place: ShardPlace, networks: Sequence[s
         )
 
 
-def _route_domain(
+def _choose_route_domain(
     connection: Connection, place: ShardPlace, new: Sequence[KnownSubnet], beside: Collection[int]
 ) -> int:
     """Return the number of the route domain for these subnets.
@@ -219,7 +223,7 @@ def _new_route_domain(connection: Connection, place: ShardPlace) -> int:
         "number": number,
         "shard_id": place.shard_id,
     }
-    insert_all(connection, _domain, [row])
+    insert_rows(connection, _domain, [row])
     return number
 
 
@@ -241,7 +245,7 @@ def store_address(connection: Connection, shard_id: ShardId, taken: TakenAddress
     False: the devices do not need it any more, or have got another address meanwhile. Raises
     :class:`NetworkUnavailable` if deleting the port has begun.
     """
-    lock_group_of(connection, shard_id)
+    lock_group_of_shard(connection, shard_id)
     port = taken.port
     attached = select(_attached.c.network_id).where(
         _attached.c.shard_id == shard_id, _attached.c.network_id == port.network_id
@@ -249,7 +253,7 @@ def store_address(connection: Connection, shard_id: ShardId, taken: TakenAddress
     # Creating a port takes a call to the network service, outside of any transaction.
     if connection.scalar(attached) is None:  # released while the port was created
         return False
-    holder = common.shard_beside(connection, shard_id) if port.common else shard_id
+    holder = common.find_common_shard(connection, shard_id) if port.common else shard_id
     row = {
         "shard_id": holder,
         "subnet_id": port.subnet_id,
@@ -261,7 +265,7 @@ def store_address(connection: Connection, shard_id: ShardId, taken: TakenAddress
     stored = holder is not None and connection.scalar(has) is None
     if stored:
         more = {"network_id": port.network_id, "address": taken.address, "claim_id": taken.claim.claim_id}
-        insert_all(connection, _address, [row | more])
+        insert_rows(connection, _address, [row | more])
         hold_claim(connection, taken.claim, taken.port_id, table=schema.device_port)
     if port.common and holder is not None:
         common.record_need(connection, holder, shard_id, port.network_id, changed=stored)
@@ -271,19 +275,19 @@ def store_address(connection: Connection, shard_id: ShardId, taken: TakenAddress
 # -- release
 
 
-def release(connection: Connection, shard_id: ShardId) -> None:
+def release_unused_networks(connection: Connection, shard_id: ShardId) -> None:
     """Release the networks and addresses that no load balancer of the shard uses any more."""
-    lock_group_of(connection, shard_id)
+    lock_group_of_shard(connection, shard_id)
     release_unused(connection, shard_id)
 
 
-def give_up(connection: Connection, network: common.SharedNetwork) -> None:
+def drop_common_network(connection: Connection, network: common.SharedNetwork) -> None:
     """Mark subnets of a network that projects share as leaving the devices, if no load balancer uses them any more."""
-    lock_group_of(connection, network[0])
-    common.give_up_unused(connection, [network])
+    lock_group_of_shard(connection, network[0])
+    common.drop_unused_networks(connection, [network])
 
 
-def shards_with_leftovers(connection: Connection, limit: int) -> list[ShardId]:
+def find_shards_with_leftovers(connection: Connection, limit: int) -> list[ShardId]:
     """Return shards whose devices have networks that none of the shard's load balancers uses, because a process died
     before it released them.
     """
@@ -307,19 +311,19 @@ def release_unused(connection: Connection, shard_id: ShardId) -> None:
     allocations.
     """
     # Read before the rows go that show which common networks the shard used.
-    shared = common.networks_of(connection, shard_id)
+    shared = common.read_common_networks_of_shard(connection, shard_id)
     used = set(connection.scalars(_networks_in_use(shard_id)))
     there = connection.scalars(select(_attached.c.network_id).where(_attached.c.shard_id == shard_id))
     gone = sorted(set(there) - used)
     if gone:
         connection.execute(
-            delete(_attached).where(_attached.c.shard_id == shard_id, in_list(_attached.c.network_id, gone))
+            delete(_attached).where(_attached.c.shard_id == shard_id, is_in_list(_attached.c.network_id, gone))
         )
         connection.execute(
-            delete(_address).where(_address.c.shard_id == shard_id, in_list(_address.c.network_id, gone))
+            delete(_address).where(_address.c.shard_id == shard_id, is_in_list(_address.c.network_id, gone))
         )
         log.info("networks released", shard=shard_id, networks=gone)
-    common.give_up_unused(connection, shared)
+    common.drop_unused_networks(connection, shared)
     numbers = select(_attached.c.route_domain).where(_attached.c.shard_id == shard_id)
     # Last: a number is free only when no network of the shard is in it any more.
     connection.execute(delete(_domain).where(_domain.c.shard_id == shard_id, _domain.c.number.not_in(numbers)))
@@ -340,7 +344,7 @@ def _networks_in_use(shard_id: ShardId) -> Select[tuple[str]]:
     return select(both.c.network_id)
 
 
-def users_of(network_id: str) -> Select[tuple[str]]:
+def query_users_of_network(network_id: str) -> Select[tuple[str]]:
     """Return a query for load balancers with a VIP or a member in the network, on devices that are attached to the
     network.
     """

@@ -13,7 +13,7 @@ from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.networking.network import DeviceBinding
 from evenkeel.store.engine.clock import is_past
 from evenkeel.store.networks.claims import AT_ONCE
-from evenkeel.store.networks.places import layout_of
+from evenkeel.store.networks.places import decode_layout
 from evenkeel.store.records import schema
 from evenkeel.store.writing.due import take_due
 
@@ -46,18 +46,18 @@ def rebind_ports(connection: Connection, shards: Select[tuple[str]]) -> None:
     connection.execute(insert(_due).from_select(["claim_id", "due_at", "attempts"], new))
 
 
-def binding_of(connection: Connection, claim_id: str) -> DeviceBinding | None:
+def find_binding(connection: Connection, claim_id: str) -> DeviceBinding | None:
     """Return the host to which a device address's port is to be bound; None: the port is gone, is bound already, or
     must not be bound.
     """
     row = connection.execute(_WANTED.where(_due.c.claim_id == claim_id)).first()
-    host = None if row is None else layout_of(row.network_layout).binding_host or row.host
+    host = None if row is None else decode_layout(row.network_layout).binding_host or row.host
     if row is None or row.port_id is None or not host:
         return None
     return DeviceBinding(claim_id=row.claim_id, port_id=row.port_id, host=host)
 
 
-def look_for_due(connection: Connection, limit: int) -> Any:
+def read_due_bindings(connection: Connection, limit: int) -> Any:
     """Return rows of pending bindings that are due, longest due first."""
     return connection.execute(
         select(_due).where(is_past(_due.c.due_at)).order_by(_due.c.due_at).limit(limit)
@@ -75,6 +75,6 @@ def delete_pending_binding(connection: Connection, claim_id: str, host: str | No
     ``host`` None: the port was not to be bound.
     """
     # Read again in this transaction: the home may have changed while the port was being bound.
-    wanted = binding_of(connection, claim_id)
+    wanted = find_binding(connection, claim_id)
     if wanted is None or wanted.host == host:
         connection.execute(delete(_due).where(_due.c.claim_id == claim_id))

@@ -18,7 +18,7 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.network import BEING_MADE, DueClaim, PortClaim
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, is_past
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import is_halted
 from evenkeel.store.writing.due import key_of, take_due
@@ -55,7 +55,7 @@ class SqlClaims:
 
     async def claim_vip(self, claim: PortClaim, *, grace_seconds: float) -> None:
         try:
-            await self._db.write(lambda connection: _write_down(connection, self._table, claim, grace_seconds))
+            await self._db.write(lambda connection: _insert_claim(connection, self._table, claim, grace_seconds))
         except IntegrityError as error:
             raise Conflict(f"The port of {claim.claim_id} is being allocated already.", code=BEING_MADE) from error
 
@@ -76,7 +76,7 @@ class SqlClaims:
         return tuple(_due_claim(row, self._table) for row in taken)
 
 
-def _write_down(connection: Connection, table: Table, claim: PortClaim, grace_seconds: float) -> None:
+def _insert_claim(connection: Connection, table: Table, claim: PortClaim, grace_seconds: float) -> None:
     statement = insert(table).values(
         {
             key_of(table).name: claim.claim_id,
@@ -96,7 +96,7 @@ def _abandon_claim(connection: Connection, table: Table, claim: PortClaim) -> No
         return
     # The claim was deleted meanwhile, though its port may still be created by a late request.
     if connection.scalar(select(key_of(table)).where(is_it)) is None:
-        _write_down(connection, table, claim, 0.0)
+        _insert_claim(connection, table, claim, 0.0)
 
 
 def _due_claims(table: Table, limit: int) -> Any:
@@ -118,29 +118,29 @@ def _due_claim(row: Any, table: Table) -> DueClaim:
     return DueClaim(claim=claim_from_row(row, table), age_seconds=row.age_seconds, attempts=row.attempts + 1)
 
 
-def let_go(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> None:
+def abandon_claims_of(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> None:
     """Release the claims on ports of load balancers that lost their VIPs, and delete pending changes of these ports."""
     held_by = _vip_claim.c.held_by
-    connection.execute(update(_vip_claim).where(in_list(held_by, load_balancer_ids)).values(held_by=None))
+    connection.execute(update(_vip_claim).where(is_in_list(held_by, load_balancer_ids)).values(held_by=None))
     changes = schema.vip_port_change
-    connection.execute(delete(changes).where(in_list(changes.c.load_balancer_id, load_balancer_ids)))
+    connection.execute(delete(changes).where(is_in_list(changes.c.load_balancer_id, load_balancer_ids)))
 
 
-def borrow_port(connection: Connection, claim: PortClaim) -> None:
+def store_borrowed_port(connection: Connection, claim: PortClaim) -> None:
     """Store a claim on a port that the tenant created, and let the load balancer hold it, so that the port is unbound
     later, not deleted. Part of the transaction that stores the load balancer.
     """
     # No grace is needed: the same transaction makes the load balancer hold the claim.
-    _write_down(connection, _vip_claim, claim, AT_ONCE)
+    _insert_claim(connection, _vip_claim, claim, AT_ONCE)
     mine = _vip_claim.c.load_balancer_id == claim.claim_id
     connection.execute(update(_vip_claim).where(mine).values(held_by=claim.claim_id, port_id=claim.port_id))
 
 
-def take_over(connection: Connection, claim: PortClaim, *, table: Table) -> None:
+def take_claim_over(connection: Connection, claim: PortClaim, *, table: Table) -> None:
     """Store a new claim on a port that another program created, and let its user hold it; part of the transaction that
     stores the user.
     """
-    _write_down(connection, table, claim, AT_ONCE)
+    _insert_claim(connection, table, claim, AT_ONCE)
     mine = key_of(table) == claim.claim_id
     connection.execute(update(table).where(mine).values(held_by=claim.claim_id, port_id=claim.port_id))
 

@@ -40,10 +40,10 @@ from evenkeel.core.networking.attachment import (
     wanted_common_addresses,
 )
 from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.inserting import insert_all
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.networks.places import ShardPlace
-from evenkeel.store.networks.taking import device_port, read_addresses, take_addresses
+from evenkeel.store.networks.taking import port_for_device_address, read_addresses, take_addresses
 from evenkeel.store.records import schema
 
 log = structlog.get_logger(__name__)
@@ -58,24 +58,26 @@ SharedNetwork = tuple[ShardId, str]
 """Id of a device group's common shard, and id of one of the common shard's networks."""
 
 
-def shard_beside(connection: Connection, shard_id: ShardId) -> ShardId | None:
+def find_common_shard(connection: Connection, shard_id: ShardId) -> ShardId | None:
     """Return the id of the common shard of the shard's device group; None before the group's first agent registered."""
     other = _shard.alias()
     return connection.scalar(
         select(_shard.c.id)
-        .join(other, _same_group(other))
+        .join(other, _is_same_group(other))
         .where(other.c.id == shard_id, _shard.c.project_id == COMMON_PROJECT)
     )
 
 
-def _same_group(other: FromClause, one: FromClause = _shard) -> ColumnElement[bool]:
+def _is_same_group(other: FromClause, one: FromClause = _shard) -> ColumnElement[bool]:
     return and_(one.c.environment == other.c.environment, one.c.group_number == other.c.group_number)
 
 
 # -- what a shard has of them
 
 
-def with_common(connection: Connection, place: ShardPlace, attached: Attached, networks: Collection[str]) -> Attached:
+def add_common_networks(
+    connection: Connection, place: ShardPlace, attached: Attached, networks: Collection[str]
+) -> Attached:
     """Return ``attached`` with the state of these common networks on the shard's devices; two queries, none without
     networks.
     """
@@ -92,7 +94,7 @@ def with_common(connection: Connection, place: ShardPlace, attached: Attached, n
     )
     states = connection.execute(
         select(_common.c.network_id, _common.c.revision, _common.c.applied_revision, _common.c.reason).where(
-            _common.c.shard_id == here, in_list(_common.c.network_id, networks)
+            _common.c.shard_id == here, is_in_list(_common.c.network_id, networks)
         )
     )
     return replace(
@@ -104,7 +106,7 @@ def with_common(connection: Connection, place: ShardPlace, attached: Attached, n
             for row in states
         },
         common_addresses=read_addresses(
-            connection, _address.c.shard_id == here, in_list(_address.c.network_id, networks)
+            connection, _address.c.shard_id == here, is_in_list(_address.c.network_id, networks)
         ),
     )
 
@@ -112,30 +114,32 @@ def with_common(connection: Connection, place: ShardPlace, attached: Attached, n
 # -- allocation
 
 
-def attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> Iterator[DevicePort]:
+def attach_common_subnets(
+    connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]
+) -> Iterator[DevicePort]:
     """Allocate the addresses that a tenant's shard needs in subnets of common networks; yield the ports to create,
     where devices' addresses belong to ports. Raises :class:`NotAttachable`.
     """
     if not subnets:
         return
-    shard_id = shard_beside(connection, place.shard_id)
+    shard_id = find_common_shard(connection, place.shard_id)
     if shard_id is None:
         return
     for network_id in sorted({each.subnet.network_id for each in subnets}):
         theirs = [each for each in subnets if each.subnet.network_id == network_id]
-        changed = _note_use(connection, place, shard_id, network_id, theirs)
+        changed = _store_use(connection, place, shard_id, network_id, theirs)
         # Called in any case: "or" in the other order would skip it.
         changed = _unmark_leaving(connection, shard_id, theirs) or changed
         for each, lacking in _subnets_lacking_addresses(connection, place, shard_id, theirs):
             if each.from_service:
-                yield from (device_port(place, each, *one, common=True) for one in lacking)
+                yield from (port_for_device_address(place, each, *one, common=True) for one in lacking)
             else:
                 take_addresses(connection, shard_id, each, lacking)
                 changed = True
         record_need(connection, shard_id, place.shard_id, network_id, changed=changed)
 
 
-def _note_use(
+def _store_use(
     connection: Connection, place: ShardPlace, shard_id: ShardId, network_id: str, subnets: Sequence[KnownSubnet]
 ) -> bool:
     """Record that a tenant's shard uses the common network. True: the common shard does not have the network yet."""
@@ -143,7 +147,7 @@ def _note_use(
     is_mine = [_attached.c[name] == value for name, value in mine.items()]
     number = connection.scalar(select(_attached.c.route_domain).where(*is_mine))
     if number is None:
-        insert_all(connection, _attached, [{**mine, "route_domain": COMMON_ROUTE_DOMAIN}])
+        insert_rows(connection, _attached, [{**mine, "route_domain": COMMON_ROUTE_DOMAIN}])
     elif number != COMMON_ROUTE_DOMAIN:  # it was the project's alone
         connection.execute(update(_attached).where(*is_mine).values(route_domain=COMMON_ROUTE_DOMAIN))
         # Its own addresses are given up; the common shard gets others for all projects.
@@ -154,7 +158,7 @@ def _note_use(
     if connection.scalar(known) is not None:
         return False
     row = {"shard_id": shard_id, "network_id": network_id, "revision": 0, "applied_revision": 0, "reason": ""}
-    insert_all(connection, _common, [row])
+    insert_rows(connection, _common, [row])
     log.info("shared network required", shard=shard_id, network=network_id)
     return True
 
@@ -164,7 +168,11 @@ def _check_overlaps(connection: Connection, shard_id: ShardId, subnets: Sequence
     :class:`NotAttachable`.
     """
     ids = [each.subnet.id for each in subnets]
-    there = _address.c.shard_id == shard_id, in_list(_address.c.subnet_id, ids), _address.c.leaving_revision.is_(None)
+    there = (
+        _address.c.shard_id == shard_id,
+        is_in_list(_address.c.subnet_id, ids),
+        _address.c.leaving_revision.is_(None),
+    )
     has = set(connection.scalars(select(_address.c.subnet_id).where(*there)))
     new = [each for each in subnets if each.subnet.id not in has]
     if not new:
@@ -172,7 +180,7 @@ def _check_overlaps(connection: Connection, shard_id: ShardId, subnets: Sequence
     others = (
         select(_subnet.c.cidr)
         .join(_address, _address.c.subnet_id == _subnet.c.id)
-        .where(_address.c.shard_id == shard_id, ~in_list(_subnet.c.id, [each.subnet.id for each in new]))
+        .where(_address.c.shard_id == shard_id, ~is_in_list(_subnet.c.id, [each.subnet.id for each in new]))
         .distinct()
     )
     check_no_overlap(new, list(connection.scalars(others)))
@@ -181,7 +189,11 @@ def _check_overlaps(connection: Connection, shard_id: ShardId, subnets: Sequence
 def _unmark_leaving(connection: Connection, shard_id: ShardId, subnets: Sequence[KnownSubnet]) -> bool:
     """Keep addresses of these subnets that were to leave the devices; return whether there were any."""
     ids = [each.subnet.id for each in subnets]
-    left = _address.c.shard_id == shard_id, in_list(_address.c.subnet_id, ids), _address.c.leaving_revision.is_not(None)
+    left = (
+        _address.c.shard_id == shard_id,
+        is_in_list(_address.c.subnet_id, ids),
+        _address.c.leaving_revision.is_not(None),
+    )
     return connection.execute(update(_address).where(*left).values(leaving_revision=None)).rowcount > 0
 
 
@@ -189,7 +201,7 @@ def _subnets_lacking_addresses(
     connection: Connection, place: ShardPlace, shard_id: ShardId, subnets: Sequence[KnownSubnet]
 ) -> Iterator[tuple[KnownSubnet, list[WantedAddress]]]:
     ids = [each.subnet.id for each in subnets]
-    has = read_addresses(connection, _address.c.shard_id == shard_id, in_list(_address.c.subnet_id, ids))
+    has = read_addresses(connection, _address.c.shard_id == shard_id, is_in_list(_address.c.subnet_id, ids))
     for each in subnets:
         there = {(one.use, one.owner, one.index) for one in has.get(each.subnet.id, ())}
         lacking = [one for one in wanted_common_addresses(place.layout) if one not in there]
@@ -218,7 +230,7 @@ def _raise_revisions(connection: Connection, *which: ColumnElement[bool]) -> Non
     connection.execute(update(_common).where(*which).values(**changes))
 
 
-def facts_changed(connection: Connection, network_id: str, *, needed: bool) -> None:
+def raise_revisions_for_changed_facts(connection: Connection, network_id: str, *, needed: bool) -> None:
     """Give a network with changed facts a new revision in every device group that has it, so that the devices get the
     facts.
 
@@ -231,7 +243,7 @@ def facts_changed(connection: Connection, network_id: str, *, needed: bool) -> N
     revision = (
         select(_common.c.revision)
         .join(_shard, _shard.c.id == _common.c.shard_id)
-        .join(user, _same_group(user))
+        .join(user, _is_same_group(user))
         .where(_common.c.network_id == network_id, user.c.id == _attached.c.shard_id)
         .scalar_subquery()
     )
@@ -245,20 +257,20 @@ def facts_changed(connection: Connection, network_id: str, *, needed: bool) -> N
 # -- release
 
 
-def networks_of(connection: Connection, shard_id: ShardId) -> tuple[SharedNetwork, ...]:
+def read_common_networks_of_shard(connection: Connection, shard_id: ShardId) -> tuple[SharedNetwork, ...]:
     """Return the common networks that the tenant's shard has used. One query."""
     user = _shard.alias()
     rows = connection.execute(
         select(_common.c.shard_id, _common.c.network_id)
         .join(_shard, _shard.c.id == _common.c.shard_id)
-        .join(user, _same_group(user))
+        .join(user, _is_same_group(user))
         .join(_attached, and_(_attached.c.shard_id == user.c.id, _attached.c.network_id == _common.c.network_id))
         .where(user.c.id == shard_id)
     )
     return tuple((row.shard_id, row.network_id) for row in rows)
 
 
-def give_up_unused(connection: Connection, networks: Collection[SharedNetwork]) -> None:
+def drop_unused_networks(connection: Connection, networks: Collection[SharedNetwork]) -> None:
     """Mark the subnets of these networks that no load balancer uses any more as leaving the devices."""
     for shard_id, network_id in networks:
         here = _address.c.shard_id == shard_id, _address.c.network_id == network_id
@@ -275,7 +287,9 @@ def give_up_unused(connection: Connection, networks: Collection[SharedNetwork]) 
         _raise_revisions(connection, *is_it)
         revision = select(_common.c.revision).where(*is_it).scalar_subquery()
         connection.execute(
-            update(_address).where(*staying, in_list(_address.c.subnet_id, subnets)).values(leaving_revision=revision)
+            update(_address)
+            .where(*staying, is_in_list(_address.c.subnet_id, subnets))
+            .values(leaving_revision=revision)
         )
         log.info("shared network no longer required", shard=shard_id, network=network_id, subnets=subnets)
 
@@ -288,7 +302,7 @@ def _is_subnet_used(addresses: FromClause) -> ColumnElement[bool]:
     in_group = (
         select(literal(1))
         .select_from(user)
-        .join(mine, _same_group(mine, user))
+        .join(mine, _is_same_group(mine, user))
         .join(_root, _is_held_on_devices(user))
         .where(mine.c.id == addresses.c.shard_id)
     )
@@ -314,13 +328,13 @@ def _is_attached_for(shard_id: ShardId, network_id: str) -> ColumnElement[bool]:
         select(literal(1))
         .select_from(_attached)
         .join(user, user.c.id == _attached.c.shard_id)
-        .join(mine, _same_group(mine, user))
+        .join(mine, _is_same_group(mine, user))
         .where(mine.c.id == shard_id, _attached.c.network_id == network_id)
         .exists()
     )
 
 
-def leftovers(connection: Connection, limit: int) -> tuple[SharedNetwork, ...]:
+def find_unused_common_networks(connection: Connection, limit: int) -> tuple[SharedNetwork, ...]:
     """Return common networks with a configured subnet that no load balancer uses.
 
     Either a process died before it marked the subnet as leaving, or the last user went before the devices had what it

@@ -11,7 +11,7 @@ from evenkeel.core.networking.attachment import allocated_subnet, service_networ
 from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN, TUNNELS, DeclaredNetwork, MemberHost, ServiceSubnet
 from evenkeel.core.protocol.messages import ServiceDefinitions
 from evenkeel.core.resources.model import Subnet
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.networks.taking import read_addresses
 from evenkeel.store.records import schema
@@ -45,13 +45,13 @@ def read_network_services(
     columns = _common.c.network_id, _common.c.revision
     statement = select(*columns).where(_common.c.shard_id == place.shard_id, _common.c.network_id > after_id)
     if network_ids is not None:
-        statement = statement.where(in_list(_common.c.network_id, network_ids))
+        statement = statement.where(is_in_list(_common.c.network_id, network_ids))
     found = connection.execute(statement.order_by(_common.c.network_id).limit(size + 1)).all()
     revisions = {row.network_id: row.revision for row in found[:size]}
     missing: tuple[LoadBalancerId, ...] = ()
     if network_ids is not None:
         there = select(_common.c.network_id).where(
-            _common.c.shard_id == place.shard_id, in_list(_common.c.network_id, network_ids)
+            _common.c.shard_id == place.shard_id, is_in_list(_common.c.network_id, network_ids)
         )
         missing = tuple(sorted(set(network_ids) - set(connection.scalars(there))))
     services = tuple(_network_definitions(connection, place, revisions)) if revisions else ()
@@ -63,7 +63,7 @@ def _network_definitions(
 ) -> list[ServiceDefinition]:
     networks = {
         row.id: network_of(row)
-        for row in connection.execute(select(*NETWORK_COLUMNS).where(in_list(_network.c.id, revisions)))
+        for row in connection.execute(select(*NETWORK_COLUMNS).where(is_in_list(_network.c.id, revisions)))
     }
     subnets = _subnets_by_network(connection, place, revisions)
     # Only tunnels need the hosts of members; elsewhere devices resolve addresses by ARP or NDP.
@@ -112,9 +112,9 @@ def _subnets_by_network(
     connection: Connection, place: ShardPlace, network_ids: Mapping[str, int]
 ) -> dict[str, list[ServiceSubnet]]:
     """Return {network id: subnets with addresses on the devices, in order of ids}; unused subnets are left out."""
-    mine = _address.c.shard_id == place.shard_id, in_list(_address.c.network_id, network_ids)
+    mine = _address.c.shard_id == place.shard_id, is_in_list(_address.c.network_id, network_ids)
     addresses = read_addresses(connection, *mine)
-    rows = connection.execute(select(*SUBNET_COLUMNS).where(in_list(_subnet.c.id, addresses)).order_by(_subnet.c.id))
+    rows = connection.execute(select(*SUBNET_COLUMNS).where(is_in_list(_subnet.c.id, addresses)).order_by(_subnet.c.id))
     known: list[Subnet] = [subnet_of(row) for row in rows]
     wanted = tuple(wanted_common_addresses(place.layout))
     found: dict[str, list[ServiceSubnet]] = {}
@@ -130,7 +130,7 @@ def _read_member_hosts(connection: Connection, network_ids: Sequence[str]) -> Ho
     found: Hosts = {}
     if network_ids:
         columns = _host.c.network_id, _host.c.address, _host.c.mac_address, _host.c.vtep
-        known = in_list(_host.c.network_id, network_ids), _host.c.mac_address != ""
+        known = is_in_list(_host.c.network_id, network_ids), _host.c.mac_address != ""
         for row in connection.execute(select(*columns).where(*known).order_by(_host.c.network_id, _host.c.address)):
             host = MemberHost(address=row.address, mac_address=row.mac_address, vtep=row.vtep)
             found.setdefault(row.network_id, []).append(host)

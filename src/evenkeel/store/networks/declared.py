@@ -6,10 +6,10 @@ from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Conflict, NotFound
 from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.networking.networks import DeclaredNetwork
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.inserting import insert_all
-from evenkeel.store.networks.attaching import is_attached, users_of
-from evenkeel.store.networks.common import facts_changed
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.engine.inserting import insert_rows
+from evenkeel.store.networks.attaching import is_attached, query_users_of_network
+from evenkeel.store.networks.common import raise_revisions_for_changed_facts
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, network_of, network_row
@@ -30,7 +30,7 @@ def read_networks(connection: Connection) -> tuple[DeclaredNetwork, ...]:
 
 def add_network(connection: Connection, network: DeclaredNetwork) -> None:
     """Store a network. Raises ``IntegrityError`` if the id, name or segment exists."""
-    insert_all(connection, _network, [network_row(network)])
+    insert_rows(connection, _network, [network_row(network)])
     record_act(connection, kind="network_added", done=f"network {name_and_id(network.name, network.id)} was added")
 
 
@@ -56,22 +56,22 @@ def change_network(connection: Connection, network: DeclaredNetwork, options: St
     """Replace a network's stored facts; return the changes of load balancers on it. Raises ``IntegrityError`` if the
     name or segment exists.
     """
-    changes = renew_users(connection, network.id, options)
+    changes = raise_revisions_of_users(connection, network.id, options)
     connection.execute(update(_network).where(_network.c.id == network.id).values(**network_row(network)))
     return changes
 
 
-def renew_users(connection: Connection, network_id: str, options: StoreOptions) -> tuple[Change, ...]:
+def raise_revisions_of_users(connection: Connection, network_id: str, options: StoreOptions) -> tuple[Change, ...]:
     """Raise the revisions of the load balancers on a network with changed facts, and of the network itself if projects
     share it, so that devices get the facts. Return the load balancers' changes.
     """
-    facts_changed(connection, network_id, needed=True)
+    raise_revisions_for_changed_facts(connection, network_id, needed=True)
     # in the order of their ids, as reports lock them
-    users = users_of(network_id).order_by(_root.c.id).with_for_update(key_share=True, of=_root)
+    users = query_users_of_network(network_id).order_by(_root.c.id).with_for_update(key_share=True, of=_root)
     ids: list[str] = [row.id for row in connection.execute(users)]
     if not ids:
         return ()
-    these: ColumnElement[bool] = in_list(_root.c.id, ids)
+    these: ColumnElement[bool] = is_in_list(_root.c.id, ids)
     connection.execute(
         update(_root).where(these, _root.c.deleted == false()).ordered_values(*revision_assignments().items()),
         {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change()},

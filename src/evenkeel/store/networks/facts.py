@@ -10,12 +10,12 @@ from evenkeel.core.networking.attachment import DueFacts, KnownSubnet
 from evenkeel.core.networking.networks import TUNNELS, MemberHost
 from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.clock import db_now, is_past
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.inserting import insert_all
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.engine.statements import insert_all_if_absent
-from evenkeel.store.networks.attaching import read_known
-from evenkeel.store.networks.common import facts_changed
-from evenkeel.store.networks.declared import change_network, renew_users
+from evenkeel.store.networks.attaching import read_known_subnets
+from evenkeel.store.networks.common import raise_revisions_for_changed_facts
+from evenkeel.store.networks.declared import change_network, raise_revisions_of_users
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, network_of, network_row, subnet_row
@@ -24,7 +24,7 @@ _network, _subnet = schema.network, schema.subnet
 _attached, _member, _host = schema.attached_network, schema.member, schema.member_host
 
 
-MOMENT_SECONDS = 5.0
+CHANGE_DELAY_SECONDS = 5.0
 LONG_AGO = 0.0
 
 # -- networks and subnets
@@ -38,26 +38,26 @@ def store_facts(connection: Connection, found: Iterable[KnownSubnet], options: S
     networks = {each.network.id: each.network for each in facts.values() if each.network is not None}
     known = {
         row.id: network_of(row)
-        for row in connection.execute(select(*NETWORK_COLUMNS).where(in_list(_network.c.id, networks)))
+        for row in connection.execute(select(*NETWORK_COLUMNS).where(is_in_list(_network.c.id, networks)))
     }
     changed = _store_subnets(connection, [each.subnet for each in facts.values()])
     changes: list[Change] = []
-    insert_all(connection, _network, [network_row(networks[id_]) for id_ in sorted(networks.keys() - known.keys())])
+    insert_rows(connection, _network, [network_row(networks[id_]) for id_ in sorted(networks.keys() - known.keys())])
     for id_ in sorted(networks.keys() & known.keys()):
         if known[id_] != networks[id_]:
             changes += change_network(connection, networks[id_], options)
         elif id_ in changed:
-            changes += renew_users(connection, id_, options)
+            changes += raise_revisions_of_users(connection, id_, options)
     # Unchanged networks as well: the interval counts from the last read, not from the last change.
-    connection.execute(update(_network).where(in_list(_network.c.id, networks)).values(read_at=db_now()))
+    connection.execute(update(_network).where(is_in_list(_network.c.id, networks)).values(read_at=db_now()))
     return tuple(changes)
 
 
 def _store_subnets(connection: Connection, subnets: Iterable[Subnet]) -> set[str]:
     """Store subnets that were read; return the ids of the networks of subnets whose facts changed."""
     facts = {each.id: each for each in subnets}
-    known = read_known(connection, facts)
-    insert_all(connection, _subnet, [subnet_row(each) for id_, each in facts.items() if id_ not in known])
+    known = read_known_subnets(connection, facts)
+    insert_rows(connection, _subnet, [subnet_row(each) for id_, each in facts.items() if id_ not in known])
     changed = set()
     for id_, each in facts.items():
         if id_ in known and known[id_].subnet != each:
@@ -66,7 +66,7 @@ def _store_subnets(connection: Connection, subnets: Iterable[Subnet]) -> set[str
     return changed
 
 
-def take_due(connection: Connection, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:
+def take_due_facts(connection: Connection, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:
     """Return at most ``limit`` networks that were read more than ``older_seconds`` ago; no other process gets them
     meanwhile.
 
@@ -81,12 +81,12 @@ def take_due(connection: Connection, older_seconds: float, limit: int) -> tuple[
         if connection.execute(update(_network).where(*unchanged).values(read_at=db_now())).rowcount:
             ids.append(row.id)
     columns = _attached.c.network_id, schema.common_network.c.network_id
-    used = {id_ for each in columns for id_ in connection.scalars(select(each).where(in_list(each, ids)).distinct())}
+    used = {id_ for each in columns for id_ in connection.scalars(select(each).where(is_in_list(each, ids)).distinct())}
     _forget_networks(connection, [id_ for id_ in ids if id_ not in used])
     return _due_facts(connection, sorted(used))
 
 
-def make_due(connection: Connection, agent_id: AgentId, network_ids: Collection[str]) -> None:
+def make_network_facts_due_for_agent(connection: Connection, agent_id: AgentId, network_ids: Collection[str]) -> None:
     """Make networks to which devices of the agent's group are attached due to be read again, because the agent noticed
     a change.
 
@@ -99,14 +99,14 @@ def make_due(connection: Connection, agent_id: AgentId, network_ids: Collection[
         .join(agent, (agent.c.environment == shard.c.environment) & (agent.c.group_number == shard.c.group_number))
         .where(agent.c.id == agent_id)
     )
-    not_now = is_past(_network.c.read_at, ago_seconds=MOMENT_SECONDS)
-    these = in_list(_network.c.id, network_ids), _network.c.id.in_(of_group), not_now
+    not_now = is_past(_network.c.read_at, ago_seconds=CHANGE_DELAY_SECONDS)
+    these = is_in_list(_network.c.id, network_ids), _network.c.id.in_(of_group), not_now
     connection.execute(update(_network).where(*these).values(read_at=LONG_AGO))
 
 
 def make_facts_due(connection: Connection, network_ids: Collection[str]) -> None:
     """Make networks due to be read again soon."""
-    connection.execute(update(_network).where(in_list(_network.c.id, network_ids)).values(read_at=LONG_AGO))
+    connection.execute(update(_network).where(is_in_list(_network.c.id, network_ids)).values(read_at=LONG_AGO))
 
 
 def note_unanswered_hosts(connection: Connection, members: Mapping[str, Collection[str]]) -> None:
@@ -127,7 +127,7 @@ def note_unanswered_hosts(connection: Connection, members: Mapping[str, Collecti
 
 def _forget_networks(connection: Connection, network_ids: Collection[str]) -> None:
     for column in (_host.c.network_id, _subnet.c.network_id, _network.c.id):
-        connection.execute(delete(column.table).where(in_list(column, network_ids)))
+        connection.execute(delete(column.table).where(is_in_list(column, network_ids)))
 
 
 def _due_facts(connection: Connection, network_ids: Collection[str]) -> tuple[DueFacts, ...]:
@@ -136,13 +136,13 @@ def _due_facts(connection: Connection, network_ids: Collection[str]) -> tuple[Du
     """
     here = select(_subnet.c.id).where(_subnet.c.network_id == _host.c.network_id)
     of_member = exists().where(_member.c.address == _host.c.address, _member.c.subnet_id.in_(here))
-    gone = in_list(_host.c.network_id, network_ids), ~of_member
+    gone = is_in_list(_host.c.network_id, network_ids), ~of_member
     for id_ in set(connection.scalars(select(_host.c.network_id).where(*gone).distinct())):
         connection.execute(delete(_host).where(*gone, _host.c.network_id == id_))
-        facts_changed(connection, id_, needed=False)
+        raise_revisions_for_changed_facts(connection, id_, needed=False)
     subnets: dict[str, list[str]] = {}
     for row in connection.execute(
-        select(_subnet.c.network_id, _subnet.c.id).where(in_list(_subnet.c.network_id, network_ids))
+        select(_subnet.c.network_id, _subnet.c.id).where(is_in_list(_subnet.c.network_id, network_ids))
     ):
         subnets.setdefault(row.network_id, []).append(row.id)
     members = _member_addresses(connection, network_ids)
@@ -156,14 +156,14 @@ def _member_addresses(connection: Connection, network_ids: Collection[str]) -> d
     """Return {network id: addresses of its members that devices reach by tunnel}, also of members whose hosts are not
     known yet.
     """
-    of_tunnel = _network.c.from_service, in_list(_network.c.network_type, [each.value for each in TUNNELS])
+    of_tunnel = _network.c.from_service, is_in_list(_network.c.network_type, [each.value for each in TUNNELS])
     named = (
         select(_subnet.c.network_id, _member.c.address)
         .join(_subnet, _subnet.c.id == _member.c.subnet_id)
         .join(_network, _network.c.id == _subnet.c.network_id)
-        .where(*of_tunnel, _member.c.deleted == false(), in_list(_subnet.c.network_id, network_ids))
+        .where(*of_tunnel, _member.c.deleted == false(), is_in_list(_subnet.c.network_id, network_ids))
     )
-    known = select(_host.c.network_id, _host.c.address).where(in_list(_host.c.network_id, network_ids))
+    known = select(_host.c.network_id, _host.c.address).where(is_in_list(_host.c.network_id, network_ids))
     found: dict[str, list[str]] = {}
     for row in connection.execute(union(named, known)):
         found.setdefault(row.network_id, []).append(row.address)
@@ -181,8 +181,8 @@ def read_hosts(connection: Connection, members: Collection[tuple[str, str]]) -> 
         return {}
     rows = connection.execute(
         select(_host.c.network_id, _host.c.address, _host.c.mac_address, _host.c.vtep).where(
-            in_list(_host.c.network_id, {id_ for id_, _ in members}),
-            in_list(_host.c.address, {address for _, address in members}),
+            is_in_list(_host.c.network_id, {id_ for id_, _ in members}),
+            is_in_list(_host.c.address, {address for _, address in members}),
         )
     )
     return {
@@ -207,12 +207,12 @@ def store_hosts(
         for address, host in sorted(hosts.items())
     }
     new = rows.keys() - known.keys()
-    insert_all(connection, _host, [rows[address] for address in sorted(new)])
+    insert_rows(connection, _host, [rows[address] for address in sorted(new)])
     if new:
-        facts_changed(connection, network_id, needed=False)
+        raise_revisions_for_changed_facts(connection, network_id, needed=False)
     moved = [address for address in rows if address in known and known[address] != hosts[address]]
     for address in moved:
         is_it = _host.c.network_id == network_id, _host.c.address == address
         connection.execute(update(_host).where(*is_it).values(**rows[address]))
     found = late and any(hosts[address].mac_address for address in new)
-    return renew_users(connection, network_id, options) if moved or found else ()
+    return raise_revisions_of_users(connection, network_id, options) if moved or found else ()

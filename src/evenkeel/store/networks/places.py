@@ -28,7 +28,7 @@ class ShardPlace(NamedTuple):
     """True: the shard's devices may hold copies of load balancers that move, which must not answer for their VIPs."""
 
 
-def layout_of(text: str | None) -> NetworkLayout:
+def decode_layout(text: str | None) -> NetworkLayout:
     """Decode a network layout from its JSON column; None: the default layout."""
     return _layouts.decode(text or "{}")
 
@@ -50,6 +50,6 @@ def shard_place(row: Iterable[object]) -> ShardPlace:
         ProjectId(str(project_id)),
         str(environment),
         int(str(group_number)),
-        layout_of(None if layout is None else str(layout)),
+        decode_layout(None if layout is None else str(layout)),
         str(home_host or ""),
     )

@@ -11,7 +11,7 @@ from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.networking.attachment import KnownSubnet
 from evenkeel.core.networking.networks import MemberHost
 from evenkeel.store.engine.base import Database
-from evenkeel.store.engine.operations import querying, write_operation
+from evenkeel.store.engine.operations import query_operation, write_operation
 from evenkeel.store.networks import attaching, bindings, common, facts
 from evenkeel.store.options import StoreOptions
 
@@ -46,25 +46,25 @@ class SqlAttachments:
 
     note_unanswered_networks = write_operation(facts.make_facts_due)
 
-    take_due_facts = write_operation(facts.take_due)
+    take_due_facts = write_operation(facts.take_due_facts)
 
     async def release_leftovers(self, *, limit: int) -> int:
-        shards = await self._db.read(lambda connection: attaching.shards_with_leftovers(connection, limit))
+        shards = await self._db.read(lambda connection: attaching.find_shards_with_leftovers(connection, limit))
         for shard_id in shards:
-            await self._db.write(partial(attaching.release, shard_id=shard_id))
-        networks = await self._db.read(lambda connection: common.leftovers(connection, limit))
+            await self._db.write(partial(attaching.release_unused_networks, shard_id=shard_id))
+        networks = await self._db.read(lambda connection: common.find_unused_common_networks(connection, limit))
         for each in networks:
-            await self._db.write(partial(attaching.give_up, network=each))
+            await self._db.write(partial(attaching.drop_common_network, network=each))
         return len(shards) + len(networks)
 
     async def take_due_bindings(self, *, limit: int, backoff: Backoff) -> tuple[str, ...]:
-        due = await self._db.query(lambda connection: bindings.look_for_due(connection, limit))
+        due = await self._db.query(lambda connection: bindings.read_due_bindings(connection, limit))
         if not due:
             return ()
         return await self._db.write(lambda connection: bindings.take_bindings(connection, due, backoff))
 
-    binding_of = querying(bindings.binding_of)
+    find_binding = query_operation(bindings.find_binding)
 
-    note_bound = write_operation(bindings.delete_pending_binding)
+    record_binding = write_operation(bindings.delete_pending_binding)
 
     store_address = write_operation(attaching.store_address)

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, select
 from evenkeel.core.kit.ids import ShardId
 from evenkeel.core.networking.attachment import DevicePort, KnownSubnet, NotAttachable, WantedAddress, free_addresses
 from evenkeel.core.networking.networks import AddressUse, DeviceAddress
-from evenkeel.store.engine.inserting import insert_all
+from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.records import schema
 
@@ -33,7 +33,7 @@ def read_addresses(connection: Connection, *where: ColumnElement[bool]) -> dict[
     return {subnet_id: tuple(each) for subnet_id, each in found.items()}
 
 
-def device_port(
+def port_for_device_address(
     place: ShardPlace, each: KnownSubnet, use: AddressUse, owner: str, index: int, *, common: bool = False
 ) -> DevicePort:
     return DevicePort(
@@ -76,4 +76,4 @@ def take_addresses(
                 "address": address,
             }
         )
-    insert_all(connection, _address, rows)
+    insert_rows(connection, _address, rows)

@@ -10,7 +10,7 @@ from evenkeel.core.control.notifications import LEASE_SECONDS_MAX, OutboxState, 
 from evenkeel.core.status.lifecycle import LifecycleEvent
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.operations import querying, write_operation
+from evenkeel.store.engine.operations import query_operation, write_operation
 from evenkeel.store.records import schema
 from evenkeel.store.writing import leases
 
@@ -23,7 +23,7 @@ _STATE = select(func.count().label("entries"), (db_now() - func.min(_notificatio
 )
 
 
-def take_turn(connection: Connection, holder: str, seconds: float) -> bool:
+def take_sender_lease(connection: Connection, holder: str, seconds: float) -> bool:
     """Take or renew the right to send notifications, or with 0 seconds give it back; False if another holder has it:
     see :meth:`evenkeel.core.ports.notifications.NotificationStore.take_turn`.
     """
@@ -31,12 +31,12 @@ def take_turn(connection: Connection, holder: str, seconds: float) -> bool:
     return leases.take(connection, lease, _LEASE, holder, seconds, seconds_max=LEASE_SECONDS_MAX)
 
 
-def oldest(connection: Connection, limit: int) -> tuple[PendingNotification, ...]:
+def read_oldest_notifications(connection: Connection, limit: int) -> tuple[PendingNotification, ...]:
     """Return the oldest notifications of the outbox, in order of their ids."""
     return tuple(_pending_notification(row) for row in connection.execute(_OLDEST.limit(limit)))
 
 
-def remove(connection: Connection, ids: Collection[int]) -> None:
+def delete_notifications(connection: Connection, ids: Collection[int]) -> None:
     """Delete notifications from the outbox, by ranges of ids, because most of those that were sent follow each
     other.
     """
@@ -45,13 +45,13 @@ def remove(connection: Connection, ids: Collection[int]) -> None:
         connection.execute(delete(_notification).where(or_(*ranges)))
 
 
-def state(connection: Connection) -> OutboxState:
+def read_outbox_state(connection: Connection) -> OutboxState:
     """Return number and age of the notifications that wait in the outbox."""
     row = connection.execute(_STATE).one()
     return OutboxState(count=row.entries, oldest_seconds=max(0.0, row.age or 0.0))
 
 
-def drop_oldest(connection: Connection, count: int) -> int:
+def drop_oldest_notifications(connection: Connection, count: int) -> int:
     """Delete the oldest ``count`` notifications of the outbox; return how many were deleted."""
     some = select(_notification.c.id).order_by(_notification.c.id).limit(count)
     last = max(connection.scalars(some), default=None)
@@ -66,11 +66,11 @@ class SqlNotifications:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    take_turn = write_operation(take_turn)
-    oldest = querying(oldest)
-    remove = write_operation(remove)
-    state = querying(state)
-    drop_oldest = write_operation(drop_oldest)
+    take_sender_lease = write_operation(take_sender_lease)
+    read_oldest_notifications = query_operation(read_oldest_notifications)
+    delete_notifications = write_operation(delete_notifications)
+    read_outbox_state = query_operation(read_outbox_state)
+    drop_oldest_notifications = write_operation(drop_oldest_notifications)
 
 
 def _pending_notification(row: Any) -> PendingNotification:

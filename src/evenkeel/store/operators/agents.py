@@ -14,8 +14,8 @@ from evenkeel.core.kit.ids import AgentId, ShardId
 from evenkeel.core.placement import GroupSnapshot, PlacementReasons, ShardSnapshot
 from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.engine.clock import db_now
+from evenkeel.store.ownership.agent_views import agent_snapshot
 from evenkeel.store.ownership.agent_views import read_agents as read_seen
-from evenkeel.store.ownership.agent_views import view_of
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import AGENT_COLUMNS, agent_of
 from evenkeel.store.writing.acts import record_act
@@ -23,14 +23,14 @@ from evenkeel.store.writing.acts import record_act
 _agent, _shard, _root = schema.agent, schema.shard, schema.load_balancer
 _environment, _group = schema.environment, schema.device_group
 
-Place = tuple[str, int]
+DeviceGroupKey = tuple[str, int]
 """Environment and number of a device group."""
 
 
 def set_admin_state(connection: Connection, agent_id: AgentId, up: bool) -> Agent:
     """Drain the agent (``up`` False: its shards are handed over), or end the drain. Raises :class:`NotFound`."""
     kind, told = ("agent_undrained", "undrained") if up else ("agent_drained", "drained")
-    return _set_flag(connection, agent_id, _agent.c.admin_state_up, up, kind, told)
+    return _set_agent_flag(connection, agent_id, _agent.c.admin_state_up, up, kind, told)
 
 
 def force_down(connection: Connection, agent_id: AgentId, down: bool) -> Agent:
@@ -38,13 +38,13 @@ def force_down(connection: Connection, agent_id: AgentId, down: bool) -> Agent:
     :class:`NotFound`.
     """
     kind, told = ("agent_forced_down", "marked down") if down else ("agent_allowed_up", "marked up")
-    return _set_flag(connection, agent_id, _agent.c.forced_down, down, kind, told)
+    return _set_agent_flag(connection, agent_id, _agent.c.forced_down, down, kind, told)
 
 
 # -- flags
 
 
-def _set_flag(
+def _set_agent_flag(
     connection: Connection, agent_id: AgentId, column: Column[bool], value: bool, kind: str, told: str
 ) -> Agent:
     """Set a flag of the agent; record an event of ``kind`` with the words ``told`` if the flag changed. Return the
@@ -81,7 +81,7 @@ def request_failback(connection: Connection, agent_id: AgentId) -> Agent:
     if not agent.away_shards and not agent.unserved_shards:
         return agent
     told = "asked to take its shards back"
-    return _set_flag(connection, agent_id, _agent.c.failback_asked, True, "agent_failback", told)
+    return _set_agent_flag(connection, agent_id, _agent.c.failback_asked, True, "agent_failback", told)
 
 
 # -- reads
@@ -113,7 +113,7 @@ def read_agents(
     ``bound``: {agent id: number of load balancers whose home it is}.
     """
     rows = _agent_rows(connection, environment, group_number)
-    shards = _alike_shards(connection, environment, group_number)
+    shards = _shards_grouped_by_placement(connection, environment, group_number)
     reasons = _reasons_of_groups(rows, shards)
     loads = _shard_counts_by_agent(shards)
     return tuple(
@@ -122,7 +122,7 @@ def read_agents(
     )
 
 
-def read_lives(connection: Connection) -> tuple[AgentLiveness, ...]:
+def read_agent_lives(connection: Connection) -> tuple[AgentLiveness, ...]:
     """Return the liveness of all agents, sorted by id. One query."""
     return tuple(
         AgentLiveness(
@@ -164,7 +164,9 @@ def _place_conditions(table: Table, environment: str | None, group_number: int |
     return [table.c[name] == value for name, value in wanted.items() if value is not None]
 
 
-def _alike_shards(connection: Connection, environment: str | None, group_number: int | None) -> Sequence[Any]:
+def _shards_grouped_by_placement(
+    connection: Connection, environment: str | None, group_number: int | None
+) -> Sequence[Any]:
     """Return the number of shards for each combination of home, acting agent and handover target in a device group."""
     kind = (
         _shard.c.environment,
@@ -177,21 +179,21 @@ def _alike_shards(connection: Connection, environment: str | None, group_number:
     return connection.execute(select(*kind, func.count().label("shards")).where(*within).group_by(*kind)).fetchall()
 
 
-def _reasons_of_groups(rows: Sequence[Any], shards: Iterable[Any]) -> dict[Place, PlacementReasons]:
+def _reasons_of_groups(rows: Sequence[Any], shards: Iterable[Any]) -> dict[DeviceGroupKey, PlacementReasons]:
     """Return for each device group the reasons why its shards stay where they should not be. Agents without environment
     or group are ignored, because they have no shards.
     """
-    alike: dict[Place, list[ShardSnapshot]] = {}
+    alike: dict[DeviceGroupKey, list[ShardSnapshot]] = {}
     for shard in shards:
-        alike.setdefault((shard.environment, shard.group_number), []).append(_shard_view(shard))
-    members: dict[Place, list[Any]] = {}
+        alike.setdefault((shard.environment, shard.group_number), []).append(_shard_snapshot(shard))
+    members: dict[DeviceGroupKey, list[Any]] = {}
     for row in rows:
         members.setdefault((row.environment, row.group_number), []).append(row)
     return {
         place: PlacementReasons(
             GroupSnapshot(
                 shards=tuple(alike.get(place, ())),
-                agents=tuple(view_of(row) for row in group),
+                agents=tuple(agent_snapshot(row) for row in group),
                 reschedule=_reschedule_mode(group[0]),
                 failback=_failback_mode(group[0]),
                 halted=group[0].halted_at is not None,
@@ -201,7 +203,7 @@ def _reasons_of_groups(rows: Sequence[Any], shards: Iterable[Any]) -> dict[Place
     }
 
 
-def _shard_view(shard: Any) -> ShardSnapshot:
+def _shard_snapshot(shard: Any) -> ShardSnapshot:
     return ShardSnapshot(
         id=ShardId(""), home=shard.home_agent_id, acting=shard.acting_agent_id, epoch=0, handover_to=shard.handover_to
     )
@@ -218,7 +220,7 @@ def _failback_mode(row: Any) -> FailbackMode:
 def _agent_from_row(row: Any, reasons: PlacementReasons, load: Mapping[str, int], load_balancers: int) -> Agent:
     return agent_of(
         row[: len(AGENT_COLUMNS)],
-        alive=view_of(row).live,
+        alive=agent_snapshot(row).live,
         fit=reasons.is_fit(row.id),
         successors=reasons.successor_count(row.id),
         waiting_blocker=reasons.waiting_blocker(row.id),

@@ -29,7 +29,7 @@ from evenkeel.core.resources.catalogue import (
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import storable_text
-from evenkeel.store.engine.operations import querying
+from evenkeel.store.engine.operations import query_operation
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import Kind
@@ -39,10 +39,10 @@ from evenkeel.store.writing.acts import record_act
 def _catalogue_kind(cls: Any, title: str, table: Table, key: str = "id") -> Kind:
     columns = tuple(table.c[name] for name in cls.__struct_fields__)
 
-    def build(row: Sequence[Any]) -> Any:
+    def build_entry(row: Sequence[Any]) -> Any:
         return cls(**dict(zip(cls.__struct_fields__, row, strict=True)))
 
-    return Kind(title, table, columns, build, key=key, order=(key,))
+    return Kind(title, table, columns, build_entry, key=key, order=(key,))
 
 
 KINDS: dict[Any, Kind] = {
@@ -87,7 +87,7 @@ def _read_entry(connection: Connection, kind: Any, key: str) -> Any:
     return stored.build(row)
 
 
-def _hold_profile(connection: Connection, profiled: _Profiled, profile_id: str) -> None:
+def _lock_profile(connection: Connection, profiled: _Profiled, profile_id: str) -> None:
     """Lock the profile of a new flavor or zone until the transaction ends, so that it cannot change or be deleted
     meanwhile. Raises :class:`Invalid` if it does not exist.
     """
@@ -110,7 +110,7 @@ def _update_entry(connection: Connection, kind: Any, key: str, changes: Mapping[
         if connection.execute(changed).rowcount:
             _record_event(connection, stored, key, "changed", details=f": {', '.join(sorted(changes))}")
     # checked after the row was written, so that no other transaction begins to use it meanwhile
-    if reference is not None and changes.keys() - {"name"} and _is_used(connection, reference, key):
+    if reference is not None and changes.keys() - {"name"} and _is_entry_used(connection, reference, key):
         raise _in_use_conflict(stored, key)
     return _read_entry(connection, kind, key)
 
@@ -132,7 +132,7 @@ def _record_event(connection: Connection, stored: Kind, key: str, verb: str, nam
     )
 
 
-def _is_used(connection: Connection, reference: Column[Any], key: str) -> bool:
+def _is_entry_used(connection: Connection, reference: Column[Any], key: str) -> bool:
     return bool(connection.scalar(select(exists().where(reference == storable_text(key)))))
 
 
@@ -163,7 +163,7 @@ class SqlCatalogue:
     async def list_catalogue(self, kind: CatalogueKind, query: ListQuery) -> Page:
         return await self._db.read(lambda connection: list_page(connection, KINDS[kind], query))
 
-    catalogue_entry = querying(_read_entry)
+    catalogue_entry = query_operation(_read_entry)
 
     async def add_catalogue_entry(self, entry: CatalogueEntry) -> Any:
         kind = type(entry)
@@ -171,7 +171,7 @@ class SqlCatalogue:
 
         def op(connection: Connection) -> Any:
             if kind in _PROFILES:
-                _hold_profile(connection, _PROFILES[kind], getattr(entry, _PROFILES[kind].reference.name))
+                _lock_profile(connection, _PROFILES[kind], getattr(entry, _PROFILES[kind].reference.name))
             connection.execute(insert(KINDS[kind].table).values(asdict(entry) | {"created_at": db_now()}))
             _record_event(connection, KINDS[kind], key, "added", entry.name)
             return _read_entry(connection, kind, key)

@@ -88,7 +88,7 @@ def _age_seconds(seconds: Any) -> float:
     return max(0.0, float(seconds or 0.0))
 
 
-def summary_of(counts: LoadBalancerCounts, age_seconds: float) -> LoadBalancerSummary:
+def summary_from_counts(counts: LoadBalancerCounts, age_seconds: float) -> LoadBalancerSummary:
     """Convert internal counts to the summary of the operators' API."""
     return LoadBalancerSummary(
         by_status={each.value: 0 for each in ProvisioningStatus} | dict(counts.by_status),

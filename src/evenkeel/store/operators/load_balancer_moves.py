@@ -10,10 +10,10 @@ from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Conflict, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import in_list, storable_text
+from evenkeel.store.engine.in_list import is_in_list, storable_text
 from evenkeel.store.engine.statements import insert_if_absent
-from evenkeel.store.moves.advance import advance
-from evenkeel.store.ownership.capacity import group_capacity, reserve
+from evenkeel.store.moves.advance import advance_moves
+from evenkeel.store.ownership.capacity import group_capacity, reserve_capacity
 from evenkeel.store.ownership.sql import ConcurrentUpdate, mark_assignments_changed
 from evenkeel.store.records import schema
 from evenkeel.store.records.moves import columns_of
@@ -39,11 +39,11 @@ def read_group_place(connection: Connection, environment: str, group_number: int
         group_number=row.number,
         device_driver=row.device_driver,
         capacity_score=row.capacity_score,
-        at_limit=group_capacity(row.capacity).at_limit,
+        at_limit=group_capacity(row.capacity).metrics_at_limit,
     )
 
 
-def read_movable(
+def read_movable_load_balancers(
     connection: Connection,
     *,
     load_balancer_id: LoadBalancerId | None = None,
@@ -59,7 +59,7 @@ def read_movable(
         wanted = and_(_root.c.project_id == storable_text(project_id), _root.c.provider == storable_text(environment))
     claim, use, attached = schema.vip_claim, schema.certificate_use, schema.attached_network
 
-    def count(table: Any, condition: ColumnElement[bool]) -> Any:
+    def count_rows(table: Any, condition: ColumnElement[bool]) -> Any:
         return select(func.count()).select_from(table).where(condition).scalar_subquery()
 
     rows = connection.execute(
@@ -69,8 +69,8 @@ def read_movable(
             _environment.c.device_driver,
             exists().where(_move.c.load_balancer_id == _root.c.id, is_open()).label("moving"),
             exists().where(claim.c.held_by == _root.c.id, claim.c.port_id.is_not(None)).label("network_port"),
-            count(use, use.c.load_balancer_id == _root.c.id).label("certificates"),
-            count(attached, attached.c.shard_id == _root.c.shard_id).label("attached_networks"),
+            count_rows(use, use.c.load_balancer_id == _root.c.id).label("certificates"),
+            count_rows(attached, attached.c.shard_id == _root.c.shard_id).label("attached_networks"),
         )
         .join(_environment, _environment.c.name == _root.c.provider)
         .outerjoin(_shard, _shard.c.id == _root.c.shard_id)
@@ -127,14 +127,14 @@ def begin_moves(connection: Connection, request: MoveRequest) -> tuple[Change, .
         raise Conflict(f"No agent of device group {place} is up.") from error
     # Shards before load balancers, as all transactions lock them.
     if request.whole_project:
-        _lead_there(connection, request, shard)
+        _assign_to_target_shard(connection, request, shard)
     sources = _lock_load_balancers(connection, request)
     changes = []
     for id_ in request.load_balancer_ids:
         _begin_move(connection, request, id_, ShardId(sources[id_].shard_id), ShardId(shard.id))
     mark_assignments_changed(connection, [shard.acting_agent_id])
     for id_ in request.load_balancer_ids:
-        _reserve_place(connection, id_, shard, place)
+        _reserve_target(connection, id_, shard, place)
         record_act(
             connection,
             kind="move_preparing",
@@ -159,7 +159,7 @@ def begin_moves(connection: Connection, request: MoveRequest) -> tuple[Change, .
 def _lock_load_balancers(connection: Connection, request: MoveRequest) -> dict[LoadBalancerId, Any]:
     rows = connection.execute(
         select(_root.c.id, _root.c.shard_id, _root.c.deleted, _root.c.provider, _root.c.revision)
-        .where(in_list(_root.c.id, sorted(request.load_balancer_ids)))
+        .where(is_in_list(_root.c.id, sorted(request.load_balancer_ids)))
         .order_by(_root.c.id)
         .with_for_update(key_share=True)
     ).all()
@@ -200,7 +200,7 @@ def _begin_move(
         raise Conflict(f"Load balancer {id_} is being moved already.")
 
 
-def _lead_there(connection: Connection, request: MoveRequest, shard: Any) -> None:
+def _assign_to_target_shard(connection: Connection, request: MoveRequest, shard: Any) -> None:
     """Make ``shard`` the one that gets the project's new load balancers, instead of its shards on other device
     groups.
     """
@@ -213,11 +213,11 @@ def _lead_there(connection: Connection, request: MoveRequest, shard: Any) -> Non
     connection.execute(update(_shard).where(_shard.c.id == shard.id).values(moved_away=False))
 
 
-def _reserve_place(connection: Connection, id_: LoadBalancerId, shard: Any, place: str) -> None:
+def _reserve_target(connection: Connection, id_: LoadBalancerId, shard: Any, place: str) -> None:
     reservation = schema.capacity_reservation
     connection.execute(delete(reservation).where(reservation.c.load_balancer_id == id_))
     try:
-        reserve(connection, id_, shard)
+        reserve_capacity(connection, id_, shard)
     except ConcurrentUpdate as error:
         raise Conflict(f"Device group {place} is at capacity.") from error
 
@@ -296,7 +296,7 @@ def end_move(
         )
     asked = {"back_asked": True} if back else {"finish_asked": True}
     connection.execute(update(_move).where(_move.c.load_balancer_id == id_).values(**asked))
-    changes = advance(connection, [id_], deadline_seconds)
+    changes = advance_moves(connection, [id_], deadline_seconds)
     record_act(
         connection,
         kind="move_back_requested" if back else "move_finish_requested",

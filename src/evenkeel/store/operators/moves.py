@@ -16,7 +16,7 @@ from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.operators.agents import read_agent, read_agents
 from evenkeel.store.operators.reads import read_shard
 from evenkeel.store.ownership.former_agents import keep_keepalive_count
-from evenkeel.store.ownership.sql import FREED, is_live, mark_assignments_changed
+from evenkeel.store.ownership.sql import FREED_SHARD_VALUES, is_live, mark_assignments_changed
 from evenkeel.store.records import schema
 from evenkeel.store.writing.acts import record_act
 
@@ -62,7 +62,7 @@ def _agent_with_id(agents: Sequence[Agent], agent_id: str, field: str, what: str
 # -- rebind
 
 
-def rebind(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
+def rebind_agent(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
     """Make another agent the home of all shards whose home is ``agent_id``; return their number.
 
     Raises :class:`NotFound`, :class:`Conflict` naming the field ``to``.
@@ -145,7 +145,7 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
     # its empty shards stay even without a successor: their epochs must keep growing, because the devices' guards hold
     # them
     moved = _move_home(connection, agent, successor.id) if successor is not None else 0
-    _free_shards(connection, agent)
+    _free_acting_shards(connection, agent)
     # Before the row goes, because it holds the count.
     keep_keepalive_count(connection, agent_id)
     # a keepalive may revive the session meanwhile; then this transaction is rolled back
@@ -186,11 +186,11 @@ def _any_successor(connection: Connection, agent: Agent) -> Agent | None:
     return next(iter(others), None)
 
 
-def _free_shards(connection: Connection, agent: Agent) -> None:
+def _free_acting_shards(connection: Connection, agent: Agent) -> None:
     """Free the shards for which a deleted agent acted. Owners that were to hand over shards to the deleted agent keep
     them, and request their assignments again.
     """
-    connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent.id).values(**FREED))
+    connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent.id).values(**FREED_SHARD_VALUES))
     givers = connection.scalars(
         select(_shard.c.acting_agent_id).where(_shard.c.handover_to == agent.id).distinct()
     ).all()

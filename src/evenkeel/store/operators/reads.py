@@ -9,8 +9,8 @@ from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.control.shards import Shard, ShardCount
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ShardId
-from evenkeel.store.engine.in_list import in_list, storable_text
-from evenkeel.store.engine.statements import batches
+from evenkeel.store.engine.in_list import is_in_list, storable_text
+from evenkeel.store.engine.statements import split_into_batches
 from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
@@ -22,12 +22,12 @@ _root, _group = schema.load_balancer, schema.device_group
 
 def list_on_agent(connection: Connection, agent_id: AgentId, query: ListQuery) -> Page:
     """Return a page of load balancers for which the agent acts, or whose home it is. Raises :class:`NotFound`."""
-    _must_exist(connection, agent_id)
+    _check_agent_exists(connection, agent_id)
     shards = select(_shard.c.id).where(or_(_shard.c.acting_agent_id == agent_id, _shard.c.home_agent_id == agent_id))
     return list_page(connection, LOAD_BALANCER, query, [_root.c.shard_id.in_(shards)])
 
 
-def read_hosting(connection: Connection, load_balancer_id: LoadBalancerId) -> Shard | None:
+def read_shard_of_load_balancer(connection: Connection, load_balancer_id: LoadBalancerId) -> Shard | None:
     """Return the shard of a load balancer; None if not placed. Raises :class:`NotFound`. One query."""
     row = connection.execute(
         select(*SHARD_COLUMNS)
@@ -74,11 +74,11 @@ def read_place_in_line(connection: Connection, load_balancer_id: LoadBalancerId)
     return int(connection.scalar(before) or 0)
 
 
-def read_known(connection: Connection, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:
+def filter_known_load_balancers(connection: Connection, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:
     """Return the ids out of ``ids`` that the database contains. One query for every few hundred ids."""
     found: set[LoadBalancerId] = set()
-    for batch in batches([storable_text(id_) for id_ in ids]):
-        found.update(connection.scalars(select(_root.c.id).where(in_list(_root.c.id, batch))))
+    for batch in split_into_batches([storable_text(id_) for id_ in ids]):
+        found.update(connection.scalars(select(_root.c.id).where(is_in_list(_root.c.id, batch))))
     return frozenset(found)
 
 
@@ -127,7 +127,7 @@ def read_shard_counts(connection: Connection) -> tuple[ShardCount, ...]:
     return tuple(ShardCount(environment=row[0], total=int(row[1]), unserved=int(row[2])) for row in rows)
 
 
-def read_ids(connection: Connection, prefix: str, limit: int) -> Mapping[str, tuple[str, ...]]:
+def find_ids_by_prefix(connection: Connection, prefix: str, limit: int) -> Mapping[str, tuple[str, ...]]:
     """Return {kind of object: ids that begin with ``prefix``}, at most ``limit`` of each kind. One query for
     each kind.
     """
@@ -197,6 +197,6 @@ def _event_ids_query(
     return union(*(select(part.c.id) for part in parts)).subquery("about")
 
 
-def _must_exist(connection: Connection, agent_id: AgentId) -> None:
+def _check_agent_exists(connection: Connection, agent_id: AgentId) -> None:
     if connection.scalar(select(_agent.c.id).where(_agent.c.id == agent_id)) is None:
         raise NotFound("Agent", agent_id)

@@ -43,7 +43,7 @@ def read_references(connection: Connection, query: ReferenceQuery, limit: int) -
     return tuple(map(_certificate_of_row, rows))
 
 
-def refresh(connection: Connection, reference: str | None) -> int:
+def make_references_due(connection: Connection, reference: str | None) -> int:
     """Make one reference, or all references in use (None), due to be read again now; return their number."""
     statement = update(_certificate).where(in_use()).values(next_check_at=db_now())
     if reference is not None:

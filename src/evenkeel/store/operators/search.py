@@ -32,7 +32,7 @@ from sqlalchemy import (
 
 from evenkeel.core.control.lists import FoundLoadBalancer, FoundPage, ListQuery, Page
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.store.engine.in_list import MARIADB, in_list, storable_text
+from evenkeel.store.engine.in_list import MARIADB, is_in_list, storable_text
 from evenkeel.store.engine.time_limit import time_limit
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import PageRows, filter_conditions, page_rows
@@ -131,10 +131,10 @@ def _read_page_with_text(
     """Return a page of the load balancers that have the text and pass the filters, and their total number."""
     dialect = connection.dialect.name
     with _prefer_text_indexes(connection):
-        found = connection.scalars(matches_of(text, dialect)).fetchall()
+        found = connection.scalars(query_matching_ids(text, dialect)).fetchall()
         if len(found) <= MATCHES_MAX:
-            return _page_and_total(connection, query, [*filters, in_list(_root.c.id, sorted(set(found)))])
-        wanted = [*filters, _has_text(text, dialect)]
+            return _page_and_total(connection, query, [*filters, is_in_list(_root.c.id, sorted(set(found)))])
+        wanted = [*filters, _matches_text(text, dialect)]
         total = _count_matches(connection, wanted)
         if total <= COUNTED_MAX:
             return _read_page(connection, query, wanted), total
@@ -156,14 +156,14 @@ def _prefer_text_indexes(connection: Connection) -> Iterator[None]:
     connection.execute(_OTHER_SCANS, {"allowed": "on"})
 
 
-def _has_text(text: str, dialect: str) -> ColumnElement[bool]:
+def _matches_text(text: str, dialect: str) -> ColumnElement[bool]:
     """Return the SQL condition that a load balancer or one of its members has the text."""
     of_member = exists().where(_member.c.load_balancer_id == _root.c.id, _is_address(text, dialect))
     others = [of_member] if _ADDRESS_PART.fullmatch(text.lower()) else []
     return or_(*_root_conditions(text, dialect), *others)
 
 
-def matches_of(text: str, dialect: str) -> Select[Any]:
+def query_matching_ids(text: str, dialect: str) -> Select[Any]:
     """Return a query for the ids of load balancers that have the text: some of them more than once, and at most one
     more than ``MATCHES_MAX``.
     """

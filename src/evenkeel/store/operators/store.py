@@ -16,7 +16,7 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.networks import DeclaredNetwork
 from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.database import Database
-from evenkeel.store.engine.operations import querying, read_operation, write_operation
+from evenkeel.store.engine.operations import query_operation, read_operation, write_operation
 from evenkeel.store.networks import declared
 from evenkeel.store.operators import agents as agents_sql
 from evenkeel.store.operators import environments as environments_sql
@@ -24,7 +24,7 @@ from evenkeel.store.operators import load_balancer_moves, moves, overview, plans
 from evenkeel.store.operators import references as references_sql
 from evenkeel.store.operators import subnets as subnets_sql
 from evenkeel.store.operators.countdowns import read_countdowns
-from evenkeel.store.operators.counts import shared_counts, summary_of
+from evenkeel.store.operators.counts import shared_counts, summary_from_counts
 from evenkeel.store.operators.enhanced_services import read_enhanced_services
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership import foreign_histories, histories
@@ -47,7 +47,7 @@ class SqlOperators:
 
     # -- environments
 
-    environments = querying(environments_sql.read_environments)
+    environments = query_operation(environments_sql.read_environments)
 
     async def add_environment(self, environment: Environment) -> Environment:
         try:
@@ -68,9 +68,9 @@ class SqlOperators:
         bound = (await self._counts.get()).content.by_home
         return await self._db.read(lambda connection: agents_sql.read_agents(connection, bound, environment))
 
-    agent_lives = querying(agents_sql.read_lives)
+    agent_lives = query_operation(agents_sql.read_agent_lives)
 
-    enhanced_services = querying(read_enhanced_services)
+    enhanced_services = query_operation(read_enhanced_services)
 
     agent = read_operation(agents_sql.read_agent)
 
@@ -80,19 +80,19 @@ class SqlOperators:
 
     request_failback = write_operation(agents_sql.request_failback)
 
-    rebind_agent = write_operation(moves.rebind)
+    rebind_agent = write_operation(moves.rebind_agent)
 
     rebind_shard = write_operation(moves.rebind_shard)
 
     delete_agent = write_operation(moves.delete_agent)
 
-    group_place = querying(load_balancer_moves.read_group_place)
+    group_place = query_operation(load_balancer_moves.read_group_place)
 
-    movable_load_balancers = querying(load_balancer_moves.read_movable)
+    movable_load_balancers = query_operation(load_balancer_moves.read_movable_load_balancers)
 
     begin_moves = write_operation(load_balancer_moves.begin_moves)
 
-    moves = querying(load_balancer_moves.read_moves)
+    moves = query_operation(load_balancer_moves.read_moves)
 
     async def end_move(self, load_balancer_id: LoadBalancerId, *, back: bool) -> tuple[Change, ...]:
         seconds = self._options.pending_deadline_seconds
@@ -115,19 +115,19 @@ class SqlOperators:
         counts = (await self._counts.get()).content.by_status
         return FoundPage(page=found.page, total=max(found.total, sum(counts.values())), total_is_exact=True)
 
-    device_group_numbers = querying(reads.read_group_numbers)
+    device_group_numbers = query_operation(reads.read_group_numbers)
 
     # -- shards and events
 
-    hosting = read_operation(reads.read_hosting)
+    shard_of_load_balancer = read_operation(reads.read_shard_of_load_balancer)
 
-    place_in_line = querying(reads.read_place_in_line)
+    place_in_line = query_operation(reads.read_place_in_line)
 
-    port_problem = querying(read_problem)
+    port_problem = query_operation(read_problem)
 
     add_plan_inquiry = write_operation(plans.add_inquiry)
 
-    plan_answer = querying(plans.read_answer)
+    plan_answer = query_operation(plans.read_answer)
 
     orphaned_partitions = read_operation(read_orphans)
 
@@ -135,7 +135,7 @@ class SqlOperators:
 
     remove_orphan = write_operation(request_removal)
 
-    known_load_balancers = read_operation(reads.read_known)
+    filter_known_load_balancers = read_operation(reads.filter_known_load_balancers)
 
     shard = read_operation(reads.read_shard)
 
@@ -143,32 +143,32 @@ class SqlOperators:
 
     shard_counts = read_operation(reads.read_shard_counts)
 
-    controllers = querying(overview.read_controllers)
+    controllers = query_operation(overview.read_controllers)
 
     async def ownership(self, *, environment: str | None = None) -> Owners:
         bound = (await self._counts.get()).content.by_home
         return await self._db.read(lambda connection: overview.read_ownership(connection, bound, environment))
 
-    revisions = querying(overview.read_revisions)
+    revisions = query_operation(overview.read_revisions)
 
     events = read_operation(reads.read_events)
 
     record_act = write_operation(acts.record_act)
 
-    ids = read_operation(reads.read_ids)
+    find_ids_by_prefix = read_operation(reads.find_ids_by_prefix)
 
     out_of_reach = read_operation(read_out_of_reach)
 
-    async def summary(self) -> LoadBalancerSummary:
-        return summary_of(*await self._counts.get())
+    async def load_balancer_summary(self) -> LoadBalancerSummary:
+        return summary_from_counts(*await self._counts.get())
 
     # -- references to key managers
 
-    references = querying(references_sql.read_references)
+    references = query_operation(references_sql.read_references)
 
-    own_certificates = querying(read_certificates)
+    own_certificates = query_operation(read_certificates)
 
-    refresh_references = write_operation(references_sql.refresh)
+    refresh_references = write_operation(references_sql.make_references_due)
 
     # -- the database's history
 
@@ -187,18 +187,18 @@ class SqlOperators:
         return await self._db.query(lambda connection: read_countdowns(connection, kept))
 
     async def accept_history(self, history_id: str) -> History:
-        def accept(connection: Connection) -> History:
-            foreign_histories.accept(connection, history_id)
+        def accept_and_read(connection: Connection) -> History:
+            foreign_histories.accept_history(connection, history_id)
             return histories.read_history(connection)
 
-        return await self._db.write(accept)
+        return await self._db.write(accept_and_read)
 
     # -- subnets of the built-in network
 
     subnets = read_operation(subnets_sql.read_subnets)
 
     async def add_subnet(self, subnet: Subnet) -> Subnet:
-        stored = subnets_sql.with_name(subnet)
+        stored = subnets_sql.subnet_with_name(subnet)
         try:
             await self._db.write(lambda connection: subnets_sql.add_subnet(connection, stored))
         except IntegrityError as error:
@@ -209,7 +209,7 @@ class SqlOperators:
 
     # -- declared networks
 
-    networks = querying(declared.read_networks)
+    networks = query_operation(declared.read_networks)
 
     async def add_network(self, network: DeclaredNetwork) -> None:
         try:

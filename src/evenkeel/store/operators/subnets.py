@@ -7,7 +7,7 @@ from evenkeel.core.kit.errors import Conflict, NotFound
 from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.networking.addresses import parsed_address, parsed_range
 from evenkeel.core.resources.model import Subnet
-from evenkeel.store.engine.inserting import insert_all
+from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import SUBNET_COLUMNS, subnet_of, subnet_row
 from evenkeel.store.writing.acts import record_act
@@ -21,14 +21,14 @@ def read_subnets(connection: Connection) -> tuple[Subnet, ...]:
     return tuple(subnet_of(row) for row in rows)
 
 
-def with_name(subnet: Subnet) -> Subnet:
+def subnet_with_name(subnet: Subnet) -> Subnet:
     """Return the subnet; without a name it is named after its id."""
     return replace(subnet, name=subnet.name or subnet.id)
 
 
 def add_subnet(connection: Connection, subnet: Subnet) -> None:
     """Store a subnet. Raises ``IntegrityError`` if the id or name exists."""
-    insert_all(connection, _table, [subnet_row(subnet)])
+    insert_rows(connection, _table, [subnet_row(subnet)])
     record_act(
         connection,
         kind="subnet_added",

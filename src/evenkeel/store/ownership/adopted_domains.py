@@ -20,10 +20,10 @@ from evenkeel.core.networking.attachment import (
 )
 from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.core.protocol.messages import AdoptNetworks
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.inserting import insert_all
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.networks.attaching import free_route_domain, read_attached
-from evenkeel.store.networks.common import networks_of
+from evenkeel.store.networks.common import read_common_networks_of_shard
 from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import SUBNET_COLUMNS, subnet_of
@@ -31,7 +31,7 @@ from evenkeel.store.records.rows import SUBNET_COLUMNS, subnet_of
 _attached, _domain, _shard, _root = schema.attached_network, schema.route_domain, schema.shard, schema.load_balancer
 
 
-class NumbersToAdopt(Value):
+class RouteDomainsToAdopt(Value):
     """The route domain numbers of a shard's networks, by network id, before an adoption and after it."""
 
     place: ShardPlace
@@ -43,13 +43,13 @@ class NumbersToAdopt(Value):
     """{network id: wanted number} if the adopted partition has several route domains, else empty."""
 
     @classmethod
-    def checked(cls, connection: Connection, place: ShardPlace, call: AdoptNetworks) -> "NumbersToAdopt":
+    def from_call(cls, connection: Connection, place: ShardPlace, call: AdoptNetworks) -> "RouteDomainsToAdopt":
         """Return the numbers that a call requests. The caller has locked the device group's allocations.
 
         Raises :class:`Conflict` unless the shard may have the numbers.
         """
         several = call.route_domain == SEVERAL_ROUTE_DOMAINS
-        now = _numbers_now(connection, place, call.route_domain)
+        now = _present_numbers(connection, place, call.route_domain)
         if several:
             wanted = _wanted_numbers(connection, place, now, call.route_domains)
         else:
@@ -58,11 +58,11 @@ class NumbersToAdopt(Value):
         return cls(place=place, now=now, wanted=wanted, holders=holders, reported=wanted if several else {})
 
     @property
-    def text(self) -> str:
+    def numbers_text(self) -> str:
         """Return the wanted route domain numbers as messages name them."""
         return _numbers_text(self.wanted.values())
 
-    def store(self, connection: Connection) -> None:
+    def store_numbers(self, connection: Connection) -> None:
         """Give the wanted numbers to the shard, and to the shards that had them the numbers that it had, or free ones.
 
         No device has used these assignments yet: in this shard's partition the devices have the wanted numbers already.
@@ -72,7 +72,7 @@ class NumbersToAdopt(Value):
         mine, before = set(self.wanted.values()), set(self.now.values())
         left = iter(sorted(before - mine))
         for each in sorted(mine | before):
-            connection.execute(delete(_domain).where(*_is_domain(self.place, each)))
+            connection.execute(delete(_domain).where(*_is_route_domain(self.place, each)))
         self._insert_numbers(connection, dict.fromkeys(mine, self.place.shard_id))
         for number, holder in sorted(self.holders.items()):
             other = next(left, None) or _free_number(connection, self.place)
@@ -81,24 +81,24 @@ class NumbersToAdopt(Value):
             connection.execute(update(_attached).where(*is_holders).values(route_domain=other))
         for number in sorted(mine):
             ids = [id_ for id_, wanted in self.wanted.items() if wanted == number]
-            is_mine = _attached.c.shard_id == self.place.shard_id, in_list(_attached.c.network_id, ids)
+            is_mine = _attached.c.shard_id == self.place.shard_id, is_in_list(_attached.c.network_id, ids)
             connection.execute(update(_attached).where(*is_mine).values(route_domain=number))
 
     def _insert_numbers(self, connection: Connection, owners: Mapping[int, ShardId]) -> None:
         group = {"environment": self.place.environment, "group_number": self.place.group_number}
-        insert_all(connection, _domain, [{**group, "number": each, "shard_id": id_} for each, id_ in owners.items()])
+        insert_rows(connection, _domain, [{**group, "number": each, "shard_id": id_} for each, id_ in owners.items()])
 
 
 def _numbers_text(numbers: Collection[int]) -> str:
     return ", ".join(map(str, sorted(set(numbers))))
 
 
-def _numbers_now(connection: Connection, place: ShardPlace, wanted: int) -> dict[str, int]:
+def _present_numbers(connection: Connection, place: ShardPlace, wanted: int) -> dict[str, int]:
     """Return {network id: current route domain number} of the shard.
 
     Raises :class:`Conflict` if the shard's networks cannot be those of a partition with the route domain ``wanted``.
     """
-    if shared := sorted(network_id for _, network_id in networks_of(connection, place.shard_id)):
+    if shared := sorted(network_id for _, network_id in read_common_networks_of_shard(connection, place.shard_id)):
         raise Conflict(
             f"load balancers of project {place.project_id} are on networks that projects share, whose objects in"
             f" /Common cannot be adopted: {', '.join(shared)}"
@@ -153,7 +153,7 @@ def _wanted_numbers(
 
 def _known_subnets(connection: Connection, network_ids: Collection[str]) -> dict[str, Sequence[KnownSubnet]]:
     found: dict[str, list[KnownSubnet]] = {}
-    statement = select(*SUBNET_COLUMNS).where(in_list(schema.subnet.c.network_id, network_ids))
+    statement = select(*SUBNET_COLUMNS).where(is_in_list(schema.subnet.c.network_id, network_ids))
     for row in connection.execute(statement):
         one = KnownSubnet(subnet=subnet_of(row), network=None)
         found.setdefault(one.subnet.network_id, []).append(one)
@@ -198,7 +198,7 @@ def _checked_holders(
     return {row.number: ShardId(row.shard_id) for row in rows}
 
 
-def _is_domain(place: ShardPlace, number: int) -> tuple[ColumnElement[bool], ...]:
+def _is_route_domain(place: ShardPlace, number: int) -> tuple[ColumnElement[bool], ...]:
     return (
         _domain.c.environment == place.environment,
         _domain.c.group_number == place.group_number,

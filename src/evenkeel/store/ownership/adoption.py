@@ -26,13 +26,13 @@ from evenkeel.core.networking.network import PortClaim
 from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.core.protocol.messages import AdoptNetworks
 from evenkeel.core.resources.model import Subnet
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.inserting import insert_all
-from evenkeel.store.networks.attaching import ROUTE_DOMAINS_MAX, lock_group_of, read_attached, read_known
-from evenkeel.store.networks.claims import claim_from_row, take_over
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.engine.inserting import insert_rows
+from evenkeel.store.networks.attaching import ROUTE_DOMAINS_MAX, lock_group_of_shard, read_attached, read_known_subnets
+from evenkeel.store.networks.claims import claim_from_row, take_claim_over
 from evenkeel.store.networks.places import ShardPlace
-from evenkeel.store.networks.taking import device_port
-from evenkeel.store.ownership.adopted_domains import NumbersToAdopt
+from evenkeel.store.networks.taking import port_for_device_address
+from evenkeel.store.ownership.adopted_domains import RouteDomainsToAdopt
 from evenkeel.store.ownership.services import check_owner
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
@@ -48,7 +48,7 @@ def ports_to_adopt(connection: Connection, call: AdoptNetworks) -> tuple[tuple[s
     """
     check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
     _check_call(call)
-    known = read_known(connection, {each.subnet_id for each in call.addresses})
+    known = read_known_subnets(connection, {each.subnet_id for each in call.addresses})
     mine = read_attached(connection, call.shard_id).addresses
     has = {(subnet_id, one.address) for subnet_id, found in mine.items() for one in found}
     return tuple(
@@ -68,19 +68,19 @@ def adopt_networks(
     place = check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
     _check_call(call)
     # From here on no other transaction can assign a route domain or an address of this group.
-    lock_group_of(connection, place.shard_id)
-    numbers = NumbersToAdopt.checked(connection, place, call)
-    known = read_known(connection, {each.subnet_id for each in call.addresses})
+    lock_group_of_shard(connection, place.shard_id)
+    numbers = RouteDomainsToAdopt.from_call(connection, place, call)
+    known = read_known_subnets(connection, {each.subnet_id for each in call.addresses})
     addresses = tuple(_adoptable_addresses(connection, place, known, call.addresses, ports))
     # A preview makes the same checks under the same lock, and writes nothing.
     if not call.apply:
         return TakenNetworks(route_domain=call.route_domain, addresses=addresses, route_domains=numbers.reported)
-    numbers.store(connection)
+    numbers.store_numbers(connection)
     _store_adopted(connection, place, known, addresses, ports)
     with_addresses = counted(len(addresses), "address", "addresses")
-    text = f"route domain {numbers.text} and {with_addresses} were taken over from another program"
+    text = f"route domain {numbers.numbers_text} and {with_addresses} were taken over from another program"
     record_event(connection, kind="networks_adopted", text=text, environment=place.environment, shard_id=place.shard_id)
-    log.warning("networks adopted", shard=place.shard_id, route_domain=numbers.text, addresses=len(addresses))
+    log.warning("networks adopted", shard=place.shard_id, route_domain=numbers.numbers_text, addresses=len(addresses))
     return TakenNetworks(
         route_domain=call.route_domain,
         addresses=addresses,
@@ -131,7 +131,7 @@ def _adoptable_addresses(
             continue
         if (subnet.subnet.network_id, each.address) in taken or (each.subnet_id, each.wanted) in done:
             continue
-        if (each.subnet_id, *each.wanted, each.address) in has or _may_adopt(each, subnet, ports):
+        if (each.subnet_id, *each.wanted, each.address) in has or _is_adoptable(each, subnet, ports):
             taken.add((subnet.subnet.network_id, each.address))
             done.add((each.subnet_id, each.wanted))
             yield each
@@ -142,13 +142,13 @@ def _addresses_of_others(
 ) -> set[tuple[str, str]]:
     rows = connection.execute(
         select(_address.c.network_id, _address.c.address).where(
-            in_list(_address.c.network_id, network_ids), _address.c.shard_id != shard_id
+            is_in_list(_address.c.network_id, network_ids), _address.c.shard_id != shard_id
         )
     )
     return {(row.network_id, row.address) for row in rows}
 
 
-def _may_adopt(each: FoundAddress, known: KnownSubnet, ports: Mapping[FoundAddress, PortClaim]) -> bool:
+def _is_adoptable(each: FoundAddress, known: KnownSubnet, ports: Mapping[FoundAddress, PortClaim]) -> bool:
     """Whether the shard may have the address: a port of the other program at the network service, or reserved for
     devices.
     """
@@ -200,10 +200,10 @@ def _store_adopted(
             }
         )
     # All rows go before any is inserted, because two of them may exchange their addresses.
-    insert_all(connection, _address, rows)
+    insert_rows(connection, _address, rows)
     for each in new:
         if (claim := ports.get(each)) is not None:
-            take_over(connection, claim, table=_port)
+            take_claim_over(connection, claim, table=_port)
 
 
 def _stored_addresses(
@@ -212,7 +212,7 @@ def _stored_addresses(
     """Return {row of ``device_address``: claim on its port} for these addresses."""
     columns = _address.c.subnet_id, _address.c.purpose, _address.c.owner, _address.c.number, _address.c.address
     statement = select(*columns, _port.c.claim_id, _port.c.device_owner, _port.c.device_id, _port.c.port_id)
-    here = in_list(_address.c.subnet_id, {each.subnet_id for each in addresses})
+    here = is_in_list(_address.c.subnet_id, {each.subnet_id for each in addresses})
     joined = statement.join(_port, _port.c.claim_id == _address.c.claim_id, isouter=True)
     found: dict[tuple[str, str, str, int, str], PortClaim | None] = {}
     for row in connection.execute(joined.where(_address.c.shard_id == place.shard_id, here)):
@@ -232,6 +232,6 @@ def _taken_addresses(
     for each in addresses:
         claim = rows[each.subnet_id, *each.wanted, each.address]
         if claim is not None and claim.port_id:
-            port = device_port(place, known[each.subnet_id], *each.wanted)
+            port = port_for_device_address(place, known[each.subnet_id], *each.wanted)
             found.append(TakenAddress(port=port, address=each.address, port_id=claim.port_id, claim=claim))
     return tuple(found)

@@ -67,10 +67,10 @@ def read_agents(
     wanted = {"b_environment": environment, "b_group": group_number}
     given = {name: value for name, value in wanted.items() if value is not None}
     rows = connection.execute(_agents_query(loads, frozenset(given)), given)
-    return [_seen_agent(row, settle_seconds) for row in rows]
+    return [_seen_agent_from_row(row, settle_seconds) for row in rows]
 
 
-def by_group(agents: Iterable[SeenAgent]) -> dict[tuple[str, int], list[AgentSnapshot]]:
+def snapshots_by_group(agents: Iterable[SeenAgent]) -> dict[tuple[str, int], list[AgentSnapshot]]:
     """Return {(environment, group number): snapshots of its agents}."""
     found: dict[tuple[str, int], list[AgentSnapshot]] = {}
     for agent in agents:
@@ -78,7 +78,7 @@ def by_group(agents: Iterable[SeenAgent]) -> dict[tuple[str, int], list[AgentSna
     return found
 
 
-def time_of(connection: Connection, agents: Sequence[SeenAgent]) -> float:
+def read_time(connection: Connection, agents: Sequence[SeenAgent]) -> float:
     """Return the database's time when the agents were read; without agents, one statement reads the time."""
     return agents[0].read_at if agents else float(connection.scalar(select(db_now())) or 0.0)
 
@@ -87,22 +87,24 @@ def time_of(connection: Connection, agents: Sequence[SeenAgent]) -> float:
 def _agents_query(loads: bool, given: frozenset[str]) -> Select[Any]:
     """``given``: names of the parameters by which agents are selected."""
     # Two scalar subqueries and no join: each reads one index, and agents without shards still have a row.
-    acting = _shards_referring(_shard.c.acting_agent_id) if loads else literal(0)
-    homed = _shards_referring(_shard.c.home_agent_id) if loads else literal(0)
+    acting = _count_shards_referring(_shard.c.acting_agent_id) if loads else literal(0)
+    homed = _count_shards_referring(_shard.c.home_agent_id) if loads else literal(0)
     counts = (acting.label("acting_shards"), homed.label("home_shards"))
     columns = {"b_environment": _agent.c.environment, "b_group": _agent.c.group_number}
     where = [column == bindparam(name) for name, column in columns.items() if name in given]
     return select(*_COLUMNS, *counts, db_now().label("now")).where(*where).order_by(_agent.c.id)
 
 
-def _shards_referring(column: ColumnElement[Any]) -> ScalarSelect[int]:
+def _count_shards_referring(column: ColumnElement[Any]) -> ScalarSelect[int]:
     """Return a subquery that counts the shards that refer to the agent in ``column``; it reads only an index."""
     return select(func.count()).select_from(_shard).where(column == _agent.c.id).scalar_subquery()
 
 
-def _seen_agent(row: Any, settle_seconds: float) -> SeenAgent:
+def _seen_agent_from_row(row: Any, settle_seconds: float) -> SeenAgent:
     return SeenAgent(
-        view=view_of(row, settle_seconds=settle_seconds, acting_shards=row.acting_shards, home_shards=row.home_shards),
+        view=agent_snapshot(
+            row, settle_seconds=settle_seconds, acting_shards=row.acting_shards, home_shards=row.home_shards
+        ),
         environment=row.environment,
         group_number=row.group_number,
         host=row.host,
@@ -112,7 +114,9 @@ def _seen_agent(row: Any, settle_seconds: float) -> SeenAgent:
     )
 
 
-def view_of(row: Any, *, settle_seconds: float = 0.0, acting_shards: int = 0, home_shards: int = 0) -> AgentSnapshot:
+def agent_snapshot(
+    row: Any, *, settle_seconds: float = 0.0, acting_shards: int = 0, home_shards: int = 0
+) -> AgentSnapshot:
     """Return the snapshot of an agent from its row, which also has ``now``, the database's time when it was read.
 
     ``settle_seconds``: time up before the agent gets its shards back; ``acting_shards``, ``home_shards``: its load.

@@ -33,7 +33,7 @@ from evenkeel.core.protocol.messages import Register, ReportState
 from evenkeel.core.resources import capacity
 from evenkeel.core.resources.capacity import CapacityFigure
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.statements import json_text
 from evenkeel.store.ownership.sql import ConcurrentUpdate, is_live
 from evenkeel.store.records import schema
@@ -63,7 +63,7 @@ class ReportClock(Wire):
     sent_at_seconds: float
     stored_at_seconds: float
 
-    def agrees(self, later: "ReportClock") -> bool:
+    def has_no_jump_until(self, later: "ReportClock") -> bool:
         """Whether the database's clock did not jump between this report and a later one."""
         passed = later.stored_at_seconds - self.stored_at_seconds
         return (
@@ -88,7 +88,7 @@ class GroupCapacity(Wire):
         return capacity.score(self.figures, self.reserved)
 
     @property
-    def at_limit(self) -> tuple[str, ...]:
+    def metrics_at_limit(self) -> tuple[str, ...]:
         """Return the metrics that have reached their limits, including reservations (human-readable)."""
         return capacity.at_limit(self.figures, self.reserved)
 
@@ -119,7 +119,7 @@ def _is_group(environment: Any, number: Any) -> tuple[ColumnElement[bool], Colum
 # -- placing
 
 
-def reserve(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any) -> None:
+def reserve_capacity(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any) -> None:
     """Reserve capacity of the device group for a load balancer in ``shard``, until a measurement includes the load
     balancer.
 
@@ -168,18 +168,18 @@ def _needed_amounts(connection: Connection, load_balancer_id: LoadBalancerId, sh
 # -- confirmations and measurements
 
 
-def confirm(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> None:
+def confirm_reservations(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> None:
     """Record that devices hold these load balancers now: the next measurement that begins after this includes them, so
     their reservations can be deleted.
     """
     connection.execute(
         update(_reservation)
-        .where(in_list(_reservation.c.load_balancer_id, load_balancer_ids), _reservation.c.confirmed_at.is_(None))
+        .where(is_in_list(_reservation.c.load_balancer_id, load_balancer_ids), _reservation.c.confirmed_at.is_(None))
         .values(confirmed_at=db_now())
     )
 
 
-def note_first_figures(connection: Connection, call: Register) -> None:
+def store_figures_of_registration(connection: Connection, call: Register) -> None:
     """Store the first capacity figures of a new group: no load balancer is placed before the limits are known."""
     known = GroupCapacity(figures=call.capacity)
     connection.execute(
@@ -189,7 +189,7 @@ def note_first_figures(connection: Connection, call: Register) -> None:
     )
 
 
-def note_figures(connection: Connection, environment: str, number: int, report: ReportState) -> None:
+def store_figures_of_report(connection: Connection, environment: str, number: int, report: ReportState) -> None:
     """Store the capacity figures of an agent's report, and delete the reservations of load balancers that the figures
     include.
     """
@@ -199,7 +199,7 @@ def note_figures(connection: Connection, environment: str, number: int, report: 
     if report.capacity:
         _store_capacity(connection, environment, number, report)
     else:
-        _note_none(connection, environment, number)
+        _clear_capacity(connection, environment, number)
 
 
 def _store_capacity(connection: Connection, environment: str, number: int, report: ReportState) -> None:
@@ -238,7 +238,7 @@ def _drop_included_reservations(
     )
     last = known.clocks.get(report.agent_id)
     confirmed_at = _reservation.c.confirmed_at
-    if report.sent_at_seconds and (last is None or not last.agrees(clock)):
+    if report.sent_at_seconds and (last is None or not last.has_no_jump_until(clock)):
         # Too cautious rather than too early: a reservation that counts one report longer only delays placements.
         connection.execute(update(_reservation).where(*here, confirmed_at.is_not(None)).values(confirmed_at=db_now()))
     else:
@@ -249,7 +249,7 @@ def _drop_included_reservations(
     return replace(known, clocks={**known.clocks, report.agent_id: clock})
 
 
-def _note_none(connection: Connection, environment: str, number: int) -> None:
+def _clear_capacity(connection: Connection, environment: str, number: int) -> None:
     """Handle the report of an agent without a capacity policy: unless another agent of the group has one, nothing is
     limited.
 

@@ -6,7 +6,7 @@ import msgspec
 from sqlalchemy import Connection, select
 
 from evenkeel.core.status.device_state import DeviceState
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.records import schema
 
 Titles = Mapping[str, str]
@@ -18,14 +18,14 @@ _devices = msgspec.json.Decoder(tuple[DeviceState, ...])
 
 def read_device_titles(connection: Connection, environment: str, group_number: int) -> Titles:
     """Return the titles of a group's devices. One query."""
-    return read_titles_of(connection, [(environment, group_number)]).get((environment, group_number), {})
+    return read_titles_by_group(connection, [(environment, group_number)]).get((environment, group_number), {})
 
 
-def read_titles_of(connection: Connection, groups: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], Titles]:
+def read_titles_by_group(connection: Connection, groups: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], Titles]:
     """Return {(environment, group number): titles of its devices}, for a few device groups. One query."""
     reported = connection.execute(
         select(_agent.c.environment, _agent.c.group_number, _agent.c.devices)
-        .where(in_list(_agent.c.environment, sorted({environment for environment, _ in groups})))
+        .where(is_in_list(_agent.c.environment, sorted({environment for environment, _ in groups})))
         # The latest report comes last and wins where agents disagree.
         .order_by(_agent.c.reported_at)
     )

@@ -34,7 +34,7 @@ def check_devices(connection: Connection, call: Register) -> None:
 
     Raises :class:`CallRefused` if another group in use has one of them, or if a device is named twice.
     """
-    _check_twice(call)
+    _check_no_device_twice(call)
     # The endpoints are no network addresses, so equal ones of two groups name different devices.
     if not call.exclusive:
         return
@@ -57,7 +57,7 @@ def check_devices(connection: Connection, call: Register) -> None:
         _end_sessions(connection, call.environment, row.number)
 
 
-def _check_twice(call: Register) -> None:
+def _check_no_device_twice(call: Register) -> None:
     seen: dict[str, str] = {}
     for endpoint, identity in sorted(call.identities.items()):
         # An identity is empty if the device could not be reached; several such are no contradiction.

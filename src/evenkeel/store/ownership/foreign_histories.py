@@ -20,7 +20,7 @@ from evenkeel.core.kit.ids import AgentId
 from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.protocol.messages import ConfirmedState
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import UNKNOWN
@@ -62,12 +62,12 @@ class AnsweredKeepalive(Protocol):
         ...
 
 
-def keep_former(connection: Connection, history_id: str) -> None:
+def store_former_history(connection: Connection, history_id: str) -> None:
     """Record that the database had this history, in the transaction that begins the next history."""
     insert_if_absent(connection, _other, {"id": history_id, "kind": FORMER, "noted_at": db_now(), "agent_id": None})
 
 
-def note_unknown(connection: Connection, answered: Sequence[AnsweredKeepalive]) -> None:
+def record_unknown_histories(connection: Connection, answered: Sequence[AnsweredKeepalive]) -> None:
     """Record histories that agents saw and this database never had. No statement if all agents saw the current
     history.
     """
@@ -78,7 +78,7 @@ def note_unknown(connection: Connection, answered: Sequence[AnsweredKeepalive]) 
             named.setdefault(seen, each.agent_id)
     if not named:
         return
-    known = set(connection.scalars(select(_other.c.id).where(in_list(_other.c.id, sorted(named)))))
+    known = set(connection.scalars(select(_other.c.id).where(is_in_list(_other.c.id, sorted(named)))))
     new = {id_: agent_id for id_, agent_id in named.items() if id_ not in known}
     if not new:
         return
@@ -102,7 +102,7 @@ def _host_of_agent(connection: Connection, agent_id: AgentId) -> str:
     return connection.scalar(select(schema.agent.c.host).where(schema.agent.c.id == agent_id)) or ""
 
 
-def read_unknown(connection: Connection) -> tuple[UnknownHistory, ...]:
+def read_unknown_histories(connection: Connection) -> tuple[UnknownHistory, ...]:
     """Return the unknown histories that no operator has accepted yet, longest known first."""
     rows = connection.execute(
         select(_other, schema.agent.c.host)
@@ -116,7 +116,7 @@ def read_unknown(connection: Connection) -> tuple[UnknownHistory, ...]:
     )
 
 
-def accept(connection: Connection, history_id: str) -> None:
+def accept_history(connection: Connection, history_id: str) -> None:
     """Record an operator's confirmation that this database is the right one, although agents saw this history of
     another one.
 

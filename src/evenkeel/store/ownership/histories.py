@@ -31,10 +31,14 @@ from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.core.status.changes import contradicts_database
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.options import StoreOptions
-from evenkeel.store.ownership.foreign_histories import keep_former, note_unknown, read_unknown
+from evenkeel.store.ownership.foreign_histories import (
+    read_unknown_histories,
+    record_unknown_histories,
+    store_former_history,
+)
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 
@@ -58,7 +62,7 @@ class Histories:
         self._db = database
         self._deadline_seconds = options.pending_deadline_seconds
 
-    async def begin(self, seen_id: str, agent_id: AgentId, lost: str) -> str:
+    async def begin_history(self, seen_id: str, agent_id: AgentId, lost: str) -> str:
         """Begin a new history of the database in a transaction of its own, and return the current id.
 
         ``seen_id``: history in which the loss was noticed; ``lost``: the agent's proof that commits were lost.
@@ -81,7 +85,7 @@ def renew_history(connection: Connection, deadline_seconds: float) -> History:
     return read_history(connection)
 
 
-def history_id() -> ScalarSelect[str]:
+def select_history_id() -> ScalarSelect[str]:
     """SQL expression: the id of the current history."""
     return select(_history.c.id).where(_history.c.number == 1).scalar_subquery()
 
@@ -128,7 +132,7 @@ def begin_history(
     )
     if begun.rowcount == 1:
         # In the same transaction: a crash in between would make the former id an unknown one, and halt removals.
-        keep_former(connection, seen_id)
+        store_former_history(connection, seen_id)
         connection.execute(
             update(_root)
             .where(_root.c.provisioning_status == ProvisioningStatus.ACTIVE.value, _root.c.shard_id.is_not(None))
@@ -166,15 +170,15 @@ class KeepaliveToCheck(NamedTuple):
     keepalives: int
 
 
-def check_all_seen(connection: Connection, asked: Sequence[KeepaliveToCheck]) -> list[ConfirmedStateCheck]:
+def check_confirmed_states(connection: Connection, asked: Sequence[KeepaliveToCheck]) -> list[ConfirmedStateCheck]:
     """Compare the database with the states that were confirmed to agents; results are in the order of ``asked``.
 
     One statement if changes were recently confirmed to agents; one more if a confirmed load balancer is gone, and one
     if a shard recently left an agent's assignments.
     """
     # Also for states of another history, which are not compared below.
-    note_unknown(connection, asked)
-    told = [each.seen for each in asked if each.seen is not None and _is_comparable(each)]
+    record_unknown_histories(connection, asked)
+    told = [each.seen for each in asked if each.seen is not None and _is_of_this_history(each)]
     roots = _load_balancer_rows(
         connection, [seen.confirmed.load_balancer_id for seen in told if seen.confirmed is not None]
     )
@@ -185,7 +189,7 @@ def check_all_seen(connection: Connection, asked: Sequence[KeepaliveToCheck]) ->
     return [_check_confirmed_state(each, roots, shards) for each in asked]
 
 
-def _is_comparable(asked: KeepaliveToCheck) -> bool:
+def _is_of_this_history(asked: KeepaliveToCheck) -> bool:
     """Whether the agent's state was confirmed in the present history, so that a difference proves a loss."""
     return asked.seen is not None and bool(asked.history) and asked.seen.history == asked.history
 
@@ -194,7 +198,7 @@ def _load_balancer_rows(connection: Connection, ids: Sequence[LoadBalancerId]) -
     if not ids:
         return {}
     rows = connection.execute(
-        select(_root.c.id, _root.c.revision, _root.c.change_id).where(in_list(_root.c.id, sorted(set(ids))))
+        select(_root.c.id, _root.c.revision, _root.c.change_id).where(is_in_list(_root.c.id, sorted(set(ids))))
     )
     return {row.id: row for row in rows}
 
@@ -203,7 +207,7 @@ def _shard_rows(connection: Connection, ids: Sequence[ShardId]) -> dict[str, Any
     if not ids:
         return {}
     rows = connection.execute(
-        select(_shard.c.id, _shard.c.epoch, _shard.c.acting_agent_id).where(in_list(_shard.c.id, sorted(set(ids))))
+        select(_shard.c.id, _shard.c.epoch, _shard.c.acting_agent_id).where(is_in_list(_shard.c.id, sorted(set(ids))))
     )
     return {row.id: row for row in rows}
 
@@ -212,7 +216,7 @@ def _check_confirmed_state(
     asked: KeepaliveToCheck, roots: Mapping[str, Any], shards: Mapping[str, Any]
 ) -> ConfirmedStateCheck:
     seen = asked.seen
-    if seen is None or not _is_comparable(asked):
+    if seen is None or not _is_of_this_history(asked):
         return ConfirmedStateCheck()
     # The database has counted fewer keepalives than it confirmed, so commits are missing.
     if asked.keepalives < seen.keepalives:
@@ -255,4 +259,4 @@ def read_history(connection: Connection) -> History:
     row = connection.execute(select(_history.c.id, _history.c.begun_at).where(_history.c.number == 1)).first()
     if row is None:
         return History(id="", begun_at=0.0)
-    return History(id=row.id, begun_at=row.begun_at, unknown=read_unknown(connection))
+    return History(id=row.id, begun_at=row.begun_at, unknown=read_unknown_histories(connection))

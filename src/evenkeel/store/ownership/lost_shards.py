@@ -56,7 +56,7 @@ def restore_shards(
     # A negative age is that of a history begun before the database's clock was set back.
     if age is None or not -RESTORING_SECONDS < age < RESTORING_SECONDS:
         return False
-    may_make = RESTORED_TOTAL_MAX - _came_since(connection, agent_id)
+    may_make = RESTORED_TOTAL_MAX - _count_shards_restored_since(connection, agent_id)
     made: dict[ShardId, ProjectId] = {}
     # Sorted, because rows of one table are inserted in one order by all: two agents may name the same projects.
     for lost in sorted(served[:RESTORED_MAX], key=lambda each: each.project_id):
@@ -66,13 +66,13 @@ def restore_shards(
         return True
     mark_assignments_changed(connection, [agent_id])  # from here on, its other calls wait for this one
     # Counted again under the lock of the agent's row: concurrent calls have each counted without the others' shards.
-    if _came_since(connection, agent_id) > RESTORED_TOTAL_MAX:
+    if _count_shards_restored_since(connection, agent_id) > RESTORED_TOTAL_MAX:
         raise ConcurrentUpdate
     _record_restored(connection, agent_id, agent, made)
     return True
 
 
-def _came_since(connection: Connection, agent_id: AgentId) -> int:
+def _count_shards_restored_since(connection: Connection, agent_id: AgentId) -> int:
     """Return the number of shards created for the agent since the history began."""
     begun_at = select(_history.c.begun_at).where(_history.c.number == 1).scalar_subquery()
     statement = select(func.count()).where(_shard.c.home_agent_id == agent_id, _shard.c.created_at >= begun_at)

@@ -8,8 +8,8 @@ from sqlalchemy import Connection, func, select
 
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.ownership.sql import owner_of
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.ownership.sql import owner_from_row
 from evenkeel.store.records import schema
 
 _shard, _agent, _common = schema.shard, schema.agent, schema.common_network
@@ -18,14 +18,14 @@ _due = _common.c.applied_revision < _common.c.revision
 DUE_MAX = 1_000
 
 
-def due_of(connection: Connection, shard_id: ShardId, limit: int) -> list[LoadBalancerId]:
+def read_due_networks(connection: Connection, shard_id: ShardId, limit: int) -> list[LoadBalancerId]:
     """Return ids of the common shard's networks with unconfirmed changes, in random order. One query."""
     statement = select(_common.c.network_id).where(_common.c.shard_id == shard_id, _due)
     # Random, because networks that fail permanently would otherwise fill the limit and hide all others.
     return [LoadBalancerId(id_) for id_ in connection.scalars(statement.order_by(func.random()).limit(limit))]
 
 
-def due_networks(
+def read_changed_networks(
     connection: Connection, shard_id: ShardId, network_ids: Collection[str] | None = None
 ) -> tuple[Change, ...]:
     """Return the unconfirmed changes of shared networks in the shard's device group, for hints to the owner of its
@@ -45,13 +45,13 @@ def due_networks(
         .limit(DUE_MAX)
     )
     if network_ids is not None:
-        statement = statement.where(in_list(_common.c.network_id, network_ids))
+        statement = statement.where(is_in_list(_common.c.network_id, network_ids))
     return tuple(
         Change(
             load_balancer_id=LoadBalancerId(row.network_id),
             revision=row.revision,
             environment=row.environment,
-            owner=owner_of(row, row.host),
+            owner=owner_from_row(row, row.host),
             placed=True,
         )
         for row in connection.execute(statement)

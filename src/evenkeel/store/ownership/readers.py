@@ -7,7 +7,7 @@ from sqlalchemy import Connection, select
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
 from evenkeel.core.protocol.messages import CERTIFICATES_PER_CALL, WantedCertificate
 from evenkeel.core.tls.certificates import CertificateKind, CertificateReader, ReadableCertificate
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.ownership.services import check_owner
 from evenkeel.store.records import schema
 from evenkeel.store.records.standby import held_by
@@ -59,7 +59,7 @@ def _read_references(connection: Connection, shard_id: ShardId, load_balancer_id
         .join(_certificate, _certificate.c.id == _use.c.certificate_id)
         .join(_root, _root.c.id == _use.c.load_balancer_id)
         # The condition on the shard is the authorisation: an agent may name any load balancer in its call.
-        .where(in_list(_use.c.load_balancer_id, load_balancer_ids), held_by(shard_id))
+        .where(is_in_list(_use.c.load_balancer_id, load_balancer_ids), held_by(shard_id))
     )
     return {
         (row.load_balancer_id, row.reference, CertificateKind(row.kind)): ProjectId(row.project_id)

@@ -28,12 +28,12 @@ from evenkeel.core.protocol.messages import Keepalive, Register
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.engine.statements import insert_if_absent, json_text
-from evenkeel.store.networks.places import layout_of
-from evenkeel.store.ownership.capacity import note_first_figures
+from evenkeel.store.networks.places import decode_layout
+from evenkeel.store.ownership.capacity import store_figures_of_registration
 from evenkeel.store.ownership.devices import CONTRADICTION, check_devices, note_identities
 from evenkeel.store.ownership.former_agents import keep_keepalive_count, take_keepalive_count
-from evenkeel.store.ownership.renewing import CONFIRMED, Opened, Renewed, opened_sessions, renew
-from evenkeel.store.ownership.sql import FREED, is_live
+from evenkeel.store.ownership.renewing import CONFIRMED, OpenedSession, RenewedSession, opened_sessions, renew_sessions
+from evenkeel.store.ownership.sql import FREED_SHARD_VALUES, is_live
 from evenkeel.store.records import schema
 from evenkeel.store.vips.port_changes import bind_group
 from evenkeel.store.writing.events import record_event
@@ -48,7 +48,7 @@ _group = schema.device_group
 _shard = schema.shard
 
 
-def register(connection: Connection, call: Register, ttl_seconds: float) -> Opened:
+def open_session(connection: Connection, call: Register, ttl_seconds: float) -> OpenedSession:
     """Open the session, or renew it if it is the live one, and return its state. Raises :class:`CallRefused` for
     contradictions.
     """
@@ -70,7 +70,7 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Open
     _make_common_shard(connection, call)
     _store_group(connection, call, group)
     if call.capacity:
-        note_first_figures(connection, call)
+        store_figures_of_registration(connection, call)
     record_event(
         connection,
         kind="agent_registered",
@@ -79,7 +79,7 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Open
         environment=call.environment,
         agent_id=call.agent_id,
     )
-    return opened_sessions(connection, [Renewed(call.agent_id, started, call.seen)], ttl_seconds)[0]
+    return opened_sessions(connection, [RenewedSession(call.agent_id, started, call.seen)], ttl_seconds)[0]
 
 
 # -- checks
@@ -121,7 +121,7 @@ def _check_group(connection: Connection, call: Register) -> Any:
         raise _contradicting_setting(call, "device_driver", call.device_driver, group.device_driver, where)
     expected = set(msgspec.json.decode(group.endpoints, type=tuple[str, ...]))
     same_endpoints = expected == set(call.endpoints)
-    same_layout = layout_of(group.network_layout) == call.network_layout
+    same_layout = decode_layout(group.network_layout) == call.network_layout
     if group.ha_type == call.ha_type.value and same_endpoints and same_layout:
         return group
     _end_silent_sessions(connection, call)
@@ -255,9 +255,9 @@ def _duplicate_session(call: Register) -> CallRefused:
 # -- effects
 
 
-def _renew_session(connection: Connection, call: Register, ttl_seconds: float) -> Opened:
+def _renew_session(connection: Connection, call: Register, ttl_seconds: float) -> OpenedSession:
     keepalive = Keepalive(agent_id=call.agent_id, session_id=call.session_id, seen=call.seen)
-    renewed = renew(connection, [ArrivedKeepalive(call=keepalive)], ttl_seconds)[0]
+    renewed = renew_sessions(connection, [ArrivedKeepalive(call=keepalive)], ttl_seconds)[0]
     if renewed is None:
         raise _duplicate_session(call)
     return renewed
@@ -267,7 +267,7 @@ def _free_former_shards(connection: Connection, agent_id: AgentId) -> None:
     """Free the shards of the agent's former session: the new one has no record of its unfinished operations, and an
     epoch belongs to one session only.
     """
-    connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent_id).values(**FREED))
+    connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent_id).values(**FREED_SHARD_VALUES))
 
 
 def _start_session(connection: Connection, call: Register, ttl_seconds: float, *, known: bool) -> Any:
@@ -340,5 +340,5 @@ def _store_group(connection: Connection, call: Register, group: Any) -> None:
         .values(**values)
     )
     # Ports of load balancers in the group are bound to the former host at the network service.
-    if layout_of(group.network_layout).binding_host != call.network_layout.binding_host:
+    if decode_layout(group.network_layout).binding_host != call.network_layout.binding_host:
         bind_group(connection, call.environment, call.group_number)

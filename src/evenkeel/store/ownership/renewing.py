@@ -31,7 +31,7 @@ from evenkeel.core.ports.ownership import ArrivedKeepalive
 from evenkeel.core.protocol.messages import ConfirmedState, SessionState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import update_returning
-from evenkeel.store.ownership.histories import KeepaliveToCheck, check_all_seen, history_id
+from evenkeel.store.ownership.histories import KeepaliveToCheck, check_confirmed_states, select_history_id
 from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
 
@@ -39,12 +39,12 @@ MAX_KEEPALIVES = 2**62
 """Upper limit of a plausible number of keepalives; it is above any real one."""
 
 _agent = schema.agent
-CONFIRMED = (_agent.c.assignments_revision, _agent.c.keepalives, history_id().label("history"))
+CONFIRMED = (_agent.c.assignments_revision, _agent.c.keepalives, select_history_id().label("history"))
 """Columns that a renewal returns for the answer to the keepalive."""
 _TTL: BindParameter[float] = bindparam("b_ttl", type_=Double())
 
 
-class Opened(NamedTuple):
+class OpenedSession(NamedTuple):
     """State of a session that was opened or renewed, for the answer to the agent."""
 
     state: SessionState
@@ -52,7 +52,7 @@ class Opened(NamedTuple):
     """Proof that the database lost commits; empty if there is none."""
 
 
-class Renewed(NamedTuple):
+class RenewedSession(NamedTuple):
     """The row of a session that was renewed or opened."""
 
     agent_id: AgentId
@@ -60,7 +60,9 @@ class Renewed(NamedTuple):
     seen: ConfirmedState | None
 
 
-def opened_sessions(connection: Connection, renewed: Sequence[Renewed], ttl_seconds: float) -> list[Opened]:
+def opened_sessions(
+    connection: Connection, renewed: Sequence[RenewedSession], ttl_seconds: float
+) -> list[OpenedSession]:
     """Return the sessions that keepalives renewed, for their answers.
 
     At most three statements, and only if a change was confirmed to an agent lately.
@@ -78,16 +80,16 @@ def opened_sessions(connection: Connection, renewed: Sequence[Renewed], ttl_seco
         KeepaliveToCheck(each.agent_id, each.seen, state.history, state.keepalives)
         for each, state in zip(renewed, states, strict=True)
     ]
-    checks = check_all_seen(connection, asked)
+    checks = check_confirmed_states(connection, asked)
     return [
-        Opened(msgspec.structs.replace(state, unknown_in=check.unknown_in), check.lost)
+        OpenedSession(msgspec.structs.replace(state, unknown_in=check.unknown_in), check.lost)
         for state, check in zip(states, checks, strict=True)
     ]
 
 
-def renew(
+def renew_sessions(
     connection: Connection, arrived: Sequence[ArrivedKeepalive], ttl_seconds: float, *, skips_locked: bool = False
-) -> list[Opened | None]:
+) -> list[OpenedSession | None]:
     """Renew sessions, in the order of ``arrived``; None for a session that was ended or replaced.
 
     Several keepalives of one session renew it once. ``skips_locked``: on PostgreSQL None, too, for a session whose row
@@ -103,7 +105,7 @@ def renew(
     rows = _renewed_rows(
         connection, sorted(newest.values(), key=lambda each: each.call.agent_id), ttl_seconds, skips_locked
     )
-    found = [Renewed(newest[key].call.agent_id, row, newest[key].call.seen) for key, row in rows.items()]
+    found = [RenewedSession(newest[key].call.agent_id, row, newest[key].call.seen) for key, row in rows.items()]
     answers = dict(zip(rows, opened_sessions(connection, found, ttl_seconds), strict=True))
     return [answers.get((each.call.agent_id, each.call.session_id)) for each in arrived]
 

@@ -34,14 +34,14 @@ from evenkeel.core.networking.attachment import (
 from evenkeel.core.protocol.messages import ServiceDefinitions
 from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.tls.certificates import CertificateFacts, CertificateKind
-from evenkeel.store.engine.in_list import in_bound_list
-from evenkeel.store.engine.statements import batches
-from evenkeel.store.networks.attaching import read_attached, read_known
-from evenkeel.store.networks.common import with_common
+from evenkeel.store.engine.in_list import is_in_bound_list
+from evenkeel.store.engine.statements import split_into_batches
+from evenkeel.store.networks.attaching import read_attached, read_known_subnets
+from evenkeel.store.networks.common import add_common_networks
 from evenkeel.store.networks.common_services import read_network_services
 from evenkeel.store.networks.facts import read_hosts
 from evenkeel.store.networks.places import ShardPlace, place_columns, shard_place
-from evenkeel.store.ownership.sql import is_of
+from evenkeel.store.ownership.sql import is_current_session
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.records.moves import move_of
@@ -59,7 +59,7 @@ _certificate = schema.certificate
 _use = schema.certificate_use
 
 
-class Definitions(NamedTuple):
+class DefinitionsPage(NamedTuple):
     """A page of service definitions for an agent, and what has to be requested or allocated for further ones."""
 
     page: ServiceDefinitions
@@ -74,7 +74,7 @@ class Definitions(NamedTuple):
     """Ids of shared networks on whose configuration load balancers of the page wait."""
 
 
-class Silence(NamedTuple):
+class StandbyMoves(NamedTuple):
     """Moves of load balancers of which a shard's devices may hold a copy that does not answer for the VIP."""
 
     moves: Mapping[LoadBalancerId, Move]
@@ -83,7 +83,7 @@ class Silence(NamedTuple):
     for the VIP.
     """
 
-    def applied_to(self, service: ServiceDefinition, shard_id: ShardId) -> ServiceDefinition:
+    def mark_definition(self, service: ServiceDefinition, shard_id: ShardId) -> ServiceDefinition:
         """Return the definition as the shard's agent gets it, marked as standby or deleted if the load balancer
         moves.
         """
@@ -99,7 +99,7 @@ class Silence(NamedTuple):
         return replace(service, standby=True)
 
 
-NO_SILENCE = Silence({}, is_known=False)
+NO_STANDBY_MOVES = StandbyMoves({}, is_known=False)
 
 
 def read_services(
@@ -115,7 +115,7 @@ def read_services(
     unattachable: Mapping[LoadBalancerId, str],
     bare_tags: bool = False,
     knows_standby: bool = False,
-) -> Definitions:
+) -> DefinitionsPage:
     """Return a page of definitions of the shard's load balancers: of the given ids, or of all after ``after_id``.
 
     ``unattachable``: {load balancer for which an allocation failed: reason}; ``bare_tags``: whether listeners' tags
@@ -124,20 +124,20 @@ def read_services(
     """
     size = max(1, min(limit, MAX_SERVICES_PER_PAGE))
     place = check_owner(connection, agent_id, session_id, shard_id, epoch)
-    silent = _read_silent(connection, shard_id) if place.has_silent else {}
+    silent = _read_standby_moves(connection, shard_id) if place.has_silent else {}
     if place.project_id == COMMON_PROJECT:
         page = read_network_services(connection, place, load_balancer_ids, after_id, size)
-        return Definitions(page, place, {}, Needs())
+        return DefinitionsPage(page, place, {}, Needs())
     missing: tuple[LoadBalancerId, ...] = ()
     if load_balancer_ids is None:
         copies = {id_ for id_ in silent if id_ > after_id}
-        ids = sorted({*_following_ids(connection, shard_id, after_id, size + 1), *copies})[: size + 1]
+        ids = sorted({*_ids_after(connection, shard_id, after_id, size + 1), *copies})[: size + 1]
     else:
         found = _ids_on_shard(connection, shard_id, load_balancer_ids) | (silent.keys() & set(load_balancer_ids))
         missing = tuple(sorted(set(load_balancer_ids) - found))
         # In order of ids, as the whole shard's: the agent continues after the last one of a page.
         ids = sorted(id_ for id_ in found if id_ > after_id)
-    silence = Silence(silent, is_known=knows_standby)
+    silence = StandbyMoves(silent, is_known=knows_standby)
     return _definitions_page(connection, place, ids, size, missing, unattachable, bare_tags, silence)
 
 
@@ -163,14 +163,14 @@ def _select_owned_place() -> Select[Any]:
         _shard.c.id == bindparam("b_shard"),
         _shard.c.acting_agent_id == agent_id,
         _shard.c.epoch == bindparam("b_epoch"),
-        is_of(agent_id, session_id),
+        is_current_session(agent_id, session_id),
     )
 
 
 _OWNED = _select_owned_place()
 
 
-def _following_ids(connection: Connection, shard_id: ShardId, after_id: str, limit: int) -> list[LoadBalancerId]:
+def _ids_after(connection: Connection, shard_id: ShardId, after_id: str, limit: int) -> list[LoadBalancerId]:
     page = {"b_shard": shard_id, "b_after": after_id, "b_limit": limit}
     return list(connection.scalars(_FOLLOWING, page))
 
@@ -185,12 +185,14 @@ _FOLLOWING = (
 
 def _ids_on_shard(connection: Connection, shard_id: ShardId, ids: Sequence[LoadBalancerId]) -> set[LoadBalancerId]:
     found: set[LoadBalancerId] = set()
-    for batch in batches(ids):
+    for batch in split_into_batches(ids):
         found.update(connection.scalars(_IDS_ON_SHARD, {"b_ids": list(batch), "b_shard": shard_id}))
     return found
 
 
-_IDS_ON_SHARD = select(_root.c.id).where(in_bound_list(_root.c.id, "b_ids"), _root.c.shard_id == bindparam("b_shard"))
+_IDS_ON_SHARD = select(_root.c.id).where(
+    is_in_bound_list(_root.c.id, "b_ids"), _root.c.shard_id == bindparam("b_shard")
+)
 
 
 def _definitions_page(
@@ -201,8 +203,8 @@ def _definitions_page(
     missing: tuple[LoadBalancerId, ...],
     unattachable: Mapping[LoadBalancerId, str],
     bare_tags: bool,
-    silence: Silence = NO_SILENCE,
-) -> Definitions:
+    silence: StandbyMoves = NO_STANDBY_MOVES,
+) -> DefinitionsPage:
     """Return definitions of the first ``size`` of ``ids``, or of fewer if they are large.
 
     A load balancer deleted since its id was read is left out.
@@ -216,7 +218,7 @@ def _definitions_page(
         connection, [id_ for id_, tree in trees.items() if refers_to_certificates(tree)]
     )
     services = {
-        LoadBalancerId(id_): silence.applied_to(
+        LoadBalancerId(id_): silence.mark_definition(
             definition_of(tree, certificates.get(id_, ()), bare_tags=bare_tags), place.shard_id
         )
         for id_, tree in trees.items()
@@ -227,10 +229,10 @@ def _definitions_page(
         used = {id_: trees[id_] for id_, service in services.items() if not service.deleted}
         lacks = _add_networks(connection, place, services, used, unattachable)
     page = ServiceDefinitions(services=tuple(services.values()), missing=missing, more=len(ids) > len(shown))
-    return Definitions(page, place, *lacks)
+    return DefinitionsPage(page, place, *lacks)
 
 
-def _read_silent(connection: Connection, shard_id: ShardId) -> dict[LoadBalancerId, Move]:
+def _read_standby_moves(connection: Connection, shard_id: ShardId) -> dict[LoadBalancerId, Move]:
     rows = connection.execute(select(_move).where(is_open(), is_silent_for(shard_id)))
     return {row.load_balancer_id: move_of(row) for row in rows}
 
@@ -258,13 +260,13 @@ def _add_networks(
     Three queries, four with members on tunnels, and two more with shared networks.
     """
     uses = {id_: subnets_in_use(tree) for id_, tree in trees.items()}
-    known = read_known(connection, frozenset().union(*(each.all for each in uses.values())))
+    known = read_known_subnets(connection, frozenset().union(*(each.all for each in uses.values())))
     tunnels = tunnels_of_service(known.values())
     members = {id_: frozenset(members_on_tunnels(tree, tunnels)) for id_, tree in trees.items()}
     all_members: frozenset[tuple[str, str]] = frozenset().union(*members.values())
     hosts = read_hosts(connection, all_members)
     attached = replace(read_attached(connection, place.shard_id), hosts=hosts)
-    attached = with_common(connection, place, attached, common_networks_of(known.values(), place.layout))
+    attached = add_common_networks(connection, place, attached, common_networks_of(known.values(), place.layout))
     unallocated: dict[LoadBalancerId, SubnetsInUse] = {}
     unknown = {id_: each.all - known.keys() for id_, each in uses.items()}
     needs = Needs(
@@ -330,7 +332,7 @@ _REFERRED = (
         _certificate.c.facts,
     )
     .join(_certificate, _certificate.c.id == _use.c.certificate_id)
-    .where(in_bound_list(_use.c.load_balancer_id, "wanted"))
+    .where(is_in_bound_list(_use.c.load_balancer_id, "wanted"))
     # A listener and a pool of one load balancer may refer to the same certificate.
     .distinct()
 )
@@ -346,7 +348,7 @@ def _exceeds_page(connection: Connection, load_balancer_ids: Sequence[LoadBalanc
 
 _MEMBERS = select(func.count()).select_from(
     select(literal(1))
-    .where(in_bound_list(_member.c.load_balancer_id, "b_ids"))
+    .where(is_in_bound_list(_member.c.load_balancer_id, "b_ids"))
     .limit(bindparam("b_limit", type_=Integer()))
     .subquery()
 )

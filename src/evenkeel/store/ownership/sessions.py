@@ -11,9 +11,9 @@ from evenkeel.core.protocol.messages import MOVED_NETWORKS_MAX, ReportState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.engine.statements import json_text
-from evenkeel.store.networks.facts import make_due
-from evenkeel.store.ownership.capacity import note_figures
-from evenkeel.store.ownership.sql import FREED, ConcurrentUpdate
+from evenkeel.store.networks.facts import make_network_facts_due_for_agent
+from evenkeel.store.ownership.capacity import store_figures_of_report
+from evenkeel.store.ownership.sql import FREED_SHARD_VALUES, ConcurrentUpdate
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 
@@ -26,12 +26,12 @@ def session_lost(agent_id: AgentId) -> SessionLost:
     return SessionLost(f"the session of agent {agent_id} has ended")
 
 
-def ended_meanwhile(agent_id: AgentId) -> CallRefused:
+def session_ended_meanwhile(agent_id: AgentId) -> CallRefused:
     """Return the error for a keepalive that arrived before its session was ended because the process was gone."""
     return CallRefused("ended_meanwhile", f"the session of agent {agent_id} was ended after this keepalive had come")
 
 
-def session_of(connection: Connection, agent_id: AgentId) -> str | None:
+def read_session_id(connection: Connection, agent_id: AgentId) -> str | None:
     """Return the id of the agent's session, live or not; None if it has none."""
     return connection.scalar(select(schema.agent.c.session_id).where(schema.agent.c.id == agent_id))
 
@@ -67,9 +67,9 @@ def record_state(connection: Connection, call: ReportState) -> None:
     ).first_row(connection)
     if place is None:
         raise session_lost(call.agent_id)
-    note_figures(connection, place.environment, place.group_number, call)
+    store_figures_of_report(connection, place.environment, place.group_number, call)
     if call.moved_networks:
-        make_due(connection, call.agent_id, call.moved_networks[:MOVED_NETWORKS_MAX])
+        make_network_facts_due_for_agent(connection, call.agent_id, call.moved_networks[:MOVED_NETWORKS_MAX])
 
 
 def end_session(connection: Connection, agent_id: AgentId, session_id: SessionId) -> None:
@@ -82,7 +82,7 @@ def end_session(connection: Connection, agent_id: AgentId, session_id: SessionId
     if agent is None:
         return
     # Shards before the agent's row, in the order of locks; if the session was replaced meanwhile, this is rolled back.
-    connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent_id).values(**FREED))
+    connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent_id).values(**FREED_SHARD_VALUES))
     ended = connection.execute(
         update(_agent)
         .where(_agent.c.id == agent_id, _agent.c.session_id == session_id)

@@ -7,16 +7,16 @@ from sqlalchemy import ColumnElement, Connection, Integer, Select, String, and_,
 from evenkeel.core.control.shards import OwnershipTerm, ShardWithCapacity
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.placement import FULL_SCORE
-from evenkeel.store.networks.places import layout_of
+from evenkeel.store.networks.places import decode_layout
 from evenkeel.store.ownership.capacity import UNLIMITED
-from evenkeel.store.ownership.histories import history_id
-from evenkeel.store.ownership.sql import owner_of
+from evenkeel.store.ownership.histories import select_history_id
+from evenkeel.store.ownership.sql import owner_from_row
 from evenkeel.store.records import schema
 
 PROJECT_ID: ColumnElement[str] = bindparam("project_id", type_=String())
 
 
-def shards_with_capacity(*more: ColumnElement[Any]) -> Select[Any]:
+def query_shards_with_capacity(*more: ColumnElement[Any]) -> Select[Any]:
     """Return the query for :func:`shard_in`, with the columns ``more``: one row, even without such a shard; no row
     without the environment.
 
@@ -44,7 +44,7 @@ def shards_with_capacity(*more: ColumnElement[Any]) -> Select[Any]:
     sources = environment.outerjoin(shard, tenants).outerjoin(group, keeps_tenant)
     owner = (shard.c.group_number, shard.c.epoch, group.c.network_layout, agent.c.host, agent.c.session_id)
     return (
-        select(shard_id, environment.c.name.label("environment"), *owner, history_id().label("history"), *more)
+        select(shard_id, environment.c.name.label("environment"), *owner, select_history_id().label("history"), *more)
         .select_from(sources.outerjoin(agent, agent.c.id == shard.c.acting_agent_id))
         .where(environment.c.name == bindparam("provider"))
         .order_by(case((has_room, 0), else_=1), group.c.capacity_score, shard.c.id)
@@ -52,24 +52,24 @@ def shards_with_capacity(*more: ColumnElement[Any]) -> Select[Any]:
     )
 
 
-def shard_in(row: Any) -> ShardWithCapacity | None:
+def shard_with_capacity_from_row(row: Any) -> ShardWithCapacity | None:
     """Convert a row of :func:`shards_with_capacity`; None if it contains no shard."""
     if row.id is None:
         return None
     # No agent acts for the shard now; the load balancer joins it all the same, and waits there.
     if row.host is None:
         return ShardWithCapacity(shard_id=row.id)
-    return ShardWithCapacity(shard_id=row.id, owner=owner_of(row, row.host), term=_ownership_term(row))
+    return ShardWithCapacity(shard_id=row.id, owner=owner_from_row(row, row.host), term=_ownership_term(row))
 
 
 def _ownership_term(row: Any) -> OwnershipTerm | None:
     # A definition on adjacent devices needs networks, which only a fetch adds.
-    if not row.session_id or not row.history or layout_of(row.network_layout).adjacent:
+    if not row.session_id or not row.history or decode_layout(row.network_layout).adjacent:
         return None
     return OwnershipTerm(session_id=row.session_id, epoch=row.epoch, history=row.history)
 
 
-_SHARDS = shards_with_capacity()
+_SHARDS = query_shards_with_capacity()
 
 
 def read_shard_with_capacity(
@@ -78,4 +78,4 @@ def read_shard_with_capacity(
     """Read the tenant's shard that a new load balancer may join; None if there is none. One query."""
     bound = {"provider": environment, "project_id": project_id, "zone_group_number": zone_group_number}
     row = connection.execute(_SHARDS, bound).first()
-    return None if row is None else shard_in(row)
+    return None if row is None else shard_with_capacity_from_row(row)

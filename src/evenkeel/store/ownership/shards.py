@@ -14,18 +14,18 @@ from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, LoadBalancerId, Sessi
 from evenkeel.core.kit.values import Value
 from evenkeel.core.protocol.messages import Assignment, Assignments
 from evenkeel.core.resources.statuses import PENDING, ProvisioningStatus
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.ownership.histories import history_id
-from evenkeel.store.ownership.networks import due_of
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.ownership.histories import select_history_id
+from evenkeel.store.ownership.networks import read_due_networks
 from evenkeel.store.ownership.sessions import session_lost
 from evenkeel.store.ownership.sql import (
-    FREED,
+    FREED_SHARD_VALUES,
     eligible_ids,
-    hosts_locked,
-    is_of,
+    is_current_session,
+    lock_agents_and_read_hosts,
     mark_assignments_changed,
-    owner_of,
-    record_used_up,
+    owner_from_row,
+    record_epochs_used_up,
     shard_title,
 )
 from evenkeel.store.records import schema
@@ -59,7 +59,7 @@ def read_assignments(
     """Return a page of the session's shards and their unconfirmed load balancers. Raises :class:`SessionLost`."""
     # the revision is read before the shards: after a change in between, the agent requests them again
     agent = connection.execute(
-        select(_agent.c.assignments_revision, history_id().label("history")).where(
+        select(_agent.c.assignments_revision, select_history_id().label("history")).where(
             _agent.c.id == agent_id, _agent.c.session_id == session_id
         )
     ).first()
@@ -67,7 +67,7 @@ def read_assignments(
         raise session_lost(agent_id)
     mine = _shard.c.acting_agent_id == agent_id
     if page.ids:
-        mine = and_(mine, in_list(_shard.c.id, page.ids))
+        mine = and_(mine, is_in_list(_shard.c.id, page.ids))
     found = connection.execute(
         select(
             _shard.c.id,
@@ -88,7 +88,7 @@ def read_assignments(
     work = _unconfirmed_load_balancers(connection, mine, work_limit) if shards else {}
     for row in shards:
         if row.project_id == COMMON_PROJECT:
-            work[row.id] = due_of(connection, row.id, work_limit)
+            work[row.id] = read_due_networks(connection, row.id, work_limit)
     if copied := [row.id for row in shards if row.has_silent]:
         for row in connection.execute(_copies_behind(copied, work_limit)):
             work.setdefault(row.standby_shard_id, []).append(row.load_balancer_id)
@@ -146,7 +146,7 @@ def _copies_behind(shard_ids: Sequence[ShardId], limit: int) -> Select[tuple[str
         .join(_root, _root.c.id == _move.c.load_balancer_id)
         .where(
             is_open(),
-            in_list(_move.c.standby_shard_id, shard_ids),
+            is_in_list(_move.c.standby_shard_id, shard_ids),
             or_(cleaning, _move.c.standby_revision != _root.c.revision),
         )
         .order_by(_move.c.step_at)
@@ -164,13 +164,13 @@ def lock_owned_shard(
             _shard.c.id == shard_id,
             _shard.c.acting_agent_id == agent_id,
             _shard.c.epoch == epoch,
-            is_of(agent_id, session_id),
+            is_current_session(agent_id, session_id),
         )
         .with_for_update()
     ).first()
 
 
-def release(
+def release_shard(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
 ) -> ShardOwner | None:
     """Free the shard, or hand it over if a handover was requested; return its new owner, None if there is none. Raises
@@ -178,14 +178,14 @@ def release(
     """
     shard = lock_owned_shard(connection, agent_id, session_id, shard_id, epoch)
     if shard is None:
-        if not connection.scalar(select(is_of(agent_id, session_id))):
+        if not connection.scalar(select(is_current_session(agent_id, session_id))):
             raise session_lost(agent_id)
         return None
     # Both agents are locked before the receiver's session is checked by the next statement.
-    hosts = hosts_locked(connection, [agent_id, shard.handover_to])
-    handed_over = _hand_over(connection, shard)
+    hosts = lock_agents_and_read_hosts(connection, [agent_id, shard.handover_to])
+    handed_over = _hand_shard_over(connection, shard)
     if not handed_over:
-        connection.execute(update(_shard).where(_shard.c.id == shard.id).values(**FREED))
+        connection.execute(update(_shard).where(_shard.c.id == shard.id).values(**FREED_SHARD_VALUES))
     mark_assignments_changed(connection, [agent_id, shard.handover_to])
     title, giver = shard_title(shard.project_id), hosts.get(agent_id, agent_id)
     if not handed_over:
@@ -194,10 +194,10 @@ def release(
     receiver = hosts[shard.handover_to]
     text = f"{title} handed over from {giver} to {receiver}, epoch {epoch + 1}"
     _record_shard_event(connection, "shard_handed_over", text, shard, shard.handover_to)
-    return owner_of(shard, receiver)
+    return owner_from_row(shard, receiver)
 
 
-def _hand_over(connection: Connection, shard: Any) -> bool:
+def _hand_shard_over(connection: Connection, shard: Any) -> bool:
     """Assign the locked shard to the agent that is to receive it; False if that agent is no longer fit, or no epoch is
     left.
     """
@@ -224,7 +224,7 @@ def raise_epoch(
     # The step is limited: an agent that invents a guard's epoch cannot use up the shard's epochs.
     new_epoch = next_epoch(epoch, seen_epoch)
     if not is_plausible(new_epoch):
-        record_used_up(connection, [shard])
+        record_epochs_used_up(connection, [shard])
         return None
     connection.execute(update(_shard).where(_shard.c.id == shard_id, _shard.c.epoch == epoch).values(epoch=new_epoch))
     mark_assignments_changed(connection, [agent_id])

@@ -29,7 +29,7 @@ from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.kit.ids import AgentId, ProjectId, SessionId
 from evenkeel.core.placement import HANDOVER_PATIENCE_SECONDS, SESSIONS_AHEAD_MAX
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import event_row, record_events
 
@@ -55,7 +55,7 @@ def is_live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
     )
 
 
-def is_of(agent_id: AgentId, session_id: SessionId) -> ColumnElement[bool]:
+def is_current_session(agent_id: AgentId, session_id: SessionId) -> ColumnElement[bool]:
     """Return the SQL condition that the session is the agent's current one: not ended or replaced, but perhaps
     expired.
     """
@@ -93,7 +93,7 @@ def acting_ids() -> Select[tuple[str]]:
     return select(schema.agent.c.id).where(is_acting())
 
 
-FREED: Mapping[str, Any] = {"acting_agent_id": None, "handover_to": None, "handover_at": None}
+FREED_SHARD_VALUES: Mapping[str, Any] = {"acting_agent_id": None, "handover_to": None, "handover_at": None}
 """Values of the columns of a shard when it is freed: no agent acts for it, and there is no handover."""
 
 
@@ -109,7 +109,7 @@ def handover_overdue() -> ColumnElement[bool]:
     return func.coalesce(and_(schema.shard.c.handover_to.is_not(None), long_ago), false())
 
 
-def hosts_locked(connection: Connection, agent_ids: Iterable[AgentId | None]) -> dict[str, str]:
+def lock_agents_and_read_hosts(connection: Connection, agent_ids: Iterable[AgentId | None]) -> dict[str, str]:
     """Lock agents until the end of the transaction; return {agent id: host}.
 
     Waits for keepalives that are being written; the next statement sees their result.
@@ -117,7 +117,9 @@ def hosts_locked(connection: Connection, agent_ids: Iterable[AgentId | None]) ->
     ids = sorted({agent_id for agent_id in agent_ids if agent_id is not None})
     agent = schema.agent
     # In order of ids: two transactions that lock the same agents do not wait for each other in a circle.
-    statement = select(agent.c.id, agent.c.host).where(in_list(agent.c.id, ids)).order_by(agent.c.id).with_for_update()
+    statement = (
+        select(agent.c.id, agent.c.host).where(is_in_list(agent.c.id, ids)).order_by(agent.c.id).with_for_update()
+    )
     return {row.id: row.host for row in connection.execute(statement)}
 
 
@@ -134,7 +136,7 @@ def mark_assignments_changed(connection: Connection, agent_ids: Iterable[AgentId
         )
 
 
-def owner_of(shard: Any, host: str) -> ShardOwner:
+def owner_from_row(shard: Any, host: str) -> ShardOwner:
     """Build the owner value from a shard's row and the host of its acting agent."""
     return ShardOwner(shard_id=shard.id, environment=shard.environment, group_number=shard.group_number, host=host)
 
@@ -144,11 +146,11 @@ def shard_title(project_id: ProjectId) -> str:
     return f"shard of project {project_id}" if project_id else "common shard"
 
 
-def record_used_up(connection: Connection, shards: Iterable[Any]) -> None:
+def record_epochs_used_up(connection: Connection, shards: Iterable[Any]) -> None:
     """Record an event that these shards cannot get another owner, because no epoch is left: once per shard."""
     event, rows = schema.event, list(shards)
     said = select(event.c.shard_id).where(
-        event.c.kind == EPOCHS_USED_UP, in_list(event.c.shard_id, [shard.id for shard in rows])
+        event.c.kind == EPOCHS_USED_UP, is_in_list(event.c.shard_id, [shard.id for shard in rows])
     )
     known = set(connection.scalars(said))
     text = "no epoch is left above {epoch}; the shard cannot change owner until an operator resets it"

@@ -26,13 +26,13 @@ from evenkeel.core.protocol.messages import (
 )
 from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.operations import read_operation, write_operation
-from evenkeel.store.networks.attaching import allocate
+from evenkeel.store.networks.attaching import allocate_addresses
 from evenkeel.store.ownership import adoption, readers, services, sessions, shards
 from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.ownership.lost_shards import restore_shards
-from evenkeel.store.ownership.networks import due_networks
-from evenkeel.store.ownership.register import register
-from evenkeel.store.ownership.renewing import Opened, renew
+from evenkeel.store.ownership.networks import read_changed_networks
+from evenkeel.store.ownership.register import open_session
+from evenkeel.store.ownership.renewing import OpenedSession, renew_sessions
 from evenkeel.store.ownership.sql import ConcurrentUpdate
 
 NOTHING: Mapping[LoadBalancerId, str] = MappingProxyType({})
@@ -51,31 +51,35 @@ class SqlOwnership:
         """True while this process starts a new history."""
 
     async def register(self, call: Register, *, ttl_seconds: float) -> SessionState:
-        opened = await self._db.write(lambda connection: register(connection, call, ttl_seconds))
+        opened = await self._db.write(lambda connection: open_session(connection, call, ttl_seconds))
         return (await self._states_in_history([call.agent_id], [opened]))[0]
 
-    async def keepalive(self, arrived: ArrivedKeepalive, *, ttl_seconds: float) -> SessionState:
+    async def renew_session(self, arrived: ArrivedKeepalive, *, ttl_seconds: float) -> SessionState:
         # in a transaction, whose connections are many: it may wait for the lock of the agent's row
-        renewed = await self._db.write(lambda connection: renew(connection, [arrived], ttl_seconds), urgent=True)
+        renewed = await self._db.write(
+            lambda connection: renew_sessions(connection, [arrived], ttl_seconds), urgent=True
+        )
         (state,) = await self._keepalive_answers([arrived], renewed)
         if state is None:
             agent_id, session_id = arrived.call.agent_id, arrived.call.session_id
-            known = await self._db.query(lambda connection: sessions.session_of(connection, agent_id))
+            known = await self._db.query(lambda connection: sessions.read_session_id(connection, agent_id))
             # An agent that still has this session need not give it up: its next keepalive revives the session.
-            raise sessions.ended_meanwhile(agent_id) if known == session_id else sessions.session_lost(agent_id)
+            raise sessions.session_ended_meanwhile(agent_id) if known == session_id else sessions.session_lost(agent_id)
         return state
 
-    async def keepalives(self, arrived: Sequence[ArrivedKeepalive], *, ttl_seconds: float) -> list[SessionState | None]:
+    async def renew_sessions(
+        self, arrived: Sequence[ArrivedKeepalive], *, ttl_seconds: float
+    ) -> list[SessionState | None]:
         if not self._db.skips_locked:
             return [None] * len(arrived)
         # a renewal that is repeated, or committed though its answer is lost, only lengthens a session
         renewed = await self._db.autocommit(
-            lambda connection: renew(connection, arrived, ttl_seconds, skips_locked=True)
+            lambda connection: renew_sessions(connection, arrived, ttl_seconds, skips_locked=True)
         )
         return await self._keepalive_answers(arrived, renewed)
 
     async def _keepalive_answers(
-        self, arrived: Sequence[ArrivedKeepalive], renewed: Sequence[Opened | None]
+        self, arrived: Sequence[ArrivedKeepalive], renewed: Sequence[OpenedSession | None]
     ) -> list[SessionState | None]:
         lives = [at for at, opened in enumerate(renewed) if opened is not None]
         agents = [arrived[at].call.agent_id for at in lives]
@@ -85,7 +89,9 @@ class SqlOwnership:
             answers[at] = state
         return answers
 
-    async def _states_in_history(self, agents: Sequence[AgentId], opened: Sequence[Opened]) -> list[SessionState]:
+    async def _states_in_history(
+        self, agents: Sequence[AgentId], opened: Sequence[OpenedSession]
+    ) -> list[SessionState]:
         """Return the states for the answers to keepalives; begin a new history if an agent proves that commits were
         lost.
 
@@ -100,7 +106,7 @@ class SqlOwnership:
             return states
         self._beginning = True
         try:
-            history = await self._histories.begin(states[at].history, agents[at], opened[at].lost)
+            history = await self._histories.begin_history(states[at].history, agents[at], opened[at].lost)
             return [replace(state, history=history) for state in states]
         finally:
             self._beginning = False
@@ -154,7 +160,7 @@ class SqlOwnership:
     ) -> FoundServices:
         problems = dict(unattachable)
 
-        def read(connection: Connection) -> services.Definitions:
+        def read(connection: Connection) -> services.DefinitionsPage:
             return services.read_services(
                 connection,
                 agent_id,
@@ -173,14 +179,14 @@ class SqlOwnership:
         while (found := await self._db.read(read)).unallocated.keys() - ports.keys():
             # at most once for each load balancer
             wanted = {id_: subnets for id_, subnets in found.unallocated.items() if id_ not in ports}
-            lacks = await self._db.write(partial(allocate, place=found.place, wanted=wanted))
+            lacks = await self._db.write(partial(allocate_addresses, place=found.place, wanted=wanted))
             ports |= lacks.ports
             # Whatever could not be allocated gets a reason and is not tried again here, so the loop ends.
             problems |= dict.fromkeys(wanted.keys() - lacks.ports.keys(), NOT_ALLOCATED) | lacks.problems
         lacking = {id_: each for id_, each in ports.items() if id_ in found.unallocated}
         awaited: tuple[Change, ...] = ()
         if found.awaited:
-            awaited = await self._db.read(lambda connection: due_networks(connection, shard_id, found.awaited))
+            awaited = await self._db.read(lambda connection: read_changed_networks(connection, shard_id, found.awaited))
         return FoundServices(page=found.page, needs=replace(found.needs, ports=lacking), awaited=awaited)
 
     ports_to_adopt = read_operation(adoption.ports_to_adopt)
@@ -189,7 +195,7 @@ class SqlOwnership:
 
     certificate_reader = read_operation(readers.read_certificate_reader)
 
-    release = write_operation(shards.release)
+    release_shard = write_operation(shards.release_shard)
 
     async def raise_epoch(
         self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int

@@ -18,7 +18,7 @@ from evenkeel.core.resources.model import (
     RateLimitPolicy,
     RateLimitRule,
 )
-from evenkeel.store.engine.in_list import in_bound_list
+from evenkeel.store.engine.in_list import is_in_bound_list
 from evenkeel.store.records.child_ids import listeners_by_policies
 from evenkeel.store.records.rows import (
     HEALTH_MONITOR,
@@ -91,7 +91,7 @@ def load_trees(
     return {id_: _tree(roots[id_], below[id_], brief) for id_ in wanted if id_ in roots}
 
 
-_ROOTS = select(*LOAD_BALANCER.columns).where(in_bound_list(LOAD_BALANCER.table.c.id, "wanted"))
+_ROOTS = select(*LOAD_BALANCER.columns).where(is_in_bound_list(LOAD_BALANCER.table.c.id, "wanted"))
 
 
 def _children(
@@ -104,7 +104,7 @@ def _children(
 @cache
 def _children_of(kind: Kind, brief: bool) -> Select[Any]:
     table = kind.table
-    owned = in_bound_list(table.c.load_balancer_id, "wanted")
+    owned = is_in_bound_list(table.c.load_balancer_id, "wanted")
     return select(*_selected_columns(kind, brief)).where(owned).order_by(table.c.created_at, table.c.id)
 
 
@@ -175,7 +175,7 @@ def _with_rules(policy: Kind, rule: Kind, parent: str, brief: bool, *first: Colu
     return (
         select(*_selected_columns(policy, brief), *of_rules)
         .select_from(policies.outerjoin(rules, rules.c[parent] == policies.c.id))
-        .where(in_bound_list(policies.c.load_balancer_id, "wanted"))
+        .where(is_in_bound_list(policies.c.load_balancer_id, "wanted"))
         .order_by(*first, policies.c.created_at, policies.c.id, rules.c.created_at, rules.c.id)
     )
 

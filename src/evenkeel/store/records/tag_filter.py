@@ -32,7 +32,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from evenkeel.core.control.lists import TagFilter
 from evenkeel.core.kit.errors import Invalid
-from evenkeel.store.engine.in_list import in_list, storable_text
+from evenkeel.store.engine.in_list import is_in_list, storable_text
 from evenkeel.store.records import schema
 
 _root, _tag = schema.load_balancer, schema.load_balancer_tag
@@ -70,7 +70,9 @@ def rare_tags(connection: Connection, wanted: TagFilter) -> list[ColumnElement[b
     groups = [(tag,) for tag in wanted.every] + ([wanted.some] if wanted.some else [])
     if not groups:
         return []
-    having = [select(_tag.c.load_balancer_id).where(in_list(_tag.c.tag, map(storable_text, group))) for group in groups]
+    having = [
+        select(_tag.c.load_balancer_id).where(is_in_list(_tag.c.tag, map(storable_text, group))) for group in groups
+    ]
     # The limit ends the count where a tag no longer counts as rare.
     looks = [select(func.count()).select_from(each.limit(FEW + 1).subquery()).scalar_subquery() for each in having]
     counts = connection.execute(select(*looks)).one()

@@ -13,7 +13,7 @@ from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate, DueCertificate
 from evenkeel.store.engine.clock import db_now, is_past
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.writing.certificates import content_columns
@@ -57,7 +57,9 @@ def take_due(connection: Connection, ids: Sequence[str], options: StoreOptions) 
             update(_certificate).where(_certificate.c.id == id_, *_is_due(options)).values(next_check_at=next_check_at)
         ).rowcount
     ]
-    rows = connection.execute(select(_certificate).where(in_list(_certificate.c.id, taken)).order_by(_certificate.c.id))
+    rows = connection.execute(
+        select(_certificate).where(is_in_list(_certificate.c.id, taken)).order_by(_certificate.c.id)
+    )
     return tuple(
         DueCertificate(
             id=row.id,
@@ -103,7 +105,7 @@ def note_content(
     if is_new:
         text = f"{event_title(due)} has new content, {found.sha256[:16]}; load balancers that get it: {len(ids)}"
         record_event(connection, kind="certificate_renewed", text=text)
-    return changes_of(connection, in_list(_root.c.id, ids)) if is_new and ids else ()
+    return changes_of(connection, is_in_list(_root.c.id, ids)) if is_new and ids else ()
 
 
 def note_problem(connection: Connection, due: DueCertificate, problem: str) -> None:
@@ -148,7 +150,9 @@ def _begin_listeners(connection: Connection, due: DueCertificate, ids: Sequence[
     connection.execute(
         update(_listener)
         .where(
-            in_list(_listener.c.load_balancer_id, ids), in_list(_listener.c.id, users), _listener.c.deleted == false()
+            is_in_list(_listener.c.load_balancer_id, ids),
+            is_in_list(_listener.c.id, users),
+            _listener.c.deleted == false(),
         )
         .values(provisioning_status=pending, revision=revision, updated_at=db_now())
     )
@@ -159,8 +163,8 @@ def _raise_revisions(connection: Connection, ids: Sequence[LoadBalancerId], opti
     if ids:
         connection.execute(
             update(_root)
-            .where(in_list(_root.c.id, ids), _root.c.deleted == false())
+            .where(is_in_list(_root.c.id, ids), _root.c.deleted == false())
             .ordered_values(*revision_assignments().items()),
             {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change()},
         )
-        note_revisions(connection, and_(in_list(_root.c.id, ids), _root.c.deleted == false()))
+        note_revisions(connection, and_(is_in_list(_root.c.id, ids), _root.c.deleted == false()))

@@ -42,14 +42,14 @@ from evenkeel.core.status.lifecycle import LifecycleEvent, lifecycle_event
 from evenkeel.core.status.outcomes import Applied
 from evenkeel.core.status.provisioning import LoadBalancerState, StatusChange, apply_report
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.for_rows import ForRows, Given, Run, run_all
-from evenkeel.store.engine.in_list import in_bound_list, in_list
-from evenkeel.store.engine.statements import batches
-from evenkeel.store.moves.advance import follow_report, moving_among
+from evenkeel.store.engine.for_rows import BindParameter, RowsStatement, StatementRun, execute_runs
+from evenkeel.store.engine.in_list import is_in_bound_list, is_in_list
+from evenkeel.store.engine.statements import split_into_batches
+from evenkeel.store.moves.advance import advance_reported_moves, find_moving
 from evenkeel.store.options import StoreOptions
-from evenkeel.store.ownership.capacity import confirm, is_limited
+from evenkeel.store.ownership.capacity import confirm_reservations, is_limited
 from evenkeel.store.ownership.device_titles import read_device_titles
-from evenkeel.store.ownership.histories import CONFIRMED_ANEW, contradiction_text, history_id
+from evenkeel.store.ownership.histories import CONFIRMED_ANEW, contradiction_text, select_history_id
 from evenkeel.store.records import schema
 from evenkeel.store.records.standby import is_moving
 from evenkeel.store.reports.orphaned_load_balancers import note_removed
@@ -166,7 +166,7 @@ def record_applied(
     # An agent may report one load balancer twice; the newest outcome counts, whatever the order.
     outcomes = [_Outcome(each, one) for each in taken.values() for one in newest_outcomes(each.report.outcomes)]
     # In order of ids, over all reports of the round: so do all transactions that lock load balancers.
-    for batch in batches(sorted(outcomes, key=lambda each: each.applied.load_balancer_id)):
+    for batch in split_into_batches(sorted(outcomes, key=lambda each: each.applied.load_balancer_id)):
         _record_batch(connection, batch, notifies)
     for each in sorted(taken.values(), key=lambda each: each.report.shard_id):
         if each.shard.moving and each.report.outcomes:
@@ -199,7 +199,7 @@ def _lock_reported_shards(
 
 def _follow_moves(connection: Connection, taken: _Taken, deadline_seconds: float) -> None:
     report = taken.report
-    followed = follow_report(connection, report.shard_id, newest_outcomes(report.outcomes), deadline_seconds)
+    followed = advance_reported_moves(connection, report.shard_id, newest_outcomes(report.outcomes), deadline_seconds)
     taken.known |= followed.known
     taken.left = taken.left or followed.cleaned
     taken.hints = followed.changes
@@ -244,7 +244,7 @@ def _moving_load_balancers(connection: Connection, outcomes: Iterable[_Outcome])
     a move.
     """
     ids = [each.applied.load_balancer_id for each in outcomes if each.taken.shard.moving]
-    return moving_among(connection, ids) if ids else frozenset()
+    return find_moving(connection, ids) if ids else frozenset()
 
 
 def _lifecycle_events(changes: Iterable[StatusChange]) -> dict[LifecycleEvent, list[str]]:
@@ -268,7 +268,7 @@ def _write_all(connection: Connection, changes: Sequence[tuple[StatusChange, _Ta
         for each, taken in alike:
             taken.left = taken.left or members_left or each.removed or each.vip_left
     if made := [each.was.id for each, taken in changes if taken.shard.limited and each.first]:
-        confirm(connection, made)
+        confirm_reservations(connection, made)
     record_events(connection, [row for each, taken in changes for row in _events(each, taken)])
 
 
@@ -290,11 +290,11 @@ def _shards() -> Select[Any]:
             exists().where(schema.attached_network.c.shard_id == _shard.c.id).label("attached"),
             is_limited(_shard.c.environment, _shard.c.group_number).label("limited"),
             is_moving(_shard.c.id).label("moving"),
-            history_id().label("history"),
+            select_history_id().label("history"),
             owner_column(agent.c.host).label("host"),
             owner_column(agent.c.session_id).label("session_id"),
         )
-        .where(in_bound_list(_shard.c.id, "b_ids"))
+        .where(is_in_bound_list(_shard.c.id, "b_ids"))
         .order_by(_shard.c.id)
         # A share lock is enough: reports of one shard may overlap, but a takeover, which changes the row, may not.
         .with_for_update(read=True)
@@ -308,7 +308,7 @@ def _repaired_events(connection: Connection, taken: _Taken) -> list[EventRow]:
     report, environment = taken.report, taken.shard.environment
     repairs = report.repaired[:REPAIRS_MAX]
     ids = {repair.load_balancer_id for repair in repairs}
-    here = select(_root.c.id, _root.c.name).where(in_list(_root.c.id, ids), _root.c.shard_id == report.shard_id)
+    here = select(_root.c.id, _root.c.name).where(is_in_list(_root.c.id, ids), _root.c.shard_id == report.shard_id)
     names: dict[str, str] = {row.id: row.name for row in connection.execute(here)}
     devices = read_device_titles(connection, environment, taken.shard.group_number)
     return [
@@ -355,7 +355,7 @@ def locked_states() -> Select[Any]:
 def _select_reported() -> Select[Any]:
     waited = db_now() - func.coalesce(_root.c.updated_at, _root.c.created_at)
     statement = locked_states().add_columns(waited.label("waited_seconds"))
-    return statement.where(in_bound_list(_root.c.id, "b_ids"), in_bound_list(_root.c.shard_id, "b_shards"))
+    return statement.where(is_in_bound_list(_root.c.id, "b_ids"), is_in_bound_list(_root.c.shard_id, "b_shards"))
 
 
 _REPORTED = _select_reported()
@@ -438,15 +438,15 @@ def write_status_changes(
     # One query that saves up to 24 statements: most reports confirm a change of few children.
     unconfirmed = _unconfirmed_children(connection, [each.was.id for each in kept])
     roots = (
-        Run(_REMOVE, [{"id": id_} for id_ in removed]),
-        Run(_CHANGE, [_changed_columns(each.now) for each in kept]),
+        StatementRun(_REMOVE, [{"id": id_} for id_ in removed]),
+        StatementRun(_CHANGE, [_changed_columns(each.now) for each in kept]),
         outcomes_statement(zip(changes, applied_by, strict=True) if applied_by else ()),
     )
     unwatched = not carries_traffic and (schema.health_monitor.name, True) in unconfirmed
     settling = [
-        Run(_UNWATCH_MEMBERS, confirmed if unwatched else ()),
+        StatementRun(_UNWATCH_MEMBERS, confirmed if unwatched else ()),
         *(
-            Run(statement, rows if (table.name, deleted) in unconfirmed else ())
+            StatementRun(statement, rows if (table.name, deleted) in unconfirmed else ())
             for table in CHILD_TABLES
             for statement, rows, deleted in (
                 (_CONFIRM_CHILDREN[table.name, carries_traffic], confirmed, False),
@@ -457,10 +457,11 @@ def write_status_changes(
     ]
     touched = {name for name, _ in unconfirmed}
     failing = [
-        Run(_FAIL_CHILDREN[name], failed if name in touched else ()) for name in (table.name for table in CHILD_TABLES)
+        StatementRun(_FAIL_CHILDREN[name], failed if name in touched else ())
+        for name in (table.name for table in CHILD_TABLES)
     ]
-    run_all(connection, (*roots, *settling))
-    run_all(connection, failing)  # after it: the same rows may be confirmed in part
+    execute_runs(connection, (*roots, *settling))
+    execute_runs(connection, failing)  # after it: the same rows may be confirmed in part
     return bool(settled) and (schema.member.name, True) in unconfirmed
 
 
@@ -489,7 +490,7 @@ def _unconfirmed_children(connection: Connection, load_balancer_ids: list[LoadBa
 _UNCONFIRMED = union_all(
     *(
         select(literal(table.name).label("kind"), table.c.deleted)
-        .where(in_bound_list(table.c.load_balancer_id, "b_ids"), table.c.provisioning_status != ACTIVE)
+        .where(is_in_bound_list(table.c.load_balancer_id, "b_ids"), table.c.provisioning_status != ACTIVE)
         .distinct()
         for table in CHILD_TABLES
     )
@@ -506,7 +507,7 @@ _CHANGED = (
 )
 
 
-def _change_root(given: Given) -> Update:
+def _change_root(given: BindParameter) -> Update:
     differs = or_(*(_root.c[name] != given(name) for name in ("provisioning_status", "operating_status")))
     return (
         update(_root)
@@ -519,12 +520,12 @@ def _change_root(given: Given) -> Update:
     )
 
 
-def _remove_root(given: Given) -> Delete:
+def _remove_root(given: BindParameter) -> Delete:
     return delete(_root).where(_root.c.id == given("id"), _root.c.deleted == true())
 
 
-_CHANGE = ForRows(_root.c.id, {name: _root.c[name].type for name in _CHANGED}, _change_root)
-_REMOVE = ForRows(_root.c.id, {}, _remove_root)
+_CHANGE = RowsStatement(_root.c.id, {name: _root.c[name].type for name in _CHANGED}, _change_root)
+_REMOVE = RowsStatement(_root.c.id, {}, _remove_root)
 
 
 def _one_of(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
@@ -562,7 +563,7 @@ def _first_operating_status(table: Table, carries_traffic: bool) -> ColumnElemen
     return case((and_(unseen, not_(enabled)), OFFLINE), (and_(unseen, unwatched), NO_MONITOR), else_=status)
 
 
-def _unconfirmed(table: Table, given: Given) -> tuple[ColumnElement[bool], ...]:
+def _unconfirmed(table: Table, given: BindParameter) -> tuple[ColumnElement[bool], ...]:
     """Return SQL conditions for the children of a load balancer that the applied revision confirms."""
     return (
         table.c.load_balancer_id == given("id"),
@@ -573,7 +574,7 @@ def _unconfirmed(table: Table, given: Given) -> tuple[ColumnElement[bool], ...]:
     )
 
 
-def _confirm_children(table: Table, carries_traffic: bool, given: Given) -> Update:
+def _confirm_children(table: Table, carries_traffic: bool, given: BindParameter) -> Update:
     operating: ColumnElement[str] = _first_operating_status(table, carries_traffic)
     provisioning: ColumnElement[str] = literal(ACTIVE)
     if table is schema.listener:
@@ -595,7 +596,7 @@ def _confirm_children(table: Table, carries_traffic: bool, given: Given) -> Upda
     )
 
 
-def _confirm_held(table: Table, given: Given) -> Update:
+def _confirm_held(table: Table, given: BindParameter) -> Update:
     """Return an UPDATE that confirms children of a held load balancer (another system still serves it): no device has
     them.
     """
@@ -606,7 +607,7 @@ def _confirm_held(table: Table, given: Given) -> Update:
     )
 
 
-def _unwatch_members(given: Given) -> Update:
+def _unwatch_members(given: BindParameter) -> Update:
     """Return an UPDATE of members of pools whose monitor is removed, for devices that observe nothing, like Octavia's
     no-op provider.
     """
@@ -621,7 +622,7 @@ def _unwatch_members(given: Given) -> Update:
     )
 
 
-def _remove_children(table: Table, given: Given) -> Delete:
+def _remove_children(table: Table, given: BindParameter) -> Delete:
     return delete(table).where(
         table.c.load_balancer_id == given("id"),
         table.c.revision <= given("revision"),
@@ -629,7 +630,7 @@ def _remove_children(table: Table, given: Given) -> Delete:
     )
 
 
-def _fail_children(table: Table, given: Given) -> Update:
+def _fail_children(table: Table, given: BindParameter) -> Update:
     return (
         update(table)
         .where(table.c.load_balancer_id == given("id"), _one_of(table.c.provisioning_status, PENDING_STATUSES))
@@ -639,18 +640,21 @@ def _fail_children(table: Table, given: Given) -> Update:
 
 _CONFIRMED = {"revision": _root.c.revision.type}
 _CONFIRM_CHILDREN = {
-    (table.name, traffic): ForRows(table.c.load_balancer_id, _CONFIRMED, partial(_confirm_children, table, traffic))
+    (table.name, traffic): RowsStatement(
+        table.c.load_balancer_id, _CONFIRMED, partial(_confirm_children, table, traffic)
+    )
     for table in CHILD_TABLES
     for traffic in (True, False)
 }
 _CONFIRM_HELD = {
-    table.name: ForRows(table.c.load_balancer_id, _CONFIRMED, partial(_confirm_held, table)) for table in CHILD_TABLES
+    table.name: RowsStatement(table.c.load_balancer_id, _CONFIRMED, partial(_confirm_held, table))
+    for table in CHILD_TABLES
 }
-_UNWATCH_MEMBERS = ForRows(schema.member.c.load_balancer_id, _CONFIRMED, _unwatch_members)
+_UNWATCH_MEMBERS = RowsStatement(schema.member.c.load_balancer_id, _CONFIRMED, _unwatch_members)
 _REMOVE_CHILDREN = {
-    table.name: ForRows(table.c.load_balancer_id, _CONFIRMED, partial(_remove_children, table))
+    table.name: RowsStatement(table.c.load_balancer_id, _CONFIRMED, partial(_remove_children, table))
     for table in CHILD_TABLES
 }
 _FAIL_CHILDREN = {
-    table.name: ForRows(table.c.load_balancer_id, {}, partial(_fail_children, table)) for table in CHILD_TABLES
+    table.name: RowsStatement(table.c.load_balancer_id, {}, partial(_fail_children, table)) for table in CHILD_TABLES
 }

@@ -16,8 +16,8 @@ from evenkeel.core.kit.ids import LoadBalancerId, ShardId
 from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.protocol.messages import ReportReceipt, ReportStatus
 from evenkeel.core.resources.statuses import OperatingStatus
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.statements import batches
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.engine.statements import split_into_batches
 from evenkeel.store.ownership.device_titles import read_device_titles
 from evenkeel.store.ownership.sql import shard_title
 from evenkeel.store.records import schema
@@ -89,11 +89,11 @@ def note_findings(connection: Connection, report: ReportStatus) -> tuple[Recheck
     looks: list[Recheck] = []
     events: list[EventRow] = []
     amiss = {*report.absent, *report.changed, *report.lacking}
-    for ids in batches(sorted(amiss)):
+    for ids in split_into_batches(sorted(amiss)):
         rows = _read_expected_with_owners(connection, group, ids)
         events += _show_absent(connection, group, [row for row in rows if row.id in set(report.absent)])
         looks += _requested_rechecks(rows, complete={*report.absent, *report.lacking})
-    for ids in batches(sorted(set(report.present))):
+    for ids in split_into_batches(sorted(set(report.present))):
         events += _show_present(connection, group, ids)
     if report.renewed:
         titles = read_device_titles(connection, group.environment, group.group_number)
@@ -126,7 +126,7 @@ def _read_expected_with_owners(connection: Connection, group: Any, ids: Sequence
         .join(_shard, _shard.c.id == _root.c.shard_id)
         .outerjoin(_agent, _agent.c.id == _shard.c.acting_agent_id)
         .where(
-            in_list(_root.c.id, ids),
+            is_in_list(_root.c.id, ids),
             _shard.c.environment == group.environment,
             _shard.c.group_number == group.group_number,
             *_is_expected(),
@@ -177,7 +177,7 @@ def _show_present(connection: Connection, group: Any, ids: Sequence[str]) -> lis
     connection.execute(
         update(_root)
         # Checked again in the statement: a newer observation may have set another status meanwhile.
-        .where(in_list(_root.c.id, [row.id for row in rows]), _root.c.operating_reason == ABSENT_REASON)
+        .where(is_in_list(_root.c.id, [row.id for row in rows]), _root.c.operating_reason == ABSENT_REASON)
         .ordered_values(
             (_root.c.updated_at, changed_at(_root, OperatingStatus.OFFLINE.value)),
             (_root.c.operating_status, OperatingStatus.OFFLINE.value),

@@ -5,11 +5,11 @@ from sqlalchemy import ColumnElement, Connection, select
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import COMMON_PROJECT
 from evenkeel.core.protocol.messages import ReportApplied
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.networks import common
-from evenkeel.store.networks.attaching import lock_group_of, users_of
+from evenkeel.store.networks.attaching import lock_group_of_shard, query_users_of_network
 from evenkeel.store.ownership.shards import UNCONFIRMED
-from evenkeel.store.ownership.sql import is_of
+from evenkeel.store.ownership.sql import is_current_session
 from evenkeel.store.records import schema
 from evenkeel.store.writing.revision_lock import changes_of
 
@@ -28,7 +28,7 @@ def record_networks(connection: Connection, report: ReportApplied) -> tuple[Chan
 
     None: the report's agent does not own the common shard.
     """
-    lock_group_of(connection, report.shard_id)
+    lock_group_of_shard(connection, report.shard_id)
     shard = connection.execute(
         select(_shard.c.environment, _shard.c.group_number)
         .where(
@@ -36,7 +36,7 @@ def record_networks(connection: Connection, report: ReportApplied) -> tuple[Chan
             _shard.c.project_id == COMMON_PROJECT,
             _shard.c.acting_agent_id == report.agent_id,
             _shard.c.epoch == report.epoch,
-            is_of(report.agent_id, report.session_id),
+            is_current_session(report.agent_id, report.session_id),
         )
         .with_for_update(read=True)
     ).first()
@@ -52,9 +52,9 @@ def record_networks(connection: Connection, report: ReportApplied) -> tuple[Chan
     here = _shard.c.environment == shard.environment, _shard.c.group_number == shard.group_number
     waiting: list[str] = []
     for network_id in sorted(news):
-        users = users_of(network_id).where(
+        users = query_users_of_network(network_id).where(
             _root.c.shard_id.in_(select(_shard.c.id).where(*here)), _root.c.provisioning_status.in_(UNCONFIRMED)
         )
         waiting += connection.scalars(users.limit(WAITING_MAX - len(waiting)))
-    these: ColumnElement[bool] = in_list(_root.c.id, waiting)
+    these: ColumnElement[bool] = is_in_list(_root.c.id, waiting)
     return changes_of(connection, these) if waiting else ()

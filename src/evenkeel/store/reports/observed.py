@@ -32,10 +32,10 @@ from evenkeel.core.kit.ids import COMMON_PROJECT
 from evenkeel.core.protocol.messages import OVERTAKEN, ReportReceipt, ReportStatus
 from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.core.status.outcomes import ObservedStatistics, ObservedStatus
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.returning import update_returning
-from evenkeel.store.engine.statements import batches, upsert
-from evenkeel.store.ownership.sql import is_of
+from evenkeel.store.engine.statements import split_into_batches, upsert_rows
+from evenkeel.store.ownership.sql import is_current_session
 from evenkeel.store.records import schema
 from evenkeel.store.reports.operating import changed_at
 
@@ -67,7 +67,7 @@ def record_observed(connection: Connection, report: ReportStatus) -> ReportRecei
         rows = _status_rows(report.statuses, kind)
         if rows:
             connection.execute(statement, [{**row, **_bound_values(group)} for row in rows])
-    for batch in batches(report.statistics):
+    for batch in split_into_batches(report.statistics):
         _store_statistics(connection, group, batch)
     return ReportReceipt(reached_count=group.reached_count)
 
@@ -131,7 +131,7 @@ def _is_observer(report: ReportStatus) -> ColumnElement[bool]:
         _shard.c.project_id == COMMON_PROJECT,
         _shard.c.acting_agent_id == report.agent_id,
         _shard.c.epoch == report.epoch,
-        is_of(report.agent_id, report.session_id),
+        is_current_session(report.agent_id, report.session_id),
     )
 
 
@@ -192,14 +192,14 @@ def _store_statistics(connection: Connection, group: Any, batch: Sequence[Observ
     # FOR KEY SHARE: the listeners cannot go before their statistics are stored
     known = connection.execute(
         select(listener.c.id, listener.c.load_balancer_id)
-        .where(in_list(listener.c.id, latest), _is_in_group(listener))
+        .where(is_in_list(listener.c.id, latest), _is_in_group(listener))
         .order_by(listener.c.id)
         .with_for_update(read=True, key_share=True),
         _bound_values(group),
     ).all()
     if not known:
         return
-    upsert(connection, _statistics, _COUNTERS, [_statistics_row(row, latest[row.id]) for row in known])
+    upsert_rows(connection, _statistics, _COUNTERS, [_statistics_row(row, latest[row.id]) for row in known])
 
 
 def _statistics_row(listener: Any, totals: ListenerStatistics) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.statuses import PENDING, OperatingStatus
 from evenkeel.core.status.operating import KEPT_BELOW
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.records import schema
 
 _root = schema.load_balancer
@@ -36,7 +36,7 @@ def set_operating(
     :func:`evenkeel.core.status.operating.status_below`. Four statements."""
     connection.execute(
         update(_root)
-        .where(in_list(_root.c.id, load_balancer_ids))
+        .where(is_in_list(_root.c.id, load_balancer_ids))
         .ordered_values(
             (_root.c.updated_at, changed_at(_root, status.value)),
             (_root.c.operating_status, status.value),
@@ -47,7 +47,7 @@ def set_operating(
         connection.execute(
             update(table)
             .where(
-                in_list(table.c.load_balancer_id, load_balancer_ids),
+                is_in_list(table.c.load_balancer_id, load_balancer_ids),
                 table.c.operating_status.not_in((*_KEPT, status.value)),
             )
             .ordered_values(

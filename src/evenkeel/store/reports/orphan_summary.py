@@ -8,7 +8,7 @@ from sqlalchemy import Connection, func, select
 from evenkeel.core.control.orphans import OrphanSummary
 from evenkeel.core.kit.ids import COMMON_PROJECT
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.ownership.foreign_histories import read_unknown
+from evenkeel.store.ownership.foreign_histories import read_unknown_histories
 from evenkeel.store.records import schema
 from evenkeel.store.reports.orphaned_load_balancers import WHOLE_PARTITION
 from evenkeel.store.reports.orphans import SEEN_SECONDS
@@ -24,7 +24,7 @@ def read_orphan_summary(connection: Connection, grace_seconds: float) -> OrphanS
 
     ``grace_seconds``: time for which orphans stay; 0: permanently.
     """
-    unknown = read_unknown(connection)
+    unknown = read_unknown_histories(connection)
     halted = bool(unknown)
     found = connection.execute(
         select(func.count(), func.min(_load_balancer.c.remove_at) - db_now()).where(

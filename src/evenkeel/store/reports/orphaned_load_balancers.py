@@ -16,8 +16,8 @@ from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, LoadBalancerId, Shard
 from evenkeel.core.kit.words import counted
 from evenkeel.core.protocol.messages import ORPHANS_PER_CALL, JudgeOrphans, OrphanVerdict
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.statements import batches, upsert
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.engine.statements import split_into_batches, upsert_rows
 from evenkeel.store.ownership.histories import cap_begin_at_now
 from evenkeel.store.ownership.services import check_owner
 from evenkeel.store.records import schema
@@ -45,9 +45,9 @@ def note_removed(connection: Connection, ids: Sequence[LoadBalancerId]) -> None:
     """Store the ids of load balancers whose rows are about to be removed, because their devices confirmed the
     removal.
     """
-    for batch in batches(ids):
+    for batch in split_into_batches(ids):
         going = select(_root.c.id, db_now()).where(
-            in_list(_root.c.id, batch), _root.c.deleted == true(), ~exists().where(_removed.c.id == _root.c.id)
+            is_in_list(_root.c.id, batch), _root.c.deleted == true(), ~exists().where(_removed.c.id == _root.c.id)
         )
         connection.execute(insert(_removed).from_select(["id", "removed_at"], going))
 
@@ -65,9 +65,9 @@ def decide_orphans(connection: Connection, call: JudgeOrphans, *, grace_seconds:
     found = sorted({one for one in call.load_balancer_ids if 0 < len(one) <= ID_CHARACTERS_MAX})[:ORPHANS_PER_CALL]
     known = {
         row.id: row.shard_id
-        for row in connection.execute(select(_root.c.id, _root.c.shard_id).where(in_list(_root.c.id, found)))
+        for row in connection.execute(select(_root.c.id, _root.c.shard_id).where(is_in_list(_root.c.id, found)))
     }
-    deleted = set(connection.scalars(select(_removed.c.id).where(in_list(_removed.c.id, found))))
+    deleted = set(connection.scalars(select(_removed.c.id).where(is_in_list(_removed.c.id, found))))
     # It belongs to another shard now, whose devices serve it: here it is a remainder.
     elsewhere = {one for one, shard_id in known.items() if shard_id not in (None, call.shard_id)}
     let_go = [one for one in found if one in elsewhere or (one in deleted and one not in known)]
@@ -102,7 +102,7 @@ class _Orphans:
         rows = connection.execute(
             select(_orphan.c.load_balancer_id, _orphan.c.found_at, _orphan.c.removal).where(
                 _orphan.c.shard_id == shard_id,
-                in_list(_orphan.c.load_balancer_id, [WHOLE_PARTITION, *ids]),
+                is_in_list(_orphan.c.load_balancer_id, [WHOLE_PARTITION, *ids]),
                 _orphan.c.seen_at > self._now - SEEN_SECONDS,
             )
         ).all()
@@ -156,7 +156,7 @@ class _Orphans:
             for one in self._ids
         ]
         if rows:
-            upsert(self._connection, _orphan, ("found_at", "seen_at", "remove_at", "removal"), rows)
+            upsert_rows(self._connection, _orphan, ("found_at", "seen_at", "remove_at", "removal"), rows)
 
         def event(kind: str, text: str, load_balancer_id: LoadBalancerId) -> EventRow:
             return event_row(

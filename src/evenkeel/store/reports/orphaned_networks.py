@@ -8,7 +8,7 @@ be the wrong one removes none, because load balancers that it lacks may use them
 from sqlalchemy import Connection, select
 
 from evenkeel.core.protocol.messages import ORPHANS_PER_CALL, JudgeOrphans, OrphanVerdict
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import halts_removal
 
@@ -21,7 +21,7 @@ _common = schema.common_network
 def judge_networks(connection: Connection, call: JudgeOrphans) -> OrphanVerdict:
     """Decide which orphaned networks the owner of the common shard ``call.shard_id`` has to remove; two queries."""
     found = sorted(set(call.load_balancer_ids))[:ORPHANS_PER_CALL]
-    here = _common.c.shard_id == call.shard_id, in_list(_common.c.network_id, found)
+    here = _common.c.shard_id == call.shard_id, is_in_list(_common.c.network_id, found)
     known = set(connection.scalars(select(_common.c.network_id).where(*here)))
     orphans = tuple(one for one in found if one not in known)
     if orphans and halts_removal(connection):

@@ -14,8 +14,8 @@ from evenkeel.core.control.orphans import OrphanedPartition
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.protocol.messages import ReportStatus
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.statements import batches, insert_if_absent
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.engine.statements import insert_if_absent, split_into_batches
 from evenkeel.store.records import schema
 from evenkeel.store.reports.observed import lock_observed_group
 
@@ -41,23 +41,23 @@ def note_tenants(connection: Connection, report: ReportStatus) -> None:
     connection.execute(delete(_orphan).where(*here, _orphan.c.seen_at < db_now() - SEEN_SECONDS))
     # Names of partitions come from devices, so their number has to be limited.
     count = connection.scalar(select(func.count()).select_from(_orphan).where(*here)) or 0
-    for batch in batches(sorted(set(report.tenants))):
+    for batch in split_into_batches(sorted(set(report.tenants))):
         known = set(
             connection.scalars(
                 select(_shard.c.project_id).where(
                     _shard.c.environment == group.environment,
                     _shard.c.group_number == group.group_number,
-                    in_list(_shard.c.project_id, batch),
+                    is_in_list(_shard.c.project_id, batch),
                 )
             )
         )
         if known:
-            connection.execute(delete(_orphan).where(*here, in_list(_orphan.c.project_id, sorted(known))))
+            connection.execute(delete(_orphan).where(*here, is_in_list(_orphan.c.project_id, sorted(known))))
         # The empty name is that of the common partition.
         unknown = [tenant for tenant in batch if tenant and tenant not in known]
         if unknown:
             connection.execute(
-                update(_orphan).where(*here, in_list(_orphan.c.project_id, unknown)).values(seen_at=db_now())
+                update(_orphan).where(*here, is_in_list(_orphan.c.project_id, unknown)).values(seen_at=db_now())
             )
             count += _add_orphans(connection, group, unknown, room=ORPHANS_MAX - count)
 

@@ -14,10 +14,10 @@ from evenkeel.core.status.traffic import TrafficReading
 from evenkeel.metrics.controller import TIME_TO_ACTIVE
 from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.operations import read_operation, write_operation
-from evenkeel.store.networks.attaching import release
+from evenkeel.store.networks.attaching import release_unused_networks
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.histories import Histories
-from evenkeel.store.ownership.networks import due_networks
+from evenkeel.store.ownership.networks import read_changed_networks
 from evenkeel.store.reports import applied, findings, networks, observed, orphaned_load_balancers, orphans, plans
 from evenkeel.store.reports.traffic import count_with_totals, read_traffic
 
@@ -67,10 +67,10 @@ class SqlReports:
             tell(change)
         # In a transaction of its own: it locks load balancers of all shards, and may take long.
         if recorded.lost:
-            await self._histories.begin(report.history, report.agent_id, recorded.lost)
+            await self._histories.begin_history(report.history, report.agent_id, recorded.lost)
         if recorded.leaves_networks:  # not in the same transaction: only a later one is sure to see new load balancers
-            await self._db.write(lambda connection: release(connection, report.shard_id))
-            for due in await self._db.read(lambda connection: due_networks(connection, report.shard_id)):
+            await self._db.write(lambda connection: release_unused_networks(connection, report.shard_id))
+            for due in await self._db.read(lambda connection: read_changed_networks(connection, report.shard_id)):
                 tell(due)
         if not recorded.common:
             return recorded.receipt

@@ -11,8 +11,8 @@ from sqlalchemy import ColumnElement, Connection, and_, or_, select
 from evenkeel.core.control.scheduling import DueWork
 from evenkeel.core.placement import Candidates, GroupSnapshot, candidates
 from evenkeel.core.placement.reach import group_reach
-from evenkeel.store.engine.in_list import in_bound_list
-from evenkeel.store.ownership.agent_views import read_agents, time_of
+from evenkeel.store.engine.in_list import is_in_bound_list
+from evenkeel.store.ownership.agent_views import read_agents, read_time
 from evenkeel.store.ownership.sql import handover_overdue
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling.rules import GroupRules, read_rules
@@ -29,7 +29,7 @@ def read_due_work(connection: Connection, settle_seconds: float, breaker_window_
     ``homes``: also groups with shards to hand back to their home, by a scan of all shards.
     """
     agents = read_agents(connection, settle_seconds)
-    now = time_of(connection, agents)
+    now = read_time(connection, agents)
     if not agents:
         return DueWork(now_seconds=now)
     rules, breakers = read_rules(connection, agents)
@@ -53,16 +53,16 @@ def _needs_decision(*, homes: bool) -> ColumnElement[bool]:
     """
     acting, home, handover_to = _shard.c.acting_agent_id, _shard.c.home_agent_id, _shard.c.handover_to
     free = handover_to.is_(None)
-    unserved = or_(acting.is_(None), in_bound_list(acting, "b_not_acting"))
-    overdue = and_(handover_overdue(), in_bound_list(acting, "b_movable"))
+    unserved = or_(acting.is_(None), is_in_bound_list(acting, "b_not_acting"))
+    overdue = and_(handover_overdue(), is_in_bound_list(acting, "b_movable"))
     terms = [
-        and_(unserved, in_bound_list(home, "b_takeable")),
-        and_(free, in_bound_list(acting, "b_leaving")),
-        and_(handover_to.is_not(None), or_(in_bound_list(handover_to, "b_not_receiving"), overdue)),
+        and_(unserved, is_in_bound_list(home, "b_takeable")),
+        and_(free, is_in_bound_list(acting, "b_leaving")),
+        and_(handover_to.is_not(None), or_(is_in_bound_list(handover_to, "b_not_receiving"), overdue)),
     ]
     if homes:
         known = select(_agent.c.id)
-        terms.append(and_(free, in_bound_list(home, "b_returning"), home != acting))
+        terms.append(and_(free, is_in_bound_list(home, "b_returning"), home != acting))
         # A deleted agent is in no list of ids, so its shards are found only by what they lack.
         terms.append(and_(unserved, home.not_in(known)))
         terms.append(or_(acting.not_in(known), handover_to.not_in(known)))

@@ -21,19 +21,19 @@ from evenkeel.core.control.shards import PlacedLoadBalancers, ShardOwner, ShardW
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import Assign
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import in_bound_list, in_list
+from evenkeel.store.engine.in_list import is_in_bound_list, is_in_list
 from evenkeel.store.engine.statements import insert_if_absent
-from evenkeel.store.ownership.capacity import reserve
+from evenkeel.store.ownership.capacity import reserve_capacity
 from evenkeel.store.ownership.sql import (
     ConcurrentUpdate,
     acting_ids,
     handover_overdue,
-    hosts_locked,
     is_acting,
     is_eligible,
+    lock_agents_and_read_hosts,
     mark_assignments_changed,
-    owner_of,
-    record_used_up,
+    owner_from_row,
+    record_epochs_used_up,
     shard_title,
 )
 from evenkeel.store.records import schema
@@ -66,16 +66,16 @@ def place_on_shard(
     shard, made = shard_for(connection, environment, project_id, group_number, home_agent_id)
     _write_shard(connection, load_balancer_id, shard, deadline_seconds)
     if made:
-        host: str | None = hosts_locked(connection, [home_agent_id]).get(shard.home_agent_id)
+        host: str | None = lock_agents_and_read_hosts(connection, [home_agent_id]).get(shard.home_agent_id)
         if host is None:  # deleted meanwhile
             raise ConcurrentUpdate
         mark_assignments_changed(connection, [home_agent_id])
     else:
         host = connection.scalar(select(_agent.c.host).where(_agent.c.id == shard.acting_agent_id))
     # As late as possible, because it locks the group's row, for which all placements of the group wait.
-    reserve(connection, load_balancer_id, shard)
+    reserve_capacity(connection, load_balancer_id, shard)
     bind(connection, load_balancer_id)
-    return None if host is None else owner_of(shard, host)
+    return None if host is None else owner_from_row(shard, host)
 
 
 def join(
@@ -193,7 +193,7 @@ _IS_THERE = exists().where(
     _shard.c.environment == _root.c.provider,
     _shard.c.project_id == _root.c.project_id,
 )
-_JOIN = _GIVE_SHARD.where(in_bound_list(_root.c.id, "b_ids"), *_IS_WAITING, _IS_THERE)
+_JOIN = _GIVE_SHARD.where(is_in_bound_list(_root.c.id, "b_ids"), *_IS_WAITING, _IS_THERE)
 _JOINED = (
     select(
         _root.c.id,
@@ -205,7 +205,7 @@ _JOINED = (
     )
     .join(_shard, _shard.c.id == _root.c.shard_id)
     .join(_agent, _agent.c.id == _shard.c.acting_agent_id, isouter=True)
-    .where(in_bound_list(_root.c.id, "b_ids"), _root.c.shard_id == bindparam("b_shard"))
+    .where(is_in_bound_list(_root.c.id, "b_ids"), _root.c.shard_id == bindparam("b_shard"))
 )
 
 
@@ -235,16 +235,18 @@ def assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOw
     """
     by_shard = {step.shard_id: step for step in steps}
     locked = connection.execute(
-        select(_shard).where(in_list(_shard.c.id, by_shard)).order_by(_shard.c.id).with_for_update()
+        select(_shard).where(is_in_list(_shard.c.id, by_shard)).order_by(_shard.c.id).with_for_update()
     ).all()
     # Another controller has decided on shards with another epoch.
     seen = [(by_shard[shard.id], shard) for shard in locked if shard.epoch == by_shard[shard.id].seen_epoch]
     if used_up := [shard for _, shard in seen if not is_plausible(shard.epoch + 1)]:
-        record_used_up(connection, used_up)
+        record_epochs_used_up(connection, used_up)
         seen = [(step, shard) for step, shard in seen if is_plausible(shard.epoch + 1)]
     if not seen:
         return ()
-    hosts = hosts_locked(connection, {id_ for step, shard in seen for id_ in (step.agent_id, shard.acting_agent_id)})
+    hosts = lock_agents_and_read_hosts(
+        connection, {id_ for step, shard in seen for id_ in (step.agent_id, shard.acting_agent_id)}
+    )
     # Read after the locks: a keepalive that was in progress has ended, and its result is visible.
     takers = _acting_agents(connection, {step.agent_id for step, _ in seen})
     # By the database's clock after the locks: an owner that was revived meanwhile keeps its shards.
@@ -265,7 +267,7 @@ def assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOw
         connection, {id_ for step, shard in taken for id_ in (step.agent_id, shard.acting_agent_id)}
     )
     record_events(connection, [_assign_event(step, shard, hosts) for step, shard in taken])
-    return tuple(owner_of(shard, hosts[step.agent_id]) for step, shard in taken)
+    return tuple(owner_from_row(shard, hosts[step.agent_id]) for step, shard in taken)
 
 
 _TAKE = (
@@ -290,7 +292,8 @@ def _acting_agents(connection: Connection, agent_ids: Iterable[AgentId]) -> dict
     """Return {agent id: row} for agents that act now, with the column whether they may take shards of other homes."""
     columns = (_agent.c.id, _agent.c.environment, _agent.c.group_number, is_eligible().label("eligible"))
     return {
-        row.id: row for row in connection.execute(select(*columns).where(in_list(_agent.c.id, agent_ids), is_acting()))
+        row.id: row
+        for row in connection.execute(select(*columns).where(is_in_list(_agent.c.id, agent_ids), is_acting()))
     }
 
 
@@ -315,7 +318,7 @@ def _unserved_shards(connection: Connection, shard_ids: Iterable[ShardId]) -> _U
     rows = connection.execute(
         select(_shard.c.id, _environment.c.halted_at)
         .join(_environment, _environment.c.name == _shard.c.environment)
-        .where(in_list(_shard.c.id, shard_ids), unserved)
+        .where(is_in_list(_shard.c.id, shard_ids), unserved)
     ).all()
     return _Unserved(
         anybody={row.id for row in rows if row.halted_at is None},
@@ -352,7 +355,7 @@ def start_handover(
     shard = _locked_shard(connection, shard_id, seen_epoch)
     if shard is None or shard.acting_agent_id is None or shard.acting_agent_id == agent_id:
         return None
-    hosts = hosts_locked(connection, [shard.acting_agent_id, agent_id])
+    hosts = lock_agents_and_read_hosts(connection, [shard.acting_agent_id, agent_id])
     if shard.acting_agent_id not in hosts:  # the agent was deleted
         return None
     asked = connection.execute(
@@ -381,4 +384,4 @@ def start_handover(
         agent_id=shard.acting_agent_id,
         shard_id=shard_id,
     )
-    return owner_of(shard, giver)
+    return owner_from_row(shard, giver)

@@ -15,11 +15,11 @@ from evenkeel.core.kit.ids import COMMON_PROJECT, ShardId
 from evenkeel.core.placement.reach import Reach, ReachKind, group_reach
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status.operating import UNWATCHED, WATCHED_AGAIN
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.statements import batches, json_text
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.engine.statements import json_text, split_into_batches
 from evenkeel.store.ownership.agent_views import read_agents
-from evenkeel.store.ownership.device_titles import read_device_titles, read_titles_of
-from evenkeel.store.ownership.sql import ConcurrentUpdate, is_live, owner_of
+from evenkeel.store.ownership.device_titles import read_device_titles, read_titles_by_group
+from evenkeel.store.ownership.sql import ConcurrentUpdate, is_live, owner_from_row
 from evenkeel.store.records import schema
 from evenkeel.store.reports.operating import changed_at, set_operating
 from evenkeel.store.scheduling.rules import reach_of
@@ -73,7 +73,7 @@ def _update_load_balancers(connection: Connection, environment: str, number: int
         )
     ).all()
     reason = found.reason(f"{environment}/{number}")
-    for some in batches(sorted(shards)):
+    for some in split_into_batches(sorted(shards)):
         # Only load balancers with the reason that this module wrote: others have a newer observation.
         if said:
             _take_back(connection, some, said)
@@ -87,7 +87,7 @@ def _take_back(connection: Connection, shard_ids: Sequence[ShardId], said: str) 
     status = _root.c.operating_status
     connection.execute(
         update(_root)
-        .where(in_list(_root.c.shard_id, shard_ids), _root.c.operating_reason == said)
+        .where(is_in_list(_root.c.shard_id, shard_ids), _root.c.operating_reason == said)
         .ordered_values(*_status_values(case(*_case_conditions(WATCHED_AGAIN), else_=status), ""))
     )
 
@@ -96,7 +96,7 @@ def _become_unwatched(connection: Connection, shard_ids: Sequence[ShardId], reas
     affected = [status.value for status in UNWATCHED]
     connection.execute(
         update(_root)
-        .where(in_list(_root.c.shard_id, shard_ids), _root.c.operating_status.in_(affected))
+        .where(is_in_list(_root.c.shard_id, shard_ids), _root.c.operating_status.in_(affected))
         .ordered_values(*_status_values(case(*_case_conditions(UNWATCHED)), reason))
     )
 
@@ -117,12 +117,12 @@ def _set_all_offline(connection: Connection, shard_ids: Sequence[ShardId], reaso
     differs = or_(_root.c.operating_status != OFFLINE.value, _root.c.operating_reason != reason)
     ids = connection.scalars(
         select(_root.c.id)
-        .where(in_list(_root.c.shard_id, shard_ids), differs)
+        .where(is_in_list(_root.c.shard_id, shard_ids), differs)
         .order_by(_root.c.id)
         # In order of ids, as reports lock them.
         .with_for_update(key_share=True)
     ).all()
-    for some in batches(ids):
+    for some in split_into_batches(ids):
         set_operating(connection, some, OFFLINE, reason)
 
 
@@ -163,7 +163,7 @@ def _observing_owner(connection: Connection, environment: str, number: int) -> S
             is_live(),
         )
     ).first()
-    return None if row is None else owner_of(row, row.host)
+    return None if row is None else owner_from_row(row, row.host)
 
 
 def read_out_of_reach(connection: Connection) -> tuple[GroupReach, ...]:
@@ -184,7 +184,7 @@ def read_out_of_reach(connection: Connection) -> tuple[GroupReach, ...]:
         .where(or_(_group.c.reach != ReachKind.REACHED.value, _group.c.away_devices != "[]"))
         .order_by(_group.c.environment, _group.c.number)
     ).fetchall()
-    titles = read_titles_of(connection, [(row.environment, row.number) for row in rows]) if rows else {}
+    titles = read_titles_by_group(connection, [(row.environment, row.number) for row in rows]) if rows else {}
     return tuple(
         GroupReach(
             environment=row.environment,

@@ -10,7 +10,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.placement import GroupSnapshot
 from evenkeel.core.placement.reach import Reach, ReachKind
 from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
-from evenkeel.store.ownership.agent_views import SeenAgent, by_group, names
+from evenkeel.store.ownership.agent_views import SeenAgent, names, snapshots_by_group
 from evenkeel.store.records import schema
 
 _group = schema.device_group
@@ -53,7 +53,7 @@ def read_rules(
 
     ``environment``: only of this one; None: of all.
     """
-    seen = by_group(agents)
+    seen = snapshots_by_group(agents)
     statement = _RULES if environment is None else _RULES.where(_environment.c.name == environment)
     rows = connection.execute(statement).all()
     rules = {

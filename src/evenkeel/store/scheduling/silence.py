@@ -11,8 +11,8 @@ from evenkeel.core.control.agents import SessionRef
 from evenkeel.core.kit.circuit_breaker import AgentHeartbeat, BreakerState, breaker_change
 from evenkeel.core.kit.names import name_and_id
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.ownership.agent_views import SeenAgent, read_agents, time_of
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.ownership.agent_views import SeenAgent, read_agents, read_time
 from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling.rules import read_rules
@@ -105,7 +105,7 @@ def _agents_back_home(connection: Connection, agents: Sequence[SeenAgent]) -> li
     away = or_(_shard.c.acting_agent_id.is_(None), _shard.c.acting_agent_id != _shard.c.home_agent_id)
     still = set(
         connection.scalars(
-            select(_shard.c.home_agent_id).where(in_list(_shard.c.home_agent_id, asked), away).distinct()
+            select(_shard.c.home_agent_id).where(is_in_list(_shard.c.home_agent_id, asked), away).distinct()
         )
     )
     return [agent_id for agent_id in asked if agent_id not in still]
@@ -114,7 +114,7 @@ def _agents_back_home(connection: Connection, agents: Sequence[SeenAgent]) -> li
 def note_silence(connection: Connection, breaker_window_seconds: float) -> None:
     """Record agents that fell silent or came back, and open or close circuit breakers."""
     agents = read_agents(connection, 0.0)
-    now = time_of(connection, agents)
+    now = read_time(connection, agents)
     _, breakers = read_rules(connection, agents)
     for name, reason in _breaker_changes(agents, breakers, now, breaker_window_seconds).items():
         _set_breaker(connection, name, reason)

@@ -20,8 +20,8 @@ from evenkeel.core.placement import (
     skewed_homes,
 )
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.ownership.agent_views import by_group, read_agents
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.ownership.agent_views import read_agents, snapshots_by_group
 from evenkeel.store.ownership.capacity import group_capacity
 from evenkeel.store.ownership.sql import (
     acting_ids,
@@ -87,7 +87,7 @@ def explain_unplaced(connection: Connection, load_balancer_ids: Sequence[LoadBal
     if len(load_balancer_ids) > 1:
         # The scheduler tries several times a second, and most have the reason already. MariaDB would get a statement
         # for each of them.
-        ids = connection.scalars(select(_root.c.id).where(in_list(_root.c.id, ids), waits)).all()
+        ids = connection.scalars(select(_root.c.id).where(is_in_list(_root.c.id, ids), waits)).all()
     if ids:
         connection.execute(
             update(_root).where(_root.c.id == bindparam("b_id"), waits).values(status_reason=reason),
@@ -118,13 +118,13 @@ def read_groups(
             capacity_score=row.capacity_score,
             holds_tenant=bool(row.holds_tenant),
             in_zone=row.zone in (None, row.number),
-            at_limit=group_capacity(row.capacity).at_limit if row.capacity_score >= FULL_SCORE else (),
+            at_limit=group_capacity(row.capacity).metrics_at_limit if row.capacity_score >= FULL_SCORE else (),
         )
         for row in rows
     ]
     # the tenant stays there, so the load does not matter
     stays = any(group.keeps_tenant for group in groups)
-    agents = by_group(read_agents(connection, settle_seconds, environment=environment, loads=not stays))
+    agents = snapshots_by_group(read_agents(connection, settle_seconds, environment=environment, loads=not stays))
     return tuple(replace(group, agents=tuple(agents.get((environment, group.number), ()))) for group in groups)
 
 
@@ -243,7 +243,7 @@ def end_dead_handovers(connection: Connection, environment: str, group_number: i
     if rows:
         connection.execute(
             update(_shard)
-            .where(in_list(_shard.c.id, [row.id for row in rows]))
+            .where(is_in_list(_shard.c.id, [row.id for row in rows]))
             .values(handover_to=None, handover_at=None)
         )
         mark_assignments_changed(connection, [row.acting_agent_id for row in rows])

@@ -13,9 +13,9 @@ from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId
 from evenkeel.core.placement import Assign, GroupSnapshot, ended_handovers
 from evenkeel.store.engine.database import Database
-from evenkeel.store.engine.operations import querying, read_operation, write_operation
+from evenkeel.store.engine.operations import query_operation, read_operation, write_operation
 from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
-from evenkeel.store.moves.advance import advance, open_moves
+from evenkeel.store.moves.advance import advance_moves, find_open_moves
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.shard_with_capacity import read_shard_with_capacity
 from evenkeel.store.ownership.sql import ConcurrentUpdate
@@ -86,7 +86,7 @@ class SqlScheduling:
         except (ConcurrentUpdate, IntegrityError):
             return None
 
-    shard_with_capacity = querying(read_shard_with_capacity)
+    shard_with_capacity = query_operation(read_shard_with_capacity)
 
     async def join(
         self,
@@ -131,13 +131,13 @@ class SqlScheduling:
 
     start_handover = write_operation(placing.start_handover)
 
-    change_indicator = querying(read_change_indicator)
+    change_indicator = query_operation(read_change_indicator)
 
     read_due_work = read_operation(due_shards.read_due_work)
 
     note_silence = write_operation(silence.note_silence)
 
-    sessions = querying(silence.read_sessions)
+    sessions = query_operation(silence.read_sessions)
 
     end_sessions = write_operation(silence.end_sessions)
 
@@ -164,11 +164,11 @@ class SqlScheduling:
 
     async def advance_moves(self, *, limit: int) -> tuple[Change, ...]:
         size = min(limit, MAX_IDS_PER_STATEMENT)
-        moving = await self._db.query(lambda connection: open_moves(connection, size))
+        moving = await self._db.query(lambda connection: find_open_moves(connection, size))
         if not moving:
             return ()
         seconds = self._options.pending_deadline_seconds
-        return await self._db.write(lambda connection: advance(connection, moving, seconds))
+        return await self._db.write(lambda connection: advance_moves(connection, moving, seconds))
 
     async def add_event(self, event: Event) -> None:
         await self._db.write(

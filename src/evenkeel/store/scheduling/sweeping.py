@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Select, delete, exists, or_, select
 from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.status.provisioning import overdue_change
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.records import schema
 from evenkeel.store.reports.applied import PENDING_STATUSES, locked_states, state_of, write_status_changes
 from evenkeel.store.writing.events import event_row, record_events
@@ -56,7 +56,7 @@ def mark_overdue(connection: Connection, limit: int, deadline_seconds: float) ->
     reason = f"not confirmed by its device within {deadline_seconds:g} s; still being retried"
     ids = read_overdue(connection, limit, deadline_seconds)
     # checked again under the lock: a report or another sweeper may have come first
-    rows = connection.execute(locked_states().where(in_list(_root.c.id, ids), *_is_overdue(deadline_seconds))).all()
+    rows = connection.execute(locked_states().where(is_in_list(_root.c.id, ids), *_is_overdue(deadline_seconds))).all()
     write_status_changes(connection, [overdue_change(state_of(row), reason) for row in rows])
     events = [
         event_row(
@@ -106,11 +106,11 @@ def unused_certificates(connection: Connection, after: str, limit: int) -> tuple
 
 def remove_certificates(connection: Connection, ids: list[str]) -> int:
     """Remove certificates unless they were used or read again meanwhile; return the number of removed ones."""
-    return connection.execute(delete(_certificate).where(in_list(_certificate.c.id, ids), *_UNUSED)).rowcount
+    return connection.execute(delete(_certificate).where(is_in_list(_certificate.c.id, ids), *_UNUSED)).rowcount
 
 
 def forget_removed(connection: Connection, limit: int) -> int:
     """Delete at most ``limit`` stored ids of load balancers that were deleted long ago; return their number."""
     old = select(_removed.c.id).where(_removed.c.removed_at < db_now() - REMOVED_KEPT_SECONDS)
     ids = list(connection.scalars(old.order_by(_removed.c.removed_at).limit(limit)))
-    return connection.execute(delete(_removed).where(in_list(_removed.c.id, ids))).rowcount if ids else 0
+    return connection.execute(delete(_removed).where(is_in_list(_removed.c.id, ids))).rowcount if ids else 0

@@ -5,8 +5,8 @@ from sqlalchemy import Connection, Double, Integer, bindparam, select
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.kit.ids import COMMON_PROJECT
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.ownership.sql import owner_of
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.ownership.sql import owner_from_row
 from evenkeel.store.records import schema
 from evenkeel.store.reports.applied import PENDING_STATUSES
 
@@ -30,10 +30,10 @@ def read_owners_with_waiting_work(
     groups = {(row.environment, row.group_number) for row in rows}
     if groups:  # what they wait for may be a network that the common shard serves
         environments = sorted({environment for environment, _ in groups})
-        observers = connection.execute(_COMMON.where(in_list(_shard.c.environment, environments)))
+        observers = connection.execute(_COMMON.where(is_in_list(_shard.c.environment, environments)))
         rows += [row for row in observers if (row.environment, row.group_number) in groups]
     # One hint for each agent: it makes the agent request everything that waits.
-    return tuple({row.agent_id: owner_of(row, row.host) for row in rows}.values())
+    return tuple({row.agent_id: owner_from_row(row, row.host) for row in rows}.values())
 
 
 _longest = (

@@ -12,8 +12,8 @@ from sqlalchemy import Column, ColumnElement, Connection, Select, and_, exists, 
 from evenkeel.core.devices.capabilities import refuse
 from evenkeel.core.networking.chaining import Chained, ChainQuery, PlacedAddress
 from evenkeel.store.engine.base import Op, T
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.statements import upsert
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.engine.statements import upsert_rows
 from evenkeel.store.records import schema
 
 TURNS = 4096
@@ -57,7 +57,7 @@ def _take_turns(connection: Connection, query: ChainQuery) -> None:
     numbers = sorted({crc32(address.encode()) % TURNS for address in addresses})
     # Always another value: Galera finds two transactions of different servers by the rows that they change.
     turn = uuid4().hex
-    upsert(connection, schema.address_turn, ("turn",), [{"number": number, "turn": turn} for number in numbers])
+    upsert_rows(connection, schema.address_turn, ("turn",), [{"number": number, "turn": turn} for number in numbers])
 
 
 def _chained_addresses(
@@ -106,7 +106,7 @@ def _own_project(query: ChainQuery) -> ColumnElement[bool]:
 
 
 def _has_address(column: Column[Any], wanted: Iterable[PlacedAddress]) -> ColumnElement[bool]:
-    return in_list(column, dict.fromkeys(each.address for each in wanted))
+    return is_in_list(column, dict.fromkeys(each.address for each in wanted))
 
 
 def _is_reached(query: ChainQuery, subnet: Column[Any], wanted: Iterable[PlacedAddress]) -> ColumnElement[bool]:
@@ -118,7 +118,7 @@ def _is_reached(query: ChainQuery, subnet: Column[Any], wanted: Iterable[PlacedA
         _root.c.provider == query.environment,
         _root.c.deleted == false(),
         _root.c.held == false(),
-        or_(_root.c.project_id == query.project_id, in_list(subnet, subnets)),
+        or_(_root.c.project_id == query.project_id, is_in_list(subnet, subnets)),
         # Those that are not placed yet may come to the same devices.
         or_(_root.c.shard_id.is_(None), ~exists(_own_shards(query)), exists(_own_shards(query, _other_group()))),
     )

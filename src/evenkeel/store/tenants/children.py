@@ -17,8 +17,8 @@ from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.resources.model import Child, HealthMonitor, L7Policy, L7Rule, Listener, Member, NewPool, Pool
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.inserting import insert_all
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, LISTENER, LOAD_BALANCER, POOL, row_of
@@ -72,9 +72,9 @@ def add_listener(
         parts = [part for new in new_pools for part in new.parts]
         writes.check_quota(connection, locked, row, *l7policies, *l7rules, *parts)
         listener = replace(as_new(row, locked), l7policy_ids=tuple(policy.id for policy in l7policies))
-        insert_all(connection, schema.listener, [row_of(listener)])
-        insert_all(connection, schema.l7policy, [row_of(as_new(policy, locked)) for policy in l7policies])
-        insert_all(connection, schema.l7rule, [row_of(as_new(rule, locked)) for rule in l7rules])
+        insert_rows(connection, schema.listener, [row_of(listener)])
+        insert_rows(connection, schema.l7policy, [row_of(as_new(policy, locked)) for policy in l7policies])
+        insert_rows(connection, schema.l7rule, [row_of(as_new(rule, locked)) for rule in l7rules])
         made = insert_pools(connection, [as_default(new, row) for new in new_pools], locked)
         add_uses(connection, writes.options, locked, (listener, *(new.pool for new in new_pools)), certificates)
         return change_of(connection, locked.row, (listener, *made))
@@ -140,7 +140,7 @@ def _add_to_pool(
     touch_pool(connection, pool_id, locked)
     writes.check_quota(connection, locked, *rows)
     stored = tuple(as_new(row, locked) for row in rows)
-    insert_all(connection, kind.table, [row_of(row) for row in stored])
+    insert_rows(connection, kind.table, [row_of(row) for row in stored])
     return change_of(connection, locked.row, stored)
 
 
@@ -165,9 +165,9 @@ def insert_pools(connection: Connection, new_pools: Sequence[NewPool], locked: L
         )
         for new in new_pools
     ]
-    insert_all(connection, schema.pool, [row_of(row) for row in pools])
-    insert_all(connection, schema.member, [row_of(row) for row in members])
-    insert_all(connection, schema.health_monitor, [row_of(row) for row in monitors])
+    insert_rows(connection, schema.pool, [row_of(row) for row in pools])
+    insert_rows(connection, schema.member, [row_of(row) for row in members])
+    insert_rows(connection, schema.health_monitor, [row_of(row) for row in monitors])
     return [*pools, *members, *monitors]
 
 
@@ -193,7 +193,7 @@ def _pool_protocols(connection: Connection, pool_ids: list[str], locked: Locked)
         return {}
     table = schema.pool
     statement = select(table.c.id, table.c.protocol).where(
-        in_list(table.c.id, pool_ids), table.c.load_balancer_id == locked.id, table.c.deleted == false()
+        is_in_list(table.c.id, pool_ids), table.c.load_balancer_id == locked.id, table.c.deleted == false()
     )
     return {found.id: found.protocol for found in connection.execute(statement)}
 

@@ -21,11 +21,15 @@ from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Op
-from evenkeel.store.engine.inserting import Rows, insert_together
+from evenkeel.store.engine.inserting import TableRows, insert_into_tables
 from evenkeel.store.engine.variants import join_values
-from evenkeel.store.networks.claims import borrow_port, hold_claim, take_over
+from evenkeel.store.networks.claims import hold_claim, store_borrowed_port, take_claim_over
 from evenkeel.store.options import StoreOptions
-from evenkeel.store.ownership.shard_with_capacity import PROJECT_ID, shard_in, shards_with_capacity
+from evenkeel.store.ownership.shard_with_capacity import (
+    PROJECT_ID,
+    query_shards_with_capacity,
+    shard_with_capacity_from_row,
+)
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import listeners_by_policies
 from evenkeel.store.records.rows import KINDS, NO_NETWORK, row_of
@@ -104,9 +108,14 @@ def _create_tree(
         "pending_deadline": None if shard_id is None else now + options.pending_deadline_seconds,
         "mirrored": mirrored,
     }
-    about = (Rows(_root, [row]), tag_rows(root.id, root.tags), revision_rows(root.id, now), address_rows(root.id, vips))
+    about = (
+        TableRows(_root, [row]),
+        tag_rows(root.id, root.tags),
+        revision_rows(root.id, now),
+        address_rows(root.id, vips),
+    )
     # The unique constraint on addresses decides here; whoever loses tries another address in a new transaction.
-    insert_together(connection, [*about, *_child_rows(stored)])
+    insert_into_tables(connection, [*about, *_child_rows(stored)])
     # After the rows, because a claim's foreign key names the load balancer.
     tell_network = False if plan is None else _hold_port(connection, stored.load_balancer, plan)
     locked = Locked(root.id, root.project_id, 1, shard_id is not None, now)
@@ -125,12 +134,12 @@ def _create_tree(
     )
 
 
-def _child_rows(stored: LoadBalancerTree) -> Iterator[Rows]:
+def _child_rows(stored: LoadBalancerTree) -> Iterator[TableRows]:
     children: tuple[tuple[Child, ...], ...] = (stored.listeners, stored.pools, stored.members, stored.health_monitors)
     limits: tuple[tuple[Child, ...], ...] = (stored.rate_limit_policies, stored.rate_limit_rules)
     for values in (*children, stored.l7policies, stored.l7rules, *limits):
         if values:
-            yield Rows(KINDS[type(values[0])].table, [row_of(value) for value in values])
+            yield TableRows(KINDS[type(values[0])].table, [row_of(value) for value in values])
 
 
 def _hold_port(connection: Connection, root: LoadBalancer, plan: VipPlan) -> bool:
@@ -140,9 +149,9 @@ def _hold_port(connection: Connection, root: LoadBalancer, plan: VipPlan) -> boo
     placement.
     """
     if plan.claim is not None and plan.claim.borrowed:
-        borrow_port(connection, plan.claim)
+        store_borrowed_port(connection, plan.claim)
     elif plan.claim is not None and plan.takes_over:
-        take_over(connection, plan.claim, table=schema.vip_claim)
+        take_claim_over(connection, plan.claim, table=schema.vip_claim)
     elif plan.claim is not None:
         hold_claim(connection, plan.claim, plan.port_id)
     binding = plan.claim is not None and root.shard_id is not None and not root.held
@@ -158,7 +167,7 @@ _TAKEN_OF_SOME = HELD_OF_SOME.subquery()
 _HELD = select(join_values(_TAKEN_OF_SOME.c.address)).scalar_subquery()
 
 
-_AROUND = shards_with_capacity(db_now().label("now"), _HELD.label("held"), has_quota(PROJECT_ID))
+_AROUND = query_shards_with_capacity(db_now().label("now"), _HELD.label("held"), has_quota(PROJECT_ID))
 
 
 class _StateBefore(NamedTuple):
@@ -189,7 +198,9 @@ def _read_state_before(
     row = connection.execute(_AROUND, parameters).first()
     if row is None:
         raise Invalid(f"Provider '{root.provider}' is not enabled.")
-    return _StateBefore(row.now, shard_in(row), frozenset((row.held or "").split(",")), row.has_quota)
+    return _StateBefore(
+        row.now, shard_with_capacity_from_row(row), frozenset((row.held or "").split(",")), row.has_quota
+    )
 
 
 def _allocate_vip(

@@ -10,7 +10,7 @@ from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.resources.model import L7_RULES_MAX, L7Policy, L7Rule, NewPool
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
-from evenkeel.store.engine.inserting import insert_all
+from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import L7POLICY, LISTENER, row_of
 from evenkeel.store.tenants.children import insert_pools
@@ -53,8 +53,8 @@ def add_l7policy(
         if row.redirect_pool_id is not None:
             check_target_pool(connection, row.listener_id, row.redirect_pool_id, locked)
         policy, stored = _policy_as_new(connection, row, rules, locked)
-        insert_all(connection, schema.l7policy, [row_of(policy)])
-        insert_all(connection, _rules, [row_of(rule) for rule in stored])
+        insert_rows(connection, schema.l7policy, [row_of(policy)])
+        insert_rows(connection, _rules, [row_of(rule) for rule in stored])
         return change_of(connection, locked.row, (policy, *stored, *made))
 
     return op
@@ -70,7 +70,7 @@ def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: ProjectId | Non
         _check_room(connection, row.l7policy_id)
         writes.check_quota(connection, locked, row)
         rule = as_new(row, locked)
-        insert_all(connection, _rules, [row_of(rule)])
+        insert_rows(connection, _rules, [row_of(rule)])
         return change_of(connection, locked.row, (rule,))
 
     return op

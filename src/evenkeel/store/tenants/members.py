@@ -12,8 +12,8 @@ from evenkeel.core.resources.attributes import STORABLE
 from evenkeel.core.resources.model import Member
 from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.engine.base import Op
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.inserting import insert_all
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import MEMBER, POOL, member_of, row_of
 from evenkeel.store.writing.conflicts import check_members
@@ -113,12 +113,12 @@ def _apply_plan(connection: Connection, plan: MemberPlan, locked: Locked) -> Non
     if plan.removed:
         ids = [member.id for member in plan.removed]
         if locked.placed:
-            mark_deleted(connection, MEMBER, locked, in_list(_table.c.id, ids))
+            mark_deleted(connection, MEMBER, locked, is_in_list(_table.c.id, ids))
         else:
-            connection.execute(_table.delete().where(in_list(_table.c.id, ids)))
+            connection.execute(_table.delete().where(is_in_list(_table.c.id, ids)))
     if plan.changed:
         connection.execute(_UPDATE, [_member_parameters(member) for member in plan.changed])
-    insert_all(connection, _table, [row_of(member) for member in plan.added])
+    insert_rows(connection, _table, [row_of(member) for member in plan.added])
 
 
 def _member_parameters(member: Member) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from evenkeel.core.resources.model import (
     RateLimitRule,
 )
 from evenkeel.store.engine.base import Op
-from evenkeel.store.engine.inserting import insert_all
+from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import LISTENER, RATE_LIMIT_POLICY, row_of
 from evenkeel.store.writing.conflicts import too_many_rate_limit_policies, too_many_rate_limit_rules
@@ -36,7 +36,7 @@ def add_rate_limit_policy(writes: TenantWrites, row: RateLimitPolicy, *, project
             raise too_many_rate_limit_policies(row.listener_id)
         writes.check_quota(connection, locked, row)
         policy = as_new(row, locked)
-        insert_all(connection, _policies, [row_of(policy)])
+        insert_rows(connection, _policies, [row_of(policy)])
         return change_of(connection, locked.row, (policy,))
 
     return op
@@ -55,7 +55,7 @@ def add_rate_limit_rule(writes: TenantWrites, row: RateLimitRule, *, project_id:
             raise too_many_rate_limit_rules(policy_id)
         writes.check_quota(connection, locked, row)
         rule = as_new(row, locked)
-        insert_all(connection, _rules, [row_of(rule)])
+        insert_rows(connection, _rules, [row_of(rule)])
         return change_of(connection, locked.row, (rule,))
 
     return op

@@ -11,7 +11,7 @@ from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import ListenerStatistics, one_family
 from evenkeel.store.engine.base import Op
-from evenkeel.store.engine.in_list import in_list, storable_text
+from evenkeel.store.engine.in_list import is_in_list, storable_text
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import (
@@ -70,7 +70,7 @@ def read_pending(connection: Connection, load_balancer_ids: Collection[LoadBalan
     """Return the load balancers out of ``load_balancer_ids`` whose provisioning status is PENDING. One query."""
     root = schema.load_balancer.c
     statement = select(root.id).where(
-        in_list(root.id, load_balancer_ids), root.provisioning_status.in_(PENDING_STATUSES)
+        is_in_list(root.id, load_balancer_ids), root.provisioning_status.in_(PENDING_STATUSES)
     )
     return frozenset(LoadBalancerId(row.id) for row in connection.execute(statement))
 

@@ -29,7 +29,7 @@ from evenkeel.core.resources.model import (
 from evenkeel.core.tls.certificate_references import ChangedReferences
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.database import Database, Op
-from evenkeel.store.engine.operations import querying, read_operation
+from evenkeel.store.engine.operations import query_operation, read_operation
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records.child_ids import build, whole_columns
 from evenkeel.store.records.loading import load_trees
@@ -279,6 +279,6 @@ class SqlTenants:
 
     chained = read_operation(chaining.read_chained)
 
-    pending = querying(reads.read_pending)
+    pending = query_operation(reads.read_pending)
 
     statistics = read_operation(reads.read_statistics)

@@ -15,8 +15,8 @@ from sqlalchemy import Connection, bindparam, delete, select
 
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import Vip
-from evenkeel.store.engine.in_list import in_bound_list, in_list
-from evenkeel.store.engine.inserting import Rows
+from evenkeel.store.engine.in_list import is_in_bound_list, is_in_list
+from evenkeel.store.engine.inserting import TableRows
 from evenkeel.store.records import schema
 
 log = structlog.get_logger(__name__)
@@ -26,11 +26,11 @@ _held = schema.vip_address
 
 HELD = select(_held.c.address).where(_held.c.network_id == bindparam("network_id"))
 """Query of the allocated addresses of a network."""
-HELD_OF_SOME = HELD.where(in_bound_list(_held.c.address, "some"))
+HELD_OF_SOME = HELD.where(is_in_bound_list(_held.c.address, "some"))
 """Query of those addresses in the bound list ``some`` that are allocated in a network."""
 
 
-def address_rows(load_balancer_id: LoadBalancerId, vips: Iterable[Vip]) -> Rows:
+def address_rows(load_balancer_id: LoadBalancerId, vips: Iterable[Vip]) -> TableRows:
     """Return rows that allocate the addresses.
 
     Storing them raises ``IntegrityError`` naming this table if another load balancer has one of them.
@@ -45,9 +45,9 @@ def address_rows(load_balancer_id: LoadBalancerId, vips: Iterable[Vip]) -> Rows:
         for vip in vips
     ]
     # in a fixed order, so that concurrent transactions do not deadlock
-    return Rows(_held, sorted(rows, key=lambda row: row["address"]))
+    return TableRows(_held, sorted(rows, key=lambda row: row["address"]))
 
 
 def give_back(connection: Connection, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
     """Release all addresses of the load balancers, because their devices do not use them any more."""
-    connection.execute(delete(_held).where(in_list(_held.c.load_balancer_id, load_balancer_ids)))
+    connection.execute(delete(_held).where(is_in_list(_held.c.load_balancer_id, load_balancer_ids)))

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, exists, false, null, select, updat
 
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.store.networks.claims import let_go
+from evenkeel.store.networks.claims import abandon_claims_of
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NO_NETWORK
 from evenkeel.store.vips.addresses import give_back
@@ -41,7 +41,7 @@ def free_vips(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId
     connection.execute(_CLEAR, [{"b_id": id_} for id_ in load_balancer_ids])
     # Only now may another load balancer have the addresses: the device listens there no longer, or never did.
     give_back(connection, load_balancer_ids)
-    let_go(connection, load_balancer_ids)
+    abandon_claims_of(connection, load_balancer_ids)
 
 
 _LEAVE = (

@@ -15,7 +15,7 @@ from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.networking.network import DuePort, VipPortId, octavia_port
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, is_past
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.operations import write_operation
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.networks.claims import AT_ONCE
@@ -72,7 +72,7 @@ def _note_lost(connection: Connection, ports: Iterable[VipPortId]) -> tuple[Load
     rows = connection.execute(
         select(_root.c.id, _root.c.name, _root.c.revision, _root.c.vip_port_id, _root.c.provider, _claim.c.device_owner)
         .join(_claim, _claim.c.held_by == _root.c.id)
-        .where(in_list(_root.c.id, lost), _root.c.deleted == false(), _claim.c.port_id == _root.c.vip_port_id)
+        .where(is_in_list(_root.c.id, lost), _root.c.deleted == false(), _claim.c.port_id == _root.c.vip_port_id)
     ).fetchall()
     # The port may have been replaced between the query at the network service and this transaction.
     found = sorted((row for row in rows if lost[row.id] == row.vip_port_id), key=lambda row: str(row.id))

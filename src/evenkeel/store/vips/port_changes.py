@@ -35,7 +35,7 @@ from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.networks.bindings import rebind_ports
 from evenkeel.store.networks.claims import AT_ONCE
-from evenkeel.store.networks.places import layout_of
+from evenkeel.store.networks.places import decode_layout
 from evenkeel.store.records import schema
 from evenkeel.store.writing.due import take_due
 
@@ -122,7 +122,7 @@ class SqlPortChanges:
 def _due_port(load_balancer_id: LoadBalancerId, row: Any) -> DuePort:
     groups = msgspec.json.decode(row.vip_sg_ids, type=tuple[str, ...]) if row.security_groups else None
     # the port of a held one was given back to the system that it comes from
-    host = "" if row.held else layout_of(row.network_layout).binding_host or row.host or None
+    host = "" if row.held else decode_layout(row.network_layout).binding_host or row.host or None
     options = PortOptions(
         qos_policy_id=row.vip_qos_policy_id,
         security_group_ids=groups,

@@ -20,8 +20,8 @@ from evenkeel.core.tls.acme.references import shown_reference
 from evenkeel.core.tls.acme.values import AcmeStep
 from evenkeel.core.tls.certificate_references import REFERENCES, references_of
 from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate
-from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.statements import insert_if_absent, upsert
+from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.engine.statements import insert_if_absent, upsert_rows
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.writing.revision_lock import Locked
@@ -75,11 +75,13 @@ def change_uses(
     wanted = _certificate_ids(row, locked.project_id) | _served_ids(row, locked.project_id)
     there = set(connection.scalars(select(_use.c.certificate_id).where(_use.c.owner_id == row.id)))
     if there - wanted:
-        gone = in_list(_use.c.certificate_id, there - wanted)
+        gone = is_in_list(_use.c.certificate_id, there - wanted)
         connection.execute(delete(_use).where(_use.c.owner_id == row.id, gone))
     if wanted - there:
         # locked, so that none is removed before its use is written
-        known = select(_certificate.c.id).where(in_list(_certificate.c.id, wanted - there)).order_by(_certificate.c.id)
+        known = (
+            select(_certificate.c.id).where(is_in_list(_certificate.c.id, wanted - there)).order_by(_certificate.c.id)
+        )
         ids = connection.scalars(known.with_for_update(read=True, key_share=True))
         _insert_uses(connection, options, locked, {(row.id, id_) for id_ in ids})
 
@@ -120,10 +122,10 @@ def _store_checked(
     next_check_at = locked.now + options.certificate_refresh_seconds
     rows = {row["id"]: row for row in (_certificate_row(locked, each, next_check_at) for each in checked)}
     ids = sorted(rows)
-    upsert(connection, _certificate, _READ, [rows[id_] for id_ in ids])
+    upsert_rows(connection, _certificate, _READ, [rows[id_] for id_ in ids])
     differs = _certificate.c.sha256 != _certificate.c.announced_sha256
     # Only this load balancer gets the content with this write; a renewal raises the revisions of all others.
-    changed = update(_certificate).where(in_list(_certificate.c.id, ids), differs)
+    changed = update(_certificate).where(is_in_list(_certificate.c.id, ids), differs)
     connection.execute(changed.values(next_check_at=locked.now, expiry_told_days=None))
     return set(ids)
 

@@ -13,7 +13,7 @@ from sqlalchemy import Column, Connection, Insert, Table, false, func, insert, l
 
 from evenkeel.core.status.lifecycle import LifecycleEvent
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import in_bound_list
+from evenkeel.store.engine.in_list import is_in_bound_list
 from evenkeel.store.records import schema
 
 _notification = schema.notification
@@ -40,7 +40,7 @@ def _insert_event(event: LifecycleEvent) -> Insert:
         "listener_ids": _joined_ids_query(schema.listener),
         "pool_ids": _joined_ids_query(schema.pool),
     }
-    there = select(*values.values()).where(in_bound_list(_root.c.id, "b_ids")).order_by(_root.c.id)
+    there = select(*values.values()).where(is_in_bound_list(_root.c.id, "b_ids")).order_by(_root.c.id)
     return insert(_notification).from_select(list(values), there)
 
 

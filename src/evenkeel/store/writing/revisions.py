@@ -25,10 +25,10 @@ from evenkeel.core.kit.ids import AgentId, LoadBalancerId
 from evenkeel.core.kit.request_context import requester
 from evenkeel.core.status.provisioning import StatusChange
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.for_rows import ForRows, Given, Run
+from evenkeel.store.engine.for_rows import BindParameter, RowsStatement, StatementRun
 from evenkeel.store.engine.in_list import MARIADB
-from evenkeel.store.engine.inserting import Rows
-from evenkeel.store.engine.statements import upsert
+from evenkeel.store.engine.inserting import TableRows
+from evenkeel.store.engine.statements import upsert_rows
 from evenkeel.store.records import schema
 
 KEPT = 50
@@ -40,11 +40,11 @@ _KEY = ("load_balancer_id", "slot")
 _VALUES = tuple(column.name for column in _revision.columns if column.name not in _KEY)
 
 
-def revision_rows(load_balancer_id: LoadBalancerId, at: float) -> Rows:
+def revision_rows(load_balancer_id: LoadBalancerId, at: float) -> TableRows:
     """Return the first revision's row for a load balancer that this transaction stores, with the user who requested it.
     ``at``: the database's time.
     """
-    return Rows(_revision, [_revision_values(load_balancer_id, 1, at)])
+    return TableRows(_revision, [_revision_values(load_balancer_id, 1, at)])
 
 
 def note_revision(connection: Connection, load_balancer_id: LoadBalancerId, revision: int, at: float) -> None:
@@ -52,7 +52,7 @@ def note_revision(connection: Connection, load_balancer_id: LoadBalancerId, revi
 
     ``at``: the database's time.
     """
-    upsert(connection, _revision, _VALUES, [_revision_values(load_balancer_id, revision, at)])
+    upsert_rows(connection, _revision, _VALUES, [_revision_values(load_balancer_id, revision, at)])
 
 
 def note_revisions(connection: Connection, condition: ColumnElement[bool]) -> None:
@@ -109,7 +109,7 @@ class AppliedBy(NamedTuple):
     epoch: int
 
 
-def outcomes_statement(changes: Iterable[tuple[StatusChange, AppliedBy]]) -> Run:
+def outcomes_statement(changes: Iterable[tuple[StatusChange, AppliedBy]]) -> StatementRun:
     """Return the statement that stores which agent applied each of the revisions, or why that failed."""
     rows = [
         {
@@ -124,13 +124,13 @@ def outcomes_statement(changes: Iterable[tuple[StatusChange, AppliedBy]]) -> Run
         for each, by in changes
         if not each.removed and (each.failed or each.confirmed_revision is not None)
     ]
-    return Run(_OUTCOME, rows)
+    return StatementRun(_OUTCOME, rows)
 
 
 _BROUGHT = ("problem", "agent_id", "host", "epoch")
 
 
-def _outcome_update(given: Given) -> Update:
+def _outcome_update(given: BindParameter) -> Update:
     return (
         update(_revision)
         .where(
@@ -147,7 +147,7 @@ def _outcome_update(given: Given) -> Update:
     )
 
 
-_OUTCOME = ForRows(
+_OUTCOME = RowsStatement(
     _revision.c.load_balancer_id,
     {
         "revision": _revision.c.revision.type,

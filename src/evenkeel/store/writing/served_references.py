@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, delete, exists, select, update
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.resources.model import Listener
 from evenkeel.core.tls.certificates import CertificateKind
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.records import schema
 from evenkeel.store.writing.certificates import certificate_id
 
@@ -55,10 +55,10 @@ def release_served(connection: Connection, project_id: ProjectId, listener_ids: 
     """Forget former references of those of the listeners that wait no longer."""
     columns = _listener.c.id, _listener.c.served_container_refs
     own = _listener.c.default_tls_container_ref, _listener.c.sni_container_refs
-    ended = in_list(_listener.c.id, listener_ids), is_served(), ~awaits()
+    ended = is_in_list(_listener.c.id, listener_ids), is_served(), ~awaits()
     for row in connection.execute(select(*columns, *own).where(*ended).order_by(_listener.c.id)).all():
         kept = {row.default_tls_container_ref, *_references.decode(row.sni_container_refs)}
         gone = {each for each in _references.decode(row.served_container_refs) if each} - kept
         ids = [certificate_id(project_id, each, CertificateKind.CERTIFICATE) for each in sorted(gone)]
-        connection.execute(delete(_use).where(_use.c.owner_id == row.id, in_list(_use.c.certificate_id, ids)))
+        connection.execute(delete(_use).where(_use.c.owner_id == row.id, is_in_list(_use.c.certificate_id, ids)))
         connection.execute(update(_listener).where(_listener.c.id == row.id).values(served_container_refs=NONE_SERVED))

@@ -7,18 +7,18 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, delete
 
-from evenkeel.store.engine.inserting import Rows, insert_together
+from evenkeel.store.engine.inserting import TableRows, insert_into_tables
 from evenkeel.store.records import schema
 
 _root, _tag = schema.load_balancer, schema.load_balancer_tag
 
 
-def tag_rows(load_balancer_id: str, tags: Iterable[str]) -> Rows:
+def tag_rows(load_balancer_id: str, tags: Iterable[str]) -> TableRows:
     """Return rows of tags for a load balancer that has none yet."""
-    return Rows(_tag, [{"tag": tag, "load_balancer_id": load_balancer_id} for tag in sorted(set(tags))])
+    return TableRows(_tag, [{"tag": tag, "load_balancer_id": load_balancer_id} for tag in sorted(set(tags))])
 
 
 def replace_tags(connection: Connection, load_balancer_id: str, tags: Iterable[str]) -> None:
     """Replace the tags of a load balancer, which must be locked."""
     connection.execute(delete(_tag).where(_tag.c.load_balancer_id == load_balancer_id))
-    insert_together(connection, [tag_rows(load_balancer_id, tags)])
+    insert_into_tables(connection, [tag_rows(load_balancer_id, tags)])

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from sqlalchemy import Connection, literal, select, union_all
 
 from evenkeel.core.control.mirrors import ID_TAKEN, MirrorConflict
-from evenkeel.store.engine.in_list import in_bound_list
+from evenkeel.store.engine.in_list import is_in_bound_list
 from evenkeel.store.records.rows import KINDS
 
 _TAKEN = union_all(
     *(
-        select(literal(kind.title).label("title"), kind.table.c.id).where(in_bound_list(kind.table.c.id, "wanted"))
+        select(literal(kind.title).label("title"), kind.table.c.id).where(is_in_bound_list(kind.table.c.id, "wanted"))
         for kind in KINDS.values()
     )
 ).limit(1)

@@ -3,18 +3,18 @@
 from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.neutron.agents import V1_TYPE, acting_agent, agent_view
-from evenkeel.api.neutron.v1.lists import POOLS, list_of
+from evenkeel.api.neutron.agents import V1_TYPE, agent_view, find_acting_agent
+from evenkeel.api.neutron.v1.lists import POOLS, list_handler
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.kit.ids import AgentId
 from evenkeel.core.resources.model import Pool
 
 
-async def hosting(services: Services, call: Call) -> Answer:
+async def show_agent_of_pool(services: Services, call: Call) -> Answer:
     """Handle GET of a pool's agent: the agent that serves the pool, else its home agent; null if there is none."""
     pool: Pool = await services.tenants.get(Pool, object_id(call, POOLS.title), project_id=call.caller.scope)
-    found = await acting_agent(services, pool.load_balancer_id)
+    found = await find_acting_agent(services, pool.load_balancer_id)
     return json_answer(None if found is None else {"agent": agent_view(found, V1_TYPE)})
 
 
@@ -22,5 +22,5 @@ async def _pools_of_agent(services: Services, call: Call, query: ListQuery) -> P
     return await services.lbaas_v1.rooted_pools(query, agent_id=AgentId(object_id(call, "Agent")))
 
 
-pools = list_of(POOLS, _pools_of_agent)
+pools = list_handler(POOLS, _pools_of_agent)
 """Handler that lists the pools that an agent serves; none for an unknown agent, like in Neutron."""

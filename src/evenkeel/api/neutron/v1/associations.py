@@ -10,13 +10,13 @@ from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, POOLS, read_object
 from evenkeel.api.neutron.v1.requests import V1AssociationBody
 from evenkeel.api.neutron.v1.views import V1NothingView
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.usecases.rules import check_monitored
+from evenkeel.api.usecases.rules import check_monitor_fits_pool
 from evenkeel.core.devices.capabilities import monitor_problems, monitored_problems
 from evenkeel.core.resources.model import HealthMonitor, Pool
 from evenkeel.core.resources.pool_rooted import RootedPool, SharedMonitor
 
 
-async def shareable_monitor(services: Services, call: Call, monitor_id: str) -> SharedMonitor:
+async def find_shareable_monitor(services: Services, call: Call, monitor_id: str) -> SharedMonitor:
     """Return a monitor that pools may share. Raises :class:`NotFound`, :class:`NeutronRefusal`."""
     monitor: SharedMonitor = await read_object(services, call, HEALTH_MONITORS, monitor_id)
     if monitor.in_pool:
@@ -29,14 +29,14 @@ async def shareable_monitor(services: Services, call: Call, monitor_id: str) -> 
     return monitor
 
 
-async def check_fit(services: Services, call: Call, pool: Pool, monitor: SharedMonitor) -> None:
+async def check_shared_monitor_fits_pool(services: Services, call: Call, pool: Pool, monitor: SharedMonitor) -> None:
     """Check that the pool's provider supports this type of monitor for a pool of this protocol. Raises
     :class:`Unsupported`.
     """
-    check_monitored(pool.protocol, monitor.type)
-    served = await services.providers.provider_of(Pool, pool.id, call.caller.scope)
-    served.refuse(monitor_problems(served.table, asdict(monitor)))
-    served.refuse(monitored_problems(served.table, pool.protocol, monitor.type, over_tls=pool.tls_enabled))
+    check_monitor_fits_pool(pool.protocol, monitor.type)
+    served = await services.providers.find_served_object(Pool, pool.id, call.caller.scope)
+    served.raise_first_problem(monitor_problems(served.table, asdict(monitor)))
+    served.raise_first_problem(monitored_problems(served.table, pool.protocol, monitor.type, over_tls=pool.tls_enabled))
 
 
 def _read_monitor(pool: RootedPool, monitor_id: str) -> HealthMonitor:
@@ -52,19 +52,19 @@ def _read_monitor(pool: RootedPool, monitor_id: str) -> HealthMonitor:
     return pool.monitor
 
 
-async def create(services: Services, call: Call, body: V1AssociationBody) -> Answer:
+async def associate_monitor(services: Services, call: Call, body: V1AssociationBody) -> Answer:
     """Handle POST /pools/{id}/health_monitors: associate a monitor with a pool; answers 201."""
     scope = call.caller.scope
     pool: Pool = await services.tenants.get(Pool, object_id(call, POOLS.title, "pool_id"), project_id=scope)
-    monitor = await shareable_monitor(services, call, body.health_monitor.id)
-    await check_fit(services, call, pool, monitor)
-    await services.accepted(
+    monitor = await find_shareable_monitor(services, call, body.health_monitor.id)
+    await check_shared_monitor_fits_pool(services, call, pool, monitor)
+    await services.change_accepted(
         await services.lbaas_v1.associate_monitor(pool.id, monitor.id, new_id=services.new_id(), project_id=scope)
     )
     return json_answer({"health_monitor": V1NothingView()}, 201)
 
 
-async def show(services: Services, call: Call) -> Answer:
+async def show_association(services: Services, call: Call) -> Answer:
     """Handle GET /pools/{id}/health_monitors/{id}: show the monitor, if the pool has it."""
     pool = await read_object(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
     monitor_id = object_id(call, HEALTH_MONITORS.title)
@@ -72,10 +72,12 @@ async def show(services: Services, call: Call) -> Answer:
     return object_answer(HEALTH_MONITORS, await read_object(services, call, HEALTH_MONITORS, monitor_id))
 
 
-async def delete(services: Services, call: Call) -> Answer:
+async def delete_association(services: Services, call: Call) -> Answer:
     """Handle DELETE /pools/{id}/health_monitors/{id}; answers 204. Deletes a monitor that was made in the pool."""
     pool = await read_object(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
     has = _read_monitor(pool, object_id(call, HEALTH_MONITORS.title))
     # The association is the pool's copy of a shared monitor; the shared monitor itself stays.
-    await services.accepted(await services.tenants.delete_child(HealthMonitor, has.id, project_id=call.caller.scope))
+    await services.change_accepted(
+        await services.tenants.delete_child(HealthMonitor, has.id, project_id=call.caller.scope)
+    )
     return NO_CONTENT

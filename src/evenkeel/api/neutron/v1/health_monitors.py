@@ -18,9 +18,9 @@ from evenkeel.api.neutron.v1.requests import (
     V1HealthMonitorNew,
 )
 from evenkeel.api.usecases.change_requests import HealthMonitorChange
-from evenkeel.api.usecases.parents import is_up, project_of
+from evenkeel.api.usecases.parents import is_admin_up, project_of
 from evenkeel.api.usecases.pools import change_health_monitor
-from evenkeel.api.usecases.rules import check_monitor, http_defaults
+from evenkeel.api.usecases.rules import check_monitor, http_check_defaults
 from evenkeel.core.devices.capabilities import monitor_problems, refuse
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.model import HTTP_CHECK_DEFAULTS, HealthMonitor
@@ -29,7 +29,7 @@ from evenkeel.core.resources.pool_rooted import MONITOR_ATTRIBUTES, SharedMonito
 _NAMES = ("delay", "timeout", "max_retries", *HTTP_CHECK_DEFAULTS, "admin_state_up")
 
 
-async def make(services: Services, call: Call, wanted: V1HealthMonitorNew) -> SharedMonitor:
+async def make_shared_monitor(services: Services, call: Call, wanted: V1HealthMonitorNew) -> SharedMonitor:
     """Create a health monitor that no pool has yet."""
     check_tenant(call.caller.scope, wanted)
     project_id = checked_project(project_of(wanted, call.caller.project_id), "tenant_id")
@@ -48,14 +48,14 @@ def _monitor_row(wanted: V1HealthMonitorNew, project_id: ProjectId, monitor_id: 
         delay=wanted.delay,
         timeout=wanted.timeout,
         max_retries=wanted.max_retries,
-        admin_state_up=is_up(wanted.admin_state_up),
+        admin_state_up=is_admin_up(wanted.admin_state_up),
         **http,
     )
 
 
 def _defaults_of_type(monitor_type: str) -> dict[str, Any]:
     """Return ``{attribute: value}`` of a monitor type: the value that replaces null in a request."""
-    return {**http_defaults(monitor_type), "admin_state_up": True}
+    return {**http_check_defaults(monitor_type), "admin_state_up": True}
 
 
 def _check_monitor(row: SharedMonitor) -> None:
@@ -81,7 +81,9 @@ def _check_times(row: SharedMonitor) -> None:
         )
 
 
-async def modify(services: Services, call: Call, monitor_id: str, wanted: V1HealthMonitorChange) -> SharedMonitor:
+async def change_shared_monitor(
+    services: Services, call: Call, monitor_id: str, wanted: V1HealthMonitorChange
+) -> SharedMonitor:
     """Change a health monitor in all associated pools."""
     row = await _find_monitor(services, call, monitor_id)
     changes = _monitor_changes(wanted, row)
@@ -96,7 +98,7 @@ async def modify(services: Services, call: Call, monitor_id: str, wanted: V1Heal
         await _check_possible(services, after)
         accepted = await services.lbaas_v1.update_shared_monitor(row.id, changes, project_id=call.caller.scope)
         for each in accepted:
-            await services.accepted(each)
+            await services.change_accepted(each)
     return await _find_monitor(services, call, row.id)
 
 
@@ -119,7 +121,7 @@ async def _check_possible(services: Services, after: SharedMonitor) -> None:
         refuse(provider, monitor_problems(table, asdict(after)))
 
 
-async def remove(services: Services, call: Call, monitor_id: str) -> None:
+async def remove_shared_monitor(services: Services, call: Call, monitor_id: str) -> None:
     """Delete a health monitor. Refused while it has associations."""
     row = await _find_monitor(services, call, monitor_id)
     if row.in_pool:

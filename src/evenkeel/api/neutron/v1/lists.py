@@ -6,15 +6,15 @@ from typing import Any
 from evenkeel.api.common.declared import Api
 from evenkeel.api.common.resources import TenantResource
 from evenkeel.api.common.services import Services
-from evenkeel.api.http.call import Call, as_bool
-from evenkeel.api.http.lists import Filters, as_address, as_integer, as_text
+from evenkeel.api.http.call import Call, parse_bool
+from evenkeel.api.http.lists import Filters, keep_text, parse_address, parse_integer
 from evenkeel.api.http.routing import Handler
 from evenkeel.api.neutron.lists import (
     LIST_PARAMETERS,
     list_page_body,
     list_page_type,
-    page_of,
     parse_list,
+    read_page,
     select_fields,
 )
 from evenkeel.api.neutron.v1 import showing
@@ -25,17 +25,17 @@ from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.resources.model import Listener, Member, Pool
 from evenkeel.core.resources.pool_rooted import SharedMonitor
 
-Read = Callable[[Services, ListQuery], Awaitable[Page]]
+ReadList = Callable[[Services, ListQuery], Awaitable[Page]]
 
-_COMMON = {"id": as_text, "admin_state_up": as_bool, "provisioning_status": as_text}
-_NAMED = {**_COMMON, "name": as_text, "description": as_text}
+_COMMON = {"id": keep_text, "admin_state_up": parse_bool, "provisioning_status": keep_text}
+_NAMED = {**_COMMON, "name": keep_text, "description": keep_text}
 _STATUS = {"status": "provisioning_status"}
 
 
 class Collection(TenantResource, kw_only=True):
     """One kind of LBaaS v1's objects, with Octavia's name for it in policy rules."""
 
-    read: Read
+    read: ReadList
     """Function that reads a page of the objects; a single object is read as a page filtered by its id."""
 
 
@@ -48,13 +48,13 @@ VIPS = Collection(
     filters=Filters(
         parsers={
             **_NAMED,
-            "protocol": as_text,
-            "protocol_port": as_integer,
-            "connection_limit": as_integer,
-            "default_pool_id": as_text,
-            "vip_address": as_address,
-            "vip_subnet_id": as_text,
-            "vip_port_id": as_text,
+            "protocol": keep_text,
+            "protocol_port": parse_integer,
+            "connection_limit": parse_integer,
+            "default_pool_id": keep_text,
+            "vip_address": parse_address,
+            "vip_subnet_id": keep_text,
+            "vip_port_id": keep_text,
         },
         aliases={
             **_STATUS,
@@ -76,7 +76,13 @@ POOLS = Collection(
     plural="pools",
     rule="pool",
     filters=Filters(
-        parsers={**_NAMED, "protocol": as_text, "lb_algorithm": as_text, "subnet_id": as_text, "vip_id": as_text},
+        parsers={
+            **_NAMED,
+            "protocol": keep_text,
+            "lb_algorithm": keep_text,
+            "subnet_id": keep_text,
+            "vip_id": keep_text,
+        },
         aliases={**_STATUS, "lb_method": "lb_algorithm"},
         unordered=frozenset({"vip_id"}),
         tagged=False,
@@ -93,10 +99,10 @@ MEMBERS = Collection(
     filters=Filters(
         parsers={
             **_COMMON,
-            "pool_id": as_text,
-            "address": as_address,
-            "protocol_port": as_integer,
-            "weight": as_integer,
+            "pool_id": keep_text,
+            "address": parse_address,
+            "protocol_port": parse_integer,
+            "weight": parse_integer,
         },
         aliases=_STATUS,
         tagged=False,
@@ -112,15 +118,15 @@ HEALTH_MONITORS = Collection(
     rule="healthmonitor",
     filters=Filters(
         parsers={
-            "id": as_text,
-            "admin_state_up": as_bool,
-            "type": as_text,
-            "delay": as_integer,
-            "timeout": as_integer,
-            "max_retries": as_integer,
-            "http_method": as_text,
-            "url_path": as_text,
-            "expected_codes": as_text,
+            "id": keep_text,
+            "admin_state_up": parse_bool,
+            "type": keep_text,
+            "delay": parse_integer,
+            "timeout": parse_integer,
+            "max_retries": parse_integer,
+            "http_method": keep_text,
+            "url_path": keep_text,
+            "expected_codes": keep_text,
         },
         tagged=False,
     ),
@@ -144,19 +150,19 @@ async def read_object(services: Services, call: Call, collection: Collection, gi
 
 def _listing_handler(collection: Collection) -> Handler:
     """Return the handler that lists objects."""
-    return list_of(collection, lambda services, _call, query: collection.read(services, query))
+    return list_handler(collection, lambda services, _call, query: collection.read(services, query))
 
 
-def list_of(collection: Collection, read: Callable[[Services, Call, ListQuery], Awaitable[Page]]) -> Handler:
+def list_handler(collection: Collection, read: Callable[[Services, Call, ListQuery], Awaitable[Page]]) -> Handler:
     """Return the handler that lists the objects that ``read`` finds."""
 
-    async def handle(services: Services, call: Call) -> Answer:
+    async def handle_list(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, collection.filters, services.limits)
-        page = await page_of(call, wanted, lambda query: read(services, call, query))
+        page = await read_page(call, wanted, lambda query: read(services, call, query))
         views = [collection.view(row) for row in page.items]
         return json_answer(list_page_body(call, collection.plural, views, wanted, page))
 
-    return handle
+    return handle_list
 
 
 LBAAS_V1 = Api(

@@ -12,7 +12,7 @@ from evenkeel.api.usecases.pool_requests import MemberNew
 from evenkeel.core.resources.model import Member, Pool
 
 
-async def make(services: Services, call: Call, wanted: V1MemberNew) -> Member:
+async def make_member_of_v1(services: Services, call: Call, wanted: V1MemberNew) -> Member:
     """Create a member of the pool that the request names."""
     pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=call.caller.scope)
     row = MemberNew(
@@ -27,7 +27,7 @@ async def make(services: Services, call: Call, wanted: V1MemberNew) -> Member:
     return await make_member(services, call, pool, row)
 
 
-async def modify(services: Services, call: Call, member_id: str, wanted: V1MemberChange) -> Member:
+async def change_member_of_v1(services: Services, call: Call, member_id: str, wanted: V1MemberChange) -> Member:
     """Change a member, which stays in its pool."""
     row: Member = await services.tenants.get(Member, member_id, project_id=call.caller.scope)
     if wanted.pool_id not in (UNSET, row.pool_id):

@@ -1,6 +1,6 @@
 """LBaaS v1's names of errors, from ``neutron-lbaas`` 7 (Liberty), and of objects that are not found."""
 
-from evenkeel.api.neutron.errors import ErrorNames, NamedError
+from evenkeel.api.neutron.errors import ErrorTypes, NeutronErrorType
 from evenkeel.api.neutron.style import BASE, NeutronStyle
 
 PREFIX = f"{BASE}/v2.0/lb"
@@ -16,24 +16,24 @@ MISSING = {
 }
 
 CODES = {
-    "immutable": NamedError("StateInvalid"),
-    "vip_exists": NamedError("VipExists"),
-    "pool_has_vip": NamedError("PoolInUse"),
-    "in_use": NamedError("PoolInUse"),
-    "monitor_in_use": NamedError("HealthMonitorInUse"),
-    "association_exists": NamedError("PoolMonitorAssociationExists"),
-    "monitor_exists": NamedError("OneHealthMonitorPerPool"),
-    "member_exists": NamedError("MemberExists"),
-    "protocol_mismatch": NamedError("ProtocolMismatch"),
-    "session_persistence": NamedError("SessionPersistenceConfigurationInvalid"),
-    "address_taken": NamedError("IpAddressInUse"),
-    "gateway_address": NamedError("IpAddressInUse", 409),
-    "address_outside": NamedError("InvalidIpForSubnet"),
-    "address_not_usable": NamedError("InvalidIpForSubnet"),
-    "no_free_address": NamedError("IpAddressGenerationFailure"),
-    "subnet_not_found": NamedError("SubnetNotFound", 404),
-    "provider_unknown": NamedError("ServiceProviderNotFound"),
-    "unsupported": NamedError("UnsupportedFeature"),
+    "immutable": NeutronErrorType("StateInvalid"),
+    "vip_exists": NeutronErrorType("VipExists"),
+    "pool_has_vip": NeutronErrorType("PoolInUse"),
+    "in_use": NeutronErrorType("PoolInUse"),
+    "monitor_in_use": NeutronErrorType("HealthMonitorInUse"),
+    "association_exists": NeutronErrorType("PoolMonitorAssociationExists"),
+    "monitor_exists": NeutronErrorType("OneHealthMonitorPerPool"),
+    "member_exists": NeutronErrorType("MemberExists"),
+    "protocol_mismatch": NeutronErrorType("ProtocolMismatch"),
+    "session_persistence": NeutronErrorType("SessionPersistenceConfigurationInvalid"),
+    "address_taken": NeutronErrorType("IpAddressInUse"),
+    "gateway_address": NeutronErrorType("IpAddressInUse", 409),
+    "address_outside": NeutronErrorType("InvalidIpForSubnet"),
+    "address_not_usable": NeutronErrorType("InvalidIpForSubnet"),
+    "no_free_address": NeutronErrorType("IpAddressGenerationFailure"),
+    "subnet_not_found": NeutronErrorType("SubnetNotFound", 404),
+    "provider_unknown": NeutronErrorType("ServiceProviderNotFound"),
+    "unsupported": NeutronErrorType("UnsupportedFeature"),
 }
 
-V1 = NeutronStyle(PREFIX, ErrorNames(CODES, MISSING))
+V1 = NeutronStyle(PREFIX, ErrorTypes(CODES, MISSING))

@@ -13,7 +13,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.neutron.bodies import check_tenant
 from evenkeel.api.neutron.errors import NeutronRefusal
-from evenkeel.api.neutron.v1.associations import check_fit, shareable_monitor
+from evenkeel.api.neutron.v1.associations import check_shared_monitor_fits_pool, find_shareable_monitor
 from evenkeel.api.neutron.v1.lists import POOLS, read_object
 from evenkeel.api.neutron.v1.requests import V1PoolChange, V1PoolNew
 from evenkeel.api.neutron.v1.showing import statistics_view
@@ -21,15 +21,15 @@ from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.usecases.attribute_values import create_values
 from evenkeel.api.usecases.change_requests import PoolChange
 from evenkeel.api.usecases.parents import project_of
-from evenkeel.api.usecases.pools import change_pool, checked_changes
-from evenkeel.api.usecases.rules import check_monitored
+from evenkeel.api.usecases.pools import change_pool, check_and_convert_changes
+from evenkeel.api.usecases.rules import check_monitor_fits_pool
 from evenkeel.core.devices.capabilities import refuse, tree_problems
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.model import HealthMonitor, LoadBalancer, LoadBalancerTree, Pool
 from evenkeel.core.resources.pool_rooted import MONITOR_ATTRIBUTES, RootedPool, SharedMonitor
 
 
-async def make(services: Services, call: Call, wanted: V1PoolNew) -> RootedPool:
+async def make_rooted_pool(services: Services, call: Call, wanted: V1PoolNew) -> RootedPool:
     """Create a pool and a load balancer without a VIP for it."""
     check_tenant(call.caller.scope, wanted)
     project_id = checked_project(project_of(wanted, call.caller.project_id), "tenant_id")
@@ -39,11 +39,11 @@ async def make(services: Services, call: Call, wanted: V1PoolNew) -> RootedPool:
     await _check_subnet(services, wanted.subnet_id, None if call.caller.scope is None else project_id)
     tree = _tree_of_pool(wanted, project_id, provider, services.new_id(), services.new_id())
     if wanted.health_monitors:
-        monitor = await shareable_monitor(services, call, wanted.health_monitors[0])
-        check_monitored(wanted.protocol, monitor.type)
+        monitor = await find_shareable_monitor(services, call, wanted.health_monitors[0])
+        check_monitor_fits_pool(wanted.protocol, monitor.type)
         tree = replace(tree, health_monitors=(_monitor_in_pool(monitor, tree.pools[0], services.new_id()),))
     refuse(provider, tree_problems(table, tree))
-    await services.accepted(await services.tenants.create_load_balancer(tree, None))
+    await services.change_accepted(await services.tenants.create_load_balancer(tree, None))
     return await _find_pool(services, call, tree.pools[0].id)
 
 
@@ -91,7 +91,7 @@ def _monitor_in_pool(monitor: SharedMonitor, pool: Pool, new_id: str) -> HealthM
     )
 
 
-async def modify(services: Services, call: Call, pool_id: str, wanted: V1PoolChange) -> RootedPool:
+async def change_rooted_pool(services: Services, call: Call, pool_id: str, wanted: V1PoolChange) -> RootedPool:
     """Change a pool, and which health monitor it has."""
     pool = await _find_pool(services, call, pool_id)
     given: dict[str, Any] = {
@@ -118,20 +118,22 @@ async def _set_monitor(
 ) -> None:
     """Set the pool's monitor in one change with the attributes, so that all or nothing is accepted."""
     if monitor_id is not None:
-        await check_fit(services, call, pool, await shareable_monitor(services, call, monitor_id))
-    changes, _ = await checked_changes(services, call, pool.id, attributes)
+        await check_shared_monitor_fits_pool(
+            services, call, pool, await find_shareable_monitor(services, call, monitor_id)
+        )
+    changes, _ = await check_and_convert_changes(services, call, pool.id, attributes)
     accepted = await services.lbaas_v1.set_pool_monitor(
         pool.id, monitor_id, changes, new_id=services.new_id(), project_id=call.caller.scope
     )
-    await services.accepted(accepted)
+    await services.change_accepted(accepted)
 
 
-async def remove(services: Services, call: Call, pool_id: str) -> None:
+async def remove_rooted_pool(services: Services, call: Call, pool_id: str) -> None:
     """Delete a pool. Refused while it has a vip."""
-    await services.accepted(await services.lbaas_v1.delete_rooted_pool(pool_id, project_id=call.caller.scope))
+    await services.change_accepted(await services.lbaas_v1.delete_rooted_pool(pool_id, project_id=call.caller.scope))
 
 
-async def statistics(services: Services, call: Call) -> Answer:
+async def show_pool_statistics(services: Services, call: Call) -> Answer:
     """Handle GET /pools/{id}/stats: totals of the pool's vips."""
     pool_id = object_id(call, POOLS.title)
     await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)

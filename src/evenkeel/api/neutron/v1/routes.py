@@ -1,6 +1,6 @@
 """Routes of LBaaS v1."""
 
-from evenkeel.api.common.declared import WRITE_ERRORS, Declared, Deletion, Write
+from evenkeel.api.common.declared import WRITE_ERRORS, DeclaredObject, Deletion, Write
 from evenkeel.api.common.linking import single_object_type
 from evenkeel.api.common.object_routes import ObjectRoutes
 from evenkeel.api.http.routing import Operation, RouteMap
@@ -12,36 +12,36 @@ from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, LBAAS_V1, MEMBERS, PO
 from evenkeel.api.neutron.v1.names import PREFIX, V1
 from evenkeel.api.policy.names import octavia_rule, octavia_rules, own_rule
 
-_VIPS = Declared(
+_VIPS = DeclaredObject(
     api=LBAAS_V1,
     resource=VIPS,
     view=views.V1VipView,
-    create=Write(requests.V1VipNewBody, vips.make),
-    change=Write(requests.V1VipChangeBody, vips.modify),
-    remove=Deletion(vips.remove),
+    create=Write(requests.V1VipNewBody, vips.make_vip),
+    change=Write(requests.V1VipChangeBody, vips.change_vip),
+    remove=Deletion(vips.remove_vip),
 )
-_POOLS = Declared(
+_POOLS = DeclaredObject(
     api=LBAAS_V1,
     resource=POOLS,
     view=views.V1PoolView,
-    create=Write(requests.V1PoolNewBody, pools.make),
-    change=Write(requests.V1PoolChangeBody, pools.modify),
-    remove=Deletion(pools.remove),
+    create=Write(requests.V1PoolNewBody, pools.make_rooted_pool),
+    change=Write(requests.V1PoolChangeBody, pools.change_rooted_pool),
+    remove=Deletion(pools.remove_rooted_pool),
 )
-_MEMBERS = Declared(
+_MEMBERS = DeclaredObject(
     api=LBAAS_V1,
     resource=MEMBERS,
     view=views.V1MemberView,
-    create=Write(requests.V1MemberNewBody, members.make),
-    change=Write(requests.V1MemberChangeBody, members.modify),
+    create=Write(requests.V1MemberNewBody, members.make_member_of_v1),
+    change=Write(requests.V1MemberChangeBody, members.change_member_of_v1),
 )
-_HEALTH_MONITORS = Declared(
+_HEALTH_MONITORS = DeclaredObject(
     api=LBAAS_V1,
     resource=HEALTH_MONITORS,
     view=views.V1HealthMonitorView,
-    create=Write(requests.V1HealthMonitorNewBody, health_monitors.make),
-    change=Write(requests.V1HealthMonitorChangeBody, health_monitors.modify),
-    remove=Deletion(health_monitors.remove),
+    create=Write(requests.V1HealthMonitorNewBody, health_monitors.make_shared_monitor),
+    change=Write(requests.V1HealthMonitorChangeBody, health_monitors.change_shared_monitor),
+    remove=Deletion(health_monitors.remove_shared_monitor),
 )
 _IN_POOL = ObjectRoutes(
     name="health_monitor",
@@ -56,19 +56,21 @@ _OPERATIONS = (
     *_POOLS.operations,
     *_MEMBERS.operations,
     *_HEALTH_MONITORS.operations,
-    _IN_POOL.create(
-        associations.create,
+    _IN_POOL.create_operation(
+        associations.associate_monitor,
         requests.V1AssociationBody,
         "Associate a health monitor with a pool",
         answer=single_object_type("health_monitor", views.V1NothingView),
         errors=WRITE_ERRORS,
     ),
-    _IN_POOL.show(associations.show, "Show a health monitor of a pool"),
-    _IN_POOL.delete(associations.delete, "Disassociate a health monitor from a pool", errors=(409,)),
+    _IN_POOL.show_operation(associations.show_association, "Show a health monitor of a pool"),
+    _IN_POOL.delete_operation(
+        associations.delete_association, "Disassociate a health monitor from a pool", errors=(409,)
+    ),
     Operation(
         method="GET",
         path="/pools/{id}/stats",
-        handle=pools.statistics,
+        handle=pools.show_pool_statistics,
         summary="Show a pool's statistics",
         rule=octavia_rule("listener", "get_stats"),
         answer=single_object_type("stats", views.V1StatisticsView),
@@ -76,7 +78,7 @@ _OPERATIONS = (
     Operation(
         method="GET",
         path="/pools/{id}/loadbalancer-agent",
-        handle=agents.hosting,
+        handle=agents.show_agent_of_pool,
         summary="Show the agent that serves a pool",
         rule=own_rule("loadbalancer", "get_agent"),
         answer=single_object_type("agent", NeutronAgentView) | None,  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from evenkeel.api.common.reasons import reason_of
+from evenkeel.api.common.reasons import provisioning_reason
 from evenkeel.api.common.views import shown_address
 from evenkeel.api.neutron.v1 import views
 from evenkeel.api.usecases.rules import HTTP_MONITORS
@@ -37,7 +37,7 @@ def vip_view(row: PoolVip) -> views.V1VipView:
         connection_limit=listener.connection_limit,
         admin_state_up=listener.admin_state_up,
         status=listener.provisioning_status,
-        status_description=reason_of(listener.provisioning_status, row.load_balancer),
+        status_description=provisioning_reason(listener.provisioning_status, row.load_balancer),
         session_persistence=_persistence_view(row.pool.session_persistence),
     )
 
@@ -59,12 +59,14 @@ def pool_view(row: RootedPool) -> views.V1PoolView:
         members=list(pool.member_ids),
         health_monitors=list(monitors),
         health_monitors_status=[
-            views.V1MonitorStatusView(monitor_id=id_, status=status, status_description=reason_of(status, root))
+            views.V1MonitorStatusView(
+                monitor_id=id_, status=status, status_description=provisioning_reason(status, root)
+            )
             for id_, status in monitors.items()
         ],
         admin_state_up=pool.admin_state_up,
         status=pool.provisioning_status,
-        status_description=reason_of(pool.provisioning_status, root),
+        status_description=provisioning_reason(pool.provisioning_status, root),
     )
 
 

@@ -12,7 +12,7 @@ from evenkeel.api.neutron.v1.requests import V1Persistence, V1VipChange, V1VipNe
 from evenkeel.api.usecases.attribute_values import change_values, create_values
 from evenkeel.api.usecases.chaining import check_chaining
 from evenkeel.api.usecases.parents import project_of
-from evenkeel.api.usecases.rules import check_pool, wanted_vip
+from evenkeel.api.usecases.rules import check_pool_rules, checked_vip_address
 from evenkeel.api.usecases.vips import checked_plan
 from evenkeel.core.control.writes import Change
 from evenkeel.core.devices.capabilities import listener_problems, pair_problems, pool_problems
@@ -25,7 +25,7 @@ from evenkeel.core.resources.model import Listener, LoadBalancer, Pool, SessionP
 from evenkeel.core.resources.pool_rooted import PoolVip
 
 
-def persistence_of(body: V1Persistence | None) -> SessionPersistence | None:
+def persistence_from_body(body: V1Persistence | None) -> SessionPersistence | None:
     """Return the pool's session persistence; an empty one means none."""
     if body is None or body == V1Persistence():
         return None
@@ -37,16 +37,16 @@ def persistence_of(body: V1Persistence | None) -> SessionPersistence | None:
     return SessionPersistence(type=body.type, cookie_name=body.cookie_name)
 
 
-async def make(services: Services, call: Call, wanted: V1VipNew) -> PoolVip:
+async def make_vip(services: Services, call: Call, wanted: V1VipNew) -> PoolVip:
     """Create a listener with the pool's VIP."""
     pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=call.caller.scope)
-    _check_same(wanted, pool)
+    _check_same_load_balancer(wanted, pool)
     row = _listener_row(wanted, pool, services.new_id())
-    persistence = persistence_of(wanted.session_persistence)
-    served = await services.providers.provider_of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
-    served.refuse(listener_problems(served.table, asdict(row)))
+    persistence = persistence_from_body(wanted.session_persistence)
+    served = await services.providers.find_served_object(LoadBalancer, pool.load_balancer_id, call.caller.scope)
+    served.raise_first_problem(listener_problems(served.table, asdict(row)))
     _check_persistence(served, row, pool, persistence)
-    await services.accepted(await _store_vip(services, call, wanted, row, persistence, served))
+    await services.change_accepted(await _store_vip(services, call, wanted, row, persistence, served))
     return await _find_vip(services, call, row.id)
 
 
@@ -55,7 +55,7 @@ async def _find_vip(services: Services, call: Call, vip_id: str) -> PoolVip:
     return found
 
 
-def _check_same(wanted: V1VipNew, pool: Pool) -> None:
+def _check_same_load_balancer(wanted: V1VipNew, pool: Pool) -> None:
     """Check that a vip and its pool are of one project and protocol. Raises :class:`NeutronRefusal`."""
     if project_of(wanted, pool.project_id) != pool.project_id:
         raise NeutronRefusal(403, "NotAuthorized", "Not authorized: a vip belongs to the project of its pool.")
@@ -79,9 +79,11 @@ def _listener_row(wanted: V1VipNew, pool: Pool, vip_id: str) -> Listener:
 
 def _check_persistence(served: ServedObject, row: Listener, pool: Pool, persistence: SessionPersistence | None) -> None:
     """Check that protocol and provider support the session persistence."""
-    check_pool(replace(pool, session_persistence=persistence), any_cookies=True)
-    served.refuse(pool_problems(served.table, {"protocol": pool.protocol, "session_persistence": persistence}))
-    served.refuse(pair_problems(served.table, row.protocol, pool.protocol, persistence))
+    check_pool_rules(replace(pool, session_persistence=persistence), any_cookies=True)
+    served.raise_first_problem(
+        pool_problems(served.table, {"protocol": pool.protocol, "session_persistence": persistence})
+    )
+    served.raise_first_problem(pair_problems(served.table, row.protocol, pool.protocol, persistence))
 
 
 async def _store_vip(
@@ -122,7 +124,7 @@ async def _vip_plan(services: Services, call: Call, wanted: V1VipNew, row: Liste
             subnet_id=wanted.subnet_id,
             network_id=None,
             port_id=None,
-            address=None if address is None else wanted_vip("address", address, services.addresses),
+            address=None if address is None else checked_vip_address("address", address, services.addresses),
             marked=lbaas_v1_port(row.id),
             any_address=call.caller.scope is None,
             any_subnet=call.caller.scope is None,
@@ -133,25 +135,25 @@ async def _vip_plan(services: Services, call: Call, wanted: V1VipNew, row: Liste
     return await checked_plan(services, plan, "address")
 
 
-async def modify(services: Services, call: Call, vip_id: str, wanted: V1VipChange) -> PoolVip:
+async def change_vip(services: Services, call: Call, vip_id: str, wanted: V1VipChange) -> PoolVip:
     """Change a vip. Removes session persistence if it is absent."""
     scope = call.caller.scope
     row, pool_id = await _find_listener(services, call, vip_id)
     pool: Pool = await services.tenants.get(Pool, pool_id, project_id=scope)
     if wanted.pool_id not in (UNSET, pool.id):
-        pool = await _other_pool(services, call, row, wanted.pool_id)
-    persistence = persistence_of(wanted.session_persistence)
+        pool = await _find_new_pool(services, call, row, wanted.pool_id)
+    persistence = persistence_from_body(wanted.session_persistence)
     changes = change_values(wanted, Listener)
-    served = await services.providers.provider_of(LoadBalancer, row.load_balancer_id, scope)
-    served.refuse(listener_problems(served.table, changes))
+    served = await services.providers.find_served_object(LoadBalancer, row.load_balancer_id, scope)
+    served.raise_first_problem(listener_problems(served.table, changes))
     _check_persistence(served, row, pool, persistence)
     if pool.id != pool_id:
         changes["default_pool_id"] = pool.id
-    await services.accepted(await services.lbaas_v1.update_vip(row.id, changes, persistence, project_id=scope))
+    await services.change_accepted(await services.lbaas_v1.update_vip(row.id, changes, persistence, project_id=scope))
     return await _find_vip(services, call, row.id)
 
 
-async def _other_pool(services: Services, call: Call, row: Listener, pool_id: str | UnsetType) -> Pool:
+async def _find_new_pool(services: Services, call: Call, row: Listener, pool_id: str | UnsetType) -> Pool:
     """Return the vip's new pool, which must be of the same load balancer, because the VIP does not move. Raises
     :class:`NeutronRefusal`.
     """
@@ -168,10 +170,10 @@ async def _other_pool(services: Services, call: Call, row: Listener, pool_id: st
     return other
 
 
-async def remove(services: Services, call: Call, vip_id: str) -> None:
+async def remove_vip(services: Services, call: Call, vip_id: str) -> None:
     """Delete a vip."""
     row, _ = await _find_listener(services, call, vip_id)
-    await services.accepted(await services.tenants.delete_child(Listener, row.id, project_id=call.caller.scope))
+    await services.change_accepted(await services.tenants.delete_child(Listener, row.id, project_id=call.caller.scope))
 
 
 async def _find_listener(services: Services, call: Call, vip_id: str) -> tuple[Listener, str]:

@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 from msgspec import UNSET, UnsetType
 
 from evenkeel.api.common.services import Services
-from evenkeel.api.common.status_trees import policies_of, pool_contents
+from evenkeel.api.common.status_trees import policies_and_rules, pool_contents
 from evenkeel.api.common.views import View
 from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.v2 import requests, showing, views
 from evenkeel.api.neutron.v2.l7policies import check_target, checked_rule
-from evenkeel.api.neutron.v2.listeners import check_container, check_pair
-from evenkeel.api.neutron.v2.loadbalancers import check_new
+from evenkeel.api.neutron.v2.listeners import check_container, check_protocol_pair
+from evenkeel.api.neutron.v2.loadbalancers import check_new_load_balancer
 from evenkeel.api.neutron.v2.members import check_subnets
-from evenkeel.api.neutron.v2.pools import persistence_of
-from evenkeel.api.neutron.v2.resources import body_as
+from evenkeel.api.neutron.v2.pools import persistence_of_v2
+from evenkeel.api.neutron.v2.resources import convert_body
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.usecases import l7_requests, pool_requests
 from evenkeel.api.usecases import requests as octavia
@@ -56,14 +56,14 @@ class V2GraphView(View, kw_only=True):
     loadbalancer: V2GraphLoadBalancerView
 
 
-async def create(services: Services, call: Call, body: requests.V2GraphNewBody) -> Answer:
+async def create_graph(services: Services, call: Call, body: requests.V2GraphNewBody) -> Answer:
     """Handle POST /graphs; answers 201 with the whole graph."""
     wanted = body.graph.loadbalancer
-    check_new(wanted, call.caller.scope)
+    check_new_load_balancer(wanted, call.caller.scope)
     listeners = wanted.listeners or []
     pools = [pool for each in listeners for pool in _pools_of_listener(each)]
     await check_subnets(services, call, [member for pool in pools for member in pool.members or []])
-    asked = body_as(octavia.LoadBalancerNew, wanted, listeners=[_listener(each) for each in listeners])
+    asked = convert_body(octavia.LoadBalancerNew, wanted, listeners=[_nested_listener(each) for each in listeners])
     tree = await make_load_balancer(services, call, asked, lbaas_v2_port, any_subnet=call.caller.scope is None)
     return json_answer({"graph": graph_view(tree)}, 201)
 
@@ -73,65 +73,65 @@ def _pools_of_listener(body: requests.V2GraphListener) -> list[requests.V2GraphP
     return [pool for pool in pools if pool is not None]
 
 
-def _listener(body: requests.V2GraphListener) -> octavia.NestedListener:
+def _nested_listener(body: requests.V2GraphListener) -> octavia.NestedListener:
     check_container(body)
     if body.default_pool is not None:
-        check_pair(body.protocol, body.default_pool.protocol)
-    return body_as(
+        check_protocol_pair(body.protocol, body.default_pool.protocol)
+    return convert_body(
         octavia.NestedListener,
         body,
-        default_pool=_pool(body.default_pool),
-        l7policies=[_policy(each) for each in body.l7policies or ()],
+        default_pool=_default_pool(body.default_pool),
+        l7policies=[_nested_policy(each) for each in body.l7policies or ()],
     )
 
 
-def _pool(body: requests.V2GraphPool | None) -> pool_requests.DefaultPool | None:
+def _default_pool(body: requests.V2GraphPool | None) -> pool_requests.DefaultPool | None:
     if body is None:
         return None
     monitor = body.healthmonitor
-    return body_as(
+    return convert_body(
         pool_requests.DefaultPool,
         body,
-        session_persistence=persistence_of(body.session_persistence),
-        members=[body_as(pool_requests.MemberNew, each) for each in body.members or ()],
-        healthmonitor=None if monitor is None else body_as(pool_requests.NestedHealthMonitor, monitor),
+        session_persistence=persistence_of_v2(body.session_persistence),
+        members=[convert_body(pool_requests.MemberNew, each) for each in body.members or ()],
+        healthmonitor=None if monitor is None else convert_body(pool_requests.NestedHealthMonitor, monitor),
     )
 
 
-def _policy(body: requests.V2GraphL7Policy) -> octavia.NestedL7Policy:
+def _nested_policy(body: requests.V2GraphL7Policy) -> octavia.NestedL7Policy:
     check_target(body.action, None if body.redirect_pool is None else "new", body.redirect_url)
     checked = [checked_rule(each, each.type, each.value) for each in body.rules or ()]
-    rules = [body_as(l7_requests.L7RuleNew, each) for each in checked]
-    return body_as(octavia.NestedL7Policy, body, redirect_pool=_pool(body.redirect_pool), rules=rules)
+    rules = [convert_body(l7_requests.L7RuleNew, each) for each in checked]
+    return convert_body(octavia.NestedL7Policy, body, redirect_pool=_default_pool(body.redirect_pool), rules=rules)
 
 
 # -- the answer
 
 
-class _Parts:
+class _GraphViews:
     """The children of a load balancer by their parents."""
 
     def __init__(self, tree: LoadBalancerTree) -> None:
         self._members, self._monitors = pool_contents(tree)
-        self._policies, self._rules = policies_of(tree)
+        self._policies, self._rules = policies_and_rules(tree)
         self._pools = {row.id: row for row in tree.pools}
 
-    def listener(self, row: Listener) -> V2GraphListenerView:
+    def listener_view(self, row: Listener) -> V2GraphListenerView:
         return V2GraphListenerView(
             **showing.listener_attributes(row),
-            l7policies=[self._policy(policy) for policy in self._policies.get(row.id, [])],
-            default_pool=self._pool(row.default_pool_id),
+            l7policies=[self._policy_view(policy) for policy in self._policies.get(row.id, [])],
+            default_pool=self._pool_view(row.default_pool_id),
         )
 
-    def _policy(self, row: L7Policy) -> V2GraphL7PolicyView:
+    def _policy_view(self, row: L7Policy) -> V2GraphL7PolicyView:
         rules: Mapping[str, Sequence[L7Rule]] = self._rules
         return V2GraphL7PolicyView(
             **showing.l7policy_attributes(row),
             rules=[showing.l7rule_view(rule) for rule in rules.get(row.id, ())],
-            redirect_pool=self._pool(row.redirect_pool_id),
+            redirect_pool=self._pool_view(row.redirect_pool_id),
         )
 
-    def _pool(self, pool_id: str | None) -> V2GraphPoolView | UnsetType:
+    def _pool_view(self, pool_id: str | None) -> V2GraphPoolView | UnsetType:
         row: Pool | None = self._pools.get(pool_id or "")
         if row is None:
             return UNSET
@@ -146,9 +146,9 @@ class _Parts:
 
 def graph_view(tree: LoadBalancerTree) -> V2GraphView:
     """Show a load balancer with all its children. Pure."""
-    parts = _Parts(tree)
+    parts = _GraphViews(tree)
     root = V2GraphLoadBalancerView(
         **showing.load_balancer_attributes(tree.load_balancer),
-        listeners=[parts.listener(row) for row in tree.listeners],
+        listeners=[parts.listener_view(row) for row in tree.listeners],
     )
     return V2GraphView(loadbalancer=root)

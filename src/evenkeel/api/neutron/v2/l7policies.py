@@ -11,11 +11,11 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.http.fields import HTTP_NAME_CHARACTERS
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v2 import change_requests, requests
-from evenkeel.api.neutron.v2.listeners import different_load_balancers
-from evenkeel.api.neutron.v2.resources import body_as
+from evenkeel.api.neutron.v2.listeners import different_load_balancers_error
+from evenkeel.api.neutron.v2.resources import convert_body
 from evenkeel.api.usecases import l7_requests as octavia
 from evenkeel.api.usecases.l7_changes import stored_changes
-from evenkeel.api.usecases.l7_rules import with_redirect_code
+from evenkeel.api.usecases.l7_rules import add_default_redirect_code
 from evenkeel.api.usecases.l7policies import change_l7policy, change_l7rule, make_l7policy, make_l7rule
 from evenkeel.core.resources.model import L7Policy, L7Rule, Listener, Pool
 
@@ -25,41 +25,43 @@ _KEYED = frozenset({"HEADER", "COOKIE"})
 _KEY = re.compile(f"[{HTTP_NAME_CHARACTERS}]+")
 
 
-async def make(services: Services, call: Call, wanted: requests.V2L7PolicyNew) -> L7Policy:
+async def make_l7policy_of_v2(services: Services, call: Call, wanted: requests.V2L7PolicyNew) -> L7Policy:
     """Create an L7 policy. A target that the action does not need is stored, too."""
     check_target(wanted.action, wanted.redirect_pool_id, wanted.redirect_url)
     if wanted.action == "REDIRECT_TO_POOL":
-        await _check_same(services, call, wanted.listener_id, wanted.redirect_pool_id)
-    return await make_l7policy(services, call, body_as(octavia.L7PolicyNew, wanted), with_redirect_code)
+        await _check_same_load_balancer(services, call, wanted.listener_id, wanted.redirect_pool_id)
+    return await make_l7policy(services, call, convert_body(octavia.L7PolicyNew, wanted), add_default_redirect_code)
 
 
 def check_target(action: str, pool_id: str | None, url: str | None) -> None:
     """Check that the action has its target. Raises :class:`NeutronRefusal` (409)."""
     if action == "REDIRECT_TO_POOL" and pool_id is None:
-        raise no_pool()
+        raise pool_missing_error()
     if action == "REDIRECT_TO_URL" and url is None:
         raise NeutronRefusal(
             409, "L7PolicyRedirectUrlMissing", "Redirect URL is missing for L7 Policy with URL redirect action."
         )
 
 
-def no_pool() -> NeutronRefusal:
+def pool_missing_error() -> NeutronRefusal:
     """Build the error for a redirect policy without a pool."""
     return NeutronRefusal(
         409, "L7PolicyRedirectPoolIdMissing", "Redirect pool id is missing for L7 Policy with pool redirect action."
     )
 
 
-async def _check_same(services: Services, call: Call, listener_id: str, pool_id: str | None) -> None:
+async def _check_same_load_balancer(services: Services, call: Call, listener_id: str, pool_id: str | None) -> None:
     """Check that listener and pool are of one load balancer. Raises :class:`NeutronRefusal`, :class:`NotFound`."""
     scope = call.caller.scope
     pool: Pool = await services.tenants.get(Pool, str(pool_id), project_id=scope)
     listener: Listener = await services.tenants.get(Listener, listener_id, project_id=scope)
     if pool.load_balancer_id != listener.load_balancer_id:
-        raise different_load_balancers()
+        raise different_load_balancers_error()
 
 
-async def modify(services: Services, call: Call, policy_id: str, wanted: change_requests.V2L7PolicyChange) -> L7Policy:
+async def change_l7policy_of_v2(
+    services: Services, call: Call, policy_id: str, wanted: change_requests.V2L7PolicyChange
+) -> L7Policy:
     """Change an L7 policy. The action changes only if the request names one;
     a redirect target that does not fit the action is ignored.
     """
@@ -69,18 +71,18 @@ async def modify(services: Services, call: Call, policy_id: str, wanted: change_
     url = current.redirect_url if isinstance(wanted.redirect_url, UnsetType) else wanted.redirect_url
     check_target(action, pool_id, url)
     if action == "REDIRECT_TO_POOL" and pool_id != current.redirect_pool_id:
-        await _check_same(services, call, current.listener_id, pool_id)
-    changes = body_as(octavia.L7PolicyChange, wanted)
+        await _check_same_load_balancer(services, call, current.listener_id, pool_id)
+    changes = convert_body(octavia.L7PolicyChange, wanted)
     return await change_l7policy(services, call, policy_id, changes, stored_changes)
 
 
-async def make_rule(services: Services, call: Call, policy: L7Policy, wanted: requests.V2L7RuleNew) -> L7Rule:
+async def make_l7rule_of_v2(services: Services, call: Call, policy: L7Policy, wanted: requests.V2L7RuleNew) -> L7Rule:
     """Add a rule to an L7 policy."""
     checked = checked_rule(wanted, wanted.type, wanted.value)
-    return await make_l7rule(services, call, policy, body_as(octavia.L7RuleNew, checked))
+    return await make_l7rule(services, call, policy, convert_body(octavia.L7RuleNew, checked))
 
 
-async def modify_rule(
+async def change_l7rule_of_v2(
     services: Services, call: Call, policy_id: str, rule_id: str, wanted: change_requests.V2L7RuleChange
 ) -> L7Rule:
     # Only these attributes are checked by the type, which a change usually leaves to the current rule.
@@ -88,7 +90,7 @@ async def modify_rule(
         current: L7Rule = await services.tenants.get(L7Rule, rule_id, parent_id=policy_id, project_id=call.caller.scope)
         kind = current.type if isinstance(wanted.type, UnsetType) else wanted.type
         wanted = checked_rule(wanted, kind, current.value if isinstance(wanted.value, UnsetType) else wanted.value)
-    return await change_l7rule(services, call, policy_id, rule_id, body_as(octavia.L7RuleChange, wanted))
+    return await change_l7rule(services, call, policy_id, rule_id, convert_body(octavia.L7RuleChange, wanted))
 
 
 def checked_rule(wanted: Rule, kind: str, value: str) -> Rule:

@@ -4,7 +4,7 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v2 import change_requests, requests
-from evenkeel.api.neutron.v2.resources import body_as
+from evenkeel.api.neutron.v2.resources import convert_body
 from evenkeel.api.usecases import change_requests as octavia_changes
 from evenkeel.api.usecases import requests as octavia
 from evenkeel.api.usecases.listeners import change_listener, make_listener
@@ -12,19 +12,19 @@ from evenkeel.api.usecases.tls_rules import IDLE_REFERENCES
 from evenkeel.core.resources.model import TLS_PROTOCOL, Listener, Pool
 
 
-async def make(services: Services, call: Call, wanted: requests.V2ListenerNew) -> Listener:
+async def make_listener_of_v2(services: Services, call: Call, wanted: requests.V2ListenerNew) -> Listener:
     """Create a listener. Without ``loadbalancer_id`` it belongs to its pool's load balancer."""
     load_balancer_id = wanted.loadbalancer_id
     if wanted.default_pool_id is not None:
         pool = await _pool_for_listener(services, call, wanted.default_pool_id, load_balancer_id)
-        check_pair(wanted.protocol, pool.protocol)
+        check_protocol_pair(wanted.protocol, pool.protocol)
         load_balancer_id = pool.load_balancer_id
     if load_balancer_id is None:
         raise bad_request(
             "Must specify a loadbalancer_id or a default_pool_id for the listener.", "ListenerMustHaveLoadbalancer"
         )
     check_container(wanted)
-    asked = body_as(octavia.ListenerNew, wanted, loadbalancer_id=load_balancer_id)
+    asked = convert_body(octavia.ListenerNew, wanted, loadbalancer_id=load_balancer_id)
     return await make_listener(services, call, asked, idle=IDLE_REFERENCES)
 
 
@@ -38,7 +38,7 @@ _PAIRS = {"HTTP": "HTTP", "TCP": "TCP", "HTTPS": "HTTPS", TLS_PROTOCOL: "HTTP"}
 """``{protocol of a listener: protocol of the pools that it may send to}``, in LBaaS v2."""
 
 
-def check_pair(listener_protocol: str, pool_protocol: str) -> None:
+def check_protocol_pair(listener_protocol: str, pool_protocol: str) -> None:
     """Check that LBaaS v2 allows a pool of this protocol behind a listener of that protocol. Raises
     :class:`NeutronRefusal` (409).
     """
@@ -56,21 +56,21 @@ async def _pool_for_listener(services: Services, call: Call, pool_id: str, named
     """Return the pool. ``named``: load balancer that the request names, which must be the pool's; None: any."""
     pool: Pool = await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
     if named not in (None, pool.load_balancer_id):
-        raise different_load_balancers()
+        raise different_load_balancers_error()
     return pool
 
 
-def different_load_balancers() -> NeutronRefusal:
+def different_load_balancers_error() -> NeutronRefusal:
     """Build the error for a listener and a pool of different load balancers."""
     return bad_request("Listener and pool must be on the same loadbalancer.", "ListenerAndPoolMustBeOnSameLoadbalancer")
 
 
-async def modify(
+async def change_listener_of_v2(
     services: Services, call: Call, listener_id: str, changes: change_requests.V2ListenerChange
 ) -> Listener:
     if isinstance(changes.default_pool_id, str):
         row: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
         pool = await _pool_for_listener(services, call, changes.default_pool_id, row.load_balancer_id)
-        check_pair(row.protocol, pool.protocol)
-    wanted = body_as(octavia_changes.ListenerChange, changes)
+        check_protocol_pair(row.protocol, pool.protocol)
+    wanted = convert_body(octavia_changes.ListenerChange, changes)
     return await change_listener(services, call, listener_id, wanted, idle=IDLE_REFERENCES)

@@ -6,7 +6,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.bodies import check_tenant
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v2 import change_requests, requests
-from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS, body_as
+from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS, convert_body
 from evenkeel.api.neutron.v2.showing import statistics_view
 from evenkeel.api.neutron.v2.trees import status_pieces
 from evenkeel.api.responses.answers import Answer, StreamedAnswer, json_answer
@@ -18,17 +18,17 @@ from evenkeel.core.networking.network import lbaas_v2_port
 from evenkeel.core.resources.model import LoadBalancer
 
 
-async def make(services: Services, call: Call, wanted: requests.V2LoadBalancerNew) -> LoadBalancer:
+async def make_load_balancer_of_v2(services: Services, call: Call, wanted: requests.V2LoadBalancerNew) -> LoadBalancer:
     """Create a load balancer."""
     scope = call.caller.scope
-    check_new(wanted, scope)
+    check_new_load_balancer(wanted, scope)
     tree = await make_load_balancer(
-        services, call, body_as(octavia.LoadBalancerNew, wanted), lbaas_v2_port, any_subnet=scope is None
+        services, call, convert_body(octavia.LoadBalancerNew, wanted), lbaas_v2_port, any_subnet=scope is None
     )
     return tree.load_balancer
 
 
-def check_new(wanted: requests.V2LoadBalancerNew, scope: ProjectId | None) -> None:
+def check_new_load_balancer(wanted: requests.V2LoadBalancerNew, scope: ProjectId | None) -> None:
     """Check the rules between attributes of a new load balancer. Raises :class:`NeutronRefusal`."""
     check_tenant(scope, wanted)
     if wanted.provider == "":
@@ -43,19 +43,19 @@ def check_new(wanted: requests.V2LoadBalancerNew, scope: ProjectId | None) -> No
         )
 
 
-async def modify(
+async def change_load_balancer_of_v2(
     services: Services, call: Call, load_balancer_id: str, changes: change_requests.V2LoadBalancerChange
 ) -> LoadBalancer:
-    wanted = body_as(octavia_changes.LoadBalancerChange, changes)
+    wanted = convert_body(octavia_changes.LoadBalancerChange, changes)
     return await change_load_balancer(services, call, LoadBalancerId(load_balancer_id), wanted)
 
 
-async def remove(services: Services, call: Call, load_balancer_id: str) -> None:
+async def remove_load_balancer_of_v2(services: Services, call: Call, load_balancer_id: str) -> None:
     """Delete a load balancer. Refused while it has listeners or pools."""
     await remove_load_balancer(services, call, LoadBalancerId(load_balancer_id), cascade=False)
 
 
-async def statuses(services: Services, call: Call) -> Answer:
+async def show_statuses(services: Services, call: Call) -> Answer:
     """Handle GET /loadbalancers/{id}/statuses: stream the status tree."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     tree = await services.tenants.tree(
@@ -64,7 +64,7 @@ async def statuses(services: Services, call: Call) -> Answer:
     return StreamedAnswer(status_pieces(tree))
 
 
-async def statistics(services: Services, call: Call) -> Answer:
+async def show_statistics(services: Services, call: Call) -> Answer:
     """Handle GET /loadbalancers/{id}/stats: totals over the load balancer's listeners."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     await services.tenants.get(LoadBalancer, load_balancer_id, project_id=call.caller.scope)

@@ -10,7 +10,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.errors import NeutronRefusal
 from evenkeel.api.neutron.v2 import change_requests, requests
 from evenkeel.api.neutron.v2.names import ENTITY
-from evenkeel.api.neutron.v2.resources import MEMBERS, POOLS, body_as
+from evenkeel.api.neutron.v2.resources import MEMBERS, POOLS, convert_body
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.usecases import change_requests as octavia_changes
 from evenkeel.api.usecases import requests as octavia
@@ -18,12 +18,12 @@ from evenkeel.api.usecases.build import member_row
 from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.member_subnets import missing_subnet
 from evenkeel.api.usecases.members import change_member
-from evenkeel.api.usecases.parents import Place
+from evenkeel.api.usecases.parents import ParentPlace
 from evenkeel.core.devices.capabilities import member_problems, version_problems
 from evenkeel.core.resources.model import LoadBalancer, Member, Pool
 
 
-async def create(services: Services, call: Call, body: requests.V2MemberNewBody) -> Answer:
+async def create_members(services: Services, call: Call, body: requests.V2MemberNewBody) -> Answer:
     """Handle POST /pools/{id}/members; answers 201 with the member or members; all or none are created."""
     wanted = body.members if body.member is None else [body.member]
     made = await _create_members(services, call, wanted or [])
@@ -36,10 +36,10 @@ async def _create_members(services: Services, call: Call, wanted: Sequence[reque
     scope = call.caller.scope
     pool: Pool = await find_parent(POOLS, services, call)
     await check_subnets(services, call, wanted)
-    place = Place(pool.load_balancer_id, pool.project_id, services.addresses, services.tls)
+    place = ParentPlace(pool.load_balancer_id, pool.project_id, services.addresses, services.tls)
     rows = [
         member_row(
-            body_as(octavia.MemberNew, each),
+            convert_body(octavia.MemberNew, each),
             place,
             pool_id=pool.id,
             new_id=services.new_id,
@@ -47,13 +47,13 @@ async def _create_members(services: Services, call: Call, wanted: Sequence[reque
         )
         for each in wanted
     ]
-    served = await services.providers.provider_of(LoadBalancer, pool.load_balancer_id, scope)
+    served = await services.providers.find_served_object(LoadBalancer, pool.load_balancer_id, scope)
     for row in rows:
-        served.refuse(member_problems(served.table, asdict(row)))
-    served.refuse(version_problems(served.table, served.by.vip_address, pool.protocol, rows))
+        served.raise_first_problem(member_problems(served.table, asdict(row)))
+    served.raise_first_problem(version_problems(served.table, served.by.vip_address, pool.protocol, rows))
     unchained = await check_new_members(services, served, rows)
     accepted = await services.tenants.add_members(rows, project_id=scope, unchained=unchained)
-    await services.accepted(accepted)
+    await services.change_accepted(accepted)
     return [row for row in accepted.resources if isinstance(row, Member)]
 
 
@@ -64,7 +64,7 @@ async def check_subnets(services: Services, call: Call, wanted: Sequence[request
         raise NeutronRefusal(404, ENTITY, f"Subnet {missing} could not be found")
 
 
-async def modify(
+async def change_member_of_v2(
     services: Services, call: Call, pool_id: str, member_id: str, changes: change_requests.V2MemberChange
 ) -> Member:
-    return await change_member(services, call, pool_id, member_id, body_as(octavia_changes.MemberChange, changes))
+    return await change_member(services, call, pool_id, member_id, convert_body(octavia_changes.MemberChange, changes))

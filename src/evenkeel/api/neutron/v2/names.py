@@ -1,6 +1,6 @@
 """LBaaS v2's names of errors, from ``neutron-lbaas`` 14, and of objects that are not found."""
 
-from evenkeel.api.neutron.errors import ErrorNames, NamedError
+from evenkeel.api.neutron.errors import ErrorTypes, NeutronErrorType
 from evenkeel.api.neutron.style import BASE, NeutronStyle
 
 ENTITY = "EntityNotFound"
@@ -21,35 +21,35 @@ MISSING = {
 }
 
 CODES = {
-    "immutable": NamedError("StateInvalid"),
-    "has_children": NamedError("EntityInUse", 409),
-    "in_use": NamedError("EntityInUse"),
-    "listener_port_taken": NamedError("LoadBalancerListenerProtocolPortExists"),
-    "default_pool_set": NamedError("ListenerDefaultPoolAlreadySet"),
-    "protocol_mismatch": NamedError("ListenerPoolProtocolMismatch", 409),
-    "member_exists": NamedError("MemberExists"),
-    "monitor_exists": NamedError("OneHealthMonitorPerPool"),
-    "session_persistence": NamedError("SessionPersistenceConfigurationInvalid"),
-    "address_taken": NamedError("IpAddressAlreadyAllocated"),
-    "address_outside": NamedError("InvalidIpForSubnet"),
-    "address_not_usable": NamedError("InvalidIpForSubnet"),
-    "gateway_address": NamedError("InvalidIpForSubnet"),
-    "no_free_address": NamedError("IpAddressGenerationFailure"),
-    "subnet_not_found": NamedError("SubnetNotFound", 404),
-    "network_not_found": NamedError("VipNetworkInvalid", 400),
-    "network_without_subnet": NamedError("VipNetworkInvalid"),
-    "pool_elsewhere": NamedError("ListenerAndPoolMustBeOnSameLoadbalancer", 400),
-    "provider_unknown": NamedError("ServiceProviderNotFound"),
-    "flavor_unknown": NamedError("FlavorNotFound", 404),
-    "l7rule_key_missing": NamedError("L7RuleKeyMissing", 404),
-    "l7rule_key_invalid": NamedError("L7RuleInvalidKey"),
-    "l7rule_value": NamedError("L7RuleInvalidHeaderValue"),
-    "l7rule_cookie_value": NamedError("L7RuleInvalidCookieValue"),
-    "l7rule_regex": NamedError("L7RuleInvalidRegex"),
-    "l7rule_compare_type": NamedError("L7RuleUnsupportedCompareType"),
-    "certificate_not_found": NamedError("TLSContainerNotFound", 404),
-    "certificate_refused": NamedError("TLSContainerInvalid"),
-    "unsupported": NamedError("UnsupportedFeature"),
+    "immutable": NeutronErrorType("StateInvalid"),
+    "has_children": NeutronErrorType("EntityInUse", 409),
+    "in_use": NeutronErrorType("EntityInUse"),
+    "listener_port_taken": NeutronErrorType("LoadBalancerListenerProtocolPortExists"),
+    "default_pool_set": NeutronErrorType("ListenerDefaultPoolAlreadySet"),
+    "protocol_mismatch": NeutronErrorType("ListenerPoolProtocolMismatch", 409),
+    "member_exists": NeutronErrorType("MemberExists"),
+    "monitor_exists": NeutronErrorType("OneHealthMonitorPerPool"),
+    "session_persistence": NeutronErrorType("SessionPersistenceConfigurationInvalid"),
+    "address_taken": NeutronErrorType("IpAddressAlreadyAllocated"),
+    "address_outside": NeutronErrorType("InvalidIpForSubnet"),
+    "address_not_usable": NeutronErrorType("InvalidIpForSubnet"),
+    "gateway_address": NeutronErrorType("InvalidIpForSubnet"),
+    "no_free_address": NeutronErrorType("IpAddressGenerationFailure"),
+    "subnet_not_found": NeutronErrorType("SubnetNotFound", 404),
+    "network_not_found": NeutronErrorType("VipNetworkInvalid", 400),
+    "network_without_subnet": NeutronErrorType("VipNetworkInvalid"),
+    "pool_elsewhere": NeutronErrorType("ListenerAndPoolMustBeOnSameLoadbalancer", 400),
+    "provider_unknown": NeutronErrorType("ServiceProviderNotFound"),
+    "flavor_unknown": NeutronErrorType("FlavorNotFound", 404),
+    "l7rule_key_missing": NeutronErrorType("L7RuleKeyMissing", 404),
+    "l7rule_key_invalid": NeutronErrorType("L7RuleInvalidKey"),
+    "l7rule_value": NeutronErrorType("L7RuleInvalidHeaderValue"),
+    "l7rule_cookie_value": NeutronErrorType("L7RuleInvalidCookieValue"),
+    "l7rule_regex": NeutronErrorType("L7RuleInvalidRegex"),
+    "l7rule_compare_type": NeutronErrorType("L7RuleUnsupportedCompareType"),
+    "certificate_not_found": NeutronErrorType("TLSContainerNotFound", 404),
+    "certificate_refused": NeutronErrorType("TLSContainerInvalid"),
+    "unsupported": NeutronErrorType("UnsupportedFeature"),
 }
 
-V2 = NeutronStyle(BASE, ErrorNames(CODES, MISSING))
+V2 = NeutronStyle(BASE, ErrorTypes(CODES, MISSING))

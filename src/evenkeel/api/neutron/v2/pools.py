@@ -7,8 +7,8 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.bodies import invalid_value
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v2 import change_requests, requests
-from evenkeel.api.neutron.v2.listeners import check_pair, different_load_balancers
-from evenkeel.api.neutron.v2.resources import body_as
+from evenkeel.api.neutron.v2.listeners import check_protocol_pair, different_load_balancers_error
+from evenkeel.api.neutron.v2.resources import convert_body
 from evenkeel.api.usecases import change_requests as octavia_changes
 from evenkeel.api.usecases import pool_requests
 from evenkeel.api.usecases import requests as octavia
@@ -16,7 +16,7 @@ from evenkeel.api.usecases.pools import change_health_monitor, change_pool, make
 from evenkeel.core.resources.model import HealthMonitor, Listener, Pool
 
 
-def persistence_of(body: requests.V2Persistence | None) -> octavia.Persistence | None:
+def persistence_of_v2(body: requests.V2Persistence | None) -> octavia.Persistence | None:
     """Return the session persistence in Octavia's form; an empty one means none."""
     if body is None or body == requests.V2Persistence():
         return None
@@ -26,23 +26,23 @@ def persistence_of(body: requests.V2Persistence | None) -> octavia.Persistence |
     return octavia.Persistence(type=body.type, cookie_name=cookie_name)
 
 
-async def make(services: Services, call: Call, wanted: requests.V2PoolNew) -> Pool:
+async def make_pool_of_v2(services: Services, call: Call, wanted: requests.V2PoolNew) -> Pool:
     """Create a pool, which becomes the default pool of its listener if it names one."""
     if wanted.listener_id is not None:
         listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=call.caller.scope)
         if wanted.loadbalancer_id not in (None, listener.load_balancer_id):
-            raise different_load_balancers()
+            raise different_load_balancers_error()
         if listener.default_pool_id is not None:
-            raise _has_pool(listener)
-        check_pair(listener.protocol, wanted.protocol)
+            raise _listener_has_pool_error(listener)
+        check_protocol_pair(listener.protocol, wanted.protocol)
     elif wanted.loadbalancer_id is None:
         raise bad_request("Must specify a loadbalancer_id or a listener_id for the pool.", "PoolMustHaveLoadbalancer")
-    persistence = persistence_of(wanted.session_persistence)
-    asked = body_as(octavia.PoolNew, wanted, session_persistence=persistence)
+    persistence = persistence_of_v2(wanted.session_persistence)
+    asked = convert_body(octavia.PoolNew, wanted, session_persistence=persistence)
     return await make_pool(services, call, asked, any_cookies=True)
 
 
-def _has_pool(listener: Listener) -> NeutronRefusal:
+def _listener_has_pool_error(listener: Listener) -> NeutronRefusal:
     return NeutronRefusal(
         409,
         "ListenerDefaultPoolAlreadySet",
@@ -50,20 +50,22 @@ def _has_pool(listener: Listener) -> NeutronRefusal:
     )
 
 
-async def modify(services: Services, call: Call, pool_id: str, changes: change_requests.V2PoolChange) -> Pool:
+async def change_pool_of_v2(
+    services: Services, call: Call, pool_id: str, changes: change_requests.V2PoolChange
+) -> Pool:
     given = changes.session_persistence
-    persistence = given if isinstance(given, UnsetType) else persistence_of(given)
-    wanted = body_as(octavia_changes.PoolChange, changes, session_persistence=persistence)
+    persistence = given if isinstance(given, UnsetType) else persistence_of_v2(given)
+    wanted = convert_body(octavia_changes.PoolChange, changes, session_persistence=persistence)
     return await change_pool(services, call, pool_id, wanted, any_cookies=True)
 
 
-async def make_monitor(services: Services, call: Call, wanted: requests.V2HealthMonitorNew) -> HealthMonitor:
+async def make_monitor_of_v2(services: Services, call: Call, wanted: requests.V2HealthMonitorNew) -> HealthMonitor:
     """Create the health monitor of a pool."""
-    return await make_health_monitor(services, call, body_as(pool_requests.HealthMonitorNew, wanted))
+    return await make_health_monitor(services, call, convert_body(pool_requests.HealthMonitorNew, wanted))
 
 
-async def modify_monitor(
+async def change_monitor_of_v2(
     services: Services, call: Call, monitor_id: str, changes: change_requests.V2HealthMonitorChange
 ) -> HealthMonitor:
-    wanted = body_as(octavia_changes.HealthMonitorChange, changes)
+    wanted = convert_body(octavia_changes.HealthMonitorChange, changes)
     return await change_health_monitor(services, call, monitor_id, wanted)

@@ -7,7 +7,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from evenkeel.api.common.declared import Api
-from evenkeel.api.common.resources import TenantResource, find, parent_id
+from evenkeel.api.common.resources import TenantResource, find_object, parent_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.routing import Handler
@@ -16,8 +16,8 @@ from evenkeel.api.neutron.lists import (
     LIST_PARAMETERS,
     list_page_body,
     list_page_type,
-    page_of,
     parse_list,
+    read_page,
     select_fields,
 )
 from evenkeel.api.neutron.v2 import showing
@@ -40,7 +40,7 @@ L7POLICIES = _resource_with_view(octavia.L7POLICIES, showing.l7policy_view)
 L7RULES = _resource_with_view(octavia.L7RULES, showing.l7rule_view)
 
 
-def body_as(kind: Callable[..., T], body: Any, **others: Any) -> T:
+def convert_body(kind: Callable[..., T], body: Any, **others: Any) -> T:
     """Convert an LBaaS v2 request to Octavia's ``kind`` by copying attributes of the same name; ``others``: values of
     further attributes.
     """
@@ -52,16 +52,18 @@ def body_as(kind: Callable[..., T], body: Any, **others: Any) -> T:
 def _listing_handler(resource: TenantResource) -> Handler:
     """Return the handler that lists objects."""
 
-    async def handle(services: Services, call: Call) -> Answer:
+    async def handle_list(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, resource.filters, services.limits)
         wanted = replace(wanted, query=replace(wanted.query, filters=_status_filters(resource, wanted.query.filters)))
         parent = parent_id(resource, call)
-        page = await page_of(call, wanted, lambda query: services.tenants.list(resource.kind, query, parent_id=parent))
+        page = await read_page(
+            call, wanted, lambda query: services.tenants.list(resource.kind, query, parent_id=parent)
+        )
         return json_answer(
             list_page_body(call, resource.plural, [resource.view(row) for row in page.items], wanted, page)
         )
 
-    return handle
+    return handle_list
 
 
 def _status_filters(resource: TenantResource, filters: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
@@ -90,14 +92,14 @@ async def _remove_object(resource: TenantResource, services: Services, call: Cal
         project_id=call.caller.scope,
         restrict=True,
     )
-    await services.accepted(change)
+    await services.change_accepted(change)
 
 
 LBAAS_V2 = Api(
     listing=_listing_handler,
     parameters=LIST_PARAMETERS,
     page=lambda resource, view: list_page_type(resource.plural, view),
-    find=find,
+    find=find_object,
     select=select_fields,
     remove=_remove_object,
 )

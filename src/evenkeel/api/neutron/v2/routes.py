@@ -2,7 +2,7 @@
 
 from msgspec import defstruct
 
-from evenkeel.api.common.declared import WRITE_ERRORS, Declared, Deletion, Write
+from evenkeel.api.common.declared import WRITE_ERRORS, DeclaredObject, Deletion, Write
 from evenkeel.api.common.linking import single_object_type
 from evenkeel.api.http.routing import Operation, RouteMap
 from evenkeel.api.neutron.style import BASE
@@ -32,54 +32,54 @@ from evenkeel.api.neutron.v2.resources import (
 from evenkeel.api.neutron.v2.showing import created_l7policy_view
 from evenkeel.api.policy.names import octavia_rule
 
-_LOAD_BALANCERS = Declared(
+_LOAD_BALANCERS = DeclaredObject(
     api=LBAAS_V2,
     resource=LOAD_BALANCERS,
     view=views.V2LoadBalancerView,
-    create=Write(requests.V2LoadBalancerNewBody, loadbalancers.make),
-    change=Write(change_requests.V2LoadBalancerChangeBody, loadbalancers.modify),
-    remove=Deletion(loadbalancers.remove),
+    create=Write(requests.V2LoadBalancerNewBody, loadbalancers.make_load_balancer_of_v2),
+    change=Write(change_requests.V2LoadBalancerChangeBody, loadbalancers.change_load_balancer_of_v2),
+    remove=Deletion(loadbalancers.remove_load_balancer_of_v2),
 )
-_LISTENERS = Declared(
+_LISTENERS = DeclaredObject(
     api=LBAAS_V2,
     resource=LISTENERS,
     view=views.V2ListenerView,
-    create=Write(requests.V2ListenerNewBody, listeners.make),
-    change=Write(change_requests.V2ListenerChangeBody, listeners.modify),
+    create=Write(requests.V2ListenerNewBody, listeners.make_listener_of_v2),
+    change=Write(change_requests.V2ListenerChangeBody, listeners.change_listener_of_v2),
 )
-_POOLS = Declared(
+_POOLS = DeclaredObject(
     api=LBAAS_V2,
     resource=POOLS,
     view=views.V2PoolView,
-    create=Write(requests.V2PoolNewBody, pools.make),
-    change=Write(change_requests.V2PoolChangeBody, pools.modify),
+    create=Write(requests.V2PoolNewBody, pools.make_pool_of_v2),
+    change=Write(change_requests.V2PoolChangeBody, pools.change_pool_of_v2),
 )
-_HEALTH_MONITORS = Declared(
+_HEALTH_MONITORS = DeclaredObject(
     api=LBAAS_V2,
     resource=HEALTH_MONITORS,
     view=views.V2HealthMonitorView,
-    create=Write(requests.V2HealthMonitorNewBody, pools.make_monitor),
-    change=Write(change_requests.V2HealthMonitorChangeBody, pools.modify_monitor),
+    create=Write(requests.V2HealthMonitorNewBody, pools.make_monitor_of_v2),
+    change=Write(change_requests.V2HealthMonitorChangeBody, pools.change_monitor_of_v2),
 )
-_MEMBERS = Declared(
+_MEMBERS = DeclaredObject(
     api=LBAAS_V2,
     resource=MEMBERS,
     view=views.V2MemberView,
-    change=Write(change_requests.V2MemberChangeBody, members.modify),
+    change=Write(change_requests.V2MemberChangeBody, members.change_member_of_v2),
 )
-_L7POLICIES = Declared(
+_L7POLICIES = DeclaredObject(
     api=LBAAS_V2,
     resource=L7POLICIES,
     view=views.V2L7PolicyView,
-    create=Write(requests.V2L7PolicyNewBody, l7policies.make, show=created_l7policy_view),
-    change=Write(change_requests.V2L7PolicyChangeBody, l7policies.modify),
+    create=Write(requests.V2L7PolicyNewBody, l7policies.make_l7policy_of_v2, show=created_l7policy_view),
+    change=Write(change_requests.V2L7PolicyChangeBody, l7policies.change_l7policy_of_v2),
 )
-_L7RULES = Declared(
+_L7RULES = DeclaredObject(
     api=LBAAS_V2,
     resource=L7RULES,
     view=views.V2L7RuleView,
-    create=Write(requests.V2L7RuleNewBody, l7policies.make_rule),
-    change=Write(change_requests.V2L7RuleChangeBody, l7policies.modify_rule),
+    create=Write(requests.V2L7RuleNewBody, l7policies.make_l7rule_of_v2),
+    change=Write(change_requests.V2L7RuleChangeBody, l7policies.change_l7rule_of_v2),
 )
 
 _NewMembers = defstruct(
@@ -94,16 +94,16 @@ V2_ROUTES = RouteMap(
     prefixes=(f"{BASE}/v2.0/lbaas",),
     operations=(
         *_LOAD_BALANCERS.operations,
-        _LOAD_BALANCERS.routes.get(
+        _LOAD_BALANCERS.routes.get_operation(
             "statuses",
-            loadbalancers.statuses,
+            loadbalancers.show_statuses,
             "Show the status tree",
             rule="get_status",
             answer=single_object_type("statuses", trees.V2StatusTree),
         ),
-        _LOAD_BALANCERS.routes.get(
+        _LOAD_BALANCERS.routes.get_operation(
             "stats",
-            loadbalancers.statistics,
+            loadbalancers.show_statistics,
             "Show a load balancer's statistics",
             rule="get_stats",
             answer=single_object_type("stats", views.V2StatisticsView),
@@ -111,7 +111,7 @@ V2_ROUTES = RouteMap(
         Operation(
             method="POST",
             path="/graphs",
-            handle=graphs.create,
+            handle=graphs.create_graph,
             summary="Create a load balancer with everything below it",
             rule=octavia_rule("loadbalancer", "post"),
             body=requests.V2GraphNewBody,
@@ -123,8 +123,8 @@ V2_ROUTES = RouteMap(
         *_POOLS.operations,
         *_HEALTH_MONITORS.operations,
         *_MEMBERS.operations,
-        _MEMBERS.routes.create(
-            members.create, requests.V2MemberNewBody, "Create a member", answer=_NewMembers, errors=WRITE_ERRORS
+        _MEMBERS.routes.create_operation(
+            members.create_members, requests.V2MemberNewBody, "Create a member", answer=_NewMembers, errors=WRITE_ERRORS
         ),
         *_L7POLICIES.operations,
         *_L7RULES.operations,

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from evenkeel.api.common.views import IdRef, refs, shown_address
+from evenkeel.api.common.views import IdRef, id_refs, shown_address
 from evenkeel.api.neutron.v2 import views
 from evenkeel.api.usecases.rules import HTTP_MONITORS
 from evenkeel.core.resources.model import (
@@ -65,7 +65,7 @@ def load_balancer_attributes(row: LoadBalancer) -> dict[str, Any]:
 
 def load_balancer_view(row: LoadBalancer) -> views.V2LoadBalancerView:
     return views.V2LoadBalancerView(
-        **load_balancer_attributes(row), listeners=refs(row.listener_ids), pools=refs(row.pool_ids)
+        **load_balancer_attributes(row), listeners=id_refs(row.listener_ids), pools=id_refs(row.pool_ids)
     )
 
 
@@ -88,7 +88,7 @@ def listener_attributes(row: Listener) -> dict[str, Any]:
 
 
 def listener_view(row: Listener) -> views.V2ListenerView:
-    return views.V2ListenerView(**listener_attributes(row), l7policies=refs(row.l7policy_ids))
+    return views.V2ListenerView(**listener_attributes(row), l7policies=id_refs(row.l7policy_ids))
 
 
 def pool_attributes(row: Pool) -> dict[str, Any]:
@@ -106,13 +106,13 @@ def pool_attributes(row: Pool) -> dict[str, Any]:
         else views.V2PersistenceView(type=persistence.type, cookie_name=persistence.cookie_name),
         "admin_state_up": row.admin_state_up,
         "healthmonitor_id": row.health_monitor_id,
-        "listeners": refs(row.listener_ids),
+        "listeners": id_refs(row.listener_ids),
         "loadbalancers": [IdRef(id=row.load_balancer_id)],
     }
 
 
 def pool_view(row: Pool) -> views.V2PoolView:
-    return views.V2PoolView(**pool_attributes(row), members=refs(row.member_ids))
+    return views.V2PoolView(**pool_attributes(row), members=id_refs(row.member_ids))
 
 
 def member_view(row: Member) -> views.V2MemberView:
@@ -167,7 +167,7 @@ def created_l7policy_view(row: L7Policy) -> views.V2L7PolicyView:
     """Show an L7 policy as the response to its create request does: with ``redirect_url`` even if it redirects to a
     pool.
     """
-    return views.V2L7PolicyView(**l7policy_attributes(row), rules=refs(row.rule_ids))
+    return views.V2L7PolicyView(**l7policy_attributes(row), rules=id_refs(row.rule_ids))
 
 
 def l7policy_view(row: L7Policy) -> views.V2L7PolicyView:

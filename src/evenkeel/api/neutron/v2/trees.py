@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from evenkeel.api.common.status_trees import (
-    CLOSED,
+    CLOSING_BRACKETS,
     STATUSES,
     encode_items,
     join_item_pieces,
     json_before_children,
-    policies_of,
+    policies_and_rules,
     pool_contents,
 )
 from evenkeel.api.common.views import View, shown_address
@@ -118,22 +118,22 @@ class _ObjectView(NamedTuple):
     good: bool
 
 
-class _Tree:
+class _StatusTree:
     """The children of a load balancer by their parents. Computes first which objects work, because an object's status
     precedes its children's in the output.
     """
 
     def __init__(self, tree: LoadBalancerTree) -> None:
         self.members, self.monitors = pool_contents(tree)
-        self.policies, self.rules = policies_of(tree)
+        self.policies, self.rules = policies_and_rules(tree)
         self.pools = {row.id: row for row in tree.pools}
         self._working: dict[tuple[str, bool], bool] = {}
 
-    def listener(self, row: Listener, disabled: bool) -> _ObjectView:
+    def listener_status(self, row: Listener, disabled: bool) -> _ObjectView:
         """Show a listener with its policies, without its pool."""
         disabled = disabled or not row.admin_state_up
         policies = [self._policy_view(policy) for policy in self.policies.get(row.id, [])]
-        pools = (self.works(pool, disabled) for pool in self.pools_of(row))
+        pools = (self.pool_works(pool, disabled) for pool in self.pools_of(row))
         statuses, good = _object_statuses(row, disabled, (*(part.good for part in policies), *pools))
         view = V2ListenerStatus(**statuses, l7policies=[part.view for part in policies], pools=[])
         return _ObjectView(view, good)
@@ -142,7 +142,7 @@ class _Tree:
         """Return the listener's default pool, if it has one."""
         return [self.pools[each] for each in (row.default_pool_id,) if each in self.pools]
 
-    def pool(self, row: Pool, disabled: bool) -> _ObjectView:
+    def pool_status(self, row: Pool, disabled: bool) -> _ObjectView:
         """Show a pool without its members."""
         disabled = disabled or not row.admin_state_up
         members = (_member_statuses(member, disabled)[1] for member in self.members.get(row.id, []))
@@ -150,12 +150,12 @@ class _Tree:
         statuses, good = _object_statuses(row, disabled, itertools.chain(members, (monitor.good,)))
         return _ObjectView(V2PoolStatus(**statuses, healthmonitor=monitor.view, members=[]), good)
 
-    def works(self, row: Pool, disabled: bool) -> bool:
+    def pool_works(self, row: Pool, disabled: bool) -> bool:
         """Whether the pool works; ``disabled``: its listener or load balancer is."""
         # A pool that many listeners share is evaluated once, not once for each of them.
         known = self._working.get((row.id, disabled))
         if known is None:
-            known = self._working[row.id, disabled] = self.pool(row, disabled).good
+            known = self._working[row.id, disabled] = self.pool_status(row, disabled).good
         return known
 
     def _policy_view(self, row: L7Policy) -> _ObjectView:
@@ -172,33 +172,35 @@ class _Tree:
 
 def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     """Generate :class:`V2StatusTree` as JSON in pieces. Pure."""
-    root, parts = tree.load_balancer, _Tree(tree)
+    root, parts = tree.load_balancer, _StatusTree(tree)
     disabled = not root.admin_state_up
 
-    def pool(row: Pool, disabled: bool) -> Iterator[bytes]:
-        yield json_before_children(parts.pool(row, disabled).view)
+    def pool_pieces(row: Pool, disabled: bool) -> Iterator[bytes]:
+        yield json_before_children(parts.pool_status(row, disabled).view)
         down = disabled or not row.admin_state_up
         yield from encode_items(parts.members.get(row.id, ()), lambda member: _member_status(member, down))
-        yield CLOSED
+        yield CLOSING_BRACKETS
 
-    def listener(row: Listener) -> Iterator[bytes]:
-        yield json_before_children(parts.listener(row, disabled).view)
-        yield from join_item_pieces(pool(each, disabled or not row.admin_state_up) for each in parts.pools_of(row))
-        yield CLOSED
+    def listener_pieces(row: Listener) -> Iterator[bytes]:
+        yield json_before_children(parts.listener_status(row, disabled).view)
+        yield from join_item_pieces(
+            pool_pieces(each, disabled or not row.admin_state_up) for each in parts.pools_of(row)
+        )
+        yield CLOSING_BRACKETS
 
     good = itertools.chain(
-        (parts.listener(row, disabled).good for row in tree.listeners),
-        (parts.works(row, disabled) for row in tree.pools),
+        (parts.listener_status(row, disabled).good for row in tree.listeners),
+        (parts.pool_works(row, disabled) for row in tree.pools),
     )
     statuses, _ = _object_statuses(root, disabled, good)
     yield STATUSES
     # Without pools the list of listeners is the last attribute, inside which the output continues.
     yield json_before_children(V2LoadBalancerStatus(**statuses, listeners=[], pools=UNSET))
-    yield from join_item_pieces(listener(row) for row in tree.listeners)
+    yield from join_item_pieces(listener_pieces(row) for row in tree.listeners)
     if not disabled:
         yield b'],"pools":['
-        yield from join_item_pieces(pool(row, disabled) for row in tree.pools)
-    yield CLOSED + b"}}"
+        yield from join_item_pieces(pool_pieces(row, disabled) for row in tree.pools)
+    yield CLOSING_BRACKETS + b"}}"
 
 
 def _is_provisioned(row: Any) -> bool:

@@ -9,8 +9,8 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.octavia.catalogue import check_profile
 from evenkeel.api.octavia.providers import CapabilityView, zone_settings
-from evenkeel.api.operators.mirror.query import provider_of
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.mirror.query import parse_provider
+from evenkeel.api.operators.query import query_options
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.usecases.mirror_checks import check_operation
 from evenkeel.api.usecases.mirror_requests import MetadataCheck, MirrorCheck
@@ -24,16 +24,16 @@ class MetadataList(Value):
     metadata: list[CapabilityView]
 
 
-async def check(services: Services, call: Call, body: MirrorCheck) -> Answer:
+async def check_mirror_operation(services: Services, call: Call, body: MirrorCheck) -> Answer:
     """Handle POST /mirror/check: check that an object can be served, before the other system stores it."""
-    options_of(call, ())
+    query_options(call, ())
     await check_operation(services, body)
     return NO_CONTENT
 
 
 async def check_flavor(services: Services, call: Call, body: MetadataCheck) -> Answer:
     """Handle POST /mirror/check-flavor: check the metadata of a flavor."""
-    options_of(call, ())
+    query_options(call, ())
     data = msgspec.json.encode(body.metadata).decode()
     await check_profile(services, FlavorProfile(id="", name="", provider_name=body.provider, flavor_data=data))
     return NO_CONTENT
@@ -41,7 +41,7 @@ async def check_flavor(services: Services, call: Call, body: MetadataCheck) -> A
 
 async def check_zone(services: Services, call: Call, body: MetadataCheck) -> Answer:
     """Handle POST /mirror/check-availability-zone: check the metadata of an availability zone."""
-    options_of(call, ())
+    query_options(call, ())
     data = msgspec.json.encode(body.metadata).decode()
     row = AvailabilityZoneProfile(id="", name="", provider_name=body.provider, availability_zone_data=data)
     await check_profile(services, row)
@@ -50,7 +50,7 @@ async def check_zone(services: Services, call: Call, body: MetadataCheck) -> Ans
 
 async def flavor_metadata(services: Services, call: Call) -> Answer:
     """Handle GET /mirror/flavor-metadata: list the settings that flavors may contain; empty if anything is allowed."""
-    provider = provider_of(options_of(call, ("provider",)))
+    provider = parse_provider(query_options(call, ("provider",)))
     table = services.providers.capabilities_of(await services.providers.device_driver_of(provider))
     return _metadata_answer(table.flavor_metadata or {})
 
@@ -59,7 +59,7 @@ async def zone_metadata(services: Services, call: Call) -> Answer:
     """Handle GET /mirror/availability-zone-metadata: list the settings that zones may contain; empty if anything is
     allowed.
     """
-    provider = provider_of(options_of(call, ("provider",)))
+    provider = parse_provider(query_options(call, ("provider",)))
     table = services.providers.capabilities_of(await services.providers.device_driver_of(provider))
     return _metadata_answer(zone_settings(table))
 

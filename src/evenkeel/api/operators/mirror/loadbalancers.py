@@ -9,8 +9,8 @@ from msgspec import Meta
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.bodies import Request
 from evenkeel.api.http.call import Call
-from evenkeel.api.operators.mirror.query import marker_of, path_id, provider_of, snapshot_of
-from evenkeel.api.operators.query import number_of, options_of
+from evenkeel.api.operators.mirror.query import parse_marker, parse_provider, parse_snapshot, path_id
+from evenkeel.api.operators.query import parse_number_within, query_options
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.usecases.mirror_requests import MirrorId, MirrorLease, MirrorPut
 from evenkeel.api.usecases.mirrors import put_mirrored, remove_mirrored
@@ -53,55 +53,55 @@ class EntryPage(Value):
     """Marker of the next page; None: this is the last one."""
 
 
-async def put(services: Services, call: Call, body: MirrorPut) -> Answer:
+async def handle_put(services: Services, call: Call, body: MirrorPut) -> Answer:
     """Handle PUT /mirror/loadbalancers/{id}. Idempotent."""
-    options_of(call, ())
+    query_options(call, ())
     load_balancer_id = path_id(call)
     now = await put_mirrored(services, load_balancer_id, body)
     view = PutView(id=load_balancer_id, revision=now.revision, provisioning_status=now.provisioning_status.value)
     return json_answer({"loadbalancer": view})
 
 
-async def delete(services: Services, call: Call) -> Answer:
+async def handle_delete(services: Services, call: Call) -> Answer:
     """Handle DELETE /mirror/loadbalancers/{id}. Idempotent."""
-    options = options_of(call, ("provider", "snapshot"))
-    await remove_mirrored(services, path_id(call), provider_of(options), snapshot_of(options))
+    options = query_options(call, ("provider", "snapshot"))
+    await remove_mirrored(services, path_id(call), parse_provider(options), parse_snapshot(options))
     return NO_CONTENT
 
 
-async def listing(services: Services, call: Call) -> Answer:
+async def handle_list(services: Services, call: Call) -> Answer:
     """Handle GET /mirror/loadbalancers."""
-    options = options_of(call, ("provider", "marker", "limit"))
-    limit = number_of("limit", options.get("limit", str(IDS_MAX)), 1, IDS_MAX)
+    options = query_options(call, ("provider", "marker", "limit"))
+    limit = parse_number_within("limit", options.get("limit", str(IDS_MAX)), 1, IDS_MAX)
     # one more shows whether there is another page
-    found = await services.mirrors.list(provider_of(options), marker=marker_of(options), limit=limit + 1)
+    found = await services.mirrors.list_mirrored(parse_provider(options), marker=parse_marker(options), limit=limit + 1)
     page = found[:limit]
     return json_answer(EntryPage(loadbalancers=page, next=page[-1].id if len(found) > limit else None))
 
 
-async def statuses(services: Services, call: Call, body: IdsBody) -> Answer:
+async def list_statuses(services: Services, call: Call, body: IdsBody) -> Answer:
     """Handle POST /mirror/statuses."""
-    options_of(call, ())
+    query_options(call, ())
     found = await services.mirrors.statuses([LoadBalancerId(id_) for id_ in body.ids])
     return json_answer(StatusList(loadbalancers=found))
 
 
-async def statistics(services: Services, call: Call, body: IdsBody) -> Answer:
+async def list_statistics(services: Services, call: Call, body: IdsBody) -> Answer:
     """Handle POST /mirror/statistics."""
-    options_of(call, ())
+    query_options(call, ())
     found = await services.mirrors.statistics([LoadBalancerId(id_) for id_ in body.ids])
     return json_answer(StatisticsList(listeners=found))
 
 
-async def changes(services: Services, call: Call) -> Answer:
+async def list_changes(services: Services, call: Call) -> Answer:
     """Handle GET /mirror/changes."""
-    options = options_of(call, ("provider", "since"))
-    return json_answer(await services.mirrors.changes(provider_of(options), options.get("since", "")))
+    options = query_options(call, ("provider", "since"))
+    return json_answer(await services.mirrors.changes(parse_provider(options), options.get("since", "")))
 
 
-async def lease(services: Services, call: Call, body: MirrorLease) -> Answer:
+async def take_lease(services: Services, call: Call, body: MirrorLease) -> Answer:
     """Handle PUT /mirror/lease."""
-    options_of(call, ())
+    query_options(call, ())
     # refuses providers that do not exist
     await services.providers.device_driver_of(body.provider)
     return json_answer(await services.mirrors.take_lease(body.provider, body.holder, body.seconds))

@@ -21,7 +21,7 @@ def path_id(call: Call) -> LoadBalancerId:
     return LoadBalancerId(given)
 
 
-def provider_of(options: Mapping[str, str]) -> str:
+def parse_provider(options: Mapping[str, str]) -> str:
     """Return the query parameter ``provider``, which is required. Raises :class:`BadList`."""
     provider = options.get("provider", "")
     if not 1 <= len(provider) <= MAX_ENVIRONMENT_NAME_CHARACTERS:
@@ -32,7 +32,7 @@ def provider_of(options: Mapping[str, str]) -> str:
     return provider
 
 
-def snapshot_of(options: Mapping[str, str]) -> float:
+def parse_snapshot(options: Mapping[str, str]) -> float:
     """Return the query parameter ``snapshot``, which is required. Raises :class:`BadList`."""
     given = options.get("snapshot", "")
     if not _SECONDS.fullmatch(given):
@@ -40,7 +40,7 @@ def snapshot_of(options: Mapping[str, str]) -> float:
     return float(given)
 
 
-def older_of(options: Mapping[str, str]) -> float:
+def parse_older_seconds(options: Mapping[str, str]) -> float:
     """Return the query parameter ``older``, an age in seconds that ports must have; 0 if it is absent. Raises
     :class:`BadList`.
     """
@@ -50,7 +50,7 @@ def older_of(options: Mapping[str, str]) -> float:
     return float(given)
 
 
-def marker_of(options: Mapping[str, str]) -> str:
+def parse_marker(options: Mapping[str, str]) -> str:
     """Return the query parameter ``marker``; empty if it is absent. Raises :class:`BadList`."""
     marker = options.get("marker", "")
     if marker and not UUID.fullmatch(marker):

@@ -21,7 +21,7 @@ _LOAD_BALANCERS = (
     Operation(
         method="PUT",
         path="/mirror/loadbalancers/{id}",
-        handle=loadbalancers.put,
+        handle=loadbalancers.handle_put,
         summary="Make a load balancer equal to that of another system, or create it; writes nothing if it is equal",
         rule=_WRITE,
         body=MirrorPut,
@@ -32,7 +32,7 @@ _LOAD_BALANCERS = (
     Operation(
         method="DELETE",
         path="/mirror/loadbalancers/{id}",
-        handle=loadbalancers.delete,
+        handle=loadbalancers.handle_delete,
         summary="Delete a mirrored load balancer with everything below it",
         rule=_WRITE,
         status=204,
@@ -45,7 +45,7 @@ _LOAD_BALANCERS = (
     Operation(
         method="POST",
         path="/mirror/statuses",
-        handle=loadbalancers.statuses,
+        handle=loadbalancers.list_statuses,
         summary="Show the statuses of mirrored load balancers and of everything below them",
         audited=False,
         rule=_READ,
@@ -55,7 +55,7 @@ _LOAD_BALANCERS = (
     Operation(
         method="POST",
         path="/mirror/statistics",
-        handle=loadbalancers.statistics,
+        handle=loadbalancers.list_statistics,
         summary="Show the totals of the listeners of mirrored load balancers",
         audited=False,
         rule=_READ,
@@ -65,7 +65,7 @@ _LOAD_BALANCERS = (
     Operation(
         method="GET",
         path="/mirror/loadbalancers",
-        handle=loadbalancers.listing,
+        handle=loadbalancers.handle_list,
         summary="List mirrored load balancers in order of their ids, also those that devices still have to remove",
         rule=_READ,
         answer=loadbalancers.EntryPage,
@@ -78,7 +78,7 @@ _LOAD_BALANCERS = (
     Operation(
         method="GET",
         path="/mirror/changes",
-        handle=loadbalancers.changes,
+        handle=loadbalancers.list_changes,
         summary="List mirrored load balancers whose statuses, or those of anything below them, have changed",
         rule=_READ,
         answer=MirrorChanges,
@@ -87,7 +87,7 @@ _LOAD_BALANCERS = (
     Operation(
         method="PUT",
         path="/mirror/lease",
-        handle=loadbalancers.lease,
+        handle=loadbalancers.take_lease,
         summary="Take, renew or give back the right to write a provider's load balancers",
         audited=False,
         rule=_WRITE,
@@ -100,7 +100,7 @@ _VIP_PORTS = (
     Operation(
         method="POST",
         path="/mirror/vip-ports",
-        handle=vip_ports.create,
+        handle=vip_ports.create_vip_port,
         summary="Create the VIP port of a load balancer that the other system is about to store; a repetition finds it",
         rule=_WRITE,
         body=VipPortNew,
@@ -110,7 +110,7 @@ _VIP_PORTS = (
     Operation(
         method="GET",
         path="/mirror/vip-ports",
-        handle=vip_ports.unused,
+        handle=vip_ports.list_unused_ports,
         summary="List load balancers whose VIP ports were created and that were not put since",
         audited=False,
         rule=_READ,
@@ -126,7 +126,7 @@ _CHECKS = (
     Operation(
         method="POST",
         path="/mirror/check",
-        handle=checks.check,
+        handle=checks.check_mirror_operation,
         summary="Check that a provider can serve an object; stores nothing",
         audited=False,
         rule=_READ,

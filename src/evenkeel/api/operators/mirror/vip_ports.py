@@ -2,8 +2,8 @@
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.operators.mirror.query import older_of, provider_of
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.mirror.query import parse_older_seconds, parse_provider
+from evenkeel.api.operators.query import query_options
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.usecases.mirror_ports import make_vip_port
 from evenkeel.api.usecases.mirror_requests import VipPortNew
@@ -36,16 +36,18 @@ class UnusedPorts(Value):
     ids: tuple[LoadBalancerId, ...]
 
 
-async def create(services: Services, call: Call, body: VipPortNew) -> Answer:
+async def create_vip_port(services: Services, call: Call, body: VipPortNew) -> Answer:
     """Handle POST /mirror/vip-ports. Idempotent."""
-    options_of(call, ())
+    query_options(call, ())
     return json_answer({"vip_port": _vip_port_view(await make_vip_port(services, body))})
 
 
-async def unused(services: Services, call: Call) -> Answer:
+async def list_unused_ports(services: Services, call: Call) -> Answer:
     """Handle GET /mirror/vip-ports."""
-    options = options_of(call, ("provider", "older"))
-    return json_answer(UnusedPorts(ids=await services.mirrors.unused_ports(provider_of(options), older_of(options))))
+    options = query_options(call, ("provider", "older"))
+    return json_answer(
+        UnusedPorts(ids=await services.mirrors.find_unused_ports(parse_provider(options), parse_older_seconds(options)))
+    )
 
 
 def _vip_port_view(plan: VipPlan) -> VipPortView:
