@@ -84,6 +84,7 @@ async def test_a_member_that_dies_is_reported_by_an_event_and_comes_back_by_anot
             events = await client.ask(wire.DaemonEvents, "GET", f"/v1/events?after={before}&wait=60")
             (event,) = events.events
             assert (event.partition, event.backend, event.server, event.up) == ("p1", "back1", "one", up)
+            assert ("reason: Layer4 check passed" if up else "reason: Layer4 connection problem") in event.text
             before = events.newest
             servers = (await client.observe("p1")).backends[0].servers
             assert {server.name: server.up for server in servers} == {"one": up, "two": True}

@@ -8,8 +8,9 @@ Reasons for what is not obvious; all of it was tested:
   over both.
 - ``transparent``: HAProxy can bind an address that is not on this host (yet).
 - ``no strict-limits``: many listeners on a host with a low limit of open files still start.
-- ``log`` in backends, for changes of servers' health. In frontends only with the option ``traffic_log``: HAProxy
-  formats a line for every request, a tenth of the request's cost.
+- ``log`` in backends, for changes of servers' health, without ``option log-health-checks``: that sends one more line
+  for each result, and none of them with the reason and the new state. In frontends only with the option
+  ``traffic_log``: HAProxy formats a line for every request, a tenth of the request's cost.
 - TLS on both sides between peers: a stick table contains clients' addresses, and a tenant's own load balancer can reach
   any port of its host. The peers section and its key belong to one tenant (:mod:`network.peer_keys`).
 - TLS as in Mozilla's intermediate profile unless a load balancer sets it otherwise: curves, ciphers, DH parameters of
@@ -107,7 +108,6 @@ NO_AUTHORITIES_LINE = "httpclient.ssl.verify none"
 DEFAULTS = f"""
 defaults
     mode http
-    option log-health-checks
     option contstats
     http-reuse aggressive
     timeout connect 5s
