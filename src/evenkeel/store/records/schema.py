@@ -495,14 +495,16 @@ port_search = Table(  # how far the search for lost ports of VIPs has come: see 
 )
 
 
-def _child_columns() -> list[Column[object]]:
-    """Return the columns of objects below a load balancer that have a name and an administrative state."""
-    return [*_tenant_columns(), _load_balancer_id()]
+def _child_columns(*, indexed: bool = True) -> list[Column[object]]:
+    """Return the columns of objects below a load balancer that have a name and an administrative state. ``indexed``:
+    whether the load balancer's id has an index; False if an index of the table begins with it.
+    """
+    return [*_tenant_columns(), _load_balancer_id(indexed=indexed)]
 
 
-def _load_balancer_id() -> Column[object]:
+def _load_balancer_id(*, indexed: bool = True) -> Column[object]:
     return Column(
-        "load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), nullable=False, index=True
+        "load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), nullable=False, index=indexed
     )
 
 
@@ -511,7 +513,7 @@ listener = Table(
     metadata,
     *columns_for(
         Listener,
-        *_child_columns(),
+        *_child_columns(indexed=False),
         Column("description", NAME, nullable=False),
         Column("protocol", String(16), nullable=False),
         Column("protocol_port", Integer, nullable=False),
@@ -527,6 +529,7 @@ listener = Table(
     # live_key separates ports of UDP, SCTP and TCP: see rows.live_key_of
     UniqueConstraint("load_balancer_id", "protocol_port", "live_key"),
     Index("ix_listener_project_created", "project_id", "created_at", "id"),
+    Index("ix_listener_load_balancer_created", "load_balancer_id", "created_at", "id"),  # ids of children, in order
     Index("ix_listener_updated_at", "updated_at"),
 )
 
@@ -535,13 +538,14 @@ pool = Table(
     metadata,
     *columns_for(
         Pool,
-        *_child_columns(),
+        *_child_columns(indexed=False),
         Column("description", NAME, nullable=False),
         Column("protocol", String(16), nullable=False),
         Column("lb_algorithm", String(32), nullable=False),
         Column("tls_ciphers", Text),
     ),
     Index("ix_pool_project_created", "project_id", "created_at", "id"),
+    Index("ix_pool_load_balancer_created", "load_balancer_id", "created_at", "id"),
     Index("ix_pool_updated_at", "updated_at"),
 )
 
@@ -551,7 +555,7 @@ member = Table(
     *columns_for(
         Member,
         *_child_columns(),
-        Column("pool_id", ID, ForeignKey("pool.id", ondelete="CASCADE"), nullable=False, index=True),
+        Column("pool_id", ID, ForeignKey("pool.id", ondelete="CASCADE"), nullable=False),
         Column("address", String(64), nullable=False),
         Column("protocol_port", Integer, nullable=False),
         Column("weight", Integer, nullable=False),
@@ -560,6 +564,7 @@ member = Table(
     ),
     UniqueConstraint("pool_id", "address", "protocol_port", "live_key"),
     Index("ix_member_project_created", "project_id", "created_at", "id"),
+    Index("ix_member_pool_created", "pool_id", "created_at", "id"),
     Index("ix_member_updated_at", "updated_at"),
     Index("ix_member_address", "address", "load_balancer_id"),  # operators look for it in all projects
 )
