@@ -30,6 +30,8 @@ MEMBER_PORT = 5000
 _NUMBERS = itertools.count()
 _NETWORK_NAMESPACE = 0x40000000
 _COMMAND_SECONDS = 30
+ANSWER_SECONDS = 10.0
+"""Limit for the answer to one datagram."""
 
 
 def obstacle() -> str:
@@ -129,7 +131,7 @@ class Client:
         address, port, *_ = self.socket.getsockname()
         return address, port
 
-    async def ask(self, limit_seconds: float = 10.0) -> str:
+    async def ask(self, limit_seconds: float = ANSWER_SECONDS) -> str:
         """The answer to one datagram: a member's name, ``refused`` or ``silence``."""
         loop = asyncio.get_running_loop()
         try:
@@ -237,11 +239,13 @@ class Lab:
         self._clients.append(client)
         return client
 
-    async def ask(self, address: str = VIP, port: int = PORT, source: str = "") -> str:
+    async def ask(
+        self, address: str = VIP, port: int = PORT, source: str = "", *, limit_seconds: float = ANSWER_SECONDS
+    ) -> str:
         """The answer to a datagram of a new flow."""
         client = self.open_client(address, port, source)
         try:
-            return await client.ask()
+            return await client.ask(limit_seconds)
         finally:
             client.close()
             self._clients.remove(client)

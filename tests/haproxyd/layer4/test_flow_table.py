@@ -7,6 +7,7 @@ from evenkeel.haproxyd.layer4.netlink import Netfilter
 from tests.haproxyd.layer4.configs import balancer
 from tests.haproxyd.layer4.lab import PORT, VIP, Lab, in_namespace, ip
 from tests.haproxyd.layer4.test_kernel import Host
+from tests.waiting import eventually
 
 
 def table(count: int, failed: int = 0) -> FlowTableState:
@@ -46,6 +47,6 @@ async def test_flows_without_a_free_port_are_counted(lab: Lab, tmp_path: Path) -
     host.nft("add rule ip small post ip daddr 10.91.0.0/24 udp dport 5000 snat to 10.91.0.1:4000-4000")
     ip("-n", lab.client, "address", "add", "10.90.0.3/24", "dev", "eth0")
     assert await lab.ask(VIP, PORT) == "m1"
-    await lab.ask(VIP, PORT, source="10.90.0.3")
-    assert in_namespace(lab.host, read).failed > before.failed
+    await lab.ask(VIP, PORT, source="10.90.0.3", limit_seconds=0.1)  # nobody answers
+    await eventually(lambda: in_namespace(lab.host, read).failed > before.failed)
     host.table.close()
