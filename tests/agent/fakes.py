@@ -82,6 +82,8 @@ class FakeControllers:
         self.overtaken = False
         """A newer report than any that comes was taken."""
         self.raised: list[m.RaiseEpoch] = []
+        self.raise_failure: Exception | None = None
+        self.report_failures: list[Exception] = []
         self.failures: list[Exception] = []
         self.stale = False
         self.deleted: set[str] = set()
@@ -149,6 +151,8 @@ class FakeControllers:
         )
 
     async def report_applied(self, call: m.ReportApplied) -> m.ReportReceipt:
+        if self.report_failures:
+            raise self.report_failures.pop()
         if not self.stale:
             self.reports.extend(call.outcomes)
             self.repaired.extend(call.repaired)
@@ -179,6 +183,8 @@ class FakeControllers:
 
     async def raise_epoch(self, call: m.RaiseEpoch) -> None:
         self.raised.append(call)
+        if self.raise_failure is not None:
+            raise self.raise_failure
 
     def applied(self, load_balancer_id: str) -> int:
         """The newest confirmed revision."""

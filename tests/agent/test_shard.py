@@ -14,7 +14,15 @@ from evenkeel.cmd.process.runtime import SystemClock
 from evenkeel.core.control.epochs import ShardEpoch
 from evenkeel.core.devices.device import Repair, Retirement
 from evenkeel.core.kit.backoff import Backoff
-from evenkeel.core.kit.errors import BusUnavailable, CallTimeout, DeviceUnavailable, GuardLost, SessionLost, StaleOwner
+from evenkeel.core.kit.errors import (
+    BusUnavailable,
+    CallRefused,
+    CallTimeout,
+    DeviceUnavailable,
+    GuardLost,
+    SessionLost,
+    StaleOwner,
+)
 from evenkeel.core.protocol.messages import Repaired, ReportApplied, ReportReceipt
 from tests.agent.fakes import Bench
 from tests.waiting import eventually
@@ -259,6 +267,28 @@ async def test_unavailable_device_is_reported_once_for_each_reason(bench: Bench)
     assert {(report.load_balancer_id, report.revision) for report in waiting} == {("lb-1", 2)}
 
 
+@pytest.mark.parametrize("failure", [BusUnavailable("away"), CallRefused("unavailable", "later")])
+async def test_a_reason_that_could_not_be_reported_is_reported_by_the_next_try(
+    bench: Bench, failure: Exception
+) -> None:
+    await all_applied(bench)
+    bench.device.failures += [DeviceUnavailable("bigip-1", "reboot")] * 2
+    bench.controllers.report_failures.append(failure)
+    bench.controllers.revisions["lb-1"] = 2
+    bench.worker.add_hinted_work(("lb-1",))
+    await all_applied(bench)
+    # settled: reasons are reported before what was applied later
+    assert [report.error for report in bench.controllers.reports if report.waiting] == ["device bigip-1: reboot"]
+
+
+async def test_a_session_that_is_lost_with_the_report_of_a_reason_ends_the_worker() -> None:
+    bench = Bench({"lb-1": 1}, work=("lb-1",))
+    bench.device.failures.append(DeviceUnavailable("bigip-1", "reboot"))
+    bench.controllers.report_failures.append(SessionLost("expired"))
+    await asyncio.wait_for(bench.worker.run(), 30)
+    assert bench.worker.lost and not bench.device.batches
+
+
 async def test_a_first_pass_that_finds_no_device_speaks_of_what_was_requested_only() -> None:
     bench = Bench({"lb-1": 1, "lb-2": 1}, work=("lb-2",))
     bench.device.failures += [DeviceUnavailable("bigip-1", "reboot")] * 2
@@ -446,6 +476,25 @@ async def test_a_newer_guard_ends_the_worker_and_requests_a_higher_epoch() -> No
     await asyncio.wait_for(bench.worker.run(), 30)
     assert bench.worker.lost
     assert [(call.epoch, call.seen_epoch) for call in bench.controllers.raised] == [(3, 8)]
+
+
+@pytest.mark.parametrize(
+    "failure", [BusUnavailable("away"), CallRefused("stale", "not the owner"), SessionLost("over")]
+)
+async def test_a_newer_guard_ends_the_worker_also_if_no_epoch_is_given(failure: Exception) -> None:
+    bench = Bench({"lb-1": 1})
+    bench.device.failures.append(StaleOwner("t", 8))
+    bench.controllers.raise_failure = failure
+    await asyncio.wait_for(bench.worker.run(), 30)
+    assert bench.worker.lost and len(bench.controllers.raised) == 1 and not bench.device.batches
+
+
+@pytest.mark.parametrize("seen_epoch", [None, 2])
+async def test_no_epoch_is_requested_against_a_guard_that_is_older_or_unknown(seen_epoch: int | None) -> None:
+    bench = Bench({"lb-1": 1})
+    bench.device.failures.append(StaleOwner("t", seen_epoch))
+    await asyncio.wait_for(bench.worker.run(), 30)
+    assert bench.worker.lost and bench.controllers.raised == []
 
 
 async def test_a_lost_session_or_an_ignored_report_ends_the_worker() -> None:

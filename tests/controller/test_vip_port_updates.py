@@ -154,3 +154,20 @@ async def test_a_port_that_was_only_not_shown_for_a_while_is_kept() -> None:
     store.found, network.there = ("lb",), frozenset({"port-lb"})
     await VipPortUpdates(store, store, network).update_due()
     assert (network.has, store.ports) == ({"port-lb": ["gold"]}, {})
+
+
+async def test_a_port_that_was_meanwhile_made_for_nobody_is_not_set() -> None:
+    class Gone(Store):
+        async def made_again(self, port: DuePort, port_id: str) -> bool:
+            del self.ports[port.load_balancer_id]
+            return False
+
+    class Deleted(Store):
+        async def begin_making(self, load_balancer_id: str) -> bool:
+            return False
+
+    for made in (Gone, Deleted):
+        store, network = made(replace(due("gold"), lost=LOST)), Network()
+        store.found = ("lb",)
+        await VipPortUpdates(store, store, network).update_due()
+        assert network.has == {}

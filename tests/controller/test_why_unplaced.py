@@ -45,3 +45,15 @@ def test_the_reason_in_an_availability_zone_is_its_group() -> None:
     assert why_unplaced("lab", [elsewhere, full(2)]) == (
         "waiting: device group lab/2 is at capacity, the one of its availability zone"
     )
+
+
+def test_an_environment_without_agents_is_the_reason() -> None:
+    down = GroupView(number=1, capacity_score=0.0, agents=(AgentSnapshot(id="a", live=False),))
+    assert why_unplaced("lab", []) == "waiting: no agent has registered in environment lab"
+    assert why_unplaced("lab", [down]) == "waiting: no agent of environment lab is up"
+
+
+def test_groups_that_are_neither_down_nor_all_full_are_not_eligible() -> None:
+    assert why_unplaced("lab", [full(1), GroupView(number=2, capacity_score=0.0, agents=(LIVE,))]) == (
+        "waiting: no eligible device group in environment lab"
+    )

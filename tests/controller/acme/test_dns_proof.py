@@ -8,12 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.controller.acme import AcmeSettings
+from evenkeel.controller.acme.dns_proof import RECORDS_MAX
 from evenkeel.controller.acme.issuing import UNUSED_LOOK_SECONDS
 from evenkeel.core.kit.errors import ZoneUnavailable
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.acme.caa import CaaRecord
 from evenkeel.core.tls.acme.progress import ORDER_SECONDS
-from evenkeel.core.tls.acme.values import AcmeState, AcmeStep
+from evenkeel.core.tls.acme.values import AcmeState, AcmeStep, TxtRecord
 from evenkeel.core.tls.acme.zones import ZoneScope
 from tests.controller.acme.world import LOAD_BALANCER, Killed, World
 
@@ -166,6 +167,28 @@ async def test_records_that_could_not_be_removed_are_removed_later(world: World)
     world.clock += UNUSED_LOOK_SECONDS
     await controller.process_due()
     assert left(world) == ()
+
+
+async def test_no_record_is_set_beyond_those_that_could_not_be_removed(world: World) -> None:
+    old = tuple(TxtRecord(name=RECORD, value=f"old-{number}", zone="example.org") for number in range(RECORDS_MAX))
+    assert world.database.certificate is not None
+    world.database.certificate = replace(world.database.certificate, records=old)
+    world.zone.removal_failure = ZoneUnavailable("it is away")
+    await world.controller().process_due()
+    assert f"{RECORDS_MAX} records of earlier orders could not be removed" in world.progress.problem
+    assert world.database.certificate.records == old and world.zone.texts == {}
+
+
+async def test_no_record_is_set_by_a_controller_that_another_one_has_relieved(world: World) -> None:
+    kept = world.database.keep_records
+
+    async def keep_after_another_has_taken_over(taken: Any, records: Any) -> bool:
+        await world.database.take_due(limit=1, lease_seconds=1.0)
+        return await kept(taken, records)
+
+    world.database.keep_records = keep_after_another_has_taken_over  # type: ignore[method-assign]
+    await world.controller().process_due()
+    assert len(world.authority.orders) == 1 and left(world) == ()
 
 
 async def test_a_deleted_request_stays_until_its_records_are_removed(world: World) -> None:

@@ -48,6 +48,30 @@ async def test_a_request_becomes_an_issued_certificate_and_nothing_of_the_order_
     assert len(world.driver.accepts) == 2 and world.database.told == ["certificate_issued"]
 
 
+@pytest.mark.parametrize("failure", [AuthorityRefused("no such certificate"), AuthorityUnavailable("it is away")])
+async def test_a_certificate_whose_renewal_information_cannot_be_read_is_issued(
+    world: World, failure: Exception
+) -> None:
+    world.authority.window_failure = failure
+    await issue(world)
+    assert world.progress.renew_at == NOW + 60 * 86_400
+    assert world.stored is not None and world.database.told == ["certificate_issued"]
+
+
+async def test_a_controller_whose_turn_another_one_has_taken_does_no_further_step(world: World) -> None:
+    controller = world.controller()
+    ordered = world.authority.order
+
+    async def order_while_another_takes_over(*values: Any, **named: Any) -> Any:
+        await world.database.take_due(limit=1, lease_seconds=1.0)
+        return await ordered(*values, **named)
+
+    world.authority.order = order_while_another_takes_over  # type: ignore[method-assign]
+    await controller.process_due()
+    assert len(world.authority.orders) == 1
+    assert world.progress == AcmeProgress() and world.database.challenges == {}
+
+
 @pytest.mark.parametrize("before", [True, False])
 async def test_a_controller_killed_at_any_effect_leaves_an_order_that_another_one_finishes(before: bool) -> None:
     for number in range(1, EFFECTS):

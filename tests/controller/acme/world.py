@@ -200,6 +200,7 @@ class Authority:
         """Names of the orders that were requested."""
         self.asks_for = "www.example.org"
         self.window: RenewalWindow | None = None
+        self.window_failure: Exception | None = None
         self.replaced: list[str] = []
         self.revoked: list[int] = []
         self.revocation_failure: Exception | None = None
@@ -210,6 +211,8 @@ class Authority:
 
     async def renewal_window(self, account: PrivateKey, certificate_id: str) -> RenewalWindow | None:
         self._use(account)
+        if self.window_failure is not None:
+            raise self.window_failure
         return self.window
 
     async def revoke(self, account: PrivateKey, certificate: str, reason: int) -> None:
