@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
-from evenkeel.devices.haproxy.client import Daemon
+from evenkeel.devices.haproxy.client import DaemonClient
 from evenkeel.devices.haproxy.options import parse_options
 from evenkeel.haproxyd import wire
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant
@@ -74,7 +74,7 @@ class Partition:
             "ca_file": known.ca_file,
         }
         options = parse_options(given, environment="bench", group_number=1, host="bench")
-        self._daemon = Daemon(options.hosts[0], options)
+        self._daemon = DaemonClient(options.hosts[0], options)
         self._name = held.name
         self._held = held
         self._balancer = held.load_balancers[0]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evenkeel.core.devices.service import ServiceDefinition
-from evenkeel.devices.haproxy.render.load_balancer import render
+from evenkeel.devices.haproxy.render.load_balancer import render_load_balancer
 from evenkeel.haproxyd.haproxy.binary import Binary
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.live_policies import LivePolicies
@@ -44,7 +44,7 @@ def binary(release: str) -> Binary:
 
 def configuration(trees: Mapping[str, ServiceDefinition]) -> HaproxyConfig:
     """What HAProxy is to run for these load balancers."""
-    found = (render(d.certified(tree), d.CONTENTS).load_balancer for tree in trees.values())
+    found = (render_load_balancer(d.certified(tree), d.CONTENTS).load_balancer for tree in trees.values())
     return HaproxyConfig(load_balancers={one.id: loaded_part(one) for one in found if one is not None})
 
 

@@ -18,7 +18,7 @@ from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.demo.device_kinds.leftovers import haproxy_pids
 from evenkeel.demo.traffic import Traffic
-from evenkeel.devices.haproxy.client import Daemon
+from evenkeel.devices.haproxy.client import DaemonClient
 from evenkeel.devices.haproxy.options import parse_options
 from evenkeel.haproxyd import wire
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, session, settled
@@ -88,7 +88,7 @@ class Street:
         return str(hosting["status_reason"]) if root["provisioning_status"] == "ERROR" else ""
 
     @contextlib.asynccontextmanager
-    async def agents_connection(self) -> AsyncIterator[Daemon]:
+    async def agents_connection(self) -> AsyncIterator[DaemonClient]:
         """To the daemon, as an agent has it."""
         known = self.side.daemon
         given = {
@@ -98,7 +98,7 @@ class Street:
             "ca_file": known.ca_file,
         }
         options = parse_options(given, environment=ENVIRONMENT, group_number=1, host="host-1")
-        daemon = Daemon(options.hosts[0], options)
+        daemon = DaemonClient(options.hosts[0], options)
         try:
             yield daemon
         finally:

@@ -22,7 +22,7 @@ from evenkeel.config.esd.parse import parse_all
 from evenkeel.core.devices.device import PartitionOutcome
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.tls.certificates import CertificateContent
-from evenkeel.devices.esd.support import without_unsupported_parts
+from evenkeel.devices.esd.support import check_supported_parts
 from tests.certificates import by_sha256, referring
 from tests.devices import tls_behaviour
 from tests.devices.plain_http import ask
@@ -87,7 +87,7 @@ class EnhancedClients(Clients):
         content = json.dumps(definitions)
         for definition in parse_all({"test.json": content.encode()}).definitions.values():
             assert not definition.problem
-            if problem := without_unsupported_parts(definition, self.site.table).problem:
+            if problem := check_supported_parts(definition, self.site.table).problem:
                 pytest.skip(problem)
         (self.site.esd_dir / "test.json").write_text(content)
         assert not any((await self.site.refresh()).values())

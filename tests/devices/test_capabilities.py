@@ -33,9 +33,9 @@ from evenkeel.core.resources.model import (
 from evenkeel.core.tls.certificates import CertificateKind
 from evenkeel.devices.bigip.capabilities import CAPABILITIES as BIGIP
 from evenkeel.devices.bigip.naming import BigIpNames
-from evenkeel.devices.bigip.render.load_balancer import render as render_bigip
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer as render_bigip
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES as HAPROXY
-from evenkeel.devices.haproxy.render.load_balancer import render as render_haproxy
+from evenkeel.devices.haproxy.render.load_balancer import render_load_balancer as render_haproxy
 from tests.certificates import planted, referring
 
 IDS = {"load_balancer_id": "lb-1", "project_id": "a3f1c2"}

@@ -9,9 +9,9 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceUnavailable, GuardLost, StaleOwner
 from evenkeel.core.resources.model import Vip
 from evenkeel.core.resources.statuses import HaType
-from evenkeel.devices.absence import Absence, lacking_devices, out_of_step
+from evenkeel.devices.absence import Absence, lacking_devices, out_of_step_statuses
 from evenkeel.devices.errors import NoAnswer, PartitionUnavailable
-from evenkeel.devices.group import DeviceGroup, GroupDevice, maximum_figures, on_all, outcomes_of
+from evenkeel.devices.group import DeviceGroup, GroupDevice, maximum_figures, run_on_all, service_outcomes
 
 
 class Client:
@@ -72,7 +72,7 @@ class Group(DeviceGroup[Device, frozenset[str]]):
         uneven: Collection[Absence],
     ) -> Observation:
         return Observation(
-            statuses=tuple(out_of_step(uneven)), devices=tuple(unreachable), lacking=lacking_devices(absent)
+            statuses=tuple(out_of_step_statuses(uneven)), devices=tuple(unreachable), lacking=lacking_devices(absent)
         )
 
 
@@ -145,13 +145,13 @@ async def test_newer_owner_outweighs_a_lost_guard_and_a_lost_guard_other_errors(
     for errors, expected in (((lost, older, newer), newer), ((ValueError(), lost), lost)):
         devices = [Device(str(number), error=error) for number, error in enumerate(errors)]
         with pytest.raises(type(expected)) as caught:
-            await on_all(devices, lambda device: device.observe())
+            await run_on_all(devices, lambda device: device.observe())
         assert caught.value is expected
 
 
 def test_the_first_refusal_counts_and_a_problem_before_it() -> None:
     refusals = [{"lb-2": "first"}, {"lb-2": "second", "lb-3": "only"}]
-    found = outcomes_of(map(service, (1, 2, 3)), refusals, {"lb-3": "cannot be rendered"})
+    found = service_outcomes(map(service, (1, 2, 3)), refusals, {"lb-3": "cannot be rendered"})
     assert [(one.load_balancer_id, one.revision, one.error) for one in found] == [
         ("lb-1", 1, ""),
         ("lb-2", 2, "first"),

@@ -13,7 +13,7 @@ from yarl import URL
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.kit.values import Value
 from evenkeel.devices import https
-from evenkeel.devices.errors import NoAnswer, NotSent
+from evenkeel.devices.errors import NoAnswer, RequestNotSent
 from evenkeel.devices.https import HttpsTransport, tls_context
 from tests.devices.haproxy.fake import FakeDaemon, fake_daemon, silence, text
 from tests.waiting import eventually
@@ -73,7 +73,7 @@ async def test_silence_is_distinguished_from_what_was_never_sent(device: FakeDae
     with pytest.raises(NoAnswer, match=r"within 0\.2 s"):
         await transport.exchange("GET", "/", timeout_seconds=0.2)
     stranger = HttpsTransport(device.host, Options(ca_file=""), requests_max=1)
-    with pytest.raises(NotSent, match="certificate is not accepted"):
+    with pytest.raises(RequestNotSent, match="certificate is not accepted"):
         await stranger.exchange("GET", "/", timeout_seconds=60)
     await stranger.close()
 
@@ -87,14 +87,14 @@ async def test_another_authority_and_other_credentials_count_from_the_next_reque
 
     device.answer = answer
     transport = HttpsTransport(device.host, Options(ca_file=""), requests_max=1)
-    with pytest.raises(NotSent):
+    with pytest.raises(RequestNotSent):
         await transport.exchange("GET", "/", timeout_seconds=60)
     transport.use(tls_context(Options(ca_file=str(device.ca_file))))
     await transport.exchange("GET", "/", timeout_seconds=60)
     transport.authenticate("Basic x")
     await transport.exchange("GET", "/", timeout_seconds=60)
     transport.use(tls_context(Options(ca_file="")))
-    with pytest.raises(NotSent):
+    with pytest.raises(RequestNotSent):
         await transport.exchange("GET", "/", timeout_seconds=60)
     assert authorizations == ["", "Basic x"]
     await transport.close()

@@ -21,8 +21,8 @@ from evenkeel.core.resources.limits import LoadBalancerLimits
 from evenkeel.core.resources.model import L7_RULES_MAX, SessionPersistence, Vip
 from evenkeel.core.tls.certificates import CertificateKind
 from evenkeel.devices.bigip.naming import BigIpNames
-from evenkeel.devices.bigip.render.load_balancer import render as render_bigip
-from evenkeel.devices.haproxy.render.load_balancer import render as render_haproxy
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer as render_bigip
+from evenkeel.devices.haproxy.render.load_balancer import render_load_balancer as render_haproxy
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.partition.request_validation import check_change

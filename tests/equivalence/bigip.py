@@ -21,7 +21,7 @@ from evenkeel.core.kit.errors import EvenKeelError
 from evenkeel.core.kit.ids import ProjectId, SessionId
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.naming import BigIpNames
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from icontrol_emulator import Emulator
 from icontrol_emulator.config.schema import Scope
 from icontrol_emulator.config.types import load_registry
@@ -37,7 +37,7 @@ from tests.equivalence.verdict import Verdict
 NAMES = BigIpNames(environment=ENVIRONMENT, prefix=ENVIRONMENT, group=1)
 BIGIP = h.Device(
     table=CAPABILITIES,
-    render=lambda tree: render(tree, NAMES).problem,
+    render=lambda tree: render_load_balancer(tree, NAMES).problem,
     happens=(("change", 12), ("interrupted_change", 2), ("member_dies", 2), ("member_returns", 1), ("daemon_dies", 1)),
 )
 """``daemon_dies``: the agent does, and another one takes over."""

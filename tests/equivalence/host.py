@@ -25,9 +25,9 @@ from evenkeel.core.kit.ids import ProjectId, SessionId
 from evenkeel.demo.device_kinds.leftovers import haproxy_pids
 from evenkeel.devices.haproxy import open_group
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
-from evenkeel.devices.haproxy.client import Daemon as Client
+from evenkeel.devices.haproxy.client import DaemonClient as Client
 from evenkeel.devices.haproxy.driver import HaproxyGroup
-from evenkeel.devices.haproxy.render.load_balancer import render
+from evenkeel.devices.haproxy.render.load_balancer import render_load_balancer
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.haproxy.config.layout import partition_layout
@@ -47,7 +47,7 @@ ENVIRONMENT = "equal"
 EPOCH = 1
 HAPROXY = Device(
     table=CAPABILITIES,
-    render=lambda tree: render(tree, CONTENTS).problem,
+    render=lambda tree: render_load_balancer(tree, CONTENTS).problem,
     happens=(
         ("change", 11),
         ("interrupted_change", 2),

@@ -19,7 +19,7 @@ from evenkeel.core.kit.errors import EvenKeelError
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.model import Vip
 from evenkeel.devices import challenges
-from evenkeel.devices.haproxy.render.load_balancer import render
+from evenkeel.devices.haproxy.render.load_balancer import render_load_balancer
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.config.loaded import loaded_part
@@ -363,7 +363,7 @@ async def _maps(partition: Partition, names: Sequence[str]) -> dict[str, Any]:
 def _loaded(tree: ServiceDefinition) -> wire.LoadBalancerConfig:
     """What HAProxy loads for a load balancer, at the addresses of definitions."""
     moved = replace(tree, listeners=tuple(map(with_real_port, tree.listeners)))
-    rendered = render(d.certified(moved), d.CONTENTS).load_balancer
+    rendered = render_load_balancer(d.certified(moved), d.CONTENTS).load_balancer
     assert rendered is not None
     return loaded_part(rendered)
 

@@ -28,8 +28,8 @@ from evenkeel.devices.bigip.driver import BigIpGroup
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import BigIpNames, Guard, parse_guard, parse_mark
 from evenkeel.devices.bigip.options import BigIpOptions, parse_options
-from evenkeel.devices.bigip.ownership.minimum_epoch import NONE
-from evenkeel.devices.errors import NotSent
+from evenkeel.devices.bigip.ownership.minimum_epoch import NO_MINIMUM
+from evenkeel.devices.errors import RequestNotSent
 from evenkeel.devices.https import HttpsTransport
 from icontrol_emulator import Emulator
 from icontrol_emulator.rest.message import Reply, parse_query
@@ -237,7 +237,7 @@ class BigIpSite:
         """A request lands on a device."""
         method, path, _, raw, headers = request
         if not box.reachable or process.cut_from_devices:
-            raise NotSent(box.name, "no connection")
+            raise RequestNotSent(box.name, "no connection")
         if self.effects.fault("device error", self.error / 4):
             raise DeviceUnavailable(box.name, "connection lost: before")
         commits = method == "PATCH" and path.startswith(f"{TRANSACTION}/") and b"VALIDATING" in raw
@@ -253,7 +253,7 @@ class BigIpSite:
 
     def _free(self, path: str, raw: bytes) -> bool:
         """Is it something that may be written without a guard?"""
-        names = (self._names.device_claim, self._names.floor_sentinel, self._names.floor_name(NONE))
+        names = (self._names.device_claim, self._names.floor_sentinel, self._names.floor_name(NO_MINIMUM))
         named = any(path.endswith(name) or f'"{name}"'.encode() in raw for name in names)
         return path.startswith(FREE) or (DATA_GROUP in path and named)
 

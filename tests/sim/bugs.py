@@ -38,10 +38,10 @@ from evenkeel.core.status import provisioning
 from evenkeel.core.status.outcomes import Applied
 from evenkeel.devices.bigip.device import BigIpDevice
 from evenkeel.devices.bigip.icontrol import transaction
-from evenkeel.devices.bigip.icontrol.transaction import command_of
+from evenkeel.devices.bigip.icontrol.transaction import operation_command
 from evenkeel.devices.bigip.observe import partition_reads
 from evenkeel.devices.bigip.reconcile.partition_pass import PartitionPass
-from evenkeel.devices.bigip.reconcile.plan import state_after
+from evenkeel.devices.bigip.reconcile.plan import predict_observed
 from evenkeel.devices.noop import NoopGroup
 from evenkeel.devices.noop import memory as noop_memory
 from evenkeel.devices.noop.memory import NoopMemory, Partition
@@ -518,11 +518,11 @@ def _undrain_not_stored() -> AbstractContextManager[Any]:
 
 def _unguarded_batches() -> AbstractContextManager[Any]:
     async def commit(self: PartitionPass, steps: Any) -> None:
-        commands = [command_of(step, self._partition) for step in steps]
+        commands = [operation_command(step, self._partition) for step in steps]
         limit = self._options.commit_timeout_seconds
-        await transaction.commit(self._device, commands, pending=self._pending, timeout_seconds=limit)
+        await transaction.commit_commands(self._device, commands, pending=self._pending, timeout_seconds=limit)
         self._writes += 1
-        self._view.observed = state_after(self._view.observed or {}, steps)
+        self._view.observed = predict_observed(self._view.observed or {}, steps)
 
     return patch.object(PartitionPass, "_commit_steps", commit)
 

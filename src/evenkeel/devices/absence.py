@@ -33,7 +33,7 @@ def lacking_devices(absences: Iterable[Absence]) -> dict[LoadBalancerId, str]:
     return {load_balancer_id: ", ".join(sorted(devices)) for load_balancer_id, devices in found.items()}
 
 
-def out_of_step(absences: Iterable[Absence]) -> Iterator[ObservedStatus]:
+def out_of_step_statuses(absences: Iterable[Absence]) -> Iterator[ObservedStatus]:
     """Yield the status DEGRADED for each load balancer that differs between devices."""
     for load_balancer_id, devices in lacking_devices(absences).items():
         yield degraded_status(load_balancer_id, f"not in step with the other devices: {devices}")

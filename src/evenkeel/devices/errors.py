@@ -12,7 +12,7 @@ class NoAnswer(DeviceUnavailable):
     """The device did not respond within the time allowed for a request; a retry would wait as long again."""
 
 
-class NotSent(DeviceUnavailable):
+class RequestNotSent(DeviceUnavailable):
     """No connection could be established: the request was certainly not carried out."""
 
 
@@ -24,7 +24,7 @@ class Unrenderable(Exception):
     """A setting that the device type cannot implement; the text names object, field and value for the tenant."""
 
 
-def problem_of(error: Exception, load_balancer_id: LoadBalancerId) -> str:
+def render_problem(error: Exception, load_balancer_id: LoadBalancerId) -> str:
     """Return the reason, for the tenant, why this load balancer of a batch cannot be rendered.
 
     An error other than :class:`Unrenderable` is a defect of the driver: it is logged, and the tenant gets a short text.

@@ -157,7 +157,7 @@ class DeviceGroup(ABC, Generic[D, R]):
 
     async def observe(self) -> Observation:
         """Read statuses and statistics of all reachable devices."""
-        done, lost = await on_all(self._devices, lambda device: device.observe())
+        done, lost = await run_on_all(self._devices, lambda device: device.observe())
         names = {device.host: device.own_name for device in self._devices}
         away = [
             DeviceState(name=host, reachable=False, problem=str(error), own_name=names[host])
@@ -169,7 +169,7 @@ class DeviceGroup(ABC, Generic[D, R]):
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
         """Return the maximum of each metric over all devices that were reached."""
-        done, _ = await on_all(self._devices, lambda device: device.capacity(metrics))
+        done, _ = await run_on_all(self._devices, lambda device: device.capacity(metrics))
         return maximum_figures(done.values())
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
@@ -208,7 +208,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         """
 
 
-async def on_all(
+async def run_on_all(
     devices: Sequence[D], work: Callable[[D], Coroutine[Any, Any, T]]
 ) -> tuple[dict[str, T], dict[str, DeviceUnavailable]]:
     """Run ``work`` on all devices. Returns results of reached devices and errors of the others, by host.
@@ -228,7 +228,7 @@ async def on_all(
     lost: dict[str, DeviceUnavailable] = {}
     failures: list[BaseException] = []
     for device, task in tasks.items():
-        error = _timed_out(device) if task.cancelled() else task.exception()
+        error = _timeout_error(device) if task.cancelled() else task.exception()
         if isinstance(error, DeviceUnavailable):
             lost[device.host] = error
             if isinstance(error, PartitionUnavailable):  # others are logged when they become out of reach
@@ -241,7 +241,7 @@ async def on_all(
         # a stale owner must stop, whatever the other devices replied
         raise max(failures, key=error_precedence)
     if not done:
-        raise _all_lost(lost)
+        raise _all_unreachable_error(lost)
     return done, lost
 
 
@@ -284,7 +284,7 @@ async def plan_on_each(
     return tuple(await asyncio.gather(*(one(device) for device in devices)))
 
 
-def outcomes_of(
+def service_outcomes(
     services: Iterable[ServiceDefinition],
     refusals: Iterable[Mapping[LoadBalancerId, str]],
     problems: Mapping[LoadBalancerId, str] | None = None,
@@ -301,7 +301,7 @@ def outcomes_of(
     return (service_outcome(service, errors.get(service.load_balancer_id, "")) for service in services)
 
 
-def repairs(found: Mapping[str, Mapping[LoadBalancerId, Sequence[str]]]) -> Iterable[Repair]:
+def build_repairs(found: Mapping[str, Mapping[LoadBalancerId, Sequence[str]]]) -> Iterable[Repair]:
     """Return repairs from texts by device and load balancer id; at most :data:`REPAIRS_MAX`."""
     every = ((device, *item) for device, texts_by_id in found.items() for item in texts_by_id.items())
     for device, load_balancer_id, texts in itertools.islice(every, REPAIRS_MAX):
@@ -336,11 +336,11 @@ async def _wait_for_trusted(tasks: Mapping[D, asyncio.Task[T]], doubted: Iterabl
         await asyncio.wait(left)
 
 
-def _timed_out(device: GroupDevice[Any]) -> DeviceUnavailable:
+def _timeout_error(device: GroupDevice[Any]) -> DeviceUnavailable:
     return device.reach.doubt or DeviceUnavailable(device.host, "no answer")
 
 
-def _all_lost(lost: Mapping[str, DeviceUnavailable]) -> DeviceUnavailable:
+def _all_unreachable_error(lost: Mapping[str, DeviceUnavailable]) -> DeviceUnavailable:
     """Return one error that names all devices, of which none was reached."""
     if len(lost) == 1:
         return next(iter(lost.values()))

@@ -1,8 +1,8 @@
 """HTTPS to one device, common to the clients of all device types.
 
 Guarantees: TLS certificates are verified unless the options disable that; a response is bounded in size and time; every
-transport failure is a :class:`DeviceUnavailable`, with the subclasses :class:`NotSent` and :class:`NoAnswer`. Neither
-errors nor logs contain headers or bodies. The clients interpret the responses.
+transport failure is a :class:`DeviceUnavailable`, with the subclasses :class:`RequestNotSent` and :class:`NoAnswer`.
+Neither errors nor logs contain headers or bodies. The clients interpret the responses.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from yarl import URL
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.kit.request_context import HEADER, written_ids
 from evenkeel.core.kit.tracing import NO_ATTRIBUTES, Attributes, tracer
-from evenkeel.devices.errors import NoAnswer, NotSent
+from evenkeel.devices.errors import NoAnswer, RequestNotSent
 from evenkeel.metrics.device_requests import count_device_request
 
 log = structlog.get_logger(__name__)
@@ -173,9 +173,9 @@ class HttpsTransport:
         except TimeoutError as error:
             raise NoAnswer(self._host, f"no answer within {timeout_seconds:g} s") from error
         except aiohttp.ClientConnectorCertificateError as error:
-            raise NotSent(self._host, f"its certificate is not accepted: {error.certificate_error}") from error
+            raise RequestNotSent(self._host, f"its certificate is not accepted: {error.certificate_error}") from error
         except aiohttp.ClientConnectorError as error:
-            raise NotSent(self._host, f"no connection: {error.strerror or type(error).__name__}") from error
+            raise RequestNotSent(self._host, f"no connection: {error.strerror or type(error).__name__}") from error
         except (aiohttp.ClientError, OSError) as error:
             raise DeviceUnavailable(self._host, f"connection lost: {type(error).__name__}") from error
         finally:

@@ -38,7 +38,7 @@ class MissedTakeovers:
         """Whether this owner has begun a takeover of the partition and not ended it."""
         return self._owners.get(partition) == owner
 
-    async def make_up(
+    async def make_up_takeover(
         self, host: str, partition: str, batch: PartitionBatch, move: Callable[[], Awaitable[None]]
     ) -> None:
         """Set the guard on the device ``host`` before a batch is applied, if the owner's takeover missed the device.

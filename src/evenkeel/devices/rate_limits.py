@@ -60,7 +60,7 @@ def conditions_of(limits: Iterable[ClientLimit]) -> dict[Counter, list[Condition
     return found
 
 
-def rendered_action(limit: ClientLimit, commands: Mapping[str, str]) -> str:
+def action_command(limit: ClientLimit, commands: Mapping[str, str]) -> str:
     """Return the device's command for an action other than ``DENY``. Raises :class:`Unrenderable` if it has none."""
     if limit.action not in commands:
         raise Unrenderable(f"rate limit action {limit.action}: DENY, {', '.join(commands)} are possible")

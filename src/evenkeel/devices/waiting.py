@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def gather_all(*work: Awaitable[T]) -> list[T]:
+async def gather_all_results(*work: Awaitable[T]) -> list[T]:
     """Return all results in order. If some fail, wait until all have ended and raise the first failure in order, so
     that no task continues unobserved.
     """

@@ -4,7 +4,7 @@ import pytest
 
 from evenkeel.core.networking.networks import NetworkLayout, NetworkType
 from evenkeel.devices.bigip import open_group
-from evenkeel.devices.bigip.attachment import layout_of
+from evenkeel.devices.bigip.attachment import network_layout
 from evenkeel.devices.bigip.options import BigIpOptions, parse_options
 
 BASE = {"icontrol_hostname": "10.0.0.1,10.0.0.2:8443", "icontrol_password": "secret"}
@@ -16,7 +16,7 @@ def parsed(**changes: str) -> BigIpOptions:
 
 def layout(**changes: str) -> NetworkLayout:
     options = parsed(**changes)
-    return layout_of(options.attachment, options.hosts, options.traffic_groups)
+    return network_layout(options.attachment, options.hosts, options.traffic_groups)
 
 
 def test_global_routed_mode_is_the_default_and_needs_nothing() -> None:

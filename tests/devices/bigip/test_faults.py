@@ -7,7 +7,7 @@ import pytest
 
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, StaleOwner
 from evenkeel.core.ports import Reloadable
-from evenkeel.devices.bigip.naming import guard_of
+from evenkeel.devices.bigip.naming import build_guard
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import PARTITION, BigIpRig, at
 from tests.devices.services import PROJECT, batch, gone, monitor, pool, service, session_of
@@ -233,7 +233,7 @@ async def test_every_batch_names_the_guard_first(rig: BigIpRig) -> None:
     await agent.apply(batch(service(), service(2), epoch=3, complete=True))
     await agent.apply(batch(service(members=1), gone(2), epoch=3))
     commits = rig.commits()
-    name = guard_of(3, session_of(3)).name
+    name = build_guard(3, session_of(3)).name
     making, changing = (entry["body"]["commands"][0] for entry in commits)
     assert making["method"] == "POST" and making["body"]["name"] == name
     assert changing["method"] == "PATCH" and changing["body"]

@@ -8,7 +8,7 @@ import pytest
 from evenkeel.core.control.epochs import EPOCH_MAX
 from evenkeel.core.devices.device import PartitionBatch
 from evenkeel.core.kit.errors import DeviceRejected, StaleOwner
-from evenkeel.devices.bigip.naming import Guard, guard_of
+from evenkeel.devices.bigip.naming import Guard, build_guard
 from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands, at
 from tests.devices.owner import Owner
 from tests.devices.services import PROJECT, batch, gone, service, session_of
@@ -29,12 +29,12 @@ async def guards(hands: Hands) -> list[str]:
 async def test_a_guard_of_an_epoch_that_nobody_can_have_is_removed(rig: BigIpRig, epoch: int) -> None:
     await rig.owner().apply(batch(service(), epoch=4))
     content = await rig.content()
-    for guard in (Guard(epoch=epoch), guard_of(epoch, "attacker")):
+    for guard in (Guard(epoch=epoch), build_guard(epoch, "attacker")):
         await add_guard(rig.hands, guard.name)
     agent = rig.agent()
     await agent.take_over(PROJECT, 5, session_of(5))
     assert not (await agent.apply(batch(service(), epoch=5, complete=True))).writes
-    assert await guards(rig.hands) == [guard_of(5, session_of(5)).name]
+    assert await guards(rig.hands) == [build_guard(5, session_of(5)).name]
     assert await rig.content() == content
 
 
@@ -47,7 +47,7 @@ async def test_an_owner_at_an_epoch_that_nobody_can_have_is_refused(rig: BigIpRi
         with pytest.raises(DeviceRejected):
             await rig.agent().apply(batch(gone(), epoch=impossible, session_id="attacker", complete=True))
     assert await rig.content() == content
-    assert await guards(rig.hands) == [guard_of(4, session_of(4)).name]
+    assert await guards(rig.hands) == [build_guard(4, session_of(4)).name]
 
 
 async def test_an_impossible_guard_beside_ours_is_removed_by_its_owner(rig: BigIpRig) -> None:
@@ -55,7 +55,7 @@ async def test_an_impossible_guard_beside_ours_is_removed_by_its_owner(rig: BigI
     await agent.apply(batch(service(), epoch=4))
     await add_guard(rig.hands, Guard(epoch=2**62).name)
     assert not (await agent.apply(batch(service(members=1), epoch=4, complete=True))).outcomes[0].error
-    assert await guards(rig.hands) == [guard_of(4, session_of(4)).name]
+    assert await guards(rig.hands) == [build_guard(4, session_of(4)).name]
 
 
 async def test_a_guard_of_the_largest_epoch_is_believed(rig: BigIpRig) -> None:
@@ -99,7 +99,7 @@ async def test_the_device_itself_refuses_the_second_session_of_an_epoch(rig: Big
 
 async def test_two_guards_of_one_epoch_are_stale_for_both_owners(rig: BigIpRig) -> None:
     await rig.owner().apply(batch(service(), epoch=3, session_id="first"))
-    await add_guard(rig.hands, guard_of(3, "second").name)
+    await add_guard(rig.hands, build_guard(3, "second").name)
     for session in ("first", "second"):
         with pytest.raises(StaleOwner) as refusal:
             await rig.agent().take_over(PROJECT, 3, session)
@@ -108,7 +108,7 @@ async def test_two_guards_of_one_epoch_are_stale_for_both_owners(rig: BigIpRig) 
             await rig.agent().apply(batch(service(2), epoch=3, session_id=session, complete=True))
     above = rig.owner()
     await above.take_over(PROJECT, 4, "first")
-    assert await guards(rig.hands) == [guard_of(4, "first").name]
+    assert await guards(rig.hands) == [build_guard(4, "first").name]
 
 
 # -- device groups of one environment
@@ -154,7 +154,7 @@ async def test_a_partition_that_another_group_made_is_refused_also_without_guard
     await rig.owner().apply(batch(service(), complete=True))
     content = await rig.content()
     await rig.hands.call("DELETE", f"{DATA_GROUP}/~Common~evenkeel_owner_dev")
-    for name in ("evenkeel_guard", guard_of(1, session_of(1)).name):
+    for name in ("evenkeel_guard", build_guard(1, session_of(1)).name):
         await rig.hands.call("DELETE", f"{DATA_GROUP}/~{PARTITION}~{name}")
     for epoch in (1, 9):
         with pytest.raises(DeviceRejected, match=f"partition {PARTITION} belongs to device group dev/1; .* dev/2"):

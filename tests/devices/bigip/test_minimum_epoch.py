@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.core.kit.errors import StaleOwner
-from evenkeel.devices.bigip.icontrol.answers import failure
+from evenkeel.devices.bigip.icontrol.answers import response_error
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
 from tests.devices.bigip.rig import BigIpRig
@@ -46,7 +46,7 @@ async def test_a_device_that_refuses_it_has_a_problem_and_serves_with_one_made_w
 
     async def refusing(self: IControl, method: str, path: str, body: Any = None, **given: Any) -> dict[str, Any]:
         if method == "POST" and NAME in str((body or {}).get("name")) and not given.get("transaction"):
-            raise failure(self.host, 400, b'{"code":400,"message":"01070734:3: Configuration error: read-only"}')
+            raise response_error(self.host, 400, b'{"code":400,"message":"01070734:3: Configuration error: read-only"}')
         return await write(self, method, path, body, **given)
 
     monkeypatch.setattr(IControl, "write", refusing)
@@ -64,7 +64,7 @@ async def test_a_first_guard_decided_before_the_floor_was_raised_is_refused(
     late, agent = rig.owner(), rig.owner()
     await late.check()
     admitted, resume = asyncio.Event(), asyncio.Event()
-    real = MinimumEpoch.admit
+    real = MinimumEpoch.admission_commands
 
     async def admit(self: MinimumEpoch, *args: Any) -> Any:
         commands = await real(self, *args)
@@ -73,7 +73,7 @@ async def test_a_first_guard_decided_before_the_floor_was_raised_is_refused(
             await resume.wait()
         return commands
 
-    monkeypatch.setattr(MinimumEpoch, "admit", admit)
+    monkeypatch.setattr(MinimumEpoch, "admission_commands", admit)
     task = asyncio.create_task(late.take_over(PROJECT, 1, session_of(1)))
     await admitted.wait()
     await served_and_removed(agent, 2)

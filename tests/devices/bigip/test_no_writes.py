@@ -8,7 +8,7 @@ import pytest
 from evenkeel.core.devices.device import PartitionOutcome
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, GuardLost, StaleOwner
 from evenkeel.core.resources.model import Vip
-from evenkeel.devices.bigip.icontrol.answers import failure
+from evenkeel.devices.bigip.icontrol.answers import response_error
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import BigIpNames
 from icontrol_emulator import Fault
@@ -132,7 +132,7 @@ def read_only(pair: BigIpRig, monkeypatch: pytest.MonkeyPatch) -> Iterator[set[s
     async def refusing(self: IControl, method: str, path: str, **given: Any) -> dict[str, Any]:
         if self.host in hosts and method == "POST" and not path.startswith("/mgmt/tm/transaction"):
             body = b'{"code":400,"message":"01070734:3: Configuration error: read-only"}'
-            raise failure(self.host, 400, body)
+            raise response_error(self.host, 400, body)
         return await send(self, method, path, **given)
 
     monkeypatch.setattr(IControl, "send", refusing)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from tests.devices.bigip.certificates import bringing
 from tests.devices.bigip.definitions import CONTENTS, tenants, tls_tenants
 from tests.devices.bigip.rig import BigIpRig, bigip
@@ -80,7 +80,7 @@ def test_random_manual_changes_are_repaired(wanted: Services, chosen: list[str])
     async def body(rig: BigIpRig) -> None:
         await applied(rig, wanted)
         before = await rig.content()
-        for item in (item for service in wanted for item in render(service, NAMES).objects):
+        for item in (item for service in wanted for item in render_load_balancer(service, NAMES).objects):
             if item.key.type in chosen:
                 path = f"{item.key.type}/~dev_a3f1c2~{item.key.name}"
                 await rig.hands.call("PATCH", path, edit(item))

@@ -11,8 +11,15 @@ from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.bigip import open_group
 from evenkeel.devices.bigip.canonical import has_wanted_value
-from evenkeel.devices.bigip.icontrol.answers import Absent, Busy, Exists, LoginLost, RefusedByDevice, failure
-from evenkeel.devices.bigip.naming import BigIpNames, Guard, Mark, guard_of, parse_guard, parse_mark
+from evenkeel.devices.bigip.icontrol.answers import (
+    DeviceBusy,
+    LoginLost,
+    ObjectAbsent,
+    ObjectExists,
+    RefusedByDevice,
+    response_error,
+)
+from evenkeel.devices.bigip.naming import BigIpNames, Guard, Mark, build_guard, parse_guard, parse_mark
 from evenkeel.devices.bigip.observe.partition_reads import Guards
 from evenkeel.devices.bigip.observe.requirements import (
     module_problems,
@@ -58,9 +65,9 @@ def test_a_project_id_cannot_leave_its_partitions_name(project: str) -> None:
 
 
 def test_guards_are_reported_by_their_names() -> None:
-    for guard in (guard_of(12, "a"), Guard(epoch=12), guard_of(10**18, "a"), Guard(epoch=2**63)):
+    for guard in (build_guard(12, "a"), Guard(epoch=12), build_guard(10**18, "a"), Guard(epoch=2**63)):
         assert parse_guard(guard.name) == guard
-    assert len({guard_of(12, session).name for session in ("a", "b", "")}) == 3
+    assert len({build_guard(12, session).name for session in ("a", "b", "")}) == 3
     for name in ("evenkeel_guard", "evenkeel_guard_", "evenkeel_guard_x", "evenkeel_guard_1x", "evenkeel_guard_01"):
         assert parse_guard(name) is None
 
@@ -131,12 +138,16 @@ def test_forms_that_mean_the_same(name: str, wanted: Any, seen: Any, equal: bool
 @pytest.mark.parametrize(
     ("status", "body", "kind"),
     [
-        (404, {"code": 404, "message": "01020036:3: The requested Pool (/P/X) was not found.", "apiError": 3}, Absent),
-        (404, {"code": 404, "message": "Object not found - /Common/10.0.0.1:80", "apiError": 1}, Absent),
+        (
+            404,
+            {"code": 404, "message": "01020036:3: The requested Pool (/P/X) was not found.", "apiError": 3},
+            ObjectAbsent,
+        ),
+        (404, {"code": 404, "message": "Object not found - /Common/10.0.0.1:80", "apiError": 1}, ObjectAbsent),
         (404, {"code": 404, "message": "Public URI path not registered: /tm/ltm/pool"}, DeviceUnavailable),
-        (404, {"code": 404, "message": "URI path /x not registered.  Please wait for /available suffix"}, Busy),
+        (404, {"code": 404, "message": "URI path /x not registered.  Please wait for /available suffix"}, DeviceBusy),
         (404, "<html>Not Found</html>", DeviceUnavailable),
-        (409, {"code": 409, "message": "already exists", "apiError": 3}, Exists),
+        (409, {"code": 409, "message": "already exists", "apiError": 3}, ObjectExists),
         (400, {"code": 400, "message": "transaction failed:x", "apiError": 2}, RefusedByDevice),
         (400, {"code": 400, "message": "remoteSender:10.0.0.1, method:DELETE "}, DeviceUnavailable),
         (400, "<html>", DeviceUnavailable),
@@ -144,23 +155,23 @@ def test_forms_that_mean_the_same(name: str, wanted: Any, seen: Any, equal: bool
         (403, {"code": 403, "message": "no"}, DeviceUnavailable),
         (413, "<html>", RefusedByDevice),
         (500, {"code": 500, "message": "The connection to mcpd has been lost, try again."}, DeviceUnavailable),
-        (503, {"code": 503, "message": "There is an active asynchronous task executing."}, Busy),
+        (503, {"code": 503, "message": "There is an active asynchronous task executing."}, DeviceBusy),
         (200, "", DeviceUnavailable),
     ],
 )
 def test_failed_answer_becomes_the_error_of_its_status(status: int, body: Any, kind: type[Exception]) -> None:
     content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-    assert type(failure("d", status, content)) is kind
+    assert type(response_error("d", status, content)) is kind
 
 
 @given(st.integers(400, 599), st.binary(max_size=60))
 def test_nothing_but_configurations_own_404_means_absent(status: int, content: bytes) -> None:
-    assert not isinstance(failure("d", status, content), Absent)
+    assert not isinstance(response_error("d", status, content), ObjectAbsent)
 
 
 # -- guard
 
-MINE = guard_of(5, "session-5")
+MINE = build_guard(5, "session-5")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import gc
 
 import pytest
 
-from evenkeel.devices.waiting import cancel_and_wait, gather_all
+from evenkeel.devices.waiting import cancel_and_wait, gather_all_results
 
 
 async def fail() -> None:
@@ -20,7 +20,7 @@ async def test_all_have_ended_when_the_first_failure_is_raised() -> None:
         done.set()
 
     with pytest.raises(RuntimeError):
-        await gather_all(fail(), slow())
+        await gather_all_results(fail(), slow())
     assert done.is_set()
 
 

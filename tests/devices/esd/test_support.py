@@ -12,7 +12,7 @@ from evenkeel.config.esd.parse import parse_all
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.networking.addresses import AddressRules
 from evenkeel.devices.bigip import capabilities as bigip
-from evenkeel.devices.esd.support import SupportVerifier, without_unsupported_parts
+from evenkeel.devices.esd.support import SupportVerifier, check_supported_parts
 from evenkeel.devices.haproxy import capabilities as haproxy
 from tests.devices.enhanced_behaviour import guide
 
@@ -25,11 +25,11 @@ def definition(**content: Any) -> Definition:
 
 def test_definition_of_rendered_parts_is_kept_as_it_is() -> None:
     one = definition(compression={}, deny=["192.0.2.0/24"])
-    assert without_unsupported_parts(one, SOME) is one
+    assert check_supported_parts(one, SOME) is one
 
 
 def test_definition_with_a_part_that_cannot_be_rendered_is_unusable_as_a_whole() -> None:
-    found = without_unsupported_parts(definition(compression={}, https_redirect={}), SOME)
+    found = check_supported_parts(definition(compression={}, https_redirect={}), SOME)
     assert found.problem == (
         "a.json: enhanced service 'web': https_redirect: not possible on this device type; allowed: compression, deny"
     )
@@ -39,8 +39,8 @@ def test_definition_with_a_part_that_cannot_be_rendered_is_unusable_as_a_whole()
 def test_definition_with_a_setting_that_cannot_be_rendered_is_unusable() -> None:
     table = Capabilities(service_parts=("deny", "timeouts"), service_settings={"timeouts": ("tunnel",)})
     one = definition(timeouts={"tunnel": 60})
-    assert without_unsupported_parts(one, table) is one
-    assert without_unsupported_parts(definition(timeouts={"tunnel": 60, "request": 5}), table).problem == (
+    assert check_supported_parts(one, table) is one
+    assert check_supported_parts(definition(timeouts={"tunnel": 60, "request": 5}), table).problem == (
         "a.json: enhanced service 'web': timeouts.request: not possible on this device type;"
         " allowed: deny, timeouts.tunnel"
     )
@@ -52,7 +52,7 @@ def test_a_known_reason_is_given() -> None:
         service_settings={"timeouts": ("tunnel",)},
         service_refusals={"drain": "no time", "timeouts.request": "no event"},
     )
-    problem = without_unsupported_parts(definition(drain=1, deny=["192.0.2.0/24"], timeouts={"request": 5}), table)
+    problem = check_supported_parts(definition(drain=1, deny=["192.0.2.0/24"], timeouts={"request": 5}), table)
     assert problem.problem.endswith(
         "deny, timeouts.request (no event), drain (no time): not possible on this device type; allowed: timeouts.tunnel"
     )
@@ -61,15 +61,15 @@ def test_a_known_reason_is_given() -> None:
 @pytest.mark.parametrize("table", [haproxy.CAPABILITIES, bigip.CAPABILITIES])
 def test_the_definitions_of_the_guide_are_possible_on_each_device_type(table: Capabilities) -> None:
     definitions = parse_all({"guide.json": json.dumps(guide()).encode()}).definitions.values()
-    assert [one.name for one in definitions if one.problem or without_unsupported_parts(one, table) is not one] == []
+    assert [one.name for one in definitions if one.problem or check_supported_parts(one, table) is not one] == []
     assert definitions
 
 
 def test_tags_need_a_device_type_that_has_objects_of_operators() -> None:
     one = definition(lbaas_irule=["r"])
-    assert "lbaas_irule: not possible" in without_unsupported_parts(one, SOME).problem
-    assert without_unsupported_parts(one, Capabilities(service_tags=True)) is one
-    nothing = without_unsupported_parts(definition(compression={}), Capabilities(service_tags=True))
+    assert "lbaas_irule: not possible" in check_supported_parts(one, SOME).problem
+    assert check_supported_parts(one, Capabilities(service_tags=True)) is one
+    nothing = check_supported_parts(definition(compression={}), Capabilities(service_tags=True))
     assert nothing.problem.endswith("allowed: tags of F5 (lbaas_*)")
 
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.tls.certificates import CertificateContent
-from evenkeel.devices.haproxy.render.load_balancer import render
+from evenkeel.devices.haproxy.render.load_balancer import render_load_balancer
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import SEARCH_PATH
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, compose_config, load_balancer_sections
@@ -28,7 +28,7 @@ def rendered(
     service: ServiceDefinition, contents: Mapping[str, CertificateContent] = MappingProxyType({})
 ) -> wire.LoadBalancerConfig:
     """What the daemon is to hold; fails if it cannot be rendered."""
-    found = render(service, contents)
+    found = render_load_balancer(service, contents)
     assert found.load_balancer is not None, found.problem
     return found.load_balancer
 

@@ -10,7 +10,7 @@ import msgspec
 import trustme
 from aiohttp import web
 
-from evenkeel.devices.haproxy.client import Daemon
+from evenkeel.devices.haproxy.client import DaemonClient
 from evenkeel.devices.haproxy.options import parse_options
 from evenkeel.haproxyd import wire
 
@@ -32,7 +32,7 @@ class FakeDaemon:
         self.authorization = request.headers.get("Authorization", "")
         return await self.answer(request)
 
-    def client(self, **changes: object) -> Daemon:
+    def client(self, **changes: object) -> DaemonClient:
         given = {
             "haproxyd_url": f"https://{self.host}",
             "haproxyd_username": "agent",
@@ -41,7 +41,7 @@ class FakeDaemon:
             "connect_timeout": "60",  # where nobody is, the kernel says so at once
         }
         options = parse_options(given, environment="dev", group_number=1, host="host-1")
-        return Daemon(self.host, msgspec.structs.replace(options, **changes))
+        return DaemonClient(self.host, msgspec.structs.replace(options, **changes))
 
 
 def json(value: object, status: int = 200) -> Answer:

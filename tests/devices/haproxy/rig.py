@@ -20,7 +20,7 @@ import msgspec
 from evenkeel.core.networking.addresses import AddressRules
 from evenkeel.core.ports import Device
 from evenkeel.devices.haproxy import open_group
-from evenkeel.devices.haproxy.client import Daemon
+from evenkeel.devices.haproxy.client import DaemonClient
 from evenkeel.devices.haproxy.driver import HaproxyGroup
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.http_settings import HttpSettings
@@ -226,7 +226,7 @@ def _at(moved: Callable[[str, int], tuple[str, int]], config: wire.LoadBalancerC
     return msgspec.structs.replace(config, frontends=frontends, datagram_listeners=datagrams)
 
 
-class MovedDaemon(Daemon):
+class MovedDaemon(DaemonClient):
     """A driver's connection to a box, with the addresses in what it sends replaced, and in what it reads."""
 
     box: Box

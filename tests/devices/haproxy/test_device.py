@@ -14,7 +14,7 @@ from evenkeel.core.devices.device import PartitionOutcome
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.ports import Device
 from evenkeel.devices.haproxy import open_group
-from evenkeel.devices.haproxy.device import limitation_of
+from evenkeel.devices.haproxy.device import describe_limitations
 from evenkeel.haproxyd import wire
 from tests.devices.haproxy.fake import FakeDaemon, about, fake_daemon, json, refusal
 from tests.devices.haproxy.rig import HaproxyRig
@@ -181,10 +181,10 @@ async def test_load_balancer_that_cannot_be_rendered_stays_unchanged_in_a_comple
 
 def test_services_that_a_host_refuses_are_a_limitation_and_no_problem() -> None:
     able = wire.About(name="one", daemon_version="1", haproxy_version="2.6.12")
-    assert limitation_of(able) == ""
-    assert limitation_of(replace(able, sctp="no such module")) == "SCTP is refused: no such module"
+    assert describe_limitations(able) == ""
+    assert describe_limitations(replace(able, sctp="no such module")) == "SCTP is refused: no such module"
     unable = replace(able, datagrams="Operation not permitted", sctp="no such module")
-    assert limitation_of(unable) == "UDP and SCTP are refused: Operation not permitted"
+    assert describe_limitations(unable) == "UDP and SCTP are refused: Operation not permitted"
 
 
 async def test_one_observation_serves_statuses_capacity_and_tenants_until_a_change(

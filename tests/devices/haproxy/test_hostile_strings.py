@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.resources.model import Vip
-from evenkeel.devices.haproxy.render.load_balancer import render
+from evenkeel.devices.haproxy.render.load_balancer import render_load_balancer
 from evenkeel.devices.haproxy.render.quoting import (
     log_format_literal,
     percent_encode_path,
@@ -229,7 +229,7 @@ def test_a_literal_has_no_variables_and_an_argument_stays_one(text: str) -> None
 @example(text="TLS_")
 @example(text="a:TLS_")
 def test_hostile_text_is_refused_by_name_or_changes_only_its_own_word(place: str, text: str) -> None:
-    found = render(with_(place, text), CONTENTS)
+    found = render_load_balancer(with_(place, text), CONTENTS)
     if found.load_balancer is None:
         assert found.problem and len(found.problem) < 10_000
         return
@@ -256,7 +256,7 @@ def test_names_and_descriptions_of_users_are_not_on_the_device(place: str, text:
 @pytest.mark.skipif(HAPROXY is None, reason="no haproxy on this machine")
 @pytest.mark.parametrize("place", [*USED, *UNUSED])
 def test_haproxy_takes_whatever_was_not_refused(place: str) -> None:
-    found = {text: render(with_(place, text[:1000]), CONTENTS).load_balancer for text in HOSTILE}
+    found = {text: render_load_balancer(with_(place, text[:1000]), CONTENTS).load_balancer for text in HOSTILE}
     taken = {page(one): (text, one) for text, one in found.items() if one is not None}
     for text, one in taken.values():
         assert verdict(one) == "", text

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evenkeel.core.devices.service import ServiceRateLimitRule
-from evenkeel.devices.haproxy.render.load_balancer import render
+from evenkeel.devices.haproxy.render.load_balancer import render_load_balancer
 from tests.devices.haproxy.rig import HaproxyRig, haproxy
 from tests.devices.haproxy.test_traffic import HaproxySite
 from tests.devices.rate_limit_behaviour import RateLimitBehaviour
@@ -32,7 +32,7 @@ class TestHaproxy28RateLimits(RateLimitBehaviour):
 
 def test_paths_of_a_rule_are_a_file_so_that_a_change_of_them_is_no_reload() -> None:
     one, other = (
-        render(service(listeners=(listener(rate_limits=(rate_limit(by_path(urls)),)),)))
+        render_load_balancer(service(listeners=(listener(rate_limits=(rate_limit(by_path(urls)),)),)))
         for urls in (("/login",), ("/login", "/search"))
     )
     assert one.load_balancer is not None and other.load_balancer is not None
@@ -43,7 +43,7 @@ def test_paths_of_a_rule_are_a_file_so_that_a_change_of_them_is_no_reload() -> N
 @pytest.mark.parametrize("hostile", ["a b", "a\nb", "a}b", "$(x)", "", "../x"])
 def test_no_rules_id_becomes_a_word_of_the_configuration(hostile: str) -> None:
     limits = (rate_limit(by_path(("/",), id=hostile)),)
-    rendered = render(service(listeners=(listener(rate_limits=limits),)))
+    rendered = render_load_balancer(service(listeners=(listener(rate_limits=limits),)))
     assert f"rate limit rule: id {hostile!r}" in rendered.problem
 
 
@@ -53,5 +53,5 @@ def by_path(urls: tuple[str, ...], **changes: Any) -> ServiceRateLimitRule:
 
 def test_more_counters_than_haproxy_has_are_refused() -> None:
     rules = [rate_rule(number, interval=number) for number in (1, 2, 3, 4)]
-    rendered = render(service(listeners=(listener(rate_limits=(rate_limit(*rules),)),)))
+    rendered = render_load_balancer(service(listeners=(listener(rate_limits=(rate_limit(*rules),)),)))
     assert "4 different counters (client in 1 s, " in rendered.problem and "3 are possible" in rendered.problem

@@ -208,7 +208,7 @@ def _parse_interface_mappings(texts: Sequence[str], hosts: Sequence[str]) -> dic
     return found
 
 
-def layout_of(options: AttachmentOptions, hosts: Sequence[str], traffic_groups: Sequence[str]) -> NetworkLayout:
+def network_layout(options: AttachmentOptions, hosts: Sequence[str], traffic_groups: Sequence[str]) -> NetworkLayout:
     """Return what controllers must resolve and allocate for these devices: addresses, networks; nothing in global
     routed mode.
     """

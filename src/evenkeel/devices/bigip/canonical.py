@@ -20,21 +20,21 @@ def has_wanted_value(name: str, wanted: Any, seen: Mapping[str, Any]) -> bool:
     value = seen.get(name)
     if type(value) is type(wanted) and value == wanted:  # cheap, and the usual case after our own writes
         return True
-    canonical = canonical_form_of(name)
+    canonical = canonical_form_function(name)
     return bool(canonical(wanted) == canonical(value))
 
 
-def canonical_form_of(name: str) -> Callable[[Any], object]:
+def canonical_form_function(name: str) -> Callable[[Any], object]:
     """Return the function that converts values of this attribute to their canonical form."""
-    return _FORMS.get(name, scalar)
+    return _FORMS.get(name, scalar_text)
 
 
-def differences(wanted: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:
+def differing_attributes(wanted: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:
     """Return the wanted attributes whose observed value differs, with their wanted values."""
     return {name: value for name, value in wanted.items() if not has_wanted_value(name, value, seen)}
 
 
-def merge(seen: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+def predict_attributes(seen: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
     """Predict the attributes that the device returns after ``written`` is written over ``seen``, for later
     comparisons.
     """
@@ -53,7 +53,7 @@ def merge(seen: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]
     return merged
 
 
-def scalar(value: Any) -> str:
+def scalar_text(value: Any) -> str:
     """Convert a number, word or flag to text; all forms of "none" give the same text."""
     if value is None or value is False:
         return ""
@@ -65,7 +65,7 @@ def _canonical_address(value: Any) -> str:
     """Return an IP address in its shortest form. The device writes wildcard addresses as a word, or without route
     domain.
     """
-    return _shortest_address(scalar(value))
+    return _shortest_address(scalar_text(value))
 
 
 # A look at a partition compares each member's address several times, and parsing it was half of the look's time.
@@ -86,7 +86,7 @@ def _address_and_port(value: Any) -> tuple[str, str]:
     """Split a destination into virtual address and port. IPv6 uses ``address.port``, and so may names of IPv6
     addresses; else it is ``address:port``.
     """
-    text = scalar(value)
+    text = scalar_text(value)
     at = max(text.rfind("."), text.rfind(":"))
     head, port = text[: max(at, 0)], text[at + 1 :]
     folder, slash, last = head.rpartition("/")
@@ -95,7 +95,7 @@ def _address_and_port(value: Any) -> tuple[str, str]:
 
 def _translation_type_and_pool(value: Any) -> tuple[str, str]:
     found = value if isinstance(value, Mapping) else {}
-    return scalar(found.get("type")), scalar(found.get("pool"))
+    return scalar_text(found.get("type")), scalar_text(found.get("pool"))
 
 
 def split_address(text: str) -> tuple[str, int]:
@@ -108,10 +108,10 @@ def split_address(text: str) -> tuple[str, int]:
 def full_path(item: Any) -> str:
     """Return the full path of an object that a list names, whichever notation the list uses."""
     if not isinstance(item, Mapping):
-        return scalar(item)
+        return scalar_text(item)
     if "fullPath" in item:
-        return scalar(item["fullPath"])
-    name = scalar(item.get("name"))
+        return scalar_text(item["fullPath"])
+    name = scalar_text(item.get("name"))
     return name if name.startswith("/") else f"/{item.get('partition', COMMON)}/{name}"
 
 
@@ -136,13 +136,13 @@ def _path_list(value: Any) -> tuple[str, ...]:
 
 def _option_set(value: Any) -> frozenset[str]:
     """Return the options of a profile as a set: devices send a list, or since 14.0 one text in braces."""
-    words = value if isinstance(value, list) else scalar(value).strip("{} ").split()
+    words = value if isinstance(value, list) else scalar_text(value).strip("{} ").split()
     return frozenset(map(str, words)) - set(_NOTHING)
 
 
 def _cert_key_chains(value: Any) -> tuple[tuple[str, ...], ...]:
     entries = [item for item in _item_list(value) if isinstance(item, Mapping)]
-    return tuple(sorted(tuple(scalar(item.get(name)) for name in ("cert", "key", "chain")) for item in entries))
+    return tuple(sorted(tuple(scalar_text(item.get(name)) for name in ("cert", "key", "chain")) for item in entries))
 
 
 def _record_set(value: Any) -> frozenset[tuple[object, ...]]:
@@ -151,7 +151,7 @@ def _record_set(value: Any) -> frozenset[tuple[object, ...]]:
     return frozenset(
         (
             _canonical_network(item.get("name")),
-            scalar(item.get("data")),
+            scalar_text(item.get("data")),
             _end_point(item.get("endpoint")),
             frozenset(map(_end_point, _item_list(item.get("endpoints")))),
         )
@@ -161,13 +161,13 @@ def _record_set(value: Any) -> frozenset[tuple[object, ...]]:
 
 def _end_point(value: Any) -> str:
     """Return the address of a tunnel's end point without the route domain 0 that devices may append."""
-    return scalar(value).removesuffix("%0")
+    return scalar_text(value).removesuffix("%0")
 
 
 def _vlan_interfaces(value: Any) -> frozenset[tuple[str, bool]]:
     """Return the interfaces of a VLAN as pairs: name, whether tagged."""
     entries = [item for item in _item_list(value) if isinstance(item, Mapping)]
-    return frozenset((scalar(item.get("name")), item.get("tagged") is True) for item in entries)
+    return frozenset((scalar_text(item.get("name")), item.get("tagged") is True) for item in entries)
 
 
 def _canonical_network(value: Any) -> str:
@@ -179,7 +179,7 @@ def _canonical_network(value: Any) -> str:
 
 def _hsts_settings(value: Any) -> tuple[str, ...]:
     found = value if isinstance(value, Mapping) else {}
-    return tuple(scalar(found.get(name)) for name in ("mode", "maximumAge", "includeSubdomains", "preload"))
+    return tuple(scalar_text(found.get(name)) for name in ("mode", "maximumAge", "includeSubdomains", "preload"))
 
 
 def _member_session(value: Any) -> str:
@@ -196,7 +196,11 @@ def _ordered_rules(value: Any) -> object:
     if not any(isinstance(item, Mapping) and "ordinal" in item for item in items):
         return _path_list(value)
     return tuple(
-        (scalar(item.get("name")), _policy_statements(item.get("conditions")), _policy_statements(item.get("actions")))
+        (
+            scalar_text(item.get("name")),
+            _policy_statements(item.get("conditions")),
+            _policy_statements(item.get("actions")),
+        )
         for item in sorted(items, key=lambda item: int(item["ordinal"]))
     )
 
@@ -213,8 +217,8 @@ def _canonical_statement(setting: tuple[str, Any]) -> tuple[str, object] | None:
     if name in _ADDED or name.endswith("Reference") or (name == "code" and value == _USUAL_CODE):
         return None
     if name == "values":
-        return name, tuple(map(scalar, _item_list(value)))
-    text = scalar(value)
+        return name, tuple(map(scalar_text, _item_list(value)))
+    text = scalar_text(value)
     return (name, text) if text not in ("", "0") else None
 
 

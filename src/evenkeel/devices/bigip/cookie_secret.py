@@ -51,7 +51,7 @@ class EncryptedCookies(Value):
         return f"{word}-{self.digest}"
 
 
-def cookie_secret(values: dict[str, Any]) -> CookieSecret | None:
+def parse_cookie_secret(values: dict[str, Any]) -> CookieSecret | None:
     """Return the secret of the agent's options; None: there is none. Raises :class:`ValueError` for a short one."""
     text = values[OPTION_NAME]
     if not text:

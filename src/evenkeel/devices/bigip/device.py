@@ -22,14 +22,19 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, StaleOwner
 from evenkeel.core.kit.ids import COMMON_PROJECT, ProjectId, SessionId
 from evenkeel.core.networking.networks import NetworkLayout
-from evenkeel.devices.bigip.esd.verify import Common, objects_on
-from evenkeel.devices.bigip.f5_common import keys_in, users_in
+from evenkeel.devices.bigip.esd.verify import CommonPaths, read_common_paths
+from evenkeel.devices.bigip.f5_common import parse_key_records, referring_objects
 from evenkeel.devices.bigip.icontrol.answers import RefusedByDevice
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.icontrol.transaction import Command, command_of, commit, drop_pending
-from evenkeel.devices.bigip.journal import SyncJournal, ensure_folder
-from evenkeel.devices.bigip.naming import LOCAL_FOLDER, BigIpNames, Guard, guard_of
-from evenkeel.devices.bigip.networks.shared_networks import SharedNetworks, subnets_of
+from evenkeel.devices.bigip.icontrol.transaction import (
+    Command,
+    commit_commands,
+    drop_pending_transactions,
+    operation_command,
+)
+from evenkeel.devices.bigip.journal import SyncJournal, ensure_local_folder
+from evenkeel.devices.bigip.naming import LOCAL_FOLDER, BigIpNames, Guard, build_guard
+from evenkeel.devices.bigip.networks.shared_networks import SharedNetworks, shared_subnets_used
 from evenkeel.devices.bigip.objects import POOL, VIRTUAL, ConfigOperation, Key, Observed, RenderedObjects
 from evenkeel.devices.bigip.observe import digest, observation, requirements
 from evenkeel.devices.bigip.observe.capacity import BigIpCapacity
@@ -37,22 +42,26 @@ from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
 from evenkeel.devices.bigip.observe.partition_reads import (
     Guards,
     read_guards,
-    read_light,
     read_nodes,
     read_partition,
-    subcollection,
+    read_pools_and_virtuals,
+    subcollection_items,
 )
 from evenkeel.devices.bigip.observe.tunnels import read_vtep
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode
 from evenkeel.devices.bigip.ownership import adoption, claim, guard
-from evenkeel.devices.bigip.ownership.giving_back import Signs, plan_of, read_signs, remove_mark
+from evenkeel.devices.bigip.ownership.giving_back import OwnershipSigns, read_signs, remove_mark, return_plan
 from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
-from evenkeel.devices.bigip.ownership.replaced import find_removable, find_used, removal_of_record
-from evenkeel.devices.bigip.reconcile.beside import with_names_beside
-from evenkeel.devices.bigip.reconcile.description import describe, removal_in_common
-from evenkeel.devices.bigip.reconcile.files import with_files
-from evenkeel.devices.bigip.reconcile.meanings import others_irules
-from evenkeel.devices.bigip.reconcile.nodes import moves, moves_back, node_of
+from evenkeel.devices.bigip.ownership.replaced import (
+    find_removable_f5_objects,
+    find_used_f5_objects,
+    record_removal_command,
+)
+from evenkeel.devices.bigip.reconcile.beside import choose_second_names
+from evenkeel.devices.bigip.reconcile.description import describe_plan, removal_in_common
+from evenkeel.devices.bigip.reconcile.files import add_files
+from evenkeel.devices.bigip.reconcile.meanings import foreign_irules
+from evenkeel.devices.bigip.reconcile.nodes import member_node_name, moves_from_common, moves_to_common
 from evenkeel.devices.bigip.reconcile.partition_pass import (
     Change,
     FirstGuardRefused,
@@ -60,13 +69,13 @@ from evenkeel.devices.bigip.reconcile.partition_pass import (
     PartitionView,
     PassOutcome,
 )
-from evenkeel.devices.bigip.reconcile.plan import Plan, plan, state_after
-from evenkeel.devices.bigip.reconcile.taking_over import adoption_obstacle, under_their_names
-from evenkeel.devices.bigip.render.network.objects import DeviceAttachment, with_networks
+from evenkeel.devices.bigip.reconcile.plan import Plan, plan_operations, predict_observed
+from evenkeel.devices.bigip.reconcile.taking_over import adoption_obstacle, use_f5_names
+from evenkeel.devices.bigip.render.network.objects import DeviceAttachment, add_network_objects
 from evenkeel.devices.bigip.saving import ConfigSaver
 from evenkeel.devices.bigip.vcmp.guest import VcmpGuest
 from evenkeel.devices.bigip.vcmp.host import VcmpHost
-from evenkeel.devices.bigip.vcmp.needs import tags_in, vlans_of, without_refused
+from evenkeel.devices.bigip.vcmp.needs import add_vlan_problems, needed_vlans, vlan_tags
 from evenkeel.devices.errors import PartitionUnavailable
 from evenkeel.devices.group import GroupDevice
 from evenkeel.devices.missed_takeovers import MissedTakeovers
@@ -149,7 +158,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         async with self.required_reachable():
             # a partition with a pass in progress changes during the read, so its cache cannot be judged by it
             before = {name: view.observed for name, view in self._views.items() if not self._is_partition_locked(name)}
-            reading = self._last_reading = await observation.read(self.icontrol, self._last_reading)
+            reading = self._last_reading = await observation.read_device(self.icontrol, self._last_reading)
             self.cluster = reading.cluster
             self._invalidate_views(before, reading)
             if self._guest is not None:
@@ -168,10 +177,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         async with self.required_reachable():
             return (await self._read_attachment()).vtep
 
-    async def common_objects(self, types: Collection[str]) -> Common:
+    async def common_objects(self, types: Collection[str]) -> CommonPaths:
         """Read the objects of these types in /Common. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
         async with self.required_reachable():
-            return await objects_on(self.icontrol, types)
+            return await read_common_paths(self.icontrol, types)
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Replace the partition's guard on this device by this owner's. Raises as
@@ -180,7 +189,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         owner = epoch, session_id
         self._missed.begin(self._names.partition(project_id), owner)
         async with self._locked_partition(project_id) as partition:
-            await self._move_guard(project_id, partition, guard_of(*owner), defers=True)
+            await self._move_guard(project_id, partition, build_guard(*owner), defers=True)
             self._missed.end(partition, owner)
 
     async def _move_guard(self, project_id: ProjectId, partition: str, mine: Guard, *, defers: bool = False) -> None:
@@ -190,7 +199,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 await self._read_claim()
             # Under the same guard the takeover has been done already.
             if self._cached_view(partition, mine) is None:
-                self._views[partition] = await self._taken_over(partition, mine, defers=defers)
+                self._views[partition] = await self._take_over_partition(partition, mine, defers=defers)
                 self._saver.record_change()  # also what an earlier owner changed and did not save
         except RefusedByDevice as error:  # it lags, and the group's other devices are served
             raise PartitionUnavailable(self.host, f"refuses the guard of {partition}: {error.reason}") from error
@@ -203,10 +212,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         ``has_peers``: the agent writes the same objects to other devices of the group. Raises :class:`StaleOwner`,
         :class:`GuardLost`, :class:`DeviceUnavailable`.
         """
-        mine = guard_of(batch.epoch, batch.session_id)
+        mine = build_guard(batch.epoch, batch.session_id)
         async with self._locked_partition(batch.project_id) as partition:
             move = partial(self._move_guard, batch.project_id, partition, mine)
-            await self._missed.make_up(self.host, partition, batch, move)
+            await self._missed.make_up_takeover(self.host, partition, batch, move)
             folder = self._names.folder(batch.project_id)
             rendered = await self._provide_vlans(await self._add_attachment_objects(rendered), folder)
             # With no cached state, everything is read first, guards included.
@@ -231,7 +240,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             self._missed.end(partition, owner)
             # The host takes VLANs back only after the pass has removed them from the guest.
             if self._guest is not None and view.observed is not None:
-                await self._guest.withdraw(vlans - tags_in(view.observed))
+                await self._guest.withdraw(vlans - vlan_tags(view.observed))
         if outcome.writes:
             self._saver.record_change()
         return outcome
@@ -254,10 +263,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             view=view,
             pending=self._pending_transactions(partition),
             uploads=self._uploads.setdefault(partition, set()),
-            left=self._left_under(partition, view.guard),
+            left=self._changes_left_under_guard(partition, view.guard),
             also=self.journal.commands,
             has_peers=has_peers,
-            sweeps=self._sweeps_nodes,
+            sweeps=self._is_node_sweep_due,
         )
 
     async def plan(self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]) -> DevicePlan:
@@ -273,16 +282,18 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             )
             nodes = (await read_nodes(self.icontrol, self._names)).others
         external = attachment.external_gateway and batch.project_id == COMMON_PROJECT
-        shared = SharedNetworks(subnets=subnets | subnets_of(rendered), external_gateway=external)
-        complete = [with_files(one, observed, batch.certificates, self._names) for one in rendered]
+        shared = SharedNetworks(subnets=subnets | shared_subnets_used(rendered), external_gateway=external)
+        complete = [add_files(one, observed, batch.certificates, self._names) for one in rendered]
         names, removes = self._names, batch.removes_orphans
-        todo = plan(observed, complete, partition=folder, names=names, complete=removes, shared=shared, nodes=nodes)
-        moved = moves(state_after(observed, todo.operations), names, batch.project_id, self._options)
+        todo = plan_operations(
+            observed, complete, partition=folder, names=names, complete=removes, shared=shared, nodes=nodes
+        )
+        moved = moves_to_common(predict_observed(observed, todo.operations), names, batch.project_id, self._options)
         todo = replace(todo, operations=(*todo.operations, *chain(*moved)))
-        beside = with_names_beside(complete if batch.complete else (), observed, names, folder)
+        beside = choose_second_names(complete if batch.complete else (), observed, names, folder)
         wanted = (item.key for one in beside for item in one.objects)
-        renamed = under_their_names(complete, observed, names, folder)
-        shown = describe(self.host, todo, observed, folder, frozenset(wanted))
+        renamed = use_f5_names(complete, observed, names, folder)
+        shown = describe_plan(self.host, todo, observed, folder, frozenset(wanted))
         if batch.complete and batch.project_id != COMMON_PROJECT:
             also = await self._replaced_in_common(observed, guards, todo, folder)
             shown = replace(shown, operations=(*shown.operations, *map(removal_in_common, also)))
@@ -293,14 +304,14 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     ) -> Collection[Key]:
         """Return the objects of F5's agent in /Common that a complete pass with this plan would remove."""
         async with self.required_reachable():
-            recorded = keys_in(guards.replaced, self._names.prefix)
+            recorded = parse_key_records(guards.replaced, self._names.prefix)
             # A guarded partition without the record is not to be adopted.
             if not recorded and not guards.held and not guards.sentinel:
-                recorded = await find_used(self.icontrol, observed, partition, self._names)
+                recorded = await find_used_f5_objects(self.icontrol, observed, partition, self._names)
             if not recorded:
                 return ()
-            after = users_in(state_after(observed, todo.operations), partition)
-            return (await find_removable(self.icontrol, recorded, but=partition, instead=after))[0]
+            after = referring_objects(predict_observed(observed, todo.operations), partition)
+            return (await find_removable_f5_objects(self.icontrol, recorded, but=partition, instead=after))[0]
 
     async def adopt(self, project_id: ProjectId) -> None:
         """Mark the partition as Even Keel's (adoption), if it exists.
@@ -318,14 +329,14 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         Raises :class:`DeviceRejected` if the partition is another owner's, or becomes so meanwhile;
         :class:`DeviceUnavailable`.
         """
-        mine = guard_of(batch.epoch, batch.session_id)
+        mine = build_guard(batch.epoch, batch.session_id)
         async with self._locked_partition(batch.project_id) as partition:
             signs = await read_signs(self.icontrol, partition, self._names)
             observed, parts = await self._nodes_to_give_back(batch.project_id, partition, signs)
             if apply and (signs.marked or signs.guarded):
                 try:
                     # Before the mark goes: only the owner gives a partition back.
-                    guard.check(signs.guards, partition, mine, self._names, self.host)
+                    guard.check_guard_owner(signs.guards, partition, mine, self._names, self.host)
                     if signs.guards.held != (mine,):  # a takeover that has not happened yet on this device
                         self._views.pop(partition, None)
                         await self._move_guard(batch.project_id, partition, mine)
@@ -337,27 +348,30 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 record = bool(signs.guards.replaced)
                 if not await self._remove_guard(partition, mine, record=record):
                     raise DeviceRejected(self.host, f"the guard of {partition} was not removed: repeat it")
-            moved = describe(self.host, Plan(operations=tuple(chain(*parts))), observed, partition)
-            return plan_of(moved, partition, self._names, signs)
+            moved = describe_plan(self.host, Plan(operations=tuple(chain(*parts))), observed, partition)
+            return return_plan(moved, partition, self._names, signs)
 
     async def _nodes_to_give_back(
-        self, project_id: ProjectId, partition: str, signs: Signs
+        self, project_id: ProjectId, partition: str, signs: OwnershipSigns
     ) -> tuple[Observed, list[tuple[ConfigOperation, ...]]]:
         """Read the partition, and plan the moves of its members away from Even Keel's nodes in /Common: one transaction
         an item.
         """
         if not (signs.marked or signs.guarded):
             return {}, []
-        await drop_pending(
+        await drop_pending_transactions(
             self.icontrol, self._pending_transactions(partition)
         )  # it would undo what follows from this read
         observed, _, _ = await read_partition(self.icontrol, self._names, project_id, adjacent=False)
         pools = await self.icontrol.collection(POOL, expand=True)
         others = (
-            member for pool in pools if pool.get("partition") != partition for member in subcollection(pool, "members")
+            member
+            for pool in pools
+            if pool.get("partition") != partition
+            for member in subcollection_items(pool, "members")
         )
-        elsewhere = {node_of(str(member.get("fullPath"))) for member in others}
-        return observed, moves_back(observed, self._names, partition, elsewhere)
+        elsewhere = {member_node_name(str(member.get("fullPath"))) for member in others}
+        return observed, moves_from_common(observed, self._names, partition, elsewhere)
 
     async def _give_nodes_back(self, partition: str, mine: Guard, steps: tuple[ConfigOperation, ...]) -> None:
         """Move members by one transaction. If it fails, repeat the call: that completes what was not done.
@@ -365,8 +379,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
         """
         self._views.pop(partition, None)
-        commands = [command_of(step, partition) for step in steps]
-        await commit(
+        commands = [operation_command(step, partition) for step in steps]
+        await commit_commands(
             self.icontrol,
             [guard.touch_command(partition, mine, self._options.agent_host), *commands, *self.journal.commands()],
             pending=self._pending_transactions(partition),
@@ -383,7 +397,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         Raises :class:`DeviceRejected` if the partition cannot be adopted, :class:`DeviceUnavailable`.
         """
         async with self.required_reachable():
-            found = await adoption.found_networks(self.icontrol, self._names, project_id, layout, services)
+            found = await adoption.find_networks(self.icontrol, self._names, project_id, layout, services)
         if found is not None and self._guest is not None:
             reason = "it is the guest of a vCMP host, which gave it its VLANs: its partitions are not adopted"
             raise DeviceRejected(self.host, reason)
@@ -394,12 +408,12 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         :class:`DeviceUnavailable`.
         """
         async with self.required_reachable():
-            seen = await read_light(self.icontrol, self._names.partition(batch.project_id))
+            seen = await read_pools_and_virtuals(self.icontrol, self._names.partition(batch.project_id))
         ids = {self._names.object_name(one.id): one.id for service in batch.services for one in service.listeners}
         return {
             ids[key.name]: tuple(found)
             for key, virtual in seen.items()
-            if key.type == VIRTUAL and virtual.mark is None and key.name in ids and (found := others_irules(virtual))
+            if key.type == VIRTUAL and virtual.mark is None and key.name in ids and (found := foreign_irules(virtual))
         }
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
@@ -408,7 +422,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
         Raises :class:`DeviceUnavailable`.
         """
-        mine = guard_of(epoch, session_id)
+        mine = build_guard(epoch, session_id)
         async with self._locked_partition(project_id) as partition:
             view = self._cached_view(partition, mine)
             # Without a guard to be removed the floor would not show later owners that this one was here.
@@ -440,7 +454,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
         False: nothing was done, because the partition is not empty or its guard is not this owner's.
         """
-        mine = guard_of(epoch, session_id)
+        mine = build_guard(epoch, session_id)
         async with self._locked_partition(project_id) as partition:
             view = self._cached_view(partition, mine)
             return (
@@ -454,14 +468,14 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         :class:`DeviceUnavailable`.
         """
         async with self._locked_partition(project_id) as partition:
-            if self._cached_view(partition, guard_of(epoch, session_id)) is not None:
+            if self._cached_view(partition, build_guard(epoch, session_id)) is not None:
                 return True
             guards = await read_guards(self.icontrol, partition)
             return bool(guards.held or guards.sentinel)
 
     async def _remove_guard(self, partition: str, mine: Guard, *, record: bool) -> bool:
         """Remove the guard ``mine`` of an empty partition; ``record``: also the partition's record of an adoption."""
-        also = [removal_of_record(partition)] if record else []
+        also = [record_removal_command(partition)] if record else []
         # Discarded first: if the outcome of the removal stays unknown, the next pass has to read the device.
         self._views.pop(partition, None)
         if not await self._retire_guard(partition, mine, keep=False, also=also):
@@ -471,7 +485,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     async def _retire_guard(self, partition: str, mine: Guard, *, keep: bool, also: Sequence[Command] = ()) -> bool:
         try:
-            await guard.retire(
+            await guard.retire_guard(
                 self.icontrol,
                 partition,
                 mine,
@@ -493,8 +507,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         :class:`StaleOwner`, :class:`DeviceUnavailable`.
         """
         partition = self._names.partition(batch.project_id)
-        mine = guard_of(batch.epoch, batch.session_id)
-        guard.check(await read_guards(self.icontrol, partition), partition, mine, self._names, self.host)
+        mine = build_guard(batch.epoch, batch.session_id)
+        guard.check_guard_owner(await read_guards(self.icontrol, partition), partition, mine, self._names, self.host)
 
     async def tenants(self) -> frozenset[ProjectId]:
         """Return the projects whose partitions on the device have this group's mark. Raises :class:`DeviceUnavailable`,
@@ -534,7 +548,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     # -- ownership of the device
 
     async def _read_state(self) -> DeviceState:
-        state, cluster = await requirements.read_state(self.icontrol, self._options.traffic_groups)
+        state, cluster = await requirements.read_device_state(self.icontrol, self._options.traffic_groups)
         self.cluster = cluster or self.cluster
         state = state if state.problem else await self._claimed_state(state)
         if state.problem or self._folder:  # config-sync would have to bring the floor to the others
@@ -568,7 +582,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             self._claimed = False
             before = self._claim
             if self._folder and before is None:
-                await ensure_folder(self.icontrol)
+                await ensure_local_folder(self.icontrol)
             self._claim = found = await claim.read_claim(self.icontrol, self._names, before, self._folder)
             self._claimed = True
             if saved:
@@ -587,7 +601,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         if not any(one.service.networks for one in rendered):
             return rendered
         at = await self._read_attachment()
-        return tuple(with_networks(one, at, self._names) for one in rendered)
+        return tuple(add_network_objects(one, at, self._names) for one in rendered)
 
     async def _read_attachment(self) -> DeviceAttachment:
         options = self._options.attachment
@@ -606,8 +620,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """
         if self._guest is None:
             return rendered
-        problems = await self._guest.provide(vlans_of(rendered).values(), folder)
-        return without_refused(rendered, problems) if problems else rendered
+        problems = await self._guest.provide(needed_vlans(rendered).values(), folder)
+        return add_vlan_problems(rendered, problems) if problems else rendered
 
     async def _vlan_tags_in_folder(self, view: PartitionView, folder: str) -> frozenset[int]:
         """Return the tags of the VLANs in the folder before a pass, so that the vCMP host can withdraw removed ones
@@ -617,7 +631,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """
         if self._guest is None or not self._options.attachment.adjacent:
             return frozenset()
-        return await self._guest.tags_in(folder) if view.observed is None else tags_in(view.observed)
+        return await self._guest.tags_in(folder) if view.observed is None else vlan_tags(view.observed)
 
     # -- implementation
 
@@ -641,12 +655,12 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         view = self._views.get(partition)
         return view if view is not None and view.guard == mine else None
 
-    async def _taken_over(self, partition: str, mine: Guard, *, defers: bool) -> PartitionView:
+    async def _take_over_partition(self, partition: str, mine: Guard, *, defers: bool) -> PartitionView:
         """Make ``mine`` the partition's guard, and return the initial cached state. ``defers``: leave a new partition's
         guard to its first transaction.
         """
         await self.journal.record_guard()
-        found = await guard.take_over(
+        found = await guard.take_over_partition(
             self.icontrol,
             partition,
             mine,
@@ -660,7 +674,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         )
         return PartitionView(mine, new=found.new, first_guard=found.first_guard)
 
-    def _sweeps_nodes(self) -> bool:
+    def _is_node_sweep_due(self) -> bool:
         """Whether a pass after a takeover should look for unused nodes now; only one of many such passes does."""
         now = time.monotonic()
         if now < self._next_sweep_seconds:
@@ -668,7 +682,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._next_sweep_seconds = now + self._options.full_read_interval_seconds
         return True
 
-    def _left_under(self, partition: str, mine: Guard) -> dict[str, Change]:
+    def _changes_left_under_guard(self, partition: str, mine: Guard) -> dict[str, Change]:
         held = self._left.get(partition)
         if held is None or held[0] != mine:
             held = self._left[partition] = (mine, {})
@@ -696,7 +710,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             and view.observed is observed
             and not self._is_partition_locked(name)
         }
-        found = reading.judged.result(digest.places, reading.addresses, reading.virtuals, reading.pools)
+        found = reading.judged.result(digest.object_places, reading.addresses, reading.virtuals, reading.pools)
         for name, observed in steady.items():
             if any(place not in found for place in digest.expected_places(observed, name)):
                 log.warning("objects are missing; reading everything next time", device=self.host, partition=name)

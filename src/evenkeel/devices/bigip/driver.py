@@ -29,10 +29,10 @@ from evenkeel.core.networking.addresses import in_brackets
 from evenkeel.core.resources.operator_irules import irules_problem
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.absence import Absence
-from evenkeel.devices.bigip.attachment import layout_of
+from evenkeel.devices.bigip.attachment import network_layout
 from evenkeel.devices.bigip.device import BigIpDevice
 from evenkeel.devices.bigip.esd.device_objects import DeviceObjects
-from evenkeel.devices.bigip.esd.verify import Common
+from evenkeel.devices.bigip.esd.verify import CommonPaths
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RenderedObjects
 from evenkeel.devices.bigip.observe import observation
@@ -40,15 +40,22 @@ from evenkeel.devices.bigip.observe.cluster import ClusterView
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode, management_addresses, parse_options
 from evenkeel.devices.bigip.ownership import adoption
 from evenkeel.devices.bigip.reconcile.partition_pass import PassOutcome
-from evenkeel.devices.bigip.render.kept import KeptRenderings
-from evenkeel.devices.bigip.render.load_balancer import render
-from evenkeel.devices.bigip.sync.rules import ha_problems, role_problems, units
+from evenkeel.devices.bigip.render.kept import RenderingCache
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
+from evenkeel.devices.bigip.sync.rules import group_into_units, ha_problems, role_problems
 from evenkeel.devices.bigip.sync.unit import SyncUnit, utc_now
 from evenkeel.devices.bigip.vcmp.host import VcmpHost
 from evenkeel.devices.errors import PartitionUnavailable
 from evenkeel.devices.esd.catalogue import Catalogue
 from evenkeel.devices.esd.selection import enhanced_names
-from evenkeel.devices.group import DeviceGroup, error_precedence, on_all, outcomes_of, plan_on_each, repairs
+from evenkeel.devices.group import (
+    DeviceGroup,
+    build_repairs,
+    error_precedence,
+    plan_on_each,
+    run_on_all,
+    service_outcomes,
+)
 from evenkeel.devices.https import tls_context
 
 log = structlog.get_logger(__name__)
@@ -81,7 +88,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         adjacent = options.attachment.adjacent
         self._vcmp_hosts = tuple(VcmpHost(host, options, self._tls) for host in options.vcmp_hosts if adjacent)
         devices = [self._build_device(host) for host in options.hosts]
-        layout = layout_of(options.attachment, options.hosts, options.traffic_groups)
+        layout = network_layout(options.attachment, options.hosts, options.traffic_groups)
         super().__init__("bigip", options.ha_type, devices, layout)
         self._units: dict[tuple[str, ...], SyncUnit] = {}
         """Units of devices that config-sync keeps equal, by their hosts; only in sync mode."""
@@ -90,7 +97,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         verifier = DeviceObjects(
             self._common_objects, options.log_targets, cookie_secret=lambda: self._options.cookie_secret
         )
-        self._renderings = KeptRenderings()
+        self._renderings = RenderingCache()
         self._enhanced = Catalogue(options.esd_dir, verifier, strict=options.esd_strict)
 
     def _build_device(self, host: str) -> BigIpDevice:
@@ -136,7 +143,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             return await self._retire_batch(
                 PartitionBatch(project_id=project_id, epoch=epoch, session_id=session_id, services=())
             )
-        done, lost = await on_all(self._devices, lambda device: device.retire(project_id, epoch, session_id))
+        done, lost = await run_on_all(self._devices, lambda device: device.retire(project_id, epoch, session_id))
         return Retirement(left=tuple(host for host, gone in done.items() if not gone), lagging=tuple(lost))
 
     async def adopt(self, project_id: ProjectId) -> None:
@@ -149,7 +156,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             await self._run_on_reachable_devices(lambda device: device.adopt(project_id))
             return
         self._refuse_unfit()
-        done, lost = await on_all(self._devices, lambda device: device.adopt(project_id))
+        done, lost = await run_on_all(self._devices, lambda device: device.adopt(project_id))
         for host, error in lost.items():
             adopted = ", ".join(sorted(done))
             reason = f"{error.reason}; the partition is adopted on {adopted} only: repeat it when the device is back"
@@ -159,7 +166,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """Find operators' iRules on the partition's virtual servers made by F5's agent; only rules that all devices
         have.
         """
-        done, lost = await on_all(self._devices, lambda device: device.found_irules(batch))
+        done, lost = await run_on_all(self._devices, lambda device: device.found_irules(batch))
         for error in lost.values():
             raise error
         found: dict[str, tuple[str, ...]] = {}
@@ -186,7 +193,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         plans: dict[str, DevicePlan] = {}
         # All devices are read before the first is changed: with one away, all of them stay as they are.
         for carries_out in (False, True) if apply else (False,):
-            done, lost = await on_all(
+            done, lost = await run_on_all(
                 self._devices,
                 lambda device, now=carries_out: device.give_back(batch, apply=now),  # type: ignore[misc]
             )
@@ -203,7 +210,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         Raises :class:`DeviceUnavailable` if the group attaches devices to networks and not all were reached.
         """
         layout = self.facts.network_layout
-        done, lost = await on_all(
+        done, lost = await run_on_all(
             self._devices, lambda device: device.found_networks(batch.project_id, layout, batch.services)
         )
         found = {host: one for host, one in done.items() if one is not None}
@@ -218,7 +225,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """
         self._refuse_unfit()
         if self._options.sync_mode is SyncMode.REPLICATE:
-            await on_all(self._devices, work)
+            await run_on_all(self._devices, work)
             return
         found = await self._sync_units()
         results = await asyncio.gather(*(unit.take_over(work) for unit in found), return_exceptions=True)
@@ -236,10 +243,10 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         else:
             done, lagging = await self._apply_on_each_device(batch, rendered)
         return PartitionOutcome(
-            outcomes=tuple(outcomes_of(batch.services, (one.errors for one in done.values()))),
+            outcomes=tuple(service_outcomes(batch.services, (one.errors for one in done.values()))),
             lagging=tuple(lagging),
             writes=sum(outcome.writes for outcome in done.values()),
-            repaired=tuple(repairs({host: one.repaired for host, one in done.items()})),
+            repaired=tuple(build_repairs({host: one.repaired for host, one in done.items()})),
             left=tuple(sorted(_networks_left(batch, done.values()))),
             lacking=tuple(sorted({sha256 for one in done.values() for sha256 in one.lacking})),
             orphans=tuple(sorted({orphan for one in done.values() for orphan in one.orphans})),
@@ -254,7 +261,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         accept some.
         """
         has_peers = len(self._devices) > 1
-        done, lost = await on_all(self._devices, lambda device: device.apply(batch, rendered, has_peers=has_peers))
+        done, lost = await run_on_all(self._devices, lambda device: device.apply(batch, rendered, has_peers=has_peers))
         sound = {host: one for host, one in done.items() if not one.takes_nothing}
         counted = sound or done  # if all devices refuse everything, the outcome has their refusals
         return counted, [*lost, *(host for host in done if host not in counted)]
@@ -341,7 +348,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         if not clusters:
             raise self._devices[0].reach.doubt or DeviceUnavailable(self._devices[0].host, "its cluster is not known")
         by_host = {device.host: device for device in self._devices}
-        groups = units(clusters)
+        groups = group_into_units(clusters)
         # A unit keeps its state from call to call as long as it consists of the same devices.
         self._units = {
             hosts: self._units.get(hosts) or SyncUnit([by_host[host] for host in hosts], self._options, utc_now)
@@ -408,7 +415,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             return self._renderings.rendered(
                 service,
                 (addresses, parent, attachment, named, secret),
-                lambda one: render(one, self._names, addresses, parent, named, attachment, secret),
+                lambda one: render_load_balancer(one, self._names, addresses, parent, named, attachment, secret),
             )
 
         return tuple(map(rendered, batch.services))
@@ -418,8 +425,8 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         await self._enhanced.refresh()
         return self._enhanced.take_changes()
 
-    async def _common_objects(self, types: Collection[str]) -> dict[str, Common]:
-        done, _ = await on_all(self._devices, lambda device: device.common_objects(types))
+    async def _common_objects(self, types: Collection[str]) -> dict[str, CommonPaths]:
+        done, _ = await run_on_all(self._devices, lambda device: device.common_objects(types))
         return done
 
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
@@ -436,14 +443,14 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         mappings = {physical: interface.name for (physical, _), interface in options.interfaces.items()}
         if not options.adjacent or not options.tunnel_types:
             return Attachments(adjacent=options.adjacent, mappings=mappings)
-        done, _ = await on_all(self._devices, lambda device: device.end_point())
+        done, _ = await run_on_all(self._devices, lambda device: device.end_point())
         found = tuple(done[device.host] for device in self._devices if done.get(device.host))
         types = tuple(each.value for each in options.tunnel_types)
         return Attachments(adjacent=True, mappings=mappings, tunnel_types=types, end_points=found)
 
     async def tenants(self) -> frozenset[ProjectId]:
         """Return the projects whose partitions have this device group's mark."""
-        done, _ = await on_all(self._devices, lambda device: device.tenants())
+        done, _ = await run_on_all(self._devices, lambda device: device.tenants())
         return frozenset[ProjectId]().union(*done.values())
 
     async def changed(self) -> None:
@@ -466,7 +473,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         absent: Collection[Absence],
         uneven: Collection[Absence],
     ) -> Observation:
-        return observation.merge(readings, unreachable, self._names, absent=absent, uneven=uneven)
+        return observation.merge_readings(readings, unreachable, self._names, absent=absent, uneven=uneven)
 
 
 def _networks_left(batch: PartitionBatch, done: Iterable[PassOutcome]) -> set[LoadBalancerId]:

@@ -12,8 +12,9 @@ ltm/data-group/internal    ``acl_<ACL group>``, which an iRule ``acl_irule_<list
 =========================  ========================================================================================
 
 None has a mark, and no name tells the tenant. So the adoption records on each device, in the partition, which of them
-the virtual servers of F5's agent there use (:func:`used_by_f5`). Complete passes remove the recorded ones to which
-nothing on the device refers any more (:func:`removable`): the tenant that is adopted last removes what several used.
+the virtual servers of F5's agent there use (:func:`keys_used_by_f5`). Complete passes remove the recorded ones to which
+nothing on the device refers any more (:func:`removable_keys`): the tenant that is adopted last removes what several
+used.
 """
 
 import re
@@ -55,7 +56,7 @@ class ReferringObject(NamedTuple):
     attributes: Attributes
 
 
-def is_f5s_in_common(key: Key, prefix: str) -> bool:
+def is_f5_key_in_common(key: Key, prefix: str) -> bool:
     """Whether the key's type and name are such as F5's agent gives an object in /Common."""
     start = re.escape(prefix)
     patterns = {
@@ -70,7 +71,7 @@ def is_f5s_in_common(key: Key, prefix: str) -> bool:
     return pattern is not None and re.fullmatch(pattern, key.name) is not None
 
 
-def used_by_f5(
+def keys_used_by_f5(
     users: Iterable[ReferringObject], common: Mapping[str, Iterable[Attributes]], prefix: str
 ) -> frozenset[Key]:
     """Return F5's objects in /Common that these virtual servers and iRules use, directly or through another object.
@@ -81,7 +82,7 @@ def used_by_f5(
     theirs = {
         key: ReferringObject(key.type, _common_path(key), item)
         for key, item in there.items()
-        if is_f5s_in_common(key, prefix)
+        if is_f5_key_in_common(key, prefix)
     }
     found: set[Key] = set()
     waiting = list(users)
@@ -95,7 +96,7 @@ def used_by_f5(
     return frozenset(found)
 
 
-def removable(recorded: Iterable[Key], users: Iterable[ReferringObject]) -> list[Key]:
+def removable_keys(recorded: Iterable[Key], users: Iterable[ReferringObject]) -> list[Key]:
     """Return the recorded objects that no user refers to, except users that are removed too, in the order of removal.
 
     ``users``: objects of :data:`USER_TYPES` of all partitions, as they will be.
@@ -112,7 +113,7 @@ def removable(recorded: Iterable[Key], users: Iterable[ReferringObject]) -> list
     return gone
 
 
-def users_in(observed: Observed, partition: str) -> Iterator[ReferringObject]:
+def referring_objects(observed: Observed, partition: str) -> Iterator[ReferringObject]:
     """Yield the partition's objects that may refer to objects in /Common."""
     for key, seen in observed.items():
         if key.type in USER_TYPES:
@@ -150,7 +151,7 @@ def _common_path(key: Key) -> str:
 # -- the record in the partition
 
 
-def records_of(keys: Iterable[Key]) -> list[dict[str, str]]:
+def key_records(keys: Iterable[Key]) -> list[dict[str, str]]:
     """Return records for a data group: the name of each object with its types."""
     types: dict[str, list[str]] = {}
     for key in sorted(keys, key=lambda key: (key.name, key.type))[:RECORDED_MAX]:
@@ -158,11 +159,11 @@ def records_of(keys: Iterable[Key]) -> list[dict[str, str]]:
     return [{"name": name, "data": " ".join(found)} for name, found in types.items()]
 
 
-def keys_in(records: Iterable[Attributes], prefix: str) -> frozenset[Key]:
+def parse_key_records(records: Iterable[Attributes], prefix: str) -> frozenset[Key]:
     """Return the keys of the recorded objects, without names that F5's agent does not give: records may be edited by
     hand.
     """
     keys = (
         Key(type=kind, name=str(item.get("name"))) for item in records for kind in str(item.get("data", "")).split()
     )
-    return frozenset(key for key in keys if is_f5s_in_common(key, prefix))
+    return frozenset(key for key in keys if is_f5_key_in_common(key, prefix))

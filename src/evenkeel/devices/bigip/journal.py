@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.values import Value
-from evenkeel.devices.bigip.icontrol.answers import Exists
+from evenkeel.devices.bigip.icontrol.answers import ObjectExists
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command
 from evenkeel.devices.bigip.naming import COMMON, LOCAL_FOLDER, BigIpNames
@@ -24,7 +24,7 @@ GUARD = "guard"
 """Two kinds of recorded changes: of tenants' objects, or only of a guard."""
 
 
-class Unsynced(Value):
+class UnsyncedChanges(Value):
     """Whether the journals on a device hold unfinished changes. ``content``: of tenants' objects, not only of
     guards.
     """
@@ -33,7 +33,7 @@ class Unsynced(Value):
     content: bool = False
 
 
-async def ensure_folder(device: IControl) -> None:
+async def ensure_local_folder(device: IControl) -> None:
     """Create the folder that config-sync leaves alone, if it does not exist.
 
     Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
@@ -41,7 +41,7 @@ async def ensure_folder(device: IControl) -> None:
     body = {"name": LOCAL_FOLDER, "partition": COMMON, "deviceGroup": "none", "inheritedDevicegroup": "false"}
     try:
         await device.write("POST", "/mgmt/tm/sys/folder", body)
-    except Exists:
+    except ObjectExists:
         # Another agent has created it in the meantime.
         return
 
@@ -76,7 +76,7 @@ class SyncJournal:
         body = {"records": [{"name": kind, "data": uuid.uuid4().hex}]}
         return Command(method="PATCH", path=self._journal_path(self._name), body=body)
 
-    async def read(self) -> Unsynced:
+    async def read(self) -> UnsyncedChanges:
         """Read all agents' journals on the device; creates this agent's journal if it is absent.
 
         Raises :class:`DeviceUnavailable`.
@@ -84,12 +84,12 @@ class SyncJournal:
         try:
             found = await self._read_journals()
             if self._name not in found:
-                await ensure_folder(self._device)
+                await ensure_local_folder(self._device)
                 await self._create_journal()
         except DeviceRejected as error:
             raise DeviceUnavailable(self._device.host, f"journal of config-sync: {error.reason}") from error
         kinds = {kind for records in found.values() for kind in records}
-        return Unsynced(any=bool(kinds), content=CONTENT in kinds)
+        return UnsyncedChanges(any=bool(kinds), content=CONTENT in kinds)
 
     async def clear(self) -> None:
         """Empty the journals of all agents of the device group, because the device was seen in sync."""
@@ -112,7 +112,7 @@ class SyncJournal:
         body = {"name": self._name, "partition": COMMON, "subPath": LOCAL_FOLDER, "type": "string"}
         try:
             await self._device.write("POST", f"/mgmt/tm/{DATA_GROUP}", body)
-        except Exists:
+        except ObjectExists:
             # The answer to an earlier attempt was lost.
             return
 

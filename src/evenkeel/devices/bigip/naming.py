@@ -152,7 +152,7 @@ class BigIpNames(Value):
         """Return the name of the object that implements ``object_id``."""
         return f"{self.prefix}_{plain_or_digest(object_id)}"
 
-    def helper(self, kind: str, object_id: str) -> str:
+    def helper_name(self, kind: str, object_id: str) -> str:
         """Return the name of an auxiliary object, such as a listener's profile."""
         return f"{self.prefix}_{kind}_{plain_or_digest(object_id)}"
 
@@ -205,7 +205,7 @@ class BigIpNames(Value):
         """Return the name of the data group in /Common for the newest guard that was removed with its partition."""
         return f"{self.floor_sentinel}{guard.name.removeprefix(GUARD)}"
 
-    def floor_of(self, name: str) -> "Guard | None":
+    def parse_floor_name(self, name: str) -> "Guard | None":
         """Parse a name of :meth:`floor_name`; None if it is another name. The guard's epoch may be out of range."""
         start = f"{self.floor_sentinel}_"
         return parse_guard(f"{GUARD}_{name.removeprefix(start)}") if name.startswith(start) else None
@@ -273,7 +273,7 @@ class Guard(Value):
         return f"{GUARD}_{self.epoch}_{self.session}" if self.session else f"{GUARD}_{self.epoch}"
 
 
-def guard_of(epoch: int, session_id: SessionId) -> Guard:
+def build_guard(epoch: int, session_id: SessionId) -> Guard:
     """Build the guard of the owner with this epoch and session."""
     return Guard(epoch=epoch, session=_short_digest(session_id)[:12])
 
@@ -284,7 +284,7 @@ def parse_guard(name: str) -> Guard | None:
     return Guard(epoch=int(found[1]), session=found[2] or "") if found else None
 
 
-def segment(partition: str, name: str) -> str:
+def uri_segment(partition: str, name: str) -> str:
     """Return the last part of an object's URI, ``~P~X``, with reserved characters encoded. ``name`` may be a full
     path.
     """
@@ -292,20 +292,20 @@ def segment(partition: str, name: str) -> str:
     return path.replace("%", "%25")
 
 
-def in_common(name: str) -> bool:
+def is_in_common(name: str) -> bool:
     """Whether the name of a node or member is a path in /Common, not a name in the tenant's partition."""
     return name.startswith(f"/{COMMON}/")
 
 
-def place_of(name: str, partition: str) -> dict[str, str]:
+def name_and_partition(name: str, partition: str) -> dict[str, str]:
     """Return name and partition for the body of a request that creates the object."""
-    if in_common(name):
+    if is_in_common(name):
         return {"name": name.removeprefix(f"/{COMMON}/"), "partition": COMMON}
     return {"name": name, "partition": partition}
 
 
-def name_in(item: Mapping[str, Any]) -> str:
-    """Return a member's name, written by :func:`place_of`, from a response or the body of a request."""
+def member_name(item: Mapping[str, Any]) -> str:
+    """Return a member's name, written by :func:`name_and_partition`, from a response or the body of a request."""
     name = str(item.get("name"))
     return f"/{COMMON}/{name}" if item.get("partition") == COMMON else name
 
@@ -316,7 +316,7 @@ def endpoint(address: str, port: int | str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def address_of(text: str) -> str:
+def canonical_address(text: str) -> str:
     """Return an IP address in canonical form, with its route domain if it names one (``10.0.0.1%7``). Raises
     :class:`ValueError`.
     """

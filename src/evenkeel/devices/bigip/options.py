@@ -16,7 +16,7 @@ from evenkeel.core.networking.addresses import Address, AddressRules, parsed_add
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.bigip import attachment
 from evenkeel.devices.bigip.attachment import AttachmentOptions
-from evenkeel.devices.bigip.cookie_secret import OPTION_NAME, CookieSecret, cookie_secret
+from evenkeel.devices.bigip.cookie_secret import OPTION_NAME, CookieSecret, parse_cookie_secret
 from evenkeel.devices.esd.log_targets import OPTION, log_targets
 from evenkeel.devices.options import client_options, credential
 
@@ -227,7 +227,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         force_until = problems.collect_from(lambda: _force_until(values["sync_force_until"] or "", datetime.now(UTC)))
         addresses = problems.collect_from(lambda: _parse_address_rules(values, hosts))
         targets = problems.collect_from(lambda: log_targets(values, addresses))
-        secret = problems.collect_from(lambda: cookie_secret(values))
+        secret = problems.collect_from(lambda: parse_cookie_secret(values))
         vcmp_hosts = problems.collect_from(lambda: _vcmp_hosts(values["icontrol_vcmp_hostname"], hosts)) or ()
         attached = problems.collect_from(lambda: _parse_attachment(values, (*hosts, *vcmp_hosts)))
     return BigIpOptions(

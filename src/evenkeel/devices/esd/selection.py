@@ -55,7 +55,7 @@ def chosen_definitions(names: Sequence[str], known: Definitions) -> list[Definit
     return found
 
 
-def parts_of(listener: ServiceListener, known: Definitions) -> Parts:
+def listener_parts(listener: ServiceListener, known: Definitions) -> Parts:
     """Return the parts of enhanced services that apply to the listener.
 
     Raises :class:`Unrenderable` for an unknown or unusable service, and for a part that the listener's protocol does

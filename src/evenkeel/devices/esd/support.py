@@ -10,15 +10,15 @@ from evenkeel.config.esd.parts import NO_PARTS, Parts
 from evenkeel.core.devices.capabilities import Capabilities
 
 
-def without_unsupported_parts(definition: Definition, table: Capabilities) -> Definition:
+def check_supported_parts(definition: Definition, table: Capabilities) -> Definition:
     """Return the definition; with a problem if it has parts or tags that the device type cannot render."""
     if definition.problem:
         return definition
-    parts = [_with_reason(name, table) for name in _unsupported(definition.parts, table)]
+    parts = [_with_reason(name, table) for name in _unsupported_names(definition.parts, table)]
     tags = list(definition.tags) if not table.service_tags else []
     if not (parts or tags):
         return definition
-    allowed = ", ".join((*_supported(table), *(["tags of F5 (lbaas_*)"] if table.service_tags else []))) or "none"
+    allowed = ", ".join((*_supported_names(table), *(["tags of F5 (lbaas_*)"] if table.service_tags else []))) or "none"
     problem = (
         f"{definition.file}: enhanced service {definition.name!r}: {', '.join((*parts, *tags))}:"
         f" not possible on this device type; allowed: {allowed}"
@@ -30,7 +30,7 @@ def _with_reason(name: str, table: Capabilities) -> str:
     return f"{name} ({table.service_refusals[name]})" if name in table.service_refusals else name
 
 
-def _unsupported(parts: Parts, table: Capabilities) -> Iterator[str]:
+def _unsupported_names(parts: Parts, table: Capabilities) -> Iterator[str]:
     """Yield the names of parts that the device type cannot render, and of settings, such as ``timeouts.request``."""
     for part in parts.names:
         if part not in table.service_parts:
@@ -40,7 +40,7 @@ def _unsupported(parts: Parts, table: Capabilities) -> Iterator[str]:
             yield from (f"{part}.{name}" for name in parts.changed_settings(part) if name not in allowed)
 
 
-def _supported(table: Capabilities) -> Iterator[str]:
+def _supported_names(table: Capabilities) -> Iterator[str]:
     for part in table.service_parts:
         settings = table.service_settings.get(part)
         yield from (part,) if settings is None else (f"{part}.{name}" for name in settings)
@@ -50,7 +50,7 @@ def usable_definition(definition: Definition, table: Capabilities, targets: LogT
     """Return the definition; with a problem if the device type cannot render it or its access log has a forbidden
     target.
     """
-    return drop_refused_target(without_unsupported_parts(definition, table), targets)
+    return drop_refused_target(check_supported_parts(definition, table), targets)
 
 
 class SupportVerifier:

@@ -27,7 +27,7 @@ REASON_CHARACTERS_MAX = 500
 ATTEMPTS_MAX = 2
 
 
-class EpochTooFar(DeviceRejected):
+class EpochJumpRefused(DeviceRejected):
     """The daemon refuses to raise a partition's guard by so many epochs in one request; ``seen_epoch`` is the guard's
     epoch.
     """
@@ -37,7 +37,7 @@ class EpochTooFar(DeviceRejected):
         self.seen_epoch = seen_epoch
 
 
-class Daemon:
+class DaemonClient:
     """HTTP client of one daemon; connects on first use. Raises :class:`ValueError` if ``ca_file`` cannot be used."""
 
     def __init__(self, host: str, options: HaproxyOptions, tls: ssl.SSLContext | None = None) -> None:
@@ -95,7 +95,9 @@ class Daemon:
     # -- writes
 
     async def guard(self, partition: str, guard: wire.GuardState) -> wire.GuardState:
-        """Set the partition's guard to this owner; creates the partition if absent. Raises :class:`EpochTooFar`."""
+        """Set the partition's guard to this owner; creates the partition if absent. Raises
+        :class:`EpochJumpRefused`.
+        """
         return await self._write_document("POST", f"{partition}/guard", guard, wire.GuardState, partition)
 
     async def put(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
@@ -146,7 +148,7 @@ class Daemon:
 
     def _decode_answer(self, status: int, body: bytes, kind: type[T], partition: str = "") -> T:
         if status != 200:
-            raise failure(self.host, self._options.username, partition, status, body)
+            raise response_error(self.host, self._options.username, partition, status, body)
         try:
             return msgspec.json.decode(body, type=kind)
         except msgspec.MsgspecError as error:
@@ -157,7 +159,7 @@ def _basic_auth_header(username: str, password: str) -> str:
     return "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()
 
 
-def failure(host: str, username: str, partition: str, status: int, body: bytes) -> EvenKeelError:
+def response_error(host: str, username: str, partition: str, status: int, body: bytes) -> EvenKeelError:
     """Build the error for a response with a status other than 200."""
     refusal = _parse_refusal(body)
     reason = refusal.reason[:REASON_CHARACTERS_MAX] or f"answered {status}"
@@ -166,7 +168,7 @@ def failure(host: str, username: str, partition: str, status: int, body: bytes) 
     if refusal.code == "not_guarded":
         return GuardLost(host, partition, refusal.epoch)
     if refusal.code == "too_far" and refusal.epoch is not None:
-        return EpochTooFar(host, reason, refusal.epoch)
+        return EpochJumpRefused(host, reason, refusal.epoch)
     # Refused credentials concern every request, so they are no refusal of a load balancer.
     if refusal.code == "unauthorized":
         return DeviceUnavailable(host, f"it refuses the credentials: user {username} or its password is not accepted")

@@ -19,7 +19,7 @@ Parts = Mapping[tuple[str, str], Mapping[str, Any]]
 """``{(type, name): attributes}`` of the parts of a load balancer."""
 
 
-def describe(
+def describe_changes(
     device: str,
     rendered: Iterable[RenderedConfig],
     held: Sequence[wire.LoadBalancerConfig],

@@ -18,8 +18,8 @@ from evenkeel.core.kit.ids import LoadBalancerId, SessionId
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.group import GroupDevice
-from evenkeel.devices.haproxy.client import Daemon, EpochTooFar
-from evenkeel.devices.haproxy.description import describe
+from evenkeel.devices.haproxy.client import DaemonClient, EpochJumpRefused
+from evenkeel.devices.haproxy.description import describe_changes
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.observe.capacity import HaproxyCapacity
 from evenkeel.devices.haproxy.observe.observation import HaproxyReading
@@ -55,7 +55,7 @@ class DeviceResult(Value):
     orphans.
     """
 
-    def followed_by(self, later: "DeviceResult") -> "DeviceResult":
+    def combine_with_later(self, later: "DeviceResult") -> "DeviceResult":
         """Combine the results of two parts of a batch, ``self`` applied before ``later``."""
         return DeviceResult(
             errors={**self.errors, **later.errors},
@@ -79,7 +79,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
     """A HAProxy host, by its daemon, as a device. Batches of different tenants' partitions may run concurrently."""
 
     def __init__(self, host: str, options: HaproxyOptions, tls: ssl.SSLContext | None = None) -> None:
-        self.daemon = Daemon(host, options, tls)
+        self.daemon = DaemonClient(host, options, tls)
         super().__init__(self.daemon, options.connect_timeout_seconds)
         self.name = ""
         """Name that the daemon reports; empty before the first contact."""
@@ -173,7 +173,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
         async with self.required_reachable():
             move = partial(self._move_guard, partition, batch.epoch, batch.session_id)
-            await self._missed.make_up(self.host, partition, batch, move)
+            await self._missed.make_up_takeover(self.host, partition, batch, move)
             change = self._empty_change(partition, batch)
             if batch.complete:
                 named = {one.load_balancer_id for one in batch.services} if batch.keeps_orphans else None
@@ -190,7 +190,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             held = await self.daemon.held_load_balancers(partition)
             statuses = (await self.daemon.observation()).partitions
         running = next((one for one in statuses if one.name == partition), wire.PartitionStatus(name=partition))
-        return describe(self.host, rendered, held, running, complete=batch.removes_orphans)
+        return describe_changes(self.host, rendered, held, running, complete=batch.removes_orphans)
 
     async def send_peers(self, partition: str, batch: PartitionBatch, peers: tuple[wire.HaproxyPeer, ...]) -> None:
         """Send the partition's HAProxy the peers (HAProxys of the other devices) with which it shares stick tables."""
@@ -216,7 +216,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             identity=about.installation_id,
             incarnation=about.state_id,
             own_name=about.name,
-            limitation=limitation_of(about),
+            limitation=describe_limitations(about),
         )
 
     def _other_owner(self, about: wire.About) -> str:
@@ -227,7 +227,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         return f"its partitions of the prefix {self._options.prefix} belong to {owner}; this is {ours}"
 
     async def _move_guard(self, partition: str, epoch: int, session_id: SessionId) -> None:
-        wanted = wire.GuardState(epoch=epoch, session_id=token(session_id), owner=self._options.owner)
+        wanted = wire.GuardState(epoch=epoch, session_id=session_digest(session_id), owner=self._options.owner)
         moved = await self._raise_guard(partition, wanted)
         self._lives[partition] = moved.state_id
         if moved.empty:
@@ -245,7 +245,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
                 if moved.epoch >= wanted.epoch:
                     return moved
                 seen_epoch = moved.epoch
-            except EpochTooFar as error:
+            except EpochJumpRefused as error:
                 seen_epoch = error.seen_epoch
             step = msgspec.structs.replace(wanted, epoch=min(wanted.epoch, seen_epoch + EPOCH_JUMP_MAX))
         raise DeviceRejected(self.host, f"partition {partition}: its guard is too far behind epoch {wanted.epoch}")
@@ -253,7 +253,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
     def _empty_change(self, partition: str, batch: PartitionBatch) -> wire.PartitionChange:
         """Build a change under the batch's guard that changes no load balancer."""
         state_id = self._lives.get(partition, "")
-        return wire.PartitionChange(epoch=batch.epoch, session_id=token(batch.session_id), state_id=state_id)
+        return wire.PartitionChange(epoch=batch.epoch, session_id=session_digest(batch.session_id), state_id=state_id)
 
     async def _patch_partition(
         self,
@@ -276,7 +276,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         first, second = [
             await self._patch_partition(partition, change, *half) for half in _split_in_halves(wanted, removed)
         ]
-        return first.followed_by(second)
+        return first.combine_with_later(second)
 
     async def _replace_partition(
         self,
@@ -309,11 +309,11 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             stay = {*(one.id for one in wanted), *problems, *orphans}
             gone = await self._other_held_ids(partition, stay)
             found = msgspec.structs.replace(found, orphans=orphans)
-            return found.followed_by(await self._patch_partition(partition, change, (), gone)) if gone else found
+            return found.combine_with_later(await self._patch_partition(partition, change, (), gone)) if gone else found
         # the load balancers at fault keep their configuration, and the rest is sent as one complete request again
         good = tuple(one for one in wanted if one.id not in found.errors)
         # Each round has fewer load balancers, so the recursion ends.
-        return found.followed_by(
+        return found.combine_with_later(
             await self._replace_partition(partition, change, good, {**problems, **found.errors}, named)
         )
 
@@ -324,7 +324,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         return tuple(one for one in held if one not in named)
 
 
-def token(session_id: SessionId) -> str:
+def session_digest(session_id: SessionId) -> str:
     """Return the digest of a session id that daemons get instead of the id.
 
     Every user of a daemon can read the digest, and the session id itself authenticates an agent to the controllers.
@@ -342,7 +342,7 @@ def _result_of_receipt(receipt: wire.Receipt, orphans: frozenset[LoadBalancerId]
     )
 
 
-def limitation_of(about: wire.About) -> str:
+def describe_limitations(about: wire.About) -> str:
     """Describe the services that the daemon's host refuses; empty: none."""
     if about.datagrams:
         return f"UDP and SCTP are refused: {about.datagrams}"

@@ -20,13 +20,13 @@ from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.ids import ProjectId, SessionId
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.esd.catalogue import Catalogue
-from evenkeel.devices.group import DeviceGroup, on_all, outcomes_of, plan_on_each, repairs
+from evenkeel.devices.group import DeviceGroup, build_repairs, plan_on_each, run_on_all, service_outcomes
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.device import DeviceResult, HaproxyDevice
 from evenkeel.devices.haproxy.naming import HaproxyNames
 from evenkeel.devices.haproxy.observe import observation, watching
 from evenkeel.devices.haproxy.options import HaproxyOptions, parse_options
-from evenkeel.devices.haproxy.render.load_balancer import RenderedConfig, render
+from evenkeel.devices.haproxy.render.load_balancer import RenderedConfig, render_load_balancer
 from evenkeel.devices.haproxy.verify import HaproxyVerifier
 from evenkeel.devices.https import tls_context
 from evenkeel.haproxyd import wire
@@ -69,22 +69,22 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Set the partition's guard to this owner on every reachable device."""
         partition = self._names.partition(project_id)
-        await on_all(self._devices, lambda device: device.take_over(partition, epoch, session_id))
+        await run_on_all(self._devices, lambda device: device.take_over(partition, epoch, session_id))
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """Apply the batch on every reachable device; the outcome names the others as ``lagging``."""
         partition = self._names.partition(batch.project_id)
         rendered = await self._render_batch(batch)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
-        done, lost = await on_all(self._devices, lambda device: device.apply(partition, batch, rendered))
+        done, lost = await run_on_all(self._devices, lambda device: device.apply(partition, batch, rendered))
         # peers learn each other's certificates from the receipts of all devices
         if not lost:
             await self._introduce_peers(partition, batch, done)
         return PartitionOutcome(
-            outcomes=tuple(outcomes_of(batch.services, (one.errors for one in done.values()), problems)),
+            outcomes=tuple(service_outcomes(batch.services, (one.errors for one in done.values()), problems)),
             lagging=tuple(lost),
             writes=sum(one.wrote for one in done.values()),
-            repaired=tuple(repairs({host: one.repaired for host, one in done.items()})),
+            repaired=tuple(build_repairs({host: one.repaired for host, one in done.items()})),
             lacking=tuple(sorted(frozenset[str]().union(*(one.lacking for one in done.values())))),
             orphans=tuple(sorted({orphan for one in done.values() for orphan in one.orphans})),
         )
@@ -97,7 +97,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
 
     async def _render_batch(self, batch: PartitionBatch) -> tuple[RenderedConfig, ...]:
         definitions = await self._enhanced.definitions_for(batch.services)
-        return tuple(render(service, batch.certificates, definitions) for service in batch.services)
+        return tuple(render_load_balancer(service, batch.certificates, definitions) for service in batch.services)
 
     async def enhanced_services(self) -> EnhancedServices | None:
         """Read the enhanced services from the files in the directory ``esd_dir``; None without this option."""
@@ -109,7 +109,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
 
     async def tenants(self) -> frozenset[ProjectId]:
         """Return the projects whose partitions hold load balancers."""
-        done, _ = await on_all(self._devices, lambda device: device.recent_reading())
+        done, _ = await run_on_all(self._devices, lambda device: device.recent_reading())
         found = (one for reading in done.values() for one in reading.seen.partitions if one.load_balancer_ids)
         return frozenset(tenant for one in found if (tenant := self._names.tenant(one.name)) is not None)
 
@@ -133,7 +133,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         absent: Collection[Absence],
         uneven: Collection[Absence],
     ) -> Observation:
-        return observation.merge(readings, unreachable, self._names, uneven=uneven)
+        return observation.merge_readings(readings, unreachable, self._names, uneven=uneven)
 
     async def _introduce_peers(self, partition: str, batch: PartitionBatch, done: Mapping[str, DeviceResult]) -> None:
         """Make the devices' HAProxys peers of each other where they are not yet, so that they share stick tables.
@@ -152,7 +152,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         if not unintroduced:
             return
         try:
-            _, lost = await on_all(
+            _, lost = await run_on_all(
                 unintroduced, lambda device: device.send_peers(partition, batch, wanted[device.host])
             )
             problems: list[DeviceUnavailable | DeviceRejected] = list(lost.values())

@@ -7,7 +7,7 @@ from typing import Any
 
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.devices.bigip.esd.device_objects import VERIFIED_SECONDS, DeviceObjects
-from evenkeel.devices.bigip.esd.verify import Common
+from evenkeel.devices.bigip.esd.verify import CommonPaths
 from evenkeel.devices.esd.catalogue import Catalogue
 from tests.devices.services import PROJECT, gone, listener, service
 
@@ -23,7 +23,7 @@ class Rig:
         self.seconds = 0.0
         self.catalogue = Catalogue(str(directory), DeviceObjects(self.look, now=lambda: self.seconds))
 
-    async def look(self, types: tuple[str, ...]) -> Mapping[str, Common]:
+    async def look(self, types: tuple[str, ...]) -> Mapping[str, CommonPaths]:
         self.asked.append(types)
         if not self.reachable:
             raise DeviceUnavailable("one", "gone")
@@ -99,7 +99,7 @@ async def test_a_removed_definition_is_a_problem_that_names_broken_files(tmp_pat
 
 
 async def test_without_a_directory_there_are_none() -> None:
-    async def look(types: tuple[str, ...]) -> Mapping[str, Common]:
+    async def look(types: tuple[str, ...]) -> Mapping[str, CommonPaths]:
         raise AssertionError
 
     catalogue = Catalogue("", DeviceObjects(look))

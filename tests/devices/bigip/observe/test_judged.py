@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from evenkeel.devices.bigip.icontrol import answers
-from evenkeel.devices.bigip.icontrol.answers import REMEMBERED_MAX, RememberedDocuments, document
+from evenkeel.devices.bigip.icontrol.answers import REMEMBERED_MAX, RememberedDocuments, parse_document
 from evenkeel.devices.bigip.observe import digest
-from evenkeel.devices.bigip.observe.judged import Judged, kept_if_same
+from evenkeel.devices.bigip.observe.judged import ResultCache, reuse_if_same
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.services import batch, listener, service
 
@@ -20,7 +20,7 @@ def test_a_result_is_kept_while_the_arguments_are_the_same_objects() -> None:
         calls.append(arguments)
         return len(calls)
 
-    judged, one, other = Judged(), [1], [1]
+    judged, one, other = ResultCache(), [1], [1]
     assert [judged.result(judge, one, other), judged.result(judge, one, other)] == [1, 1]
     assert judged.result(judge, one, one) == 2, "equal, but another object"
     assert judged.result(judge, one) == 3
@@ -30,10 +30,10 @@ def test_a_result_is_kept_while_the_arguments_are_the_same_objects() -> None:
 def test_a_tuple_is_kept_if_all_its_objects_are_there_in_the_same_order() -> None:
     one, two = {"name": "a"}, {"name": "b"}
     before = (one, two)
-    assert kept_if_same(before, [one, two]) is before
+    assert reuse_if_same(before, [one, two]) is before
     for other in ([two, one], [one], [one, two, one], [one, {"name": "b"}]):
-        assert kept_if_same(before, other) is not before
-        assert kept_if_same(before, other) == tuple(other)
+        assert reuse_if_same(before, other) is not before
+        assert reuse_if_same(before, other) == tuple(other)
 
 
 def test_equal_bytes_of_a_target_are_one_document_and_others_are_decoded() -> None:
@@ -43,7 +43,7 @@ def test_equal_bytes_of_a_target_are_one_document_and_others_are_decoded() -> No
     assert remembered.document("/b", b'{"x": 1}') is not first
     assert remembered.document("/a", b'{"x": 2}') == {"x": 2}
     assert remembered.document("/a", b'{"x": 1}') == first
-    assert remembered.document("/a", b"no document") == document(b"no document") == {}
+    assert remembered.document("/a", b"no document") == parse_document(b"no document") == {}
 
 
 def test_no_more_documents_are_remembered_than_the_maximum() -> None:
@@ -60,17 +60,17 @@ async def test_an_observation_of_a_device_at_rest_judges_nothing_and_sees_every_
     await agent.apply(batch(service(), complete=True))
     before = await agent.observe()
     judged: list[str] = []
-    real = digest.digests
+    real = digest.load_balancer_digests
 
     def counted(*parts: Any) -> dict[str, str]:
         judged.append("again")
         return real(*parts)
 
-    monkeypatch.setattr(digest, "digests", counted)
+    monkeypatch.setattr(digest, "load_balancer_digests", counted)
     first = await agent.observe()
     assert (await agent.observe()).configurations == first.configurations == before.configurations
     assert judged == ["again"], "once, because the function is another one now"
-    monkeypatch.setattr(answers, "document", lambda body: json.loads(body))
+    monkeypatch.setattr(answers, "parse_document", lambda body: json.loads(body))
     await agent.apply(batch(service(revision=2, listeners=(listener(connection_limit=7),)), complete=True))
     changed = await agent.observe()
     assert changed.configurations != before.configurations

@@ -5,9 +5,9 @@ from typing import Any
 from evenkeel.core.devices.device import DeviceState
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.devices.bigip.naming import BigIpNames
-from evenkeel.devices.bigip.observe.judged import Judged
-from evenkeel.devices.bigip.observe.observation import BigIpReading, connections, statuses
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.observe.judged import ResultCache
+from evenkeel.devices.bigip.observe.observation import BigIpReading, listener_statistics, operating_statuses
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from tests.devices.services import listener, service, vip
 
 NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
@@ -17,7 +17,7 @@ def reading(*changes: dict[str, Any], counts: tuple[int, ...] = ()) -> BigIpRead
     """What a device says that holds a load balancer of two VIPs. ``changes``: of its virtual servers, in order."""
     wanted = service(additional_vips=(vip(7),), listeners=(listener(connection_limit=5),), pools=())
     items: dict[str, list[dict[str, Any]]] = {}
-    for item in render(wanted, NAMES).objects:
+    for item in render_load_balancer(wanted, NAMES).objects:
         path = f"/dev_a3f1c2/{item.key.name}"
         items.setdefault(item.key.type, []).append({**item.attributes, "fullPath": path})
     virtuals = items["ltm/virtual"]
@@ -28,7 +28,7 @@ def reading(*changes: dict[str, Any], counts: tuple[int, ...] = ()) -> BigIpRead
         virtuals=tuple(virtuals),
         pools=(),
         state=DeviceState(name="a", reachable=True),
-        judged=Judged(),
+        judged=ResultCache(),
         statistics={f"entry-{place}": entry(virtuals[place]["fullPath"], count) for place, count in enumerate(counts)},
     )
 
@@ -39,7 +39,7 @@ def entry(path: str, count: int) -> dict[str, Any]:
 
 
 def found(one: BigIpReading) -> dict[tuple[str, str], OperatingStatus]:
-    seen = statuses(one, NAMES)
+    seen = operating_statuses(one, NAMES)
     assert len({(status.kind, status.id) for status in seen}) == len(seen)
     return {(status.kind, status.id): status.status for status in seen}
 
@@ -58,6 +58,6 @@ def test_virtual_servers_of_a_listener_have_one_status() -> None:
 
 
 def test_connections_are_summed_over_the_addresses() -> None:
-    (only,) = connections(reading(counts=(2, 3)), NAMES).items()
+    (only,) = listener_statistics(reading(counts=(2, 3)), NAMES).items()
     assert (only[0], only[1].active_connections, only[1].total_connections) == ("listener-1", 5, 5)
-    assert connections(reading(), NAMES) == {}
+    assert listener_statistics(reading(), NAMES) == {}

@@ -10,7 +10,7 @@ from evenkeel.devices.bigip.objects import (
     ObservedObject,
     Verb,
 )
-from evenkeel.devices.bigip.reconcile.description import describe
+from evenkeel.devices.bigip.reconcile.description import describe_plan
 from evenkeel.devices.bigip.reconcile.plan import Plan
 
 POOL_KEY, MEMBER_KEY = Key(type=POOL, name="p"), Key(type=MEMBER, name="10.0.0.1:80", pool="p")
@@ -28,7 +28,7 @@ def test_operations_show_what_differs_and_members_of_new_pools() -> None:
         ),
         problems={"lb-2": "no such thing"},
     )
-    plan = describe("bigip-1", todo, observed, "dev_p")
+    plan = describe_plan("bigip-1", todo, observed, "dev_p")
     assert [
         (step.verb, step.type, step.name, [(one.name, one.present, one.wanted) for one in step.attributes])
         for step in plan.operations
@@ -46,5 +46,5 @@ def test_of_files_nothing_but_the_name_is_shown() -> None:
     step = ConfigOperation(
         verb=Verb.CREATE, key=key, owner="lb", body={"name": key.name}, content=Secret(b"-----BEGIN PRIVATE KEY-----")
     )
-    (shown,) = describe("bigip-1", Plan(operations=(step,)), {}, "dev_p").operations
+    (shown,) = describe_plan("bigip-1", Plan(operations=(step,)), {}, "dev_p").operations
     assert (shown.name, shown.attributes) == ("/dev_p/dev_x.key", ())

@@ -19,9 +19,9 @@ from evenkeel.devices.bigip.objects import (
     RenderedObjects,
     Verb,
 )
-from evenkeel.devices.bigip.reconcile.files import referenced_file_names, with_files
-from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, plan, state_after
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.reconcile.files import add_files, referenced_file_names
+from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, plan_operations, predict_observed
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from tests.devices.bigip.certificates import authority, certificate, revocation_list, tls_listener, tls_service
 from tests.devices.services import gone, pool, service
 
@@ -37,7 +37,7 @@ def rendered(
     observed: Observed, *services: ServiceDefinition, brought: tuple[CertificateContent, ...] = EVERY
 ) -> list[RenderedObjects]:
     contents = {content.sha256: content for content in brought}
-    return [with_files(render(one, NAMES), observed, contents, NAMES) for one in services]
+    return [add_files(render_load_balancer(one, NAMES), observed, contents, NAMES) for one in services]
 
 
 def planned(
@@ -47,11 +47,11 @@ def planned(
     complete: bool = False,
 ) -> Plan:
     found = rendered(observed, *services, brought=brought)
-    return plan(observed, found, partition=PARTITION, names=NAMES, complete=complete)
+    return plan_operations(observed, found, partition=PARTITION, names=NAMES, complete=complete)
 
 
 def made(*services: ServiceDefinition) -> Observed:
-    return state_after({}, planned({}, *services).operations)
+    return predict_observed({}, planned({}, *services).operations)
 
 
 def files(observed: Observed) -> set[str]:
@@ -99,7 +99,7 @@ def test_load_balancer_with_missing_certificate_stays_unchanged_and_names_it() -
     renewed = tls_service(names={"ref-a": B}, revision=2)
     (waiting, other) = rendered(observed, renewed, service(2, members=4), brought=())
     assert waiting.lacking == (B.sha256,) and "certificate" in waiting.problem and not other.lacking
-    todo = plan(observed, [waiting, other], partition=PARTITION, names=NAMES, complete=True)
+    todo = plan_operations(observed, [waiting, other], partition=PARTITION, names=NAMES, complete=True)
     assert set(todo.problems) == {"lb-1"}
     assert {step.owner for step in todo.operations} == {"lb-2"}
 
@@ -134,20 +134,22 @@ def test_a_renewal_goes_with_the_old_files_and_touches_no_virtual_server() -> No
     ]
     removed = {step.key.name for step in steps if step.verb is Verb.DELETE}
     assert removed == whole(A) and {step.owner for step in steps if step.verb is Verb.DELETE} == {SHARED}
-    assert files(state_after(observed, steps)) == whole(B)
+    assert files(predict_observed(observed, steps)) == whole(B)
 
 
 def test_files_are_shared_and_go_with_the_last_that_refers_to_them() -> None:
     first, second = (tls_service(number, names={"ref-a": A}) for number in (1, 2))
     todo = planned({}, first, second)
-    assert sum(step.key.name == f"dev_{A.sha256}.key" for step in todo.operations_of(frozenset({"lb-1", "lb-2"}))) == 1
-    assert all(
-        any(step.key.type == KEY_FILE for step in todo.operations_of(frozenset({one}))) for one in ("lb-1", "lb-2")
+    assert (
+        sum(step.key.name == f"dev_{A.sha256}.key" for step in todo.owners_operations(frozenset({"lb-1", "lb-2"}))) == 1
     )
-    observed = state_after({}, todo.operations_of(frozenset({"lb-1", "lb-2"})))
-    observed = state_after(observed, planned(observed, gone(1)).operations)
+    assert all(
+        any(step.key.type == KEY_FILE for step in todo.owners_operations(frozenset({one}))) for one in ("lb-1", "lb-2")
+    )
+    observed = predict_observed({}, todo.owners_operations(frozenset({"lb-1", "lb-2"})))
+    observed = predict_observed(observed, planned(observed, gone(1)).operations)
     assert files(observed) == whole(A)
-    assert files(state_after(observed, planned(observed, gone(2)).operations)) == set()
+    assert files(predict_observed(observed, planned(observed, gone(2)).operations)) == set()
 
 
 def test_a_file_that_a_strangers_profile_refers_to_stays_and_so_does_what_has_another_name() -> None:
@@ -159,14 +161,14 @@ def test_a_file_that_a_strangers_profile_refers_to_stays_and_so_does_what_has_an
     for name in others:
         key = Key(type=CERTIFICATE_FILE, name=name)
         observed[key] = ObservedObject(key=key, attributes={})
-    result = state_after(observed, planned(observed, gone(1), complete=True).operations)
+    result = predict_observed(observed, planned(observed, gone(1), complete=True).operations)
     assert files(result) == {*others, f"dev_{A.sha256}.crt"}
 
 
 def test_a_content_that_is_something_else_is_a_problem_of_the_load_balancer() -> None:
     definition = tls_service(names={"ref-a": A})
     wrong = {A.sha256: B}
-    assert "something else" in with_files(render(definition, NAMES), {}, wrong, NAMES).problem
+    assert "something else" in add_files(render_load_balancer(definition, NAMES), {}, wrong, NAMES).problem
 
 
 # -- whatever happens
@@ -213,7 +215,7 @@ def test_files_exist_before_they_are_referred_to_and_only_those(
     observed = made(*before)
     todo = planned(observed, *wanted, complete=complete, brought=() if held else EVERY)
     for step in todo.operations:
-        observed = state_after(observed, [step])
+        observed = predict_observed(observed, [step])
         if step.verb is not Verb.DELETE:  # nothing is named before it is there
             body = {step.key: step.body}
             assert referenced_file_names(body, PARTITION) <= files(observed)

@@ -18,8 +18,8 @@ from evenkeel.devices.bigip.objects import (
     RenderedObjects,
     Verb,
 )
-from evenkeel.devices.bigip.reconcile.plan import Plan, node_of, plan, state_after
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.reconcile.plan import Plan, member_node_name, plan_operations, predict_observed
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from tests.devices.bigip.definitions import tenants
 from tests.devices.services import gone, pool, service
 
@@ -28,12 +28,12 @@ PARTITION = "dev_a3f1c2"
 
 
 def planned(observed: Observed, *services: ServiceDefinition, complete: bool = False) -> Plan:
-    rendered = [render(one, NAMES) for one in services]
-    return plan(observed, rendered, partition=PARTITION, names=NAMES, complete=complete)
+    rendered = [render_load_balancer(one, NAMES) for one in services]
+    return plan_operations(observed, rendered, partition=PARTITION, names=NAMES, complete=complete)
 
 
 def made(*services: ServiceDefinition) -> Observed:
-    return state_after({}, planned({}, *services).operations)
+    return predict_observed({}, planned({}, *services).operations)
 
 
 def in_its_own_words(observed: Observed) -> Observed:
@@ -65,16 +65,16 @@ def test_a_plan_that_was_carried_out_leaves_nothing_to_do(
 ) -> None:
     observed = in_its_own_words(made(*before))
     todo = planned(observed, *wanted, complete=complete)
-    done = in_its_own_words(state_after(observed, todo.operations))
+    done = in_its_own_words(predict_observed(observed, todo.operations))
     assert not planned(done, *wanted, complete=complete).operations
 
 
 @settings(max_examples=40, deadline=None)
 @given(before=tenants, wanted=tenants)
 def test_the_way_does_not_matter(before: tuple[ServiceDefinition, ...], wanted: tuple[ServiceDefinition, ...]) -> None:
-    sound = tuple(one for one in wanted if not render(one, NAMES).problem)
+    sound = tuple(one for one in wanted if not render_load_balancer(one, NAMES).problem)
     observed = made(*before)
-    result = state_after(observed, planned(observed, *sound, complete=True).operations)
+    result = predict_observed(observed, planned(observed, *sound, complete=True).operations)
     assert set(result) == set(made(*sound))
 
 
@@ -85,13 +85,13 @@ def test_nodes_stay_exactly_while_members_use_them(
 ) -> None:
     observed = made(*before)
     todo = planned(observed, *wanted, complete=complete)
-    used, after = nodes_of(observed), nodes_of(state_after(observed, todo.operations))
+    used, after = nodes_of(observed), nodes_of(predict_observed(observed, todo.operations))
     assert {step.key.name for step in todo.operations if step.key.type == NODE} == used - after
 
 
 def nodes_of(observed: Observed) -> set[str]:
     """The nodes that members name."""
-    return {node_of(name) for item in observed.values() for name in item.members}
+    return {member_node_name(name) for item in observed.values() for name in item.members}
 
 
 @settings(max_examples=40, deadline=None)
@@ -106,12 +106,12 @@ def test_operations_come_in_an_order_that_refers_to_nothing_missing(
             assert not _still_used(step, observed)
         else:
             seen[step.key.name] = 1
-        observed = state_after(observed, [step])
+        observed = predict_observed(observed, [step])
 
 
 def _still_used(step: ConfigOperation, observed: Observed) -> bool:
     if step.key.type == NODE:
-        return any(node_of(name) == step.key.name for item in observed.values() for name in item.members)
+        return any(member_node_name(name) == step.key.name for item in observed.values() for name in item.members)
     path = f"/{PARTITION}/{step.key.name}"
     return any(
         path in (item.attributes.get("pool"), item.attributes.get("monitor"))
@@ -143,7 +143,7 @@ def test_an_attribute_that_cannot_be_changed_means_a_new_object() -> None:
         (Verb.MODIFY, "ltm/pool", "dev_pool-1"),
         (Verb.DELETE, key.type, "dev_monitor-1"),
     ]
-    assert not planned(state_after(observed, steps), service()).operations
+    assert not planned(predict_observed(observed, steps), service()).operations
 
 
 def foreign(kind: str, name: str, description: str) -> ObservedObject:
@@ -163,13 +163,13 @@ def test_object_without_our_mark_is_no_orphan() -> None:
     assert not planned(observed, complete=True).operations
     ours = foreign("ltm/pool", "dev_pool-5", "evenkeel:dev/1:pool:lb-5:pool-5")
     assert [step.owner for step in planned({ours.key: ours}, complete=True).operations] == ["lb-5"]
-    assert not planned({ours.key: ours}, service()).operations_of(frozenset({"lb-5"}))
+    assert not planned({ours.key: ours}, service()).owners_operations(frozenset({"lb-5"}))
 
 
 def test_a_load_balancer_that_cannot_be_rendered_keeps_what_it_has() -> None:
     observed = made(service(), service(2))
     odd = RenderedObjects(service=service(), problem="no")
-    todo = plan(observed, [odd], partition=PARTITION, names=NAMES, complete=True)
+    todo = plan_operations(observed, [odd], partition=PARTITION, names=NAMES, complete=True)
     assert {step.owner for step in todo.operations} == {"lb-2", ""}
     assert dict(todo.problems) == {"lb-1": "no"}
 

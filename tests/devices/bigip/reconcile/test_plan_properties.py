@@ -19,9 +19,9 @@ from evenkeel.devices.bigip.objects import (
     ObservedObject,
     Verb,
 )
-from evenkeel.devices.bigip.reconcile.nodes import with_nodes
-from evenkeel.devices.bigip.reconcile.plan import SHARED, state_after
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.reconcile.nodes import assign_nodes
+from evenkeel.devices.bigip.reconcile.plan import SHARED, predict_observed
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from tests.devices.bigip.definitions import tenants
 from tests.devices.bigip.reconcile.test_plan import NAMES, PARTITION, in_its_own_words, made, nodes_of, planned
 
@@ -63,14 +63,14 @@ def test_plan_makes_each_wanted_object_equal_in_every_attribute(
     before: Services, wanted: Services, complete: bool
 ) -> None:
     observed = in_its_own_words(made(*before))
-    result = state_after(observed, planned(observed, *wanted, complete=complete).operations)
-    for rendered in with_nodes((render(one, NAMES) for one in wanted), observed, NAMES, {}):
+    result = predict_observed(observed, planned(observed, *wanted, complete=complete).operations)
+    for rendered in assign_nodes((render_load_balancer(one, NAMES) for one in wanted), observed, NAMES, {}):
         for item in () if rendered.problem else rendered.objects:
             there = result[item.key]
-            assert not canonical.differences(item.attributes, there.attributes)
+            assert not canonical.differing_attributes(item.attributes, there.attributes)
             assert {member.key.name for member in item.members} == set(there.members)
             for member in item.members:
-                assert not canonical.differences(member.attributes, there.members[member.key.name].attributes)
+                assert not canonical.differing_attributes(member.attributes, there.members[member.key.name].attributes)
 
 
 @many
@@ -80,18 +80,20 @@ def test_plan_never_touches_objects_of_others(
 ) -> None:
     observed = {**made(*before), **others}
     todo = planned(observed, *wanted, complete=complete)
-    result = state_after(observed, todo.operations)
+    result = predict_observed(observed, todo.operations)
     for key, item in others.items():
         unmarked = item.mark is None
-        is_wanted_name = any(key == one.key for service in wanted for one in render(service, NAMES).objects)
+        is_wanted_name = any(
+            key == one.key for service in wanted for one in render_load_balancer(service, NAMES).objects
+        )
         if not (unmarked and is_wanted_name):  # a name that we want is ours, unless somebody marked it
             assert result.get(key) == item
     for service in wanted:
-        for one in render(service, NAMES).objects:
+        for one in render_load_balancer(service, NAMES).objects:
             stranger = others.get(one.key)
             if stranger and stranger.mark and stranger.mark.environment != NAMES.environment:
                 assert service.load_balancer_id in todo.problems
-                assert not todo.operations_of(frozenset({service.load_balancer_id}))
+                assert not todo.owners_operations(frozenset({service.load_balancer_id}))
 
 
 @many
@@ -102,7 +104,7 @@ def test_a_partial_batch_leaves_other_load_balancers_alone(before: Services, wan
     observed = in_its_own_words(made(*before))
     todo = planned(observed, *batch)
     assert {step.owner for step in todo.operations} <= ids | {SHARED}
-    result = state_after(observed, todo.operations)
+    result = predict_observed(observed, todo.operations)
     for key, item in observed.items():
         if owner(item) not in ids and key.type != NODE:
             assert result.get(key) == item
@@ -120,9 +122,11 @@ def test_nothing_is_made_that_refers_to_what_is_not_there_yet_and_nothing_remove
             users = [
                 key for key, item in observed.items() if step.key.name in references(item.attributes) and _refers(key)
             ]
-            replaced = any(step.key == one.key for service in wanted for one in render(service, NAMES).objects)
+            replaced = any(
+                step.key == one.key for service in wanted for one in render_load_balancer(service, NAMES).objects
+            )
             assert replaced or not users, f"{step.key} is used by {users}"
-        observed = state_after(observed, [step])
+        observed = predict_observed(observed, [step])
         if step.verb is not Verb.DELETE and _refers(step.key):
             there = {key.name for key in observed}
             assert references(step.body) <= there, f"{step.key} comes before what it refers to"

@@ -3,7 +3,7 @@
 import pytest
 
 from evenkeel.devices.bigip.naming import BigIpNames
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from tests.devices.services import listener, service
 
 NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
@@ -15,7 +15,7 @@ NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
 def test_networks_are_a_data_group_and_the_code_is_fixed(protocol: str, word: str) -> None:
     cidrs = ("192.0.2.7/32", "10.0.0.0/8", "10.0.0.0/8", "2001:db8::/32")
     wanted = service(listeners=(listener(protocol=protocol, allowed_cidrs=cidrs, default_pool_id=None),), pools=())
-    found = {item.key.type: item for item in render(wanted, NAMES).objects}
+    found = {item.key.type: item for item in render_load_balancer(wanted, NAMES).objects}
     group = found["ltm/data-group/internal"]
     assert group.key.name == "dev_cidrs_listener-1" and group.attributes["type"] == "ip"
     assert [one["name"] for one in group.attributes["records"]] == ["10.0.0.0/8", "192.0.2.7/32", "2001:db8::/32"]
@@ -28,7 +28,10 @@ def test_networks_are_a_data_group_and_the_code_is_fixed(protocol: str, word: st
         "}",
     ]
     everybody = service(listeners=(listener(protocol=protocol, default_pool_id=None),), pools=())
-    assert {item.key.type for item in render(everybody, NAMES).objects} == {"ltm/virtual", "ltm/virtual-address"}
+    assert {item.key.type for item in render_load_balancer(everybody, NAMES).objects} == {
+        "ltm/virtual",
+        "ltm/virtual-address",
+    }
 
 
 def test_clients_are_refused_before_anything_else() -> None:
@@ -39,7 +42,7 @@ def test_clients_are_refused_before_anything_else() -> None:
     )
     (code,) = (
         item.attributes["apiAnonymous"]
-        for item in render(service(listeners=wanted.listeners, pools=(by_port,)), NAMES).objects
+        for item in render_load_balancer(service(listeners=wanted.listeners, pools=(by_port,)), NAMES).objects
         if item.key.type == "ltm/rule"
     )
     assert code.index("reject") < code.index("persist carp")

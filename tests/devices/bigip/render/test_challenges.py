@@ -8,7 +8,7 @@ from evenkeel.core.devices.service import ServiceListener
 from evenkeel.core.resources.model import Vip
 from evenkeel.devices.bigip.naming import BigIpNames, parse_mark
 from evenkeel.devices.bigip.objects import DATA_GROUP, POLICY, RULE, VIRTUAL
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from tests.devices.challenge_behaviour import CHALLENGES, CONTENT, PATH, TOKEN, away
 from tests.devices.services import listener, policy, rule, service
 
@@ -17,7 +17,7 @@ NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
 
 def objects(challenges: dict[str, str] = CHALLENGES, **changes: Any) -> dict[str, dict[str, Any]]:
     """Attributes by type, of a listener with challenges."""
-    rendered = render(service(listeners=(listener(**changes),), challenges=challenges), NAMES)
+    rendered = render_load_balancer(service(listeners=(listener(**changes),), challenges=challenges), NAMES)
     assert not rendered.problem
     return {item.key.type: dict(item.attributes) for item in rendered.objects}
 
@@ -53,7 +53,7 @@ def test_without_a_listener_on_port_80_each_vip_gets_a_virtual_server_that_is_no
     listeners: tuple[ServiceListener, ...],
 ) -> None:
     more = (Vip(address="2001:db8::1", subnet_id="s", network_id="n", port_id="p"),)
-    rendered = render(service(listeners=listeners, additional_vips=more, challenges=CHALLENGES), NAMES)
+    rendered = render_load_balancer(service(listeners=listeners, additional_vips=more, challenges=CHALLENGES), NAMES)
     assert not rendered.problem
     marks = {item.key.name: item.attributes.get("description") for item in rendered.objects if item.key.type == VIRTUAL}
     own = {name: mark for name, mark in marks.items() if "challenges" in name}
@@ -62,11 +62,11 @@ def test_without_a_listener_on_port_80_each_vip_gets_a_virtual_server_that_is_no
 
 
 def test_disabled_load_balancer_gets_no_virtual_server_for_challenges() -> None:
-    rendered = render(service(listeners=(), challenges=CHALLENGES, admin_state_up=False), NAMES)
+    rendered = render_load_balancer(service(listeners=(), challenges=CHALLENGES, admin_state_up=False), NAMES)
     assert VIRTUAL not in {item.key.type for item in rendered.objects}
 
 
 @pytest.mark.parametrize("token", ["", "a b", "../x", 'a"b', "a\n", "[x]", "x" * 201])
 def test_a_text_that_is_no_challenge_is_the_load_balancers_problem(token: str) -> None:
     for challenges in ({token: CONTENT}, {TOKEN: token}):
-        assert "RFC 8555" in render(service(challenges=challenges), NAMES).problem
+        assert "RFC 8555" in render_load_balancer(service(challenges=challenges), NAMES).problem

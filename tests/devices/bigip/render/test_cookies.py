@@ -13,7 +13,7 @@ from evenkeel.core.tls.certificates import Secret
 from evenkeel.devices.bigip.cookie_secret import CookieSecret
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RenderedObjects, WantedObject
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from tests.devices.services import listener, policy, pool, rule, service
 
 NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
@@ -24,7 +24,7 @@ D = SECRET.digest
 def made(definition: ServiceDefinition, tags: dict[str, tuple[str, ...]] | None = None, **more: Any) -> RenderedObjects:
     parts = msgspec.convert({"cookie_encryption": {"cookies": ["session", "SRV"]}, **more}, Parts)
     known = {"web": Definition(name="web", file="a.json", parts=parts, tags=tags or {})}
-    return render(definition, NAMES, enhanced=known, cookie_secret=SECRET)
+    return render_load_balancer(definition, NAMES, enhanced=known, cookie_secret=SECRET)
 
 
 def objects(found: RenderedObjects) -> dict[str, WantedObject]:

@@ -11,7 +11,7 @@ from evenkeel.core.resources.model import SessionPersistence
 from evenkeel.core.tls.certificates import CertificateKind
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RenderedObjects
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from tests.devices.services import listener, pool, service
 
 NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
@@ -36,7 +36,7 @@ def rendered(*definitions: Definition, pool_changes: dict[str, Any] | None = Non
         listeners=(listener(enhanced_services=names, **changes),),
         pools=(pool(members=1, **(pool_changes or {})),),
     )
-    return render(one, NAMES, enhanced={definition.name: definition for definition in definitions})
+    return render_load_balancer(one, NAMES, enhanced={definition.name: definition for definition in definitions})
 
 
 def objects(*definitions: Definition, **changes: Any) -> dict[str, dict[str, Any]]:
@@ -247,7 +247,7 @@ def test_certificates_of_a_listener_are_not_replaced() -> None:
         listeners=(listener(enhanced_services=("web",), default_tls_container_ref="ref", **TERMINATED),),
         certificates=(ServiceCertificate(reference="ref", kind=CertificateKind.CERTIFICATE, sha256="a" * 64),),
     )
-    found = render(one, NAMES, enhanced={"web": esd(cssl_profile="c")})
+    found = render_load_balancer(one, NAMES, enhanced={"web": esd(cssl_profile="c")})
     assert "has certificates of its own" in found.problem
 
 
@@ -265,7 +265,7 @@ def test_a_definition_with_a_problem_is_the_load_balancers_problem() -> None:
 
 def test_an_unknown_service_is_a_problem() -> None:
     one = service(listeners=(listener(enhanced_services=("gone",)),))
-    assert "enhanced service 'gone'" in render(one, NAMES).problem
+    assert "enhanced service 'gone'" in render_load_balancer(one, NAMES).problem
 
 
 def test_services_of_one_listener_are_bounded() -> None:
@@ -278,6 +278,8 @@ def test_optional_names_without_a_definition_have_no_effect() -> None:
     names = ("?blue", "?web", *(f"?tag-{number}" for number in range(PER_LISTENER_MAX)))
     one = service(members=1, listeners=(listener(enhanced_services=names),), pools=(pool(members=1),))
     plain = service(members=1, listeners=(listener(),), pools=(pool(members=1),))
-    found = render(one, NAMES, enhanced={"?web": web})
+    found = render_load_balancer(one, NAMES, enhanced={"?web": web})
     assert not found.problem and any(item.attributes.get("rules") == ["/Common/r"] for item in found.objects)
-    assert render(one, NAMES, enhanced={}).objects == render(plain, NAMES, enhanced={}).objects
+    assert (
+        render_load_balancer(one, NAMES, enhanced={}).objects == render_load_balancer(plain, NAMES, enhanced={}).objects
+    )

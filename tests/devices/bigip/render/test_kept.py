@@ -3,8 +3,8 @@ import msgspec
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RenderedObjects
-from evenkeel.devices.bigip.render.kept import KeptRenderings
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.render.kept import RenderingCache
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from tests.devices.services import service
 
 
@@ -16,7 +16,7 @@ class Counting:
 
     def __call__(self, one: ServiceDefinition) -> RenderedObjects:
         self.count += 1
-        return render(one, BigIpNames(environment="dev", prefix="dev", group=1))
+        return render_load_balancer(one, BigIpNames(environment="dev", prefix="dev", group=1))
 
 
 def again(one: ServiceDefinition) -> ServiceDefinition:
@@ -25,14 +25,14 @@ def again(one: ServiceDefinition) -> ServiceDefinition:
 
 
 def test_an_equal_definition_is_rendered_once() -> None:
-    kept, counting = KeptRenderings(), Counting()
+    kept, counting = RenderingCache(), Counting()
     first = kept.rendered(service(), "settings", counting)
     assert kept.rendered(again(service()), "settings", counting) is first
     assert counting.count == 1
 
 
 def test_a_changed_definition_or_setting_is_rendered_again() -> None:
-    kept, counting = KeptRenderings(), Counting()
+    kept, counting = RenderingCache(), Counting()
     first = kept.rendered(service(), "settings", counting)
     assert kept.rendered(service(revision=2), "settings", counting) is not first
     assert kept.rendered(service(revision=2), "others", counting).objects
@@ -40,14 +40,14 @@ def test_a_changed_definition_or_setting_is_rendered_again() -> None:
 
 
 def test_renderings_beyond_the_limit_go_the_least_recently_used_first() -> None:
-    kept, counting = KeptRenderings(2), Counting()
+    kept, counting = RenderingCache(2), Counting()
     for number in (1, 2, 1, 3, 1, 2):
         kept.rendered(service(number), None, counting)
     assert (len(kept), counting.count) == (2, 4)
 
 
 def test_problems_and_deleted_load_balancers_are_not_kept() -> None:
-    kept, counting = KeptRenderings(), Counting()
+    kept, counting = RenderingCache(), Counting()
     kept.rendered(service(), None, counting)
     kept.rendered(msgspec.structs.replace(service(), deleted=True, listeners=(), pools=()), None, counting)
     assert len(kept) == 0

@@ -14,9 +14,9 @@ from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject
 from evenkeel.devices.bigip.options import parse_options
 from evenkeel.devices.bigip.render import load_balancer
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from evenkeel.devices.bigip.render.network import objects as objects_of_networks
-from evenkeel.devices.bigip.render.network.objects import DeviceAttachment, with_networks
+from evenkeel.devices.bigip.render.network.objects import DeviceAttachment, add_network_objects
 from tests.devices.bigip.definitions import services, tls_services
 from tests.devices.services import gone, listener, member, monitor, policy, pool, rule, service
 
@@ -25,7 +25,7 @@ PART = "/dev_a3f1c2"
 
 
 def objects(definition: ServiceDefinition) -> dict[str, WantedObject]:
-    rendered = render(definition, NAMES)
+    rendered = render_load_balancer(definition, NAMES)
     assert not rendered.problem
     return {f"{item.key.type} {item.key.name}": item for item in rendered.objects}
 
@@ -112,7 +112,7 @@ def test_a_deleted_load_balancer_comes_to_nothing() -> None:
 
 def test_equal_definitions_render_equal_and_names_of_users_stay_off_the_device() -> None:
     named = service(name="<script>", listeners=(listener(name="x", description="y"),))
-    assert render(named, NAMES).objects == render(service(), NAMES).objects
+    assert render_load_balancer(named, NAMES).objects == render_load_balancer(service(), NAMES).objects
 
 
 @pytest.mark.parametrize("protocol", ["TCP", "HTTPS"])
@@ -281,7 +281,7 @@ def test_other_timeouts_make_a_transport_profile(client: int, server: int, secon
 def test_impossible_definition_is_a_problem_that_names_field_and_value(
     definition: ServiceDefinition, words: str
 ) -> None:
-    rendered = render(definition, NAMES)
+    rendered = render_load_balancer(definition, NAMES)
     assert words in rendered.problem and not rendered.objects
 
 
@@ -291,20 +291,20 @@ def test_an_error_of_ours_is_the_problem_of_one_load_balancer(monkeypatch: pytes
 
     monkeypatch.setattr(load_balancer, "pool_object", broken)
     with capture_logs() as logs:
-        found = render(service(), NAMES)
+        found = render_load_balancer(service(), NAMES)
     assert found.problem == "an unexpected error of the agent (ValueError); its log has the details"
     assert not found.objects
     (logged,) = logs
     assert logged["load_balancer"] == "lb-1" and str(logged["exc_info"]) == "wrong"
     monkeypatch.setattr(objects_of_networks, "network_objects", broken)
     at = DeviceAttachment(device="a", options=NOT_ADJACENT)
-    assert "ValueError" in with_networks(render(service(pools=()), NAMES), at, NAMES).problem
+    assert "ValueError" in add_network_objects(render_load_balancer(service(pools=()), NAMES), at, NAMES).problem
 
 
 @given(definition=services(1) | tls_services(1))
 def test_nothing_that_is_sent_looks_like_a_tag(definition: ServiceDefinition) -> None:
     """Devices may refuse requests with what looks like HTML, whoever wrote it."""
-    assert "<" not in str(render(definition, NAMES).objects)
+    assert "<" not in str(render_load_balancer(definition, NAMES).objects)
 
 
 def test_texts_of_tenants_with_tags_are_sent_without_them() -> None:
@@ -326,7 +326,7 @@ def test_texts_of_tenants_with_tags_are_sent_without_them() -> None:
         ),
         pools=(pool(monitor=monitor(url_path=f"/{tag}")),),
     )
-    found = render(definition, NAMES)
+    found = render_load_balancer(definition, NAMES)
     assert not found.problem and "<" not in str(found.objects)
 
 
@@ -336,7 +336,7 @@ def test_members_cannot_be_twice() -> None:
         ((member(address="not-an-address"),), "no IPv4 or IPv6 address"),
         ((member(monitor_address="not-an-address"),), "no IPv4 or IPv6 address"),
     ):
-        assert words in render(service(pools=(pool(members=members),)), NAMES).problem
+        assert words in render_load_balancer(service(pools=(pool(members=members),)), NAMES).problem
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1", "0.0.0.0"])
@@ -349,15 +349,18 @@ def test_no_device_is_sent_to_itself_or_ordered_to_listen_there(address: str) ->
         (service(additional_vips=(there,)), f"additional_vips {address!r}"),
         (service(pools=(pool(members=(member(monitor_address=address),)),)), f"monitor_address {address!r}"),
     ):
-        rendered = render(definition, NAMES)
+        rendered = render_load_balancer(definition, NAMES)
         assert words in rendered.problem and "is allowed" in rendered.problem and not rendered.objects
 
 
 def test_an_operators_rules_are_heeded() -> None:
     definition = service(pools=(pool(members=(member(address="127.0.0.1"),)),))
-    assert render(definition, NAMES, AddressRules(allow_loopback=True)).objects
+    assert render_load_balancer(definition, NAMES, AddressRules(allow_loopback=True)).objects
     closed = AddressRules(denied_networks=parsed_networks(["10.2.0.0/16"]))
-    assert "closed to members" in render(service(pools=(pool(members=(member(place=1),)),)), NAMES, closed).problem
+    assert (
+        "closed to members"
+        in render_load_balancer(service(pools=(pool(members=(member(place=1),)),)), NAMES, closed).problem
+    )
 
 
 def test_the_rules_are_options_of_the_driver() -> None:

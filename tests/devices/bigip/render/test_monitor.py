@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from evenkeel.core.devices.service import ServiceMember, ServiceMonitor
 from evenkeel.devices.bigip.naming import BigIpNames
-from evenkeel.devices.bigip.render.load_balancer import render
-from evenkeel.devices.bigip.render.monitor import expected_codes, recv_pattern, send_string, times
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
+from evenkeel.devices.bigip.render.monitor import expected_codes, monitor_times, recv_pattern, send_string
 from evenkeel.devices.errors import Unrenderable
 from tests.devices.services import listener, member, monitor, pool, service
 
@@ -18,18 +18,18 @@ hostile = st.text(max_size=40) | st.text(alphabet="/\\rn\r\n\"'{}[]$%<> :;#?\0GE
 
 
 def test_times() -> None:
-    assert times(monitor(delay=10, timeout=4, max_retries=1, max_retries_down=3)) == {
+    assert monitor_times(monitor(delay=10, timeout=4, max_retries=1, max_retries_down=3)) == {
         "interval": 10,
         "timeout": 34,
         "timeUntilUp": 0,
     }
     # The device's own convention: three probes that answer within a second.
-    assert times(monitor(delay=5, timeout=1, max_retries=2, max_retries_down=3))["timeout"] == 16
+    assert monitor_times(monitor(delay=5, timeout=1, max_retries=2, max_retries_down=3))["timeout"] == 16
 
 
 @given(delay=st.integers(0, 900), timeout=st.integers(0, 900), up=st.integers(1, 10), down=st.integers(1, 10))
 def test_times_are_what_a_device_takes(delay: int, timeout: int, up: int, down: int) -> None:
-    found = times(monitor(delay=delay, timeout=timeout, max_retries=up, max_retries_down=down))
+    found = monitor_times(monitor(delay=delay, timeout=timeout, max_retries=up, max_retries_down=down))
     assert 1 <= found["interval"] < found["timeout"]
     assert found["timeUntilUp"] >= 0
 
@@ -76,7 +76,7 @@ def test_whole_hundreds_and_tens_are_short() -> None:
 
 def rendered(wanted: ServiceMonitor, *members: ServiceMember, **changes: Any) -> tuple[dict[str, Any], list[str]]:
     """The monitors by type and destination, and what each member is checked by."""
-    made = render(service(pools=(pool(monitor=wanted, members=members, **changes),)), NAMES)
+    made = render_load_balancer(service(pools=(pool(monitor=wanted, members=members, **changes),)), NAMES)
     assert not made.problem
     found = {
         f"{item.key.type} {item.attributes['destination']}": item
@@ -123,7 +123,7 @@ def test_checks_elsewhere_speak_neither_the_pools_tls_nor_its_proxy_protocol() -
 
 
 def test_a_monitor_that_is_down_checks_nobody() -> None:
-    made = render(
+    made = render_load_balancer(
         service(pools=(pool(monitor=monitor(admin_state_up=False), members=(member(monitor_port=1),)),)), NAMES
     )
     (own,) = (item for item in made.objects if item.key.type == "ltm/pool")
@@ -144,7 +144,7 @@ def test_a_monitor_that_is_down_checks_nobody() -> None:
 )
 def test_each_type_is_one_of_the_devices(type_: Any, path: str) -> None:
     protocol = "UDP" if type_ == "UDP-CONNECT" else "HTTP"
-    made = render(
+    made = render_load_balancer(
         service(
             listeners=(listener(protocol=protocol),), pools=(pool(protocol=protocol, monitor=monitor(type=type_)),)
         ),

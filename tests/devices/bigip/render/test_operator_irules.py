@@ -6,7 +6,7 @@ import pytest
 
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import VIRTUAL
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from tests.devices.services import listener, policy, pool, rule, service
 
 NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
@@ -19,7 +19,7 @@ def virtual_of(**changes: Any) -> dict[str, Any]:
         listeners=(listener(operator_irules=IRULES, **changes),),
         pools=(pool(protocol="HTTP" if protocol == "HTTP" else "TCP"),),
     )
-    rendered = render(wanted, NAMES)
+    rendered = render_load_balancer(wanted, NAMES)
     assert not rendered.problem
     (found,) = [item for item in rendered.objects if item.key.type == VIRTUAL]
     return dict(found.attributes)

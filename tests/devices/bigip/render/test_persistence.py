@@ -11,7 +11,7 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.resources.model import LbAlgorithm, SessionPersistence, Vip
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from tests.devices.bigip.definitions import in_network, services
 from tests.devices.services import listener, member, pool, service, vip
 
@@ -21,7 +21,7 @@ SIX = Vip(address="2001:db8::1", subnet_id="s", network_id="n", port_id="p")
 
 
 def objects(definition: ServiceDefinition) -> dict[str, WantedObject]:
-    made = render(definition, NAMES)
+    made = render_load_balancer(definition, NAMES)
     assert not made.problem
     return {f"{item.key.type} {item.key.name}": item for item in made.objects}
 
@@ -74,7 +74,7 @@ def test_a_netmask_is_of_the_addresses_family() -> None:
         service(listeners=listeners, pools=pools),
         service(listeners=listeners, pools=pools, additional_vips=(SIX,)),
     ):
-        assert "persistence_granularity 'ffff:ffff::'" in render(wrong, NAMES).problem
+        assert "persistence_granularity 'ffff:ffff::'" in render_load_balancer(wrong, NAMES).problem
 
 
 def test_a_netmask_of_vips_in_a_network_of_the_tenant() -> None:
@@ -83,12 +83,12 @@ def test_a_netmask_of_vips_in_a_network_of_the_tenant() -> None:
     plain = service(listeners=(listener(protocol="UDP"),), pools=pools, additional_vips=(vip(9),))
     assert settings_of(in_network(plain)) == settings_of(plain)
     wrong = replace(plain, additional_vips=(SIX,), networks=in_network(plain).networks)
-    assert render(wrong, NAMES).problem.endswith("a netmask of IPv4 does not fit 2001:db8::1")
+    assert render_load_balancer(wrong, NAMES).problem.endswith("a netmask of IPv4 does not fit 2001:db8::1")
 
 
 @given(definition=services(1))
 def test_random_definitions_can_be_rendered_in_a_network_of_the_tenant(definition: ServiceDefinition) -> None:
-    assert not render(in_network(definition), NAMES).problem
+    assert not render_load_balancer(in_network(definition), NAMES).problem
 
 
 def test_the_algorithm_by_source_is_a_hash_and_with_weights_a_table() -> None:
@@ -160,7 +160,10 @@ def test_no_name_of_a_cookie_becomes_code(one: str, other: str, type_: str) -> N
 
 @pytest.mark.parametrize("name", ["", "a b", "a;b", 'a"b', "a[b]", "a{b}", "a\\b", "a\nb", "é", "x" * 256])
 def test_invalid_cookie_name_is_refused(name: str) -> None:
-    assert "cookie_name" in render(of_pool(session_persistence=sticky("APP_COOKIE", cookie_name=name)), NAMES).problem
+    assert (
+        "cookie_name"
+        in render_load_balancer(of_pool(session_persistence=sticky("APP_COOKIE", cookie_name=name)), NAMES).problem
+    )
 
 
 @pytest.mark.parametrize("weights", [(1, 1), (0, 3), (1, 256)])

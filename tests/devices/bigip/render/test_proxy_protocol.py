@@ -3,7 +3,7 @@
 import pytest
 
 from evenkeel.devices.bigip.naming import BigIpNames
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from tests.devices.services import listener, monitor, pool, service
 
 NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
@@ -11,7 +11,7 @@ NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
 
 def attributes(listener_protocol: str, pool_protocol: str, kind: str) -> str:
     checked = pool(protocol=pool_protocol, monitor=monitor(type=kind))
-    made = render(service(listeners=(listener(protocol=listener_protocol),), pools=(checked,)), NAMES)
+    made = render_load_balancer(service(listeners=(listener(protocol=listener_protocol),), pools=(checked,)), NAMES)
     assert not made.problem
     return "\n".join(str(dict(item.attributes)) for item in made.objects)
 

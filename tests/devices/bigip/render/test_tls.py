@@ -13,7 +13,7 @@ from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from evenkeel.core.tls.certificates import CertificateContent
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from evenkeel.devices.bigip.render.tls import CIPHERS
 from icontrol_emulator.config.ciphers import choices
 from tests.certificates import referring
@@ -34,7 +34,7 @@ KNOWN = {"ref-a": A, "ref-b": B, "ref-ca": CA, "ref-crl": CRL}
 
 
 def objects(definition: ServiceDefinition) -> dict[str, list[WantedObject]]:
-    rendered = render(definition, NAMES)
+    rendered = render_load_balancer(definition, NAMES)
     assert not rendered.problem
     found: dict[str, list[WantedObject]] = {}
     for item in rendered.objects:
@@ -110,7 +110,7 @@ def test_needs_are_all_certificates_that_the_definition_refers_to() -> None:
             ),
         ),
     )
-    needs = {(need.kind, need.sha256) for need in render(definition, NAMES).needs}
+    needs = {(need.kind, need.sha256) for need in render_load_balancer(definition, NAMES).needs}
     assert needs == {(one.kind, one.sha256) for one in (A, B, CA)}
 
 
@@ -142,7 +142,8 @@ def test_certificates_of_the_same_names_share_a_profile_if_their_keys_are_of_dif
 
 def test_a_renewal_changes_the_profile_and_nothing_else() -> None:
     before, after = (
-        {item.key: item for item in render(tls_service(names={"ref-a": content}), NAMES).objects} for content in (A, B)
+        {item.key: item for item in render_load_balancer(tls_service(names={"ref-a": content}), NAMES).objects}
+        for content in (A, B)
     )
     assert before.keys() == after.keys()
     assert [key.type for key in before if before[key] != after[key]] == ["ltm/profile/client-ssl"]
@@ -220,7 +221,7 @@ def test_strict_transport_security() -> None:
 
 def test_the_parent_is_an_option() -> None:
     definition = tls_service(names=KNOWN)
-    rendered = render(definition, NAMES, parent_ssl_profile="/Common/site-clientssl")
+    rendered = render_load_balancer(definition, NAMES, parent_ssl_profile="/Common/site-clientssl")
     (profile,) = (item for item in rendered.objects if item.key.type == "ltm/profile/client-ssl")
     assert profile.attributes["defaultsFrom"] == "/Common/site-clientssl"
     assert profile.immutables == {"defaultsFrom"}
@@ -366,5 +367,5 @@ def test_a_monitor_of_type_https_where_members_are_spoken_to_in_the_clear() -> N
     ],
 )
 def test_impossible_tls_setting_is_a_problem_with_the_reason(definition: ServiceDefinition, reason: str) -> None:
-    assert reason in render(definition, NAMES).problem
-    assert bool(reason) == bool(render(definition, NAMES).problem)
+    assert reason in render_load_balancer(definition, NAMES).problem
+    assert bool(reason) == bool(render_load_balancer(definition, NAMES).problem)

@@ -11,7 +11,7 @@ from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parts import Parts, Timeouts
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RenderedObjects
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from evenkeel.devices.bigip.render.transport import (
     SYN_INTERVAL_MILLISECONDS_MAX,
     SYN_REPEATS_MAX,
@@ -27,7 +27,7 @@ PART = "/dev_a3f1c2"
 def rendered(protocol: str = "HTTP", pool_protocol: str = "", **times: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """The virtual server, and the profiles of the load balancer by name."""
     pools = (pool(protocol=pool_protocol or protocol, monitor=None),)
-    made = render(service(listeners=(listener(protocol=protocol, **times),), pools=pools), NAMES)
+    made = render_load_balancer(service(listeners=(listener(protocol=protocol, **times),), pools=pools), NAMES)
     assert not made.problem
     profiles = {item.key.name: dict(item.attributes) for item in made.objects if "profile" in item.key.type}
     (virtual,) = (dict(item.attributes) for item in made.objects if item.key.type == "ltm/virtual")
@@ -41,7 +41,7 @@ def with_tunnel(
     parts = Parts(timeouts=Timeouts(tunnel=seconds))
     known = {"ws": Definition(name="ws", file="a.json", parts=parts, tags=dict(tags))}
     pools = (pool(protocol=protocol, monitor=None),)
-    return render(
+    return render_load_balancer(
         service(listeners=(listener(protocol=protocol, enhanced_services=("ws",), **times),), pools=pools),
         NAMES,
         enhanced=known,

@@ -3,7 +3,7 @@
 import pytest
 
 from evenkeel.devices.bigip.observe.cluster import SyncStatus
-from evenkeel.devices.bigip.sync.unit import links_of
+from evenkeel.devices.bigip.sync.unit import connection_states
 
 
 @pytest.mark.parametrize("since", ["", " (for 3128 seconds)"])
@@ -14,4 +14,4 @@ def test_links_with_and_without_their_age(since: str) -> None:
         "g (In Sync): All devices are",
         "x: y",
     )
-    assert links_of(SyncStatus(details=lines)) == {"bigip2.test": "connected", "bigip3.test": "disconnected"}
+    assert connection_states(SyncStatus(details=lines)) == {"bigip2.test": "connected", "bigip3.test": "disconnected"}

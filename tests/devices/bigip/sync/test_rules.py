@@ -7,7 +7,7 @@ import pytest
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.bigip.observe.cluster import ClusterView
 from evenkeel.devices.bigip.options import SyncMode
-from evenkeel.devices.bigip.sync.rules import ha_problems, membership, role_problems, units
+from evenkeel.devices.bigip.sync.rules import find_membership, group_into_units, ha_problems, role_problems
 
 ALONE, PAIR, SCALEN = HaType.STANDALONE, HaType.PAIR, HaType.SCALEN
 REPLICATE, SYNC = SyncMode.REPLICATE, SyncMode.SYNC
@@ -88,18 +88,18 @@ def test_devices_of_a_pair_trust_each_other() -> None:
 def test_four_devices_of_which_two_are_synchronised() -> None:
     views = {name: cluster(name, "abcd", "ab" if name in "ab" else "") for name in "acd"}
     assert not told(SCALEN, SYNC, **views)
-    assert units(views) == (("a",), ("c",), ("d",))
+    assert group_into_units(views) == (("a",), ("c",), ("d",))
     both = {name: cluster(name, "abcd", "ab" if name in "ab" else "cd") for name in "abcd"}
-    assert units(both) == (("a", "b"), ("c", "d"))
+    assert group_into_units(both) == (("a", "b"), ("c", "d"))
     assert not told(SCALEN, REPLICATE, **both)
 
 
 def test_groups_of_other_types_are_not_failover_groups() -> None:
     view = cluster("a", "ab")
     group = {"name": "s", "type": "sync-only", "devices": ["/Common/a", "/Common/b"]}
-    assert not membership(ClusterView(devices=view.devices, groups=(group,))).group
+    assert not find_membership(ClusterView(devices=view.devices, groups=(group,))).group
     listed = {**group, "type": "sync-failover"}
-    assert membership(ClusterView(devices=view.devices, groups=(listed,))).group == "s"
+    assert find_membership(ClusterView(devices=view.devices, groups=(listed,))).group == "s"
 
 
 def test_a_cluster_without_an_active_device_is_reported() -> None:

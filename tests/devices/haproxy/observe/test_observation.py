@@ -7,7 +7,7 @@ from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.haproxy.naming import HaproxyNames
 from evenkeel.devices.haproxy.note import Note, pack_note
-from evenkeel.devices.haproxy.observe.observation import HaproxyReading, find_absences, merge
+from evenkeel.devices.haproxy.observe.observation import HaproxyReading, find_absences, merge_readings
 from evenkeel.haproxyd import wire
 
 NAMES = HaproxyNames(prefix="dev")
@@ -47,7 +47,9 @@ def reading(*partitions: wire.PartitionStatus, host: str = "a") -> HaproxyReadin
 
 def together(*partitions: wire.PartitionStatus) -> Observation:
     """One partition on each of several devices."""
-    return merge({host: reading(one, host=host) for host, one in zip("ab", partitions, strict=False)}, (), NAMES)
+    return merge_readings(
+        {host: reading(one, host=host) for host, one in zip("ab", partitions, strict=False)}, (), NAMES
+    )
 
 
 def statuses(seen: Observation) -> dict[str, str]:
@@ -167,7 +169,7 @@ def test_devices_that_hold_different_things_are_not_in_step() -> None:
     readings = {"a": reading(more), "b": reading(less, host="b")}
     uneven = find_absences(readings, NAMES)
     assert uneven == {Absence(device="b", load_balancer_id="lb")}
-    seen = merge(readings, (), NAMES, uneven=uneven)
+    seen = merge_readings(readings, (), NAMES, uneven=uneven)
     assert statuses(seen)["lb"] == "DEGRADED"
     assert reasons(seen) == {"lb": "not in step with the other devices: b"}
 
@@ -188,5 +190,5 @@ def test_one_that_does_not_run_is_not_out_of_step_and_one_without_the_partition_
 
 def test_being_out_of_step_hides_no_error() -> None:
     readings = {"a": reading(partition(frontend(), backend(server(up=False))))}
-    seen = merge(readings, (), NAMES, uneven=(Absence(device="b", load_balancer_id="lb"),))
+    seen = merge_readings(readings, (), NAMES, uneven=(Absence(device="b", load_balancer_id="lb"),))
     assert statuses(seen)["lb"] == "ERROR"

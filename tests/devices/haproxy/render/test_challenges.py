@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.resources.model import Vip
-from evenkeel.devices.haproxy.render.load_balancer import render
+from evenkeel.devices.haproxy.render.load_balancer import render_load_balancer
 from evenkeel.haproxyd import wire
 from tests.devices.services import listener, policy, rule, service
 
@@ -20,7 +20,7 @@ MAP = wire.File(name="lb-1:challenges", kind="map", content=f"/.well-known/acme-
 
 
 def load_balancer(definition: ServiceDefinition) -> wire.LoadBalancerConfig:
-    made = render(definition)
+    made = render_load_balancer(definition)
     assert made.load_balancer is not None, made.problem
     return made.load_balancer
 
@@ -65,8 +65,8 @@ def test_challenges_are_rendered_in_the_same_order_whatever_theirs_is() -> None:
 
 @pytest.mark.parametrize("token", ["", "a b", "../x", "a'b", "a\n", "ü", "x" * 201])
 def test_a_text_that_is_no_challenge_is_the_load_balancers_problem(token: str) -> None:
-    assert "RFC 8555" in render(service(challenges={token: ANSWER})).problem
-    assert "RFC 8555" in render(service(challenges={TOKEN: token})).problem
+    assert "RFC 8555" in render_load_balancer(service(challenges={token: ANSWER})).problem
+    assert "RFC 8555" in render_load_balancer(service(challenges={TOKEN: token})).problem
 
 
 def test_without_a_listener_on_port_80_a_frontend_of_its_own_answers_at_every_vip() -> None:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.resources.model import SessionPersistence, Vip
-from evenkeel.devices.haproxy.render.load_balancer import render
+from evenkeel.devices.haproxy.render.load_balancer import render_load_balancer
 from evenkeel.haproxyd import wire
 from tests.devices.services import listener, member, monitor, pool, service
 
@@ -21,7 +21,7 @@ def udp(*, on_listener: dict[str, Any] | None = None, **on_pool: Any) -> Service
 
 
 def rendered(definition: ServiceDefinition) -> wire.LoadBalancerConfig:
-    found = render(definition)
+    found = render_load_balancer(definition)
     assert found.load_balancer is not None, found.problem
     return found.load_balancer
 
@@ -105,7 +105,7 @@ def test_listener_that_is_down_is_left_out() -> None:
     ],
 )
 def test_impossible_datagram_definition_is_refused_by_name(definition: ServiceDefinition, text: str) -> None:
-    assert text in render(definition).problem
+    assert text in render_load_balancer(definition).problem
 
 
 @pytest.mark.parametrize(("protocol", "of_pool"), [("TCP", "TCP"), ("HTTPS", "HTTPS"), ("HTTPS", "TCP")])
@@ -149,6 +149,6 @@ def test_tcp_is_the_kernels_with_its_data_path_and_haproxy_checks_the_members(pr
 def test_attributes_that_need_haproxy_are_refused_with_the_kernels_data_path(
     definition: ServiceDefinition, text: str
 ) -> None:
-    found = render(definition)
+    found = render_load_balancer(definition)
     assert found.load_balancer is None
     assert text in found.problem

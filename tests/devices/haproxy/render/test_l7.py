@@ -7,7 +7,7 @@ import pytest
 from evenkeel.core.devices.service import ServiceDefinition, ServiceL7Policy
 from evenkeel.core.resources.patterns import check_pattern
 from evenkeel.devices.haproxy.note import unpack_note
-from evenkeel.devices.haproxy.render.load_balancer import render
+from evenkeel.devices.haproxy.render.load_balancer import render_load_balancer
 from tests.devices.haproxy.asking import applied, request, servers
 from tests.devices.haproxy.configuration import rendered
 from tests.devices.haproxy.features import judged, tcp, to_pool
@@ -49,14 +49,14 @@ DEFAULT, SHOP, IMAGES = "member-1-1", "member-1-2", "member-1-3"
     ],
 )
 def test_impossible_rule_is_refused_by_name(wanted: ServiceL7Policy, words: list[str]) -> None:
-    problem = render(judged(wanted)).problem
+    problem = render_load_balancer(judged(wanted)).problem
     for word in words:
         assert word in problem
 
 
 def test_listeners_that_see_no_requests_have_no_policies() -> None:
     wanted = service(listeners=(tcp(l7policies=(policy(),)),))
-    assert "protocol HTTP, not TCP" in render(wanted).problem
+    assert "protocol HTTP, not TCP" in render_load_balancer(wanted).problem
 
 
 def test_a_pool_that_only_policies_send_to_is_in_use() -> None:

@@ -9,7 +9,7 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.resources.model import Vip
 from evenkeel.devices.haproxy.note import Note, pack_note, unpack_note
 from evenkeel.devices.haproxy.render import load_balancer
-from evenkeel.devices.haproxy.render.load_balancer import render
+from evenkeel.devices.haproxy.render.load_balancer import render_load_balancer
 from tests.devices.haproxy.configuration import rendered
 from tests.devices.haproxy.features import FEATURES, sticky, tcp
 from tests.devices.services import gone, listener, member, monitor, pool, service
@@ -76,7 +76,7 @@ def on_monitor(**changes: Any) -> ServiceDefinition:
     ],
 )
 def test_impossible_definition_is_refused_by_name(definition: ServiceDefinition, text: str) -> None:
-    found = render(definition)
+    found = render_load_balancer(definition)
     assert found.load_balancer is None and text in found.problem
 
 
@@ -84,21 +84,21 @@ def test_an_error_of_ours_is_the_problem_of_one_load_balancer(monkeypatch: pytes
     def broken(*_: Any) -> None:
         raise ValueError("wrong")
 
-    monkeypatch.setattr(load_balancer, "backends", broken)
+    monkeypatch.setattr(load_balancer, "build_backends", broken)
     with capture_logs() as logs:
-        found = render(service())
+        found = render_load_balancer(service())
     assert found.problem == "an unexpected error of the agent (ValueError); its log has the details"
     assert found.load_balancer is None and str(logs[0]["exc_info"]) == "wrong"
 
 
 def test_a_deleted_load_balancer_comes_to_nothing() -> None:
-    found = render(gone())
+    found = render_load_balancer(gone())
     assert found.load_balancer is None and not found.problem
 
 
 @pytest.mark.parametrize("name", FEATURES)
 def test_equal_definitions_render_to_equal_objects(name: str) -> None:
-    assert render(FEATURES[name]) == render(FEATURES[name])
+    assert render_load_balancer(FEATURES[name]) == render_load_balancer(FEATURES[name])
 
 
 def test_a_listener_that_comes_up_changes_no_backend() -> None:

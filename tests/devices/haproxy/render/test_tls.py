@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.core.devices.service import ServiceDefinition
-from evenkeel.devices.haproxy.render.load_balancer import render
+from evenkeel.devices.haproxy.render.load_balancer import render_load_balancer
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.partition.validation import load_balancer_problem
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -65,7 +65,7 @@ VERIFIED: dict[str, Any] = {
     ],
 )
 def test_impossible_tls_setting_is_refused_by_name(wanted: ServiceDefinition, words: list[str]) -> None:
-    problem = render(wanted, CONTENTS).problem
+    problem = render_load_balancer(wanted, CONTENTS).problem
     for word in words:
         assert word in problem
 
@@ -114,8 +114,10 @@ def test_listeners_and_pools_with_one_reference_have_files_of_their_own() -> Non
 
 def test_a_content_of_another_kind_or_without_its_key_is_refused() -> None:
     www = NAMED["www"].sha256
-    assert "authority" in render(terminated(), {www: NAMED["clients"]}).problem
-    assert "without its key" in render(terminated(), {www: replace(NAMED["www"], private_key=None)}).problem
+    assert "authority" in render_load_balancer(terminated(), {www: NAMED["clients"]}).problem
+    assert (
+        "without its key" in render_load_balancer(terminated(), {www: replace(NAMED["www"], private_key=None)}).problem
+    )
 
 
 def test_no_key_is_in_what_a_content_shows_of_itself() -> None:

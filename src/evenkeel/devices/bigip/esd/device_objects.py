@@ -14,7 +14,7 @@ from evenkeel.config.esd.log_targets import NO_TARGETS, LogTargets
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.cookie_secret import CookieSecret
-from evenkeel.devices.bigip.esd.verify import Common, verify_definition, with_cookie_secret
+from evenkeel.devices.bigip.esd.verify import CommonPaths, check_cookie_secret, verify_definition
 from evenkeel.devices.esd.support import usable_definition
 
 log = structlog.get_logger(__name__)
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 VERIFIED_SECONDS = 60.0
 """Interval at which the devices' objects are read again."""
 
-ReadCommon = Callable[[tuple[str, ...]], Awaitable[Mapping[str, Common]]]
+ReadCommon = Callable[[tuple[str, ...]], Awaitable[Mapping[str, CommonPaths]]]
 """Reads the objects of these types in /Common: ``{host: objects}`` of the reachable devices.
 
 Raises :class:`DeviceUnavailable` if no device was reached, :class:`DeviceRejected`.
@@ -45,7 +45,7 @@ class DeviceObjects:
         self._targets = targets
         self._cookie_secret = cookie_secret
         self._now = now
-        self._devices: dict[str, Common] = {}
+        self._devices: dict[str, CommonPaths] = {}
         self._verified_at_seconds: float | None = None
 
     def files_changed(self) -> None:
@@ -63,7 +63,7 @@ class DeviceObjects:
         return {name: verify_definition(one, self._devices, strict=strict) for name, one in usable.items()}
 
     def _usable_definition(self, definition: Definition) -> Definition:
-        return with_cookie_secret(usable_definition(definition, CAPABILITIES, self._targets), self._cookie_secret())
+        return check_cookie_secret(usable_definition(definition, CAPABILITIES, self._targets), self._cookie_secret())
 
     async def _read_common_objects(self, types: tuple[str, ...]) -> None:
         verified_at = self._verified_at_seconds

@@ -1,6 +1,6 @@
 """Checks that each object which an enhanced service names is in /Common of every device, with the right type.
 
-Pure, except for :func:`objects_on`.
+Pure, except for :func:`read_common_paths`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,13 +14,13 @@ from evenkeel.devices.bigip.canonical import full_path
 from evenkeel.devices.bigip.cookie_secret import OPTION_NAME, CookieSecret
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import COMMON
-from evenkeel.devices.waiting import gather_all
+from evenkeel.devices.waiting import gather_all_results
 
-Common = Mapping[str, frozenset[str]]
+CommonPaths = Mapping[str, frozenset[str]]
 """Full paths of the objects in /Common of one device, by type."""
 
 
-async def objects_on(device: IControl, types: Iterable[str]) -> Common:
+async def read_common_paths(device: IControl, types: Iterable[str]) -> CommonPaths:
     """Read the full paths of a device's objects in /Common, with one request for each type.
 
     Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
@@ -28,11 +28,13 @@ async def objects_on(device: IControl, types: Iterable[str]) -> Common:
     wanted = tuple(types)
     selected = {"$select": "name,partition,subPath,fullPath"}
     reads = (device.collection(kind, partition=COMMON, expand=False, **selected) for kind in wanted)
-    answers = await gather_all(*reads)
+    answers = await gather_all_results(*reads)
     return {kind: frozenset(map(full_path, items)) for kind, items in zip(wanted, answers, strict=True)}
 
 
-def verify_definition(definition: Definition, devices: Mapping[str, Common], *, strict: bool = False) -> Definition:
+def verify_definition(
+    definition: Definition, devices: Mapping[str, CommonPaths], *, strict: bool = False
+) -> Definition:
     """Return the definition with the types of its objects, or with a problem. ``devices``: the objects of each
     reachable device, by host.
 
@@ -70,7 +72,7 @@ def verify_definition(definition: Definition, devices: Mapping[str, Common], *, 
     )
 
 
-def with_cookie_secret(definition: Definition, secret: CookieSecret | None) -> Definition:
+def check_cookie_secret(definition: Definition, secret: CookieSecret | None) -> Definition:
     """Return the definition; if it encrypts cookies with the digest of the agent's secret, or, where the agent has
     none, with that problem.
     """

@@ -24,15 +24,15 @@ class RefusedByDevice(DeviceRejected):
     """A device refused a request. Other :class:`DeviceRejected` are Even Keel's own decisions not to write a device."""
 
 
-class Absent(RefusedByDevice):
+class ObjectAbsent(RefusedByDevice):
     """The configuration reports that the object does not exist."""
 
 
-class Exists(RefusedByDevice):
+class ObjectExists(RefusedByDevice):
     """The configuration reports that the object already exists."""
 
 
-class Busy(DeviceUnavailable):
+class DeviceBusy(DeviceUnavailable):
     """The device was busy and did not carry out the request, which can be repeated."""
 
 
@@ -40,7 +40,7 @@ class LoginLost(DeviceUnavailable):
     """The token is unknown or expired, or the credentials are wrong."""
 
 
-def document(body: bytes) -> dict[str, Any]:
+def parse_document(body: bytes) -> dict[str, Any]:
     """Parse the JSON object in the body of a response; empty if there is none."""
     if not body:
         return {}
@@ -58,13 +58,15 @@ class RememberedDocuments:
         self._last: dict[str, tuple[bytes, dict[str, Any]]] = {}
 
     def document(self, target: str, body: bytes) -> dict[str, Any]:
-        """Decode a body as :func:`document` does; returns the same object again if the target's last body was equal."""
+        """Decode a body as :func:`parse_document` does; returns the same object again if the target's last body was
+        equal.
+        """
         mark = hashlib.blake2b(body, digest_size=16).digest()
         last = self._last.get(target)
         if last is None or last[0] != mark:
             if len(self._last) >= REMEMBERED_MAX:
                 self._last.clear()
-            last = self._last[target] = mark, document(body)
+            last = self._last[target] = mark, parse_document(body)
         return last[1]
 
 
@@ -72,23 +74,23 @@ _ECHO_CHARACTERS = 16
 """Characters at the beginning of a line that are compared; long enough that texts do not match by chance."""
 
 
-def failure(device: str, status: int, body: bytes, *, hidden: Iterable[bytes] = ()) -> EvenKeelError:
+def response_error(device: str, status: int, body: bytes, *, hidden: Iterable[bytes] = ()) -> EvenKeelError:
     """Build the error for a response with a status other than 2xx. ``hidden``: parts of the request that the error
     never repeats.
     """
-    found = document(body)
-    message = without_echo(str(found.get("message", "")), hidden)[:REASON_CHARACTERS_MAX]
+    found = parse_document(body)
+    message = hide_echo(str(found.get("message", "")), hidden)[:REASON_CHARACTERS_MAX]
     reason = message or f"answered {status}"
     if status == 401:
         return LoginLost(device, reason)
     if status == BUSY:
-        return Busy(device, reason)
+        return DeviceBusy(device, reason)
     if status == 404 and RESTARTING in str(found.get("message", "")):
-        return Busy(device, reason)
+        return DeviceBusy(device, reason)
     if status == 404:
-        return Absent(device, reason) if _is_configuration(found) else DeviceUnavailable(device, reason)
+        return ObjectAbsent(device, reason) if _is_from_configuration(found) else DeviceUnavailable(device, reason)
     if status == 409:
-        return Exists(device, reason)
+        return ObjectExists(device, reason)
     if status == 413:
         return RefusedByDevice(device, f"what was sent is too large for it: {reason}")
     # A missing privilege concerns the user, not one load balancer, so it is no refusal of one.
@@ -100,14 +102,14 @@ def failure(device: str, status: int, body: bytes, *, hidden: Iterable[bytes] = 
     return DeviceUnavailable(device, reason)
 
 
-def without_echo(message: str, hidden: Iterable[bytes]) -> str:
+def hide_echo(message: str, hidden: Iterable[bytes]) -> str:
     """Return a device's error message, or a general one if it quotes one of the texts, which may be part of a key."""
     pieces = {line[:_ECHO_CHARACTERS] for text in hidden for line in text.decode("latin-1").splitlines()}
     repeats = any(piece in message for piece in pieces if len(piece) == _ECHO_CHARACTERS)
     return "(its reason is not shown: it repeats a secret that was sent)" if repeats else message
 
 
-def _is_configuration(found: dict[str, Any]) -> bool:
+def _is_from_configuration(found: dict[str, Any]) -> bool:
     """Whether the configuration daemon sent this 404: only its 404 has an error number, the REST server's has none."""
     text = str(found.get("message", ""))
     return "apiError" in found and ("not found" in text.lower() or "no command to commit" in text)

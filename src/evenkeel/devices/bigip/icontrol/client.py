@@ -1,9 +1,9 @@
 """iControl REST over HTTPS: one device, one user, a few connections.
 
 Gives the guarantees of :mod:`evenkeel.devices.https`. Reads are retried while the device is busy, within a deadline; a
-write is retried only after a response which shows that it was not carried out. Errors are
-:class:`DeviceUnavailable` (state unknown) and :class:`DeviceRejected` (understood and refused; :class:`Absent` and
-:class:`Exists` are subclasses).
+write is retried only after a response which shows that it was not carried out. Errors are :class:`DeviceUnavailable`
+(state unknown) and :class:`DeviceRejected` (understood and refused; :class:`ObjectAbsent` and :class:`Exists` are
+subclasses).
 """
 
 import asyncio
@@ -23,16 +23,16 @@ from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.tls.certificates import Secret
 from evenkeel.devices.bigip.icontrol.answers import (
-    Absent,
-    Busy,
+    DeviceBusy,
     LoginLost,
+    ObjectAbsent,
     RememberedDocuments,
-    document,
-    failure,
+    parse_document,
+    response_error,
 )
 from evenkeel.devices.bigip.icontrol.login import DeviceLogin
 from evenkeel.devices.bigip.options import BigIpOptions
-from evenkeel.devices.errors import NoAnswer, NotSent
+from evenkeel.devices.errors import NoAnswer, RequestNotSent
 from evenkeel.devices.https import HttpsTransport
 
 T = TypeVar("T")
@@ -122,7 +122,7 @@ class IControl:
         found: list[Any] = []
         try:
             answer = await read(f"/mgmt/tm/{path}", **query)
-        except Absent:
+        except ObjectAbsent:
             if partition:
                 return []
             raise
@@ -208,13 +208,13 @@ class IControl:
             )
             if status != 401:
                 break
-            self._login.refused(login)
+            self._login.record_refusal(login)
             # The token was renewed after the first 401, so a second one is not about an expired token.
             if attempt == 2:
                 break
         if status in (200, 202):
-            return self._remembered.document(target, answer) if remember else document(answer)
-        raise failure(self.host, status, answer, hidden=(content or b"", *revealed.values()))
+            return self._remembered.document(target, answer) if remember else parse_document(answer)
+        raise response_error(self.host, status, answer, hidden=(content or b"", *revealed.values()))
 
     async def probe(self, timeout_seconds: float) -> None:
         """Check that the device's configuration responds within the time. Raises :class:`DeviceUnavailable`."""
@@ -231,7 +231,7 @@ class IControl:
         The check uses its own connection, so it does not queue behind other requests.
         """
         # Without a token the device answers 401, which also shows that it is alive.
-        headers = self._login.headers_so_far()
+        headers = self._login.current_headers()
         return await self._https.answers(ECHO, timeout_seconds=timeout_seconds, headers=headers)
 
     async def close(self) -> None:
@@ -260,11 +260,11 @@ class IControl:
 
 
 def _read_again(error: DeviceUnavailable, attempt: int) -> bool:
-    if isinstance(error, Busy):
+    if isinstance(error, DeviceBusy):
         return True
     return attempt < CONNECTION_ATTEMPTS_MAX and not isinstance(error, LoginLost | NoAnswer)
 
 
 def _write_again(error: DeviceUnavailable, attempt: int) -> bool:
     # A request that was not sent has changed nothing.
-    return isinstance(error, Busy) or (isinstance(error, NotSent) and attempt < CONNECTION_ATTEMPTS_MAX)
+    return isinstance(error, DeviceBusy) or (isinstance(error, RequestNotSent) and attempt < CONNECTION_ATTEMPTS_MAX)

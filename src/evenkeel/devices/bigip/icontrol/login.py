@@ -18,7 +18,7 @@ import structlog
 
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import DeviceUnavailable
-from evenkeel.devices.bigip.icontrol.answers import LoginLost, document, failure
+from evenkeel.devices.bigip.icontrol.answers import LoginLost, parse_document, response_error
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.https import HttpsTransport
 
@@ -86,16 +86,16 @@ class DeviceLogin:
                 await self._replace_token()
             return self._password_header() if self._token is None else _token_header(self._token.name)
 
-    def headers_so_far(self) -> dict[str, str]:
+    def current_headers(self) -> dict[str, str]:
         """Return headers with the current token, without logging in; empty if there is no token."""
         return {} if self._token is None else _token_header(self._token.name)
 
-    def refused(self, headers: Mapping[str, str]) -> None:
+    def record_refusal(self, headers: Mapping[str, str]) -> None:
         """Record that the device answered 401 to a request with these headers."""
         if "Authorization" in headers:
             self._password_works, self._password_until_seconds = False, 0.0
         # another request may have renewed the token meanwhile
-        elif headers == self.headers_so_far():
+        elif headers == self.current_headers():
             self._token = None
 
     async def end(self) -> None:
@@ -143,7 +143,7 @@ class DeviceLogin:
             self._raise_refusal(f"it refuses the credentials: user {user} or its password is not accepted")
         self._refusals = 0
         if status != 200:
-            error = failure(self._host, status, content)
+            error = response_error(self._host, status, content)
             # A refused login is not a refusal of a load balancer.
             raise error if isinstance(error, DeviceUnavailable) else DeviceUnavailable(self._host, f"login: {error}")
         return await self._prolong_token(_parse_token(self._host, content), began_seconds)
@@ -207,7 +207,7 @@ class DeviceLogin:
         if status != 200:
             log.debug("request about tokens failed", device=self._host, method=method, path=shown, status=status)
             return None
-        return document(content)
+        return parse_document(content)
 
     def _password_header(self) -> dict[str, str]:
         login = f"{self._options.username}:{self._options.password}".encode()
@@ -226,12 +226,12 @@ def _token_header(name: str) -> dict[str, str]:
 
 
 def _is_at_limit(status: int, content: bytes) -> bool:
-    return status == 400 and LIMIT_REACHED in str(document(content).get("message", ""))
+    return status == 400 and LIMIT_REACHED in str(parse_document(content).get("message", ""))
 
 
 def _parse_token(host: str, content: bytes) -> dict[str, Any]:
     """Return the token in the answer to a login. Raises :class:`DeviceUnavailable` if there is none."""
-    token = document(content).get("token")
+    token = parse_document(content).get("token")
     if not isinstance(token, dict) or not isinstance(token.get("token"), str) or not token["token"]:
         raise DeviceUnavailable(host, "login answered without a token")
     return token

@@ -14,9 +14,9 @@ from typing import Any
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.values import Value
 from evenkeel.core.tls.certificates import Secret
-from evenkeel.devices.bigip.icontrol.answers import Absent, without_echo
+from evenkeel.devices.bigip.icontrol.answers import ObjectAbsent, hide_echo
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.naming import segment
+from evenkeel.devices.bigip.naming import uri_segment
 from evenkeel.devices.bigip.objects import MEMBER, POOL, ConfigOperation, Key, Verb
 
 TRANSACTIONS = "/mgmt/tm/transaction"
@@ -37,29 +37,31 @@ class Command(Value):
     """Further attributes of the body."""
 
 
-def command_of(operation: ConfigOperation, partition: str, source: str = "") -> Command:
+def operation_command(operation: ConfigOperation, partition: str, source: str = "") -> Command:
     """Build the request that carries out an operation. ``source``: the path to which a file's content was uploaded."""
     collection = collection_path(operation.key, partition)
     if operation.verb is Verb.CREATE:
         body = {**operation.body, "sourcePath": source} if source else operation.body
         return Command(method="POST", path=collection, body=body, secrets=operation.secrets)
-    path = f"{collection}/{segment(partition, operation.key.name)}"
+    path = f"{collection}/{uri_segment(partition, operation.key.name)}"
     return Command(method=operation.verb.value, path=path, body=operation.body)
 
 
 def collection_path(key: Key, partition: str) -> str:
     """Return the path of the collection in which an object of this type is created."""
     if key.type == MEMBER:
-        return f"/mgmt/tm/{POOL}/{segment(partition, key.pool)}/members"
+        return f"/mgmt/tm/{POOL}/{uri_segment(partition, key.pool)}/members"
     return f"/mgmt/tm/{key.type}"
 
 
-async def commit(device: IControl, commands: Iterable[Command], *, pending: set[str], timeout_seconds: float) -> None:
+async def commit_commands(
+    device: IControl, commands: Iterable[Command], *, pending: set[str], timeout_seconds: float
+) -> None:
     """Commit the commands as one transaction.
 
     Raises :class:`DeviceRejected`, :class:`OutcomeUnknown`, :class:`DeviceUnavailable` (certainly not carried out). The
     transaction's number stays in ``pending`` while the device might still commit it, even if the caller is cancelled:
-    call :func:`drop_pending` before planning again.
+    call :func:`drop_pending_transactions` before planning again.
     """
     commands = tuple(commands)
     hidden = tuple(secret for command in commands for secret in command.secrets.values())
@@ -76,9 +78,9 @@ async def commit(device: IControl, commands: Iterable[Command], *, pending: set[
     except Exception as error:
         # Not committed: delete the queued transaction, so that the device does not keep it open.
         with contextlib.suppress(DeviceUnavailable):
-            await drop_pending(device, pending)
+            await drop_pending_transactions(device, pending)
         # a 404 about the transaction itself: it expired, and nothing was carried out
-        if isinstance(error, Absent) and number in error.reason:
+        if isinstance(error, ObjectAbsent) and number in error.reason:
             raise DeviceUnavailable(device.host, "the transaction expired before it was committed") from error
         raise
     await _commit_transaction(device, number, pending, timeout_seconds, hidden)
@@ -93,10 +95,10 @@ async def _commit_transaction(
     except DeviceRejected as error:
         pending.discard(number)
         # A 404 about an object begins with the text of a failed transaction; any other is about the transaction itself.
-        if isinstance(error, Absent) and not error.reason.startswith(_FAILED):
+        if isinstance(error, ObjectAbsent) and not error.reason.startswith(_FAILED):
             raise DeviceUnavailable(device.host, "the transaction expired before it was committed") from error
         # the device judges the queued commands only now, so its reason may quote one of them
-        reason = without_echo(error.reason, [secret.reveal() for secret in hidden])
+        reason = hide_echo(error.reason, [secret.reveal() for secret in hidden])
         raise DeviceRejected(device.host, reason.removeprefix(_FAILED).strip()) from error
     except DeviceUnavailable as error:
         # the number stays in pending: the device may still be carrying the transaction out
@@ -106,7 +108,7 @@ async def _commit_transaction(
     pending.discard(number)
 
 
-async def drop_pending(device: IControl, pending: set[str]) -> None:
+async def drop_pending_transactions(device: IControl, pending: set[str]) -> None:
     """Ensure that the device commits none of these transactions later; each is taken out of the set when that is
     certain.
 

@@ -16,7 +16,7 @@ from evenkeel.core.kit.errors import DeviceRejected
 from evenkeel.core.tls.certificates import Secret
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.objects import Key
-from evenkeel.devices.waiting import gather_all
+from evenkeel.devices.waiting import gather_all_results
 
 log = structlog.get_logger(__name__)
 
@@ -37,7 +37,7 @@ async def uploaded_files(
     # before the first upload, so that a cancelled one is removed later, too
     left.update(names.values())
     try:
-        await gather_all(*(device.upload(name, contents[key].reveal()) for key, name in names.items()))
+        await gather_all_results(*(device.upload(name, contents[key].reveal()) for key, name in names.items()))
         yield {key: f"file:{FOLDER}/{name}" for key, name in names.items()}
     except DeviceRejected:
         # After any other failure the uploads are left to the next pass, because the device may not answer now.
@@ -59,7 +59,7 @@ async def remove_uploads(device: IControl, left: set[str]) -> None:
         left.difference_update(names)
 
 
-async def earlier_uploads(device: IControl, partition: str) -> set[str]:
+async def list_earlier_uploads(device: IControl, partition: str) -> set[str]:
     """List the uploads for this partition on the device. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`."""
     answer = await device.write("POST", "/mgmt/tm/util/unix-ls", {"command": "run", "utilCmdArgs": FOLDER})
     names = {line.strip() for line in str(answer.get("commandResult", "")).splitlines()}

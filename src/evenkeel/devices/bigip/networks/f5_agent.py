@@ -59,7 +59,7 @@ def is_snat_of(name: str, subnet_ids: Iterable[str]) -> bool:
     return any(snat_index(name, subnet_id) is not None for subnet_id in subnet_ids)
 
 
-def is_of_one_object(name: str, partition: str) -> bool:
+def is_prefixed_object_name(name: str, partition: str) -> bool:
     """Whether the name is ``<prefix>_<id>`` with the partition's prefix: a network's route domain, or a load balancer's
     SNAT pool or virtual address.
     """
@@ -72,14 +72,14 @@ def is_route_domain(name: str, partition: str) -> bool:
     network's.
     """
     further = name.removeprefix(f"{partition}_aux_")
-    return name == partition or is_of_one_object(name, partition) or (further != name and further.isdecimal())
+    return name == partition or is_prefixed_object_name(name, partition) or (further != name and further.isdecimal())
 
 
-def default_route(destination: str, number: int) -> str:
+def default_route_name(destination: str, number: int) -> str:
     """Return the name of a route domain's default route. ``destination``: ``default`` or ``default-inet6``."""
     return f"IPv{6 if destination.endswith('6') else 4}_default_route_{number}"
 
 
-def flat_vlan(name: str) -> str:
+def f5_flat_vlan_name(name: str) -> str:
     """Return the name by which F5's agent calls the untagged VLAN that Even Keel calls ``name``."""
     return name.replace(".", "-")

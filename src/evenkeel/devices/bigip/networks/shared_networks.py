@@ -21,7 +21,7 @@ class SharedNetworks(Value):
 NOTHING_SHARED = SharedNetworks()
 
 
-def subnets_of(rendered: Iterable[RenderedObjects]) -> dict[str, str]:
+def shared_subnets_used(rendered: Iterable[RenderedObjects]) -> dict[str, str]:
     """Return ``{id: CIDR}`` of the subnets of shared networks that these load balancers use."""
     networks = (network for one in rendered for network in one.service.networks if network.common)
     return {subnet.id: subnet.cidr for network in networks for subnet in network.subnets}
@@ -33,7 +33,7 @@ def refers_to_common(observed: Observed, folder: str) -> bool:
     return any(str(path).startswith(f"/{folder}/") for seen in pools for path in seen.attributes.get("members") or ())
 
 
-def subnets_in_common(observed: Observed, names: BigIpNames) -> dict[str, str]:
+def own_subnets_in_common(observed: Observed, names: BigIpNames) -> dict[str, str]:
     """Return ``{subnet id: address}`` of this device group's self IPs in /Common."""
     found = {}
     for key, seen in observed.items():

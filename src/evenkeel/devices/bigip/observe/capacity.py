@@ -10,13 +10,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from evenkeel.core.resources.capacity import Metric
-from evenkeel.devices.bigip.canonical import scalar
+from evenkeel.devices.bigip.canonical import scalar_text
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import COMMON
 from evenkeel.devices.bigip.objects import NODE, VIRTUAL_ADDRESS
-from evenkeel.devices.bigip.observe.nested import check_statistics, number, statistics_entries
+from evenkeel.devices.bigip.observe.nested import check_statistics, counter_value, statistics_entries
 from evenkeel.devices.rates import RateMeter
-from evenkeel.devices.waiting import gather_all
+from evenkeel.devices.waiting import gather_all_results
 
 SYSTEM_TUNNELS = frozenset({"/Common/http-tunnel", "/Common/socks-tunnel"})
 TRAFFIC = "sys/traffic"
@@ -70,7 +70,7 @@ class BigIpCapacity:
         """
         counted = [metric for metric in COUNTED if metric in metrics]
         traffic = any(each in metrics for each in (*RATES, Metric.ACTIVE_CONNECTIONS) if each != Metric.SSLTPS)
-        answers = await gather_all(
+        answers = await gather_all_results(
             *(self._count_objects(metric) for metric in counted),
             *([self._read_statistics_entries(TRAFFIC)] if traffic else []),
             *([self._read_statistics_entries(f"{CLIENT_SSL}/stats")] if Metric.SSLTPS in metrics else []),
@@ -98,7 +98,7 @@ class BigIpCapacity:
 
 
 def _distinct_values(items: Iterable[Item], name: str) -> set[str]:
-    return {scalar(item.get(name)) for item in items}
+    return {scalar_text(item.get(name)) for item in items}
 
 
 def _counter_totals(entries: list[Any], names: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
@@ -106,4 +106,4 @@ def _counter_totals(entries: list[Any], names: Mapping[str, tuple[str, ...]]) ->
 
 
 def _sum_counters(entries: list[Any], names: tuple[str, ...]) -> int:
-    return sum(number(values, name) for values in entries for name in names)
+    return sum(counter_value(values, name) for values in entries for name in names)

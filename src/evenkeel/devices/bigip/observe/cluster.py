@@ -5,8 +5,8 @@ from typing import Any
 
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.observe.nested import description, statistics_entries
-from evenkeel.devices.waiting import gather_all
+from evenkeel.devices.bigip.observe.nested import statistics_entries, text_value
+from evenkeel.devices.waiting import gather_all_results
 
 Item = Mapping[str, Any]
 SYNC_STATUS = "/mgmt/tm/cm/sync-status"
@@ -47,35 +47,35 @@ async def read_cluster(device: IControl) -> ClusterView:
 
     Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
-    devices, groups, sync = await gather_all(
+    devices, groups, sync = await gather_all_results(
         device.collection("cm/device"), device.collection("cm/device-group", expand=True), _sync_answer(device)
     )
-    return ClusterView(devices=tuple(devices), groups=tuple(groups), sync=sync_status_in(sync[0]))
+    return ClusterView(devices=tuple(devices), groups=tuple(groups), sync=parse_sync_status(sync[0]))
 
 
 async def read_sync_status(device: IControl) -> SyncStatus:
     """Read the state of config-sync with one request. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`."""
-    return sync_status_in(await device.get(SYNC_STATUS))
+    return parse_sync_status(await device.get(SYNC_STATUS))
 
 
 async def _sync_answer(device: IControl) -> list[Any]:
     return [await device.get(SYNC_STATUS)]
 
 
-def sync_status_in(answer: Item) -> SyncStatus:
+def parse_sync_status(answer: Item) -> SyncStatus:
     """Extract the status from a response. The details are nested one level deeper, as ``syncStatus/0/details/<n>``."""
     top = next((values for _, values in statistics_entries(answer)), {})
     details = (
-        description(values, "details")
+        text_value(values, "details")
         for _, below in statistics_entries({"entries": top})
         for _, values in statistics_entries({"entries": below})
     )
     return SyncStatus(
-        status=description(top, "status"), summary=description(top, "summary"), details=tuple(filter(None, details))
+        status=text_value(top, "status"), summary=text_value(top, "summary"), details=tuple(filter(None, details))
     )
 
 
-def identity_of(item: Item) -> str:
+def device_identity(item: Item) -> str:
     """Return a device's identity: the chassis' serial number, which all guests of a chassis share, and the first MAC
     address.
 
@@ -85,6 +85,6 @@ def identity_of(item: Item) -> str:
     return "/".join(parts) if parts[0] else ""
 
 
-def names_of(items: Iterable[Item]) -> str:
+def device_names_text(items: Iterable[Item]) -> str:
     """Return the names of the devices as one text, for messages."""
     return ", ".join(sorted(str(item.get("name")) for item in items))

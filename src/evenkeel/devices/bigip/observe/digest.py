@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from evenkeel.devices.bigip import canonical
-from evenkeel.devices.bigip.naming import BigIpNames, name_in
+from evenkeel.devices.bigip.naming import BigIpNames, member_name
 from evenkeel.devices.bigip.objects import MEMBER, POOL, VIRTUAL, VIRTUAL_ADDRESS, Key, Observed
-from evenkeel.devices.bigip.observe.partition_reads import subcollection
+from evenkeel.devices.bigip.observe.partition_reads import subcollection_items
 
 Item = Mapping[str, Any]
 Form = Callable[[Any], object]
@@ -32,7 +32,9 @@ _VIRTUAL = (
     "disabled",
     "description",
 )
-_VIRTUAL_FORMS = tuple((name, canonical.canonical_form_of(name)) for name in ("persist", "sourceAddressTranslation"))
+_VIRTUAL_FORMS = tuple(
+    (name, canonical.canonical_form_function(name)) for name in ("persist", "sourceAddressTranslation")
+)
 _POOL = (
     "fullPath",
     "loadBalancingMode",
@@ -44,10 +46,10 @@ _POOL = (
     "description",
 )
 _MEMBER = ("name", "address", "ratio", "connectionLimit", "priorityGroup", "monitor", "description")
-_MEMBER_FORMS = tuple((name, canonical.canonical_form_of(name)) for name in ("session", "state"))
+_MEMBER_FORMS = tuple((name, canonical.canonical_form_function(name)) for name in ("session", "state"))
 
 
-def digests(
+def load_balancer_digests(
     addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item], names: BigIpNames
 ) -> dict[str, str]:
     """Compute ``{load balancer id: digest}`` for load balancers with at least one object on the device."""
@@ -72,7 +74,7 @@ def combine_digests(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]
     return found
 
 
-def places(addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item]) -> set[Place]:
+def object_places(addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item]) -> set[Place]:
     """Return the identities of all objects in the responses, of all partitions."""
     found: set[Place] = set()
     for kind, items in ((VIRTUAL_ADDRESS, addresses), (VIRTUAL, virtuals), (POOL, pools)):
@@ -81,8 +83,8 @@ def places(addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[
             if not item.get("subPath"):
                 found.add((kind, partition, "", name))
                 if kind == POOL:
-                    members = subcollection(item, "members")
-                    found.update((MEMBER, partition, name, name_in(member)) for member in members)
+                    members = subcollection_items(item, "members")
+                    found.update((MEMBER, partition, name, member_name(member)) for member in members)
     return found
 
 
@@ -109,14 +111,14 @@ def _virtual_text(item: Item) -> str:
 def _pool_text(item: Item) -> str:
     members = sorted(
         _attributes_text(member, _MEMBER) + _formatted_text(member, _MEMBER_FORMS)
-        for member in subcollection(item, "members")
+        for member in subcollection_items(item, "members")
     )
     return "\n".join((_attributes_text(item, _POOL), *members))
 
 
 def _attributes_text(item: Item, attributes: Iterable[str]) -> str:
     # The separator is a character that no attribute contains.
-    return "\0".join(map(canonical.scalar, map(item.get, attributes)))
+    return "\0".join(map(canonical.scalar_text, map(item.get, attributes)))
 
 
 def _formatted_text(item: Item, attributes: Iterable[tuple[str, Form]]) -> str:

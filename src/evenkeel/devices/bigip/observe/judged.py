@@ -9,7 +9,7 @@ T = TypeVar("T")
 Item = TypeVar("Item")
 
 
-class Judged:
+class ResultCache:
     """Last result of each pure function, with the arguments of that call.
 
     Arguments are compared by identity, so they must never be changed.
@@ -28,9 +28,9 @@ class Judged:
         return cast(T, last[1])
 
 
-def kept_if_same(before: tuple[Item, ...], now: Sequence[Item]) -> tuple[Item, ...]:
-    """Return ``before`` if ``now`` has the same objects, so that :class:`Judged` recognises the tuple; else ``now`` as
-    a tuple.
+def reuse_if_same(before: tuple[Item, ...], now: Sequence[Item]) -> tuple[Item, ...]:
+    """Return ``before`` if ``now`` has the same objects, so that :class:`ResultCache` recognises the tuple; else
+    ``now`` as a tuple.
     """
     return before if _are_same(before, now) else tuple(now)
 

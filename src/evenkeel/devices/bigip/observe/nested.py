@@ -29,13 +29,13 @@ def statistics_entries(holder: Item) -> Iterator[tuple[str, Item]]:
             yield link, values
 
 
-def description(values: Item, name: str) -> str:
+def text_value(values: Item, name: str) -> str:
     """Return the text with this name among the values; empty if there is none."""
     found = values.get(name)
     return str(found.get("description", "")) if isinstance(found, Mapping) else ""
 
 
-def number(values: Item, name: str) -> int:
+def counter_value(values: Item, name: str) -> int:
     """Return the counter with this name among the values; 0 if there is none."""
     found = values.get(name)
     value = found.get("value") if isinstance(found, Mapping) else None

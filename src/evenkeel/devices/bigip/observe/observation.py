@@ -2,8 +2,8 @@
 
 Seven reads per device, however many load balancers there are: virtual addresses, virtual servers, statistics of virtual
 servers, pools with members (in pages), and the cluster's devices, device groups and config-sync. Marks show which
-objects are the group's. Everything except :func:`read` is pure. A device's counters, and so the totals, restart at zero
-when the device restarts.
+objects are the group's. Everything except :func:`read_device` is pure. A device's counters, and so the totals, restart
+at zero when the device restarts.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -16,18 +16,18 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status import health
-from evenkeel.devices.absence import Absence, lacking_devices, out_of_step
-from evenkeel.devices.bigip.canonical import scalar
+from evenkeel.devices.absence import Absence, lacking_devices, out_of_step_statuses
+from evenkeel.devices.bigip.canonical import scalar_text
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import POOL, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe import digest
 from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
-from evenkeel.devices.bigip.observe.judged import Judged, kept_if_same
-from evenkeel.devices.bigip.observe.nested import check_statistics, description, number, statistics_entries
-from evenkeel.devices.bigip.observe.partition_reads import subcollection
+from evenkeel.devices.bigip.observe.judged import ResultCache, reuse_if_same
+from evenkeel.devices.bigip.observe.nested import check_statistics, counter_value, statistics_entries, text_value
+from evenkeel.devices.bigip.observe.partition_reads import subcollection_items
 from evenkeel.devices.bigip.observe.requirements import device_state
-from evenkeel.devices.waiting import gather_all
+from evenkeel.devices.waiting import gather_all_results
 
 Item = Mapping[str, Any]
 Items = tuple[Item, ...]
@@ -41,7 +41,7 @@ class BigIpReading(Value):
     statistics: Item
     pools: tuple[Item, ...]
     state: DeviceState
-    judged: Judged
+    judged: ResultCache
     """Results already computed from these responses; the next reading takes over those whose responses are equal."""
     cluster: ClusterView = ClusterView()
 
@@ -49,12 +49,12 @@ class BigIpReading(Value):
 _NOTHING: Item = {}
 
 
-async def read(device: IControl, before: BigIpReading | None = None) -> BigIpReading:
+async def read_device(device: IControl, before: BigIpReading | None = None) -> BigIpReading:
     """Read one device. ``before``: the device's previous reading, whose equal parts are reused. Raises
     :class:`DeviceUnavailable`.
     """
-    judged = before.judged if before else Judged()
-    addresses, virtuals, pools, statistics = await gather_all(
+    judged = before.judged if before else ResultCache()
+    addresses, virtuals, pools, statistics = await gather_all_results(
         device.observed_collection(VIRTUAL_ADDRESS),
         device.observed_collection(VIRTUAL),
         device.observed_collection(POOL, expand=True),
@@ -62,9 +62,9 @@ async def read(device: IControl, before: BigIpReading | None = None) -> BigIpRea
     )
     cluster = await read_cluster(device)
     return BigIpReading(
-        addresses=kept_if_same(before.addresses if before else (), addresses),
-        virtuals=kept_if_same(before.virtuals if before else (), virtuals),
-        pools=kept_if_same(before.pools if before else (), pools),
+        addresses=reuse_if_same(before.addresses if before else (), addresses),
+        virtuals=reuse_if_same(before.virtuals if before else (), virtuals),
+        pools=reuse_if_same(before.pools if before else (), pools),
         statistics=statistics[0],
         state=device_state(device.host, cluster),
         cluster=cluster,
@@ -72,13 +72,13 @@ async def read(device: IControl, before: BigIpReading | None = None) -> BigIpRea
     )
 
 
-async def _read_virtual_statistics(device: IControl, judged: Judged) -> list[Any]:
+async def _read_virtual_statistics(device: IControl, judged: ResultCache) -> list[Any]:
     path = f"{VIRTUAL}/stats"
     answer = await device.observed(f"/mgmt/tm/{path}")
     return [judged.result(check_statistics, device.host, path, answer).get("entries", _NOTHING)]
 
 
-def merge(
+def merge_readings(
     readings: Mapping[str, BigIpReading],
     unreachable: Iterable[DeviceState],
     names: BigIpNames,
@@ -94,24 +94,27 @@ def merge(
     """
     seen = tuple(readings.values())
     best = next((one for one in seen if one.state.failover_state == "active"), seen[0])
-    counted = [connections(one, names) for one in seen]
+    counted = [listener_statistics(one, names) for one in seen]
     totals: dict[str, ListenerStatistics] = {}
     for one in counted:
         for listener_id, statistics in one.items():
             totals[listener_id] = totals.get(listener_id, ListenerStatistics()).plus(statistics)
     return Observation(
-        statuses=with_out_of_step(statuses(best, names), uneven),
+        statuses=add_out_of_step(operating_statuses(best, names), uneven),
         statistics=tuple(ObservedStatistics(listener_id=key, statistics=value) for key, value in totals.items()),
         devices=(*(one.state for one in seen), *unreachable),
-        configurations=configurations(seen, names),
+        configurations=configuration_digests(seen, names),
         lacking=lacking_devices(absent),
     )
 
 
-def configurations(readings: Iterable[BigIpReading], names: BigIpNames) -> dict[str, str]:
+def configuration_digests(readings: Iterable[BigIpReading], names: BigIpNames) -> dict[str, str]:
     """Compute ``{load balancer id: digest}`` of the load balancers' objects on all devices together."""
     return digest.combine_digests(
-        [one.judged.result(digest.digests, one.addresses, one.virtuals, one.pools, names) for one in readings]
+        [
+            one.judged.result(digest.load_balancer_digests, one.addresses, one.virtuals, one.pools, names)
+            for one in readings
+        ]
     )
 
 
@@ -136,16 +139,16 @@ def _held_objects(
     addresses: Items, virtuals: Items, pools: Items, names: BigIpNames
 ) -> frozenset[tuple[LoadBalancerId, str, str]]:
     """Return load balancer, kind and id of each object; marks of earlier versions count too."""
-    members = (member for pool in pools for member in subcollection(pool, "members"))
+    members = (member for pool in pools for member in subcollection_items(pool, "members"))
     marks = (names.own_mark(item.get("description")) for item in (*addresses, *virtuals, *pools, *members))
     return frozenset(
         (mark.load_balancer_id, mark.kind, mark.object_id) for mark in marks if mark and mark.load_balancer_id
     )
 
 
-def with_out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absence]) -> tuple[ObservedStatus, ...]:
+def add_out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absence]) -> tuple[ObservedStatus, ...]:
     """Return the statuses, with DEGRADED for load balancers in ``uneven``, whose objects differ between devices."""
-    changed = {one.id: one for one in out_of_step(uneven)}
+    changed = {one.id: one for one in out_of_step_statuses(uneven)}
     kept = []
     for one in found:
         other = changed.pop(one.id, None) if one.kind == "loadbalancer" else None
@@ -154,7 +157,7 @@ def with_out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absen
     return (*kept, *changed.values())
 
 
-def statuses(reading: BigIpReading, names: BigIpNames) -> tuple[ObservedStatus, ...]:
+def operating_statuses(reading: BigIpReading, names: BigIpNames) -> tuple[ObservedStatus, ...]:
     """Compute the operating statuses of members, pools, listeners and load balancers."""
     return reading.judged.result(
         _object_statuses, reading.addresses, reading.virtuals, reading.pools, reading.statistics, reading.judged, names
@@ -162,7 +165,7 @@ def statuses(reading: BigIpReading, names: BigIpNames) -> tuple[ObservedStatus, 
 
 
 def _object_statuses(
-    addresses: Items, virtuals: Items, pools: Items, statistics: Item, judged: Judged, names: BigIpNames
+    addresses: Items, virtuals: Items, pools: Items, statistics: Item, judged: ResultCache, names: BigIpNames
 ) -> tuple[ObservedStatus, ...]:
     found, below = judged.result(_pool_statuses, virtuals, pools, names)
     below = {owner: list(states) for owner, states in below.items()}
@@ -170,7 +173,7 @@ def _object_statuses(
     counted = judged.result(_listener_counters, virtuals, statistics, judged, names)
     for listener_id, own in judged.result(_group_items_by_object, virtuals, "listener", names).items():
         status = _listener_status(
-            [(one, counted.get(scalar(one.get("fullPath")), ListenerStatistics())) for one in own]
+            [(one, counted.get(scalar_text(one.get("fullPath")), ListenerStatistics())) for one in own]
         )
         below.setdefault(_owning_load_balancer(own, names), []).append(status)
         listeners.append(ObservedStatus(kind="listener", id=listener_id, status=status))
@@ -182,7 +185,7 @@ def _balancer_statuses(
     addresses: Items, below: Mapping[str, list[OperatingStatus]], names: BigIpNames
 ) -> Iterator[ObservedStatus]:
     for load_balancer_id, own in _group_items_by_object(addresses, "loadbalancer", names).items():
-        enabled = any(scalar(address.get("enabled")) != "no" for address in own)
+        enabled = any(scalar_text(address.get("enabled")) != "no" for address in own)
         status = health.load_balancer_status(below.get(load_balancer_id, ()), enabled=enabled)
         yield ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=status)
 
@@ -191,13 +194,15 @@ def _pool_statuses(
     virtuals: Items, pools: Items, names: BigIpNames
 ) -> tuple[tuple[ObservedStatus, ...], Mapping[str, list[OperatingStatus]]]:
     """Compute the statuses of members and pools, and ``{load balancer id: statuses of its pools}``."""
-    live = {scalar(item.get("pool")) for item in virtuals if _own_mark(item, "listener", names)}
+    live = {scalar_text(item.get("pool")) for item in virtuals if _own_mark(item, "listener", names)}
     found: list[ObservedStatus] = []
     below: dict[str, list[OperatingStatus]] = {}
     for pool in pools:
         if mark := _own_mark(pool, "pool", names):
             members = _member_statuses(pool, names)
-            status = health.pool_status([one.status for one in members], in_use=scalar(pool.get("fullPath")) in live)
+            status = health.pool_status(
+                [one.status for one in members], in_use=scalar_text(pool.get("fullPath")) in live
+            )
             below.setdefault(mark.load_balancer_id, []).append(status)
             found += [*members, ObservedStatus(kind="pool", id=mark.object_id, status=status)]
     return tuple(found), below
@@ -224,16 +229,16 @@ def _owning_load_balancer(items: Iterable[Item], names: BigIpNames) -> str:
 
 
 def _member_statuses(pool: Item, names: BigIpNames) -> list[ObservedStatus]:
-    monitored = bool(scalar(pool.get("monitor")))
+    monitored = bool(scalar_text(pool.get("monitor")))
     return [
         ObservedStatus(kind="member", id=mark.object_id, status=_member_status(member, monitored))
-        for member in subcollection(pool, "members")
+        for member in subcollection_items(pool, "members")
         if (mark := _own_mark(member, "member", names))
     ]
 
 
 def _member_status(member: Item, monitored: bool) -> OperatingStatus:
-    state = scalar(member.get("state"))
+    state = scalar_text(member.get("state"))
     return health.member_status(
         enabled=state != "user-down",
         draining=member.get("session") == "user-disabled",
@@ -249,7 +254,7 @@ def _listener_status(virtuals: Iterable[tuple[Item, ListenerStatistics]]) -> Ope
         health.listener_status(
             enabled=virtual.get("disabled") is not True,
             connections=counted.active_connections,
-            connection_limit=int(scalar(virtual.get("connectionLimit")) or 0),
+            connection_limit=int(scalar_text(virtual.get("connectionLimit")) or 0),
         )
         for virtual, counted in virtuals
     }
@@ -259,27 +264,27 @@ def _listener_status(virtuals: Iterable[tuple[Item, ListenerStatistics]]) -> Ope
 # -- statistics
 
 
-def connections(reading: BigIpReading, names: BigIpNames) -> Mapping[str, ListenerStatistics]:
+def listener_statistics(reading: BigIpReading, names: BigIpNames) -> Mapping[str, ListenerStatistics]:
     """Compute this device's totals by listener id, summed over the VIPs of the listener."""
     return reading.judged.result(_statistics_by_listener, reading.virtuals, reading.statistics, reading.judged, names)
 
 
 def _statistics_by_listener(
-    virtuals: Items, statistics: Item, judged: Judged, names: BigIpNames
+    virtuals: Items, statistics: Item, judged: ResultCache, names: BigIpNames
 ) -> Mapping[str, ListenerStatistics]:
     counted = judged.result(_listener_counters, virtuals, statistics, judged, names)
     return {
         listener_id: reduce(
             ListenerStatistics.plus,
-            (counted[path] for one in own if (path := scalar(one.get("fullPath"))) in counted),
+            (counted[path] for one in own if (path := scalar_text(one.get("fullPath"))) in counted),
         )
         for listener_id, own in judged.result(_group_items_by_object, virtuals, "listener", names).items()
-        if any(scalar(one.get("fullPath")) in counted for one in own)
+        if any(scalar_text(one.get("fullPath")) in counted for one in own)
     }
 
 
 def _listener_counters(
-    virtuals: Items, statistics: Item, judged: Judged, names: BigIpNames
+    virtuals: Items, statistics: Item, judged: ResultCache, names: BigIpNames
 ) -> dict[str, ListenerStatistics]:
     """Return ``{path: counters}`` of this device group's virtual servers."""
     ours = judged.result(_own_listeners, virtuals, names)
@@ -292,14 +297,14 @@ def _listener_counters(
 
 def _own_listeners(virtuals: Items, names: BigIpNames) -> frozenset[str]:
     """Return the paths of this device group's virtual servers."""
-    return frozenset(scalar(item.get("fullPath")) for item in virtuals if _own_mark(item, "listener", names))
+    return frozenset(scalar_text(item.get("fullPath")) for item in virtuals if _own_mark(item, "listener", names))
 
 
 def _virtual_server_path(address: str, values: Item) -> str:
     """Return the path of the virtual server that statistics belong to: from the values' name, or else from the entry's
     link.
     """
-    if name := description(values, "tmName"):
+    if name := text_value(values, "tmName"):
         return name
     parts = [part for part in address.split("?")[0].split("/") if part.startswith("~")]
     return parts[-1].replace("~", "/").replace("%25", "%") if parts else ""
@@ -307,8 +312,8 @@ def _virtual_server_path(address: str, values: Item) -> str:
 
 def _parse_listener_statistics(values: Item) -> ListenerStatistics:
     return ListenerStatistics(
-        bytes_in=number(values, "clientside.bitsIn") // 8,
-        bytes_out=number(values, "clientside.bitsOut") // 8,
-        active_connections=number(values, "clientside.curConns"),
-        total_connections=number(values, "clientside.totConns"),
+        bytes_in=counter_value(values, "clientside.bitsIn") // 8,
+        bytes_out=counter_value(values, "clientside.bitsOut") // 8,
+        active_connections=counter_value(values, "clientside.curConns"),
+        total_connections=counter_value(values, "clientside.totConns"),
     )

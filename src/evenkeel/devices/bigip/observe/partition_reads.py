@@ -10,7 +10,7 @@ from typing import Any
 from evenkeel.core.control.epochs import is_plausible
 from evenkeel.core.kit.ids import COMMON_PROJECT, ProjectId
 from evenkeel.core.kit.values import Value
-from evenkeel.devices.bigip.canonical import canonical_form_of
+from evenkeel.devices.bigip.canonical import canonical_form_function
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import (
     COMMON,
@@ -19,12 +19,12 @@ from evenkeel.devices.bigip.naming import (
     BigIpNames,
     Guard,
     Mark,
-    name_in,
+    member_name,
     parse_guard,
     parse_mark,
     parse_marked_code,
 )
-from evenkeel.devices.bigip.networks.shared_networks import refers_to_common, subnets_in_common
+from evenkeel.devices.bigip.networks.shared_networks import own_subnets_in_common, refers_to_common
 from evenkeel.devices.bigip.objects import (
     DATA_GROUP,
     F5_ONLY_TYPES,
@@ -44,7 +44,7 @@ from evenkeel.devices.bigip.objects import (
     Observed,
     ObservedObject,
 )
-from evenkeel.devices.waiting import gather_all
+from evenkeel.devices.waiting import gather_all_results
 
 
 class Guards(Value):
@@ -75,10 +75,10 @@ class Guards(Value):
 
 async def read_guards(device: IControl, partition: str) -> Guards:
     """Read the partition's guards with one request. A partition that does not exist has none."""
-    return guards_in(await device.collection(DATA_GROUP, partition=partition), partition)
+    return parse_guards(await device.collection(DATA_GROUP, partition=partition), partition)
 
 
-def guards_in(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
+def parse_guards(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
     """Find the partition's guards among the items of a collection of data groups."""
     groups = {
         str(item.get("name")): item for item in items if item.get("partition") == partition and not item.get("subPath")
@@ -87,7 +87,9 @@ def guards_in(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
     guards = sorted(found, key=lambda guard: (guard.epoch, guard.session))
     # A guard with an impossible epoch has no owner, so its mark does not count.
     names = (*(guard.name for guard in guards if is_plausible(guard.epoch)), GUARD)
-    marks = {name: mark for name in names if name in groups and (mark := mark_of(DATA_GROUP, groups[name])) is not None}
+    marks = {
+        name: mark for name in names if name in groups and (mark := object_mark(DATA_GROUP, groups[name])) is not None
+    }
     return Guards(
         held=tuple(guards),
         sentinel=GUARD in groups,
@@ -101,14 +103,14 @@ def _data_group_records(group: Mapping[str, Any]) -> tuple[Mapping[str, Any], ..
     return tuple(each for each in (found if isinstance(found, list) else ()) if isinstance(each, Mapping))
 
 
-async def read_all(device: IControl, partition: str, *, adjacent: bool = False) -> tuple[Observed, Guards]:
+async def read_all_objects(device: IControl, partition: str, *, adjacent: bool = False) -> tuple[Observed, Guards]:
     """Read all attributes of all objects of Even Keel's types in the partition: one request per type, concurrently.
 
     ``adjacent``: also read the objects that attach the device to networks.
     """
     kinds = (*OWNED_TYPES, *F5_ONLY_TYPES, NODE, *(NETWORK_TYPES if adjacent else ()))
     answers = await _read_collections(device, kinds, partition)
-    return observed_in(answers, kinds, partition), guards_in(answers[DATA_GROUP], partition)
+    return collect_observed(answers, kinds, partition), parse_guards(answers[DATA_GROUP], partition)
 
 
 async def read_partition(
@@ -121,30 +123,30 @@ async def read_partition(
     partition = names.partition(project_id)
     if project_id == COMMON_PROJECT:
         return *await _read_common(device, partition), {}
-    observed, guards = await read_all(device, partition, adjacent=adjacent)
+    observed, guards = await read_all_objects(device, partition, adjacent=adjacent)
     # Few partitions have addresses of shared networks, so the others are spared a second read.
     if not refers_to_common(observed, COMMON):
         return observed, guards, {}
     answers = await _read_collections(device, (SELF_IP,), COMMON)
-    return observed, guards, subnets_in_common(observed_in(answers, (SELF_IP,), COMMON), names)
+    return observed, guards, own_subnets_in_common(collect_observed(answers, (SELF_IP,), COMMON), names)
 
 
 async def _read_common(device: IControl, partition: str) -> tuple[Observed, Guards]:
     """Read the objects in /Common that attach the device to networks, and the guards of ``partition``."""
     guards = await read_guards(device, partition)
     kinds = (*NETWORK_TYPES, VIRTUAL)  # forwarding virtual servers
-    return observed_in(await _read_collections(device, kinds, COMMON), kinds, COMMON), guards
+    return collect_observed(await _read_collections(device, kinds, COMMON), kinds, COMMON), guards
 
 
-async def read_light(device: IControl, partition: str) -> Observed:
+async def read_pools_and_virtuals(device: IControl, partition: str) -> Observed:
     """Read pools with members, and virtual servers, with two requests."""
-    return observed_in(await _read_collections(device, LIGHT_TYPES, partition), LIGHT_TYPES, partition)
+    return collect_observed(await _read_collections(device, LIGHT_TYPES, partition), LIGHT_TYPES, partition)
 
 
-async def read_tables(device: IControl, partition: str) -> Observed:
+async def read_forwarding_tables(device: IControl, partition: str) -> Observed:
     """Read the forwarding tables of the partition's tunnels, with one request."""
     kinds = (FORWARDING_TABLE,)
-    return observed_in(await _read_collections(device, kinds, partition), kinds, partition)
+    return collect_observed(await _read_collections(device, kinds, partition), kinds, partition)
 
 
 class CommonNodes(Value):
@@ -160,7 +162,7 @@ async def read_nodes(device: IControl, names: BigIpNames) -> CommonNodes:
     ours, others = set(), {}
     selected: dict[str, Any] = {"$select": "name,partition,subPath,address"}
     for item in await device.collection(NODE, partition=COMMON, **selected):
-        name, address = str(item.get("name")), str(canonical_form_of("address")(item.get("address")))
+        name, address = str(item.get("name")), str(canonical_form_function("address")(item.get("address")))
         if item.get("partition") != COMMON or item.get("subPath"):
             continue
         if name == names.node(address):
@@ -177,13 +179,15 @@ _WITH_PARTS = (FORWARDING_TABLE, POLICY, POOL, VIRTUAL, VLAN)
 async def _read_collections(
     device: IControl, kinds: tuple[str, ...], partition: str
 ) -> dict[str, list[dict[str, Any]]]:
-    answers = await gather_all(
+    answers = await gather_all_results(
         *(device.collection(kind, partition=partition, expand=kind in _WITH_PARTS) for kind in kinds)
     )
     return dict(zip(kinds, answers, strict=True))
 
 
-def observed_in(answers: Mapping[str, Iterable[Mapping[str, Any]]], kinds: Iterable[str], partition: str) -> Observed:
+def collect_observed(
+    answers: Mapping[str, Iterable[Mapping[str, Any]]], kinds: Iterable[str], partition: str
+) -> Observed:
     """Collect the partition's objects from the responses, by type in ``answers``; objects in subfolders are left
     out.
     """
@@ -207,25 +211,25 @@ def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:
     name = str(item.get("name"))
     attributes = {key: value for key, value in item.items() if not key.endswith("Reference")}
     if kind == VIRTUAL:
-        attributes["profiles"] = subcollection(item, "profiles")
-        attributes["policies"] = subcollection(item, "policies")
+        attributes["profiles"] = subcollection_items(item, "profiles")
+        attributes["policies"] = subcollection_items(item, "policies")
     if kind == VLAN:
-        attributes["interfaces"] = subcollection(item, "interfaces")
+        attributes["interfaces"] = subcollection_items(item, "interfaces")
     if kind == FORWARDING_TABLE:
-        attributes["records"] = subcollection(item, "records")
+        attributes["records"] = subcollection_items(item, "records")
     if kind == POLICY:
         attributes["legacy"] = item.get("status") == "legacy"
-        attributes["rules"] = [_policy_rule(rule) for rule in subcollection(item, "rules")]
+        attributes["rules"] = [_policy_rule(rule) for rule in subcollection_items(item, "rules")]
     members = {
-        name_in(member): ObservedObject(
-            key=Key(type=MEMBER, name=name_in(member), pool=name),
+        member_name(member): ObservedObject(
+            key=Key(type=MEMBER, name=member_name(member), pool=name),
             attributes=member,
             mark=parse_mark(member.get("description")),
         )
-        for member in (subcollection(item, "members") if kind == POOL else ())
+        for member in (subcollection_items(item, "members") if kind == POOL else ())
     }
     return ObservedObject(
-        key=Key(type=kind, name=name), attributes=attributes, mark=mark_of(kind, item), members=members
+        key=Key(type=kind, name=name), attributes=attributes, mark=object_mark(kind, item), members=members
     )
 
 
@@ -233,16 +237,16 @@ def _policy_rule(rule: Mapping[str, Any]) -> dict[str, Any]:
     """Convert a rule of an LTM policy from the form in which the device returns it to the form in which it is
     written.
     """
-    parts = {name: subcollection(rule, name) for name in ("conditions", "actions")}
+    parts = {name: subcollection_items(rule, name) for name in ("conditions", "actions")}
     return {"name": rule.get("name"), "ordinal": rule.get("ordinal", 0), **parts}
 
 
-def mark_of(kind: str, item: Mapping[str, Any]) -> Mark | None:
+def object_mark(kind: str, item: Mapping[str, Any]) -> Mark | None:
     """Return the mark of an object of this type; None if it has none."""
     return parse_marked_code(item.get("apiAnonymous")) if kind == RULE else parse_mark(item.get("description"))
 
 
-def subcollection(item: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+def subcollection_items(item: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     """Return the items of an expanded subcollection; a device sends an empty one without ``items``."""
     found = item.get(f"{name}Reference")
     items = found.get("items", []) if isinstance(found, Mapping) else []

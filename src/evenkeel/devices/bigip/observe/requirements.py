@@ -1,4 +1,5 @@
-"""Requirements that a device must meet, and checks that name the unmet ones. Pure, except for :func:`read_state`.
+"""Requirements that a device must meet, and checks that name the unmet ones. Pure, except for
+:func:`read_device_state`.
 
 TMOS 13.0 or newer (cipher groups, and transactions that stay open for two minutes), ready, and ltm provisioned.
 Requirements on the cluster are in :mod:`evenkeel.devices.bigip.sync.rules`.
@@ -11,17 +12,19 @@ from msgspec.structs import replace
 
 from evenkeel.core.devices.device import DeviceState
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.devices.bigip.icontrol.answers import Absent
+from evenkeel.devices.bigip.icontrol.answers import ObjectAbsent
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.observe.cluster import ClusterView, identity_of, read_cluster
-from evenkeel.devices.bigip.observe.nested import check_statistics, description, statistics_entries
+from evenkeel.devices.bigip.observe.cluster import ClusterView, device_identity, read_cluster
+from evenkeel.devices.bigip.observe.nested import check_statistics, statistics_entries, text_value
 
 VERSION_MIN = (13, 0)
 READY_SINCE = (13, 1)
 Item = Mapping[str, Any]
 
 
-async def read_state(device: IControl, traffic_groups: Collection[str] = ()) -> tuple[DeviceState, ClusterView | None]:
+async def read_device_state(
+    device: IControl, traffic_groups: Collection[str] = ()
+) -> tuple[DeviceState, ClusterView | None]:
     """Read the device's state with unmet requirements, and the device's cluster; None: the cluster is not known.
 
     A device error is part of the state, not raised. ``traffic_groups``: full paths of the traffic groups that the
@@ -51,13 +54,13 @@ def device_state(host: str, cluster: ClusterView) -> DeviceState:
         reachable=True,
         version=str(own.get("version", "")),
         failover_state=str(own.get("failoverState", "")),
-        identity=identity_of(own),
+        identity=device_identity(own),
         sync_state=cluster.sync.status,
         own_name=str(own.get("hostname", "")),
     )
 
 
-def version_of(text: str) -> tuple[int, ...]:
+def parse_version(text: str) -> tuple[int, ...]:
     """Parse ``16.1.2`` into numbers; empty if the text is no version."""
     parts = text.split(".")
     return tuple(int(part) for part in parts if part.isdigit()) if parts[0].isdigit() else ()
@@ -65,24 +68,24 @@ def version_of(text: str) -> tuple[int, ...]:
 
 def version_problems(text: str) -> list[str]:
     """Return the problem of a TMOS version that is too old; empty for other versions."""
-    if version_of(text) >= VERSION_MIN:
+    if parse_version(text) >= VERSION_MIN:
         return []
     needed = ".".join(map(str, VERSION_MIN))
     return [f"TMOS version is {text or 'unknown'}; {needed} or newer is needed"]
 
 
 async def _ready_problems(device: IControl, version: str) -> list[str]:
-    if version_of(version) < READY_SINCE:
+    if parse_version(version) < READY_SINCE:
         return []
     try:
         return ready_problems(check_statistics(device.host, "sys/ready", await device.get("/mgmt/tm/sys/ready")))
-    except Absent:
+    except ObjectAbsent:
         return []
 
 
 def ready_problems(answer: Item) -> list[str]:
     """Return a problem for each of configuration, licence and provisioning that is not ready."""
-    found = {name: description(values, name) for _, values in statistics_entries(answer) for name in values}
+    found = {name: text_value(values, name) for _, values in statistics_entries(answer) for name in values}
     return [f"not ready: {name} is {value!r}; 'yes' is needed" for name, value in found.items() if value != "yes"]
 
 

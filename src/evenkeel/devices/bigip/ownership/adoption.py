@@ -14,13 +14,13 @@ from evenkeel.core.kit.errors import DeviceRejected
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.networking.attachment import WantedAddress, wanted_addresses
 from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN, AddressUse, NetworkLayout
-from evenkeel.devices.bigip.icontrol.answers import Absent
+from evenkeel.devices.bigip.icontrol.answers import ObjectAbsent
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, parse_mark
 from evenkeel.devices.bigip.networks import f5_agent
 from evenkeel.devices.bigip.networks.shared_networks import refers_to_common
 from evenkeel.devices.bigip.objects import SELF_IP, SNAT_ADDRESS, Observed
-from evenkeel.devices.bigip.observe.partition_reads import read_all
+from evenkeel.devices.bigip.observe.partition_reads import read_all_objects
 from evenkeel.devices.bigip.ownership.route_domains import (
     NotAdoptable,
     adoptable_domains,
@@ -29,7 +29,7 @@ from evenkeel.devices.bigip.ownership.route_domains import (
 )
 
 
-async def found_networks(
+async def find_networks(
     device: IControl,
     names: BigIpNames,
     project_id: ProjectId,
@@ -44,14 +44,14 @@ async def found_networks(
     partition = names.partition(project_id)
     try:
         item = await device.get(f"/mgmt/tm/auth/partition/{partition}", **{"$select": "description,defaultRouteDomain"})
-    except Absent:
+    except ObjectAbsent:
         return None
     mark = parse_mark(item.get("description"))
     if mark is not None:
         if not names.is_own_mark(mark):
             raise DeviceRejected(device.host, f"partition {partition} belongs to {mark.owner}; this is {names.place}")
         return None
-    observed, _ = await read_all(device, partition, adjacent=True)
+    observed, _ = await read_all_objects(device, partition, adjacent=True)
     try:
         numbers = adoptable_domains(observed, partition)
         _check_layout(observed, numbers, layout)

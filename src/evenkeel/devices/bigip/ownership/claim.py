@@ -15,9 +15,9 @@ from typing import Any
 
 from evenkeel.core.kit.errors import DeviceRejected
 from evenkeel.core.kit.values import Value
-from evenkeel.devices.bigip.icontrol.answers import Absent, Exists
+from evenkeel.devices.bigip.icontrol.answers import ObjectAbsent, ObjectExists
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.naming import COMMON, BigIpNames, Mark, parse_mark, segment
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, Mark, parse_mark, uri_segment
 from evenkeel.devices.bigip.objects import DATA_GROUP
 
 KIND = "device"
@@ -31,7 +31,7 @@ class Claim(Value):
     saves: int = 0
     stamp: str = ""
 
-    def went_back(self, before: "Claim") -> bool:
+    def has_lost_saves_since(self, before: "Claim") -> bool:
         """Whether the device lost configuration since ``before``: this claim is older."""
         if self.lineage != before.lineage:
             return False
@@ -58,7 +58,7 @@ async def read_claim(device: IControl, names: BigIpNames, before: Claim | None, 
         owner = found.mark.owner if found.mark else f"the creator of data group /{COMMON}/{names.device_claim}"
         raise DeviceRejected(device.host, f"belongs to {owner}; this is {names.place}")
     # Under a new lineage the loss is visible to all agents of the group, not only to the one that has found it.
-    if before is not None and found.went_back(before):
+    if before is not None and found.has_lost_saves_since(before):
         found = await _write_records(device, names, Claim(mark=found.mark, lineage=_new_id(), stamp=_new_id()), folder)
     return found
 
@@ -69,7 +69,7 @@ async def count_save(device: IControl, names: BigIpNames, seen: Claim, folder: s
     return await _write_records(device, names, counted, folder)
 
 
-def claim_in(item: Mapping[str, Any]) -> Claim:
+def parse_claim(item: Mapping[str, Any]) -> Claim:
     """Parse the claim in a data group.
 
     If records are missing (edited manually), the lineage is empty, so a new one is made.
@@ -92,8 +92,8 @@ def claim_in(item: Mapping[str, Any]) -> Claim:
 
 async def _read_existing(device: IControl, names: BigIpNames, folder: str) -> Claim | None:
     try:
-        return claim_in(await device.get(_claim_path(names, folder)))
-    except Absent:
+        return parse_claim(await device.get(_claim_path(names, folder)))
+    except ObjectAbsent:
         return None
 
 
@@ -110,7 +110,7 @@ async def _create_claim(device: IControl, names: BigIpNames, folder: str) -> Cla
     }
     try:
         await device.write("POST", f"/mgmt/tm/{DATA_GROUP}", body)
-    except Exists:
+    except ObjectExists:
         # Another agent of the group has created it in the meantime.
         return await _read_existing(device, names, folder) or made
     return made
@@ -122,7 +122,7 @@ async def _write_records(device: IControl, names: BigIpNames, claim: Claim, fold
 
 
 def _claim_path(names: BigIpNames, folder: str) -> str:
-    return f"/mgmt/tm/{DATA_GROUP}/{segment('~'.join(filter(None, (COMMON, folder))), names.device_claim)}"
+    return f"/mgmt/tm/{DATA_GROUP}/{uri_segment('~'.join(filter(None, (COMMON, folder))), names.device_claim)}"
 
 
 def _new_id() -> str:

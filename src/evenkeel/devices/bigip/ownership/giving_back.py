@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.devices.plans import AttributeChange, DevicePlan, PlannedOperation
 from evenkeel.core.kit.values import Value
-from evenkeel.devices.bigip.icontrol.answers import Absent
+from evenkeel.devices.bigip.icontrol.answers import ObjectAbsent
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import GUARD, REPLACED, BigIpNames
 from evenkeel.devices.bigip.objects import DATA_GROUP
@@ -19,7 +19,7 @@ from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards
 from evenkeel.devices.bigip.ownership import guard
 
 
-class Signs(Value):
+class OwnershipSigns(Value):
     """Mark and guards of a partition: the signs that the partition is Even Keel's."""
 
     marked: bool
@@ -31,15 +31,15 @@ class Signs(Value):
         return bool(self.guards.held or self.guards.sentinel)
 
 
-async def read_signs(device: IControl, partition: str, names: BigIpNames) -> Signs:
+async def read_signs(device: IControl, partition: str, names: BigIpNames) -> OwnershipSigns:
     """Read the partition's signs of ownership. Raises :class:`DeviceRejected` if the partition is another owner's,
     :class:`DeviceUnavailable`.
     """
     try:
         marked = await guard.partition_mark(device, partition, names) is not None
-    except Absent:
-        return Signs(marked=False)
-    return Signs(marked=marked, guards=await read_guards(device, partition))
+    except ObjectAbsent:
+        return OwnershipSigns(marked=False)
+    return OwnershipSigns(marked=marked, guards=await read_guards(device, partition))
 
 
 async def remove_mark(device: IControl, partition: str) -> None:
@@ -47,7 +47,7 @@ async def remove_mark(device: IControl, partition: str) -> None:
     await device.write("PATCH", f"{guard.PARTITIONS}/{partition}", {"description": "none"})
 
 
-def plan_of(moved: DevicePlan, partition: str, names: BigIpNames, signs: Signs) -> DevicePlan:
+def return_plan(moved: DevicePlan, partition: str, names: BigIpNames, signs: OwnershipSigns) -> DevicePlan:
     """Return the plan for operators: the moves of members in ``moved``, then the removal of the signs of ownership."""
     # In the order in which they are done, because an interruption must leave the partition ours or theirs.
     operations = list(moved.operations)

@@ -23,17 +23,22 @@ import structlog
 from evenkeel.core.control.epochs import EPOCH_MAX, is_plausible
 from evenkeel.core.kit.errors import DeviceRejected, StaleOwner
 from evenkeel.core.kit.values import Value
-from evenkeel.devices.bigip.icontrol.answers import Absent, Exists
+from evenkeel.devices.bigip.icontrol.answers import ObjectAbsent, ObjectExists
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, commit, drop_pending
-from evenkeel.devices.bigip.naming import GUARD, BigIpNames, Guard, Mark, parse_mark, segment
+from evenkeel.devices.bigip.icontrol.transaction import (
+    Command,
+    OutcomeUnknown,
+    commit_commands,
+    drop_pending_transactions,
+)
+from evenkeel.devices.bigip.naming import GUARD, BigIpNames, Guard, Mark, parse_mark, uri_segment
 from evenkeel.devices.bigip.networks.f5_agent import is_route_domain
 from evenkeel.devices.bigip.objects import DATA_GROUP, POOL, ROUTE_DOMAIN, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards
 from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
 from evenkeel.devices.bigip.ownership.replaced import record_replaced
 from evenkeel.devices.errors import PartitionUnavailable
-from evenkeel.devices.waiting import gather_all
+from evenkeel.devices.waiting import gather_all_results
 
 log = structlog.get_logger(__name__)
 
@@ -48,7 +53,7 @@ async def ensure_partition(device: IControl, partition: str, names: BigIpNames) 
         await device.write(
             "POST", PARTITIONS, {"name": partition, "description": names.marked_description("partition")}
         )
-    except Exists:
+    except ObjectExists:
         return False
     return True
 
@@ -61,7 +66,7 @@ class TakenOver(Value):
     """Commands that create the guard, to begin the transaction that creates the partition's first objects."""
 
 
-async def take_over(
+async def take_over_partition(
     device: IControl,
     partition: str,
     mine: Guard,
@@ -86,7 +91,7 @@ async def take_over(
     reason = ""
     for _ in range(ATTEMPTS_MAX):
         # in every round: another owner may have moved the guard meanwhile
-        check(guards, partition, mine, names, device.host)
+        check_guard_owner(guards, partition, mine, names, device.host)
         # The guard was moved before, maybe by an attempt whose answer was lost.
         if guards.held == (mine,):
             return TakenOver(new=new)
@@ -102,17 +107,17 @@ async def take_over(
                 guards=[guard.name for guard in guards.impossible_guards],
             )
         # only for a first guard: an existing guard refuses former owners itself
-        above_minimum = [] if guards.held else await minimum_epoch.admit(partition, mine)
+        above_minimum = [] if guards.held else await minimum_epoch.admission_commands(partition, mine)
         commands = [*takeover_commands(guards, partition, mine, names, owner), *above_minimum]
         if new and defers:
             return TakenOver(new=True, first_guard=tuple(commands))
         try:
-            await commit(device, commands, pending=pending, timeout_seconds=timeout_seconds)
+            await commit_commands(device, commands, pending=pending, timeout_seconds=timeout_seconds)
         except OutcomeUnknown:
             reason = "no answer"
             log.info("takeover without an answer; reading the guards", device=device.host, partition=partition)
             # The transaction must not be committed after the guards were read again.
-            await drop_pending(device, pending)
+            await drop_pending_transactions(device, pending)
             minimum_epoch.forget()
         except DeviceRejected as error:
             minimum_epoch.forget()
@@ -147,7 +152,7 @@ async def adopt_partition(device: IControl, partition: str, names: BigIpNames, *
     """
     try:
         mark = await partition_mark(device, partition, names)
-    except Absent:
+    except ObjectAbsent:
         return
     if mark is None:
         await _refuse_route_domains(device, partition, adjacent=adjacent)
@@ -184,10 +189,10 @@ async def partition_mark(device: IControl, partition: str, names: BigIpNames) ->
 async def _is_filled(device: IControl, partition: str) -> bool:
     """Whether the partition holds objects that serve, or could serve, traffic."""
     kinds = (VIRTUAL_ADDRESS, VIRTUAL, POOL)
-    return any(await gather_all(*(device.collection(kind, partition=partition) for kind in kinds)))
+    return any(await gather_all_results(*(device.collection(kind, partition=partition) for kind in kinds)))
 
 
-async def retire(
+async def retire_guard(
     device: IControl,
     partition: str,
     mine: Guard,
@@ -214,9 +219,9 @@ async def retire(
             *also,
         ]
         try:
-            await commit(device, commands, pending=pending, timeout_seconds=timeout_seconds)
+            await commit_commands(device, commands, pending=pending, timeout_seconds=timeout_seconds)
         except OutcomeUnknown:
-            await drop_pending(device, pending)
+            await drop_pending_transactions(device, pending)
             raise
         except DeviceRejected:
             minimum_epoch.forget()  # another tenant's partition may have been removed meanwhile
@@ -241,7 +246,7 @@ async def remove_partition(device: IControl, partition: str, names: BigIpNames) 
         if await partition_mark(device, partition, names) is None:
             return False
         await device.write("DELETE", f"{PARTITIONS}/{partition}", None)
-    except Absent:
+    except ObjectAbsent:
         return True
     except DeviceRejected as error:
         log.info("partition not removed", device=device.host, partition=partition, reason=error.reason)
@@ -250,7 +255,7 @@ async def remove_partition(device: IControl, partition: str, names: BigIpNames) 
     return True
 
 
-def check(guards: Guards, partition: str, mine: Guard, names: BigIpNames, host: str) -> None:
+def check_guard_owner(guards: Guards, partition: str, mine: Guard, names: BigIpNames, host: str) -> None:
     """Check that the owner of ``mine`` may own the partition. Raises :class:`StaleOwner`, :class:`DeviceRejected`."""
     if not is_plausible(mine.epoch):
         raise DeviceRejected(host, f"epoch {mine.epoch} is out of range; 0 to {EPOCH_MAX} are allowed")
@@ -270,7 +275,7 @@ def takeover_commands(guards: Guards, partition: str, mine: Guard, names: BigIpN
     # Our guard is there beside older ones: touched first, it makes the transaction fail if it has been removed.
     if mine in guards.held:
         return [touch_command(partition, mine, owner), *commands]
-    commands.append(_create_guard_command(partition, mine.name, names, records(mine.epoch, owner)))
+    commands.append(_create_guard_command(partition, mine.name, names, guard_records(mine.epoch, owner)))
     if not guards.held and not guards.sentinel:
         commands.append(_create_guard_command(partition, GUARD, names, []))
     return commands
@@ -284,18 +289,18 @@ def touch_command(partition: str, mine: Guard, owner: str, revision: str = "") -
     return Command(
         method="PATCH",
         path=_data_group_path(partition, mine.name),
-        body={"records": records(mine.epoch, owner, revision)},
+        body={"records": guard_records(mine.epoch, owner, revision)},
     )
 
 
-def records(epoch: int, owner: str, revision: str = "") -> list[dict[str, str]]:
+def guard_records(epoch: int, owner: str, revision: str = "") -> list[dict[str, str]]:
     """Return the guard's records, which tell operators the last writer and revision."""
     found = {"epoch": str(epoch), "owner": owner, "revision": revision}
     return [{"name": name, "data": data} for name, data in found.items() if data]
 
 
 def _data_group_path(partition: str, name: str) -> str:
-    return f"/mgmt/tm/{DATA_GROUP}/{segment(partition, name)}"
+    return f"/mgmt/tm/{DATA_GROUP}/{uri_segment(partition, name)}"
 
 
 def _create_guard_command(partition: str, name: str, names: BigIpNames, content: list[dict[str, str]]) -> Command:

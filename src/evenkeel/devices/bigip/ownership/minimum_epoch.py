@@ -17,16 +17,16 @@ import structlog
 
 from evenkeel.core.control.epochs import is_plausible
 from evenkeel.core.kit.errors import StaleOwner
-from evenkeel.devices.bigip.icontrol.answers import Exists
+from evenkeel.devices.bigip.icontrol.answers import ObjectExists
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command
-from evenkeel.devices.bigip.naming import COMMON, BigIpNames, Guard, segment
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, Guard, uri_segment
 from evenkeel.devices.bigip.objects import DATA_GROUP
 
 log = structlog.get_logger(__name__)
 
 KIND = "floor"
-NONE = Guard(epoch=0)
+NO_MINIMUM = Guard(epoch=0)
 """Minimum epoch before any guard was removed: every owner is above it."""
 
 
@@ -51,14 +51,14 @@ class MinimumEpoch:
         if await self._read_guards():
             return
         self._found = None
-        for name in (self._names.floor_sentinel, self._names.floor_name(NONE)):
+        for name in (self._names.floor_sentinel, self._names.floor_name(NO_MINIMUM)):
             command = self._create_data_group_command(name)
             # Another agent may create the same objects at the same time.
-            with contextlib.suppress(Exists):
+            with contextlib.suppress(ObjectExists):
                 await self._device.write(command.method, command.path, command.body)
         await self._read_guards()
 
-    async def admit(self, partition: str, mine: Guard) -> list[Command]:
+    async def admission_commands(self, partition: str, mine: Guard) -> list[Command]:
         """Return commands for the transaction with a partition's first guard: it fails if the minimum epoch is raised
         meanwhile.
 
@@ -66,7 +66,7 @@ class MinimumEpoch:
         """
         found = await self._read_guards()
         newest = _newest_guard(found)
-        if newest != NONE and mine.epoch <= newest.epoch and mine != newest:
+        if newest != NO_MINIMUM and mine.epoch <= newest.epoch and mine != newest:
             self._found = None  # it is read again before the next attempt
             raise StaleOwner(partition, newest.epoch)
         return self._keep_newest(found)
@@ -104,7 +104,7 @@ class MinimumEpoch:
             ours = (item for item in items if not item.get("subPath") and self._names.own_mark(item.get("description")))
             names = [str(item.get("name")) for item in ours]
             self._sentinel = self._names.floor_sentinel in names
-            self._found = tuple(guard for name in names if (guard := self._names.floor_of(name)) is not None)
+            self._found = tuple(guard for name in names if (guard := self._names.parse_floor_name(name)) is not None)
             if impossible := [guard.name for guard in self._found if not is_plausible(guard.epoch)]:
                 log.error("floor with an impossible epoch; ignoring it", device=self._device.host, guards=impossible)
         return self._found
@@ -127,8 +127,10 @@ class MinimumEpoch:
         return Command(method="POST", path=f"/mgmt/tm/{DATA_GROUP}", body=body)
 
     def _guard_path(self, guard: Guard) -> str:
-        return f"/mgmt/tm/{DATA_GROUP}/{segment(COMMON, self._names.floor_name(guard))}"
+        return f"/mgmt/tm/{DATA_GROUP}/{uri_segment(COMMON, self._names.floor_name(guard))}"
 
 
 def _newest_guard(found: tuple[Guard, ...]) -> Guard:
-    return max((guard for guard in found if is_plausible(guard.epoch)), key=lambda guard: guard.epoch, default=NONE)
+    return max(
+        (guard for guard in found if is_plausible(guard.epoch)), key=lambda guard: guard.epoch, default=NO_MINIMUM
+    )

@@ -11,18 +11,18 @@ from evenkeel.devices.bigip.f5_common import (
     COMMON_TYPES,
     USER_TYPES,
     ReferringObject,
-    records_of,
-    removable,
-    used_by_f5,
-    users_in,
+    key_records,
+    keys_used_by_f5,
+    referring_objects,
+    removable_keys,
 )
-from evenkeel.devices.bigip.icontrol.answers import Exists
+from evenkeel.devices.bigip.icontrol.answers import ObjectExists
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command
-from evenkeel.devices.bigip.naming import COMMON, REPLACED, BigIpNames, segment
+from evenkeel.devices.bigip.naming import COMMON, REPLACED, BigIpNames, uri_segment
 from evenkeel.devices.bigip.objects import DATA_GROUP, VIRTUAL, Key, Observed
-from evenkeel.devices.bigip.observe.partition_reads import observed_object, read_all
-from evenkeel.devices.waiting import gather_all
+from evenkeel.devices.bigip.observe.partition_reads import observed_object, read_all_objects
+from evenkeel.devices.waiting import gather_all_results
 
 KIND = "replaced"
 
@@ -32,19 +32,21 @@ async def record_replaced(device: IControl, partition: str, names: BigIpNames) -
 
     Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
-    observed, _ = await read_all(device, partition)
-    records = records_of(await find_used(device, observed, partition, names))
+    observed, _ = await read_all_objects(device, partition)
+    records = key_records(await find_used_f5_objects(device, observed, partition, names))
     if not records:
         return
     place = {"name": REPLACED, "partition": partition}
     body = {"type": "string", "description": names.marked_description(KIND), "records": records}
     try:
         await device.write("POST", f"/mgmt/tm/{DATA_GROUP}", {**place, **body})
-    except Exists:  # an earlier adoption ended before it marked the partition
+    except ObjectExists:  # an earlier adoption ended before it marked the partition
         await device.write("PATCH", _record_path(partition), {"records": records})
 
 
-async def find_used(device: IControl, observed: Observed, partition: str, names: BigIpNames) -> frozenset[Key]:
+async def find_used_f5_objects(
+    device: IControl, observed: Observed, partition: str, names: BigIpNames
+) -> frozenset[Key]:
     """Find F5's objects in /Common that unmarked virtual servers and iRules of the partition use.
 
     Raises :class:`DeviceUnavailable`.
@@ -52,10 +54,10 @@ async def find_used(device: IControl, observed: Observed, partition: str, names:
     theirs = {key: seen for key, seen in observed.items() if seen.mark is None}
     if not any(key.type == VIRTUAL for key in theirs):
         return frozenset()
-    return used_by_f5(users_in(theirs, partition), await _read_common(device), names.prefix)
+    return keys_used_by_f5(referring_objects(theirs, partition), await _read_common(device), names.prefix)
 
 
-async def find_removable(
+async def find_removable_f5_objects(
     device: IControl, recorded: Collection[Key], *, but: str = "", instead: Iterable[ReferringObject] = ()
 ) -> tuple[list[Key], bool]:
     """Find the recorded objects to which nothing refers, in the order of their removal, and whether no other recorded
@@ -70,26 +72,26 @@ async def find_removable(
     if not present:
         return [], True
     users = [user for user in await _read_users(device) if not but or not user.path.startswith(f"/{but}/")]
-    gone = removable(present, [*users, *instead])
+    gone = removable_keys(present, [*users, *instead])
     return gone, len(gone) == len(present)
 
 
-def removal_of(key: Key) -> Command:
+def removal_command(key: Key) -> Command:
     """Return the command that removes an object from /Common."""
-    return Command(method="DELETE", path=f"/mgmt/tm/{key.type}/{segment(COMMON, key.name)}")
+    return Command(method="DELETE", path=f"/mgmt/tm/{key.type}/{uri_segment(COMMON, key.name)}")
 
 
-def removal_of_record(partition: str) -> Command:
+def record_removal_command(partition: str) -> Command:
     """Return the command that removes the partition's record of F5's objects."""
     return Command(method="DELETE", path=_record_path(partition))
 
 
 def _record_path(partition: str) -> str:
-    return f"/mgmt/tm/{DATA_GROUP}/{segment(partition, REPLACED)}"
+    return f"/mgmt/tm/{DATA_GROUP}/{uri_segment(partition, REPLACED)}"
 
 
 async def _read_common(device: IControl) -> dict[str, list[Mapping[str, Any]]]:
-    answers = await gather_all(*(device.collection(kind, partition=COMMON) for kind in COMMON_TYPES))
+    answers = await gather_all_results(*(device.collection(kind, partition=COMMON) for kind in COMMON_TYPES))
     return {
         kind: [item for item in items if item.get("partition") == COMMON and not item.get("subPath")]
         for kind, items in zip(COMMON_TYPES, answers, strict=True)
@@ -97,7 +99,7 @@ async def _read_common(device: IControl) -> dict[str, list[Mapping[str, Any]]]:
 
 
 async def _read_users(device: IControl) -> list[ReferringObject]:
-    answers = await gather_all(*(device.collection(kind, expand=kind == VIRTUAL) for kind in USER_TYPES))
+    answers = await gather_all_results(*(device.collection(kind, expand=kind == VIRTUAL) for kind in USER_TYPES))
     return [
         ReferringObject(kind, str(item.get("fullPath", "")), observed_object(kind, item).attributes)
         for kind, items in zip(USER_TYPES, answers, strict=True)

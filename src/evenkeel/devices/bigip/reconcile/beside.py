@@ -57,7 +57,7 @@ _Held = Mapping[tuple[str, str], Sequence[ObservedObject]]
 _Renamed = Mapping[tuple[str, str], str]
 
 
-def with_names_beside(
+def choose_second_names(
     rendered: Iterable[RenderedObjects], observed: Observed, names: BigIpNames, partition: str
 ) -> list[RenderedObjects]:
     """Return the load balancers' objects with the names, first or second, that they have on the device or should
@@ -70,7 +70,7 @@ def with_names_beside(
     return [_apply_second_names(one, held, names, partition) for one in rendered]
 
 
-def other_key(key: Key) -> Key | None:
+def other_name_key(key: Key) -> Key | None:
     """Return the key with the other of the object's two names; None: the type is replaced in place and has one name."""
     if key.type not in _SPACES:
         return None

@@ -19,7 +19,7 @@ from evenkeel.devices.bigip.objects import (
     WantedObject,
 )
 
-_canonical = canonical.canonical_form_of("address")
+_canonical = canonical.canonical_form_function("address")
 
 _Users = Mapping[object, str]
 """``{address in canonical form: load balancer that uses it}``."""
@@ -103,7 +103,9 @@ def _own_addresses(observed: Observed, stays: Callable[[ObservedObject], bool]) 
         _canonical(seen.attributes.get("address")): _owning_load_balancer(seen)
         for key, seen in observed.items()
         # One that answers no ARP is a standby's.
-        if key.type == VIRTUAL_ADDRESS and stays(seen) and canonical.scalar(seen.attributes.get("arp")) != "disabled"
+        if key.type == VIRTUAL_ADDRESS
+        and stays(seen)
+        and canonical.scalar_text(seen.attributes.get("arp")) != "disabled"
     }
 
 

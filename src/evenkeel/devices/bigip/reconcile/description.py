@@ -8,8 +8,8 @@ from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Any, Literal
 
 from evenkeel.core.devices.plans import LEFT_MAX, DevicePlan, PlannedOperation, attribute_changes
-from evenkeel.devices.bigip.naming import COMMON, in_common, name_in
-from evenkeel.devices.bigip.networks.f5_agent import is_of_one_object
+from evenkeel.devices.bigip.naming import COMMON, is_in_common, member_name
+from evenkeel.devices.bigip.networks.f5_agent import is_prefixed_object_name
 from evenkeel.devices.bigip.objects import (
     FILES,
     FORWARDING_TABLE,
@@ -23,10 +23,10 @@ from evenkeel.devices.bigip.objects import (
     Verb,
 )
 from evenkeel.devices.bigip.reconcile.abandoned import abandoned_objects
-from evenkeel.devices.bigip.reconcile.beside import other_key
+from evenkeel.devices.bigip.reconcile.beside import other_name_key
 from evenkeel.devices.bigip.reconcile.meanings import adoption_note
 from evenkeel.devices.bigip.reconcile.plan import Plan, remaining_attributes
-from evenkeel.devices.bigip.reconcile.taking_over import replaced_later
+from evenkeel.devices.bigip.reconcile.taking_over import keys_replaced_later
 
 _WORDS: Mapping[Verb, Literal["create", "modify", "delete"]] = {
     Verb.CREATE: "create",
@@ -41,7 +41,9 @@ _IMPLIED = ("name", "partition")
 """Attributes left out, because the object's path shows them."""
 
 
-def describe(device: str, todo: Plan, observed: Observed, partition: str, wanted: Collection[Key] = ()) -> DevicePlan:
+def describe_plan(
+    device: str, todo: Plan, observed: Observed, partition: str, wanted: Collection[Key] = ()
+) -> DevicePlan:
     """Describe the changes that the plan makes on the device.
 
     ``wanted``: all wanted objects, if the plan is for the whole partition; other objects without a mark are then
@@ -71,7 +73,7 @@ def _foreign_objects(observed: Observed, wanted: Collection[Key], partition: str
     strangers = (
         key for key, seen in observed.items() if seen.mark is None and key not in wanted and key.type not in _UNMARKED
     )
-    later = replaced_later(observed, partition)
+    later = keys_replaced_later(observed, partition)
     later.update(abandoned_objects(remaining_attributes(observed, {}, later), wanted, observed, partition))
     return sorted(
         f"{key.type} {_object_path(key, partition)}{_kept_object_advice(key, partition, later)}" for key in strangers
@@ -86,7 +88,7 @@ def _kept_object_advice(key: Key, partition: str, later: Container[Key]) -> str:
     """
     if key in later:
         return " (replaced: a later pass removes it, when requests with it are over)"
-    if key.type != VIRTUAL_ADDRESS or not is_of_one_object(key.name, partition):
+    if key.type != VIRTUAL_ADDRESS or not is_prefixed_object_name(key.name, partition):
         return ""
     missing = key.name.rpartition("_")[2]
     return f" (load balancer {missing} does not exist here: 'evenkeel import lbaas' imports it)"
@@ -109,14 +111,14 @@ def _replacement_note(step: ConfigOperation, partition: str, made: Container[Key
         return ""
     if step.key in made:
         return _RECREATED
-    other = other_key(step.key)
+    other = other_name_key(step.key)
     return f"{_REPLACED} {_object_path(other, partition)} replaces it" if other is not None and other in made else ""
 
 
 def _new_members(step: ConfigOperation, partition: str) -> Iterator[PlannedOperation]:
     """Yield the members of a new pool as operations, although the device creates them together with the pool."""
     for body in step.body.get("members", ()) if (step.verb, step.key.type) == (Verb.CREATE, POOL) else ():
-        key = Key(type=MEMBER, name=name_in(body), pool=step.key.name)
+        key = Key(type=MEMBER, name=member_name(body), pool=step.key.name)
         wanted = {name: value for name, value in body.items() if name not in _IMPLIED}
         yield PlannedOperation(
             verb="create", type=MEMBER, name=_object_path(key, partition), attributes=attribute_changes(wanted, {})
@@ -126,7 +128,7 @@ def _new_members(step: ConfigOperation, partition: str) -> Iterator[PlannedOpera
 def _object_path(key: Key, partition: str) -> str:
     if key.pool:
         return f"/{partition}/{key.pool}/{key.name.removeprefix('/')}"
-    return key.name if in_common(key.name) else f"/{partition}/{key.name}"
+    return key.name if is_in_common(key.name) else f"/{partition}/{key.name}"
 
 
 def _wanted_attributes(step: ConfigOperation) -> Mapping[str, Any]:

@@ -27,7 +27,7 @@ _AT_ONCE = frozenset((VIRTUAL, VIRTUAL_ADDRESS, MEMBER))
 _MONITOR = "monitor"
 
 
-def deleted_later(steps: Collection[ConfigOperation], observed: Observed, partition: str) -> frozenset[Key]:
+def keys_deleted_later(steps: Collection[ConfigOperation], observed: Observed, partition: str) -> frozenset[Key]:
     """Return the keys of objects that must not be deleted in the same transaction as the other steps; mostly none.
 
     Objects that clients reach, and members, are deleted at once; so are objects that are created anew.

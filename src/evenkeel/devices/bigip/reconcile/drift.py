@@ -40,7 +40,7 @@ _WORDS = {
 ALL_GONE = "nothing of it was left; put back"
 
 
-def findings(steps: Sequence[ConfigOperation], wanted: int) -> list[str]:
+def drift_texts(steps: Sequence[ConfigOperation], wanted: int) -> list[str]:
     """Describe the drift that these operations of one load balancer repair, one text each.
 
     ``wanted``: number of the load balancer's objects, without members and files.

@@ -73,23 +73,23 @@ _KIND = {
 Attributes = Mapping[str, Any]
 
 
-def is_f5s(key: Key, prefix: str) -> bool:
+def is_f5_key(key: Key, prefix: str) -> bool:
     """Whether F5's agent gives an object of this type this name."""
     pattern = _NAMES.get(key.type)
     return pattern is not None and bool(re.fullmatch(pattern.format(id=_ID, prefix=re.escape(prefix)), key.name))
 
 
-def is_f5s_rule(name: str) -> bool:
+def is_f5_rule_name(name: str) -> bool:
     """Whether F5's agent gives an iRule this name, with any prefix."""
     return re.fullmatch(_NAMES[RULE].format(id=_ID, prefix=".+"), name) is not None
 
 
-def objects_of_f5(observed: Observed, prefix: str) -> list[Key]:
+def f5_object_keys(observed: Observed, prefix: str) -> list[Key]:
     """Return the objects that have a name given by F5's agent and do not have Even Keel's mark."""
-    return [key for key, seen in observed.items() if seen.mark is None and is_f5s(key, prefix)]
+    return [key for key, seen in observed.items() if seen.mark is None and is_f5_key(key, prefix)]
 
 
-def unreferenced(theirs: Iterable[Key], left: Mapping[Key, Attributes], partition: str) -> list[Key]:
+def unreferenced_keys(theirs: Iterable[Key], left: Mapping[Key, Attributes], partition: str) -> list[Key]:
     """Return those of ``theirs`` to which no object that will exist refers. ``left``: attributes of all objects that
     will exist.
     """

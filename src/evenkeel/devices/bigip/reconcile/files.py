@@ -38,7 +38,7 @@ class WrongContent(Exception):
     """The content does not match its sha256."""
 
 
-def with_files(
+def add_files(
     rendered: RenderedObjects, observed: Observed, contents: Mapping[str, CertificateContent], names: BigIpNames
 ) -> RenderedObjects:
     """Return the load balancer with the files that its objects refer to.

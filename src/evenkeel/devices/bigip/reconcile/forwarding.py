@@ -13,7 +13,7 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.devices.bigip.naming import BigIpNames, marked_subnet
 from evenkeel.devices.bigip.objects import SELF_IP, VIRTUAL, VIRTUAL_ADDRESS, Key, Observed, WantedObject
-from evenkeel.devices.bigip.render.network.addresses import with_domain
+from evenkeel.devices.bigip.render.network.addresses import add_route_domain
 
 KIND = "net-forward"
 _GATEWAY = "gw-"
@@ -28,7 +28,7 @@ def is_forwarder(key: Key) -> bool:
     return key.type in (VIRTUAL, VIRTUAL_ADDRESS) and key.name.startswith(_GATEWAY) and "_" not in key.name
 
 
-def forwarders(self_ips: Mapping[Key, Attributes], partition: str, names: BigIpNames) -> Iterator[WantedObject]:
+def forwarding_servers(self_ips: Mapping[Key, Attributes], partition: str, names: BigIpNames) -> Iterator[WantedObject]:
     """Yield the forwarding virtual servers and their addresses for these self IPs; self IPs that do not float are left
     out.
     """
@@ -39,7 +39,7 @@ def forwarders(self_ips: Mapping[Key, Attributes], partition: str, names: BigIpN
         host, _, rest = str(attributes.get("address", "")).partition("%")
         number = int(rest.partition("/")[0]) if rest else COMMON_ROUTE_DOMAIN
         six = ":" in host
-        address, wildcard = with_domain("::" if six else "0.0.0.0", number), "any6" if six else "any"  # noqa: S104
+        address, wildcard = add_route_domain("::" if six else "0.0.0.0", number), "any6" if six else "any"  # noqa: S104
         name = address
         if number != COMMON_ROUTE_DOMAIN:
             name = f"{_GATEWAY}{'six-' if six else ''}{number}"
@@ -78,7 +78,7 @@ def _virtual_address(name: str, address: str, mask: str, traffic_group: str, nam
     )
 
 
-def forwarding(observed: Observed, names: BigIpNames) -> Iterator[Key]:
+def existing_forwarder_keys(observed: Observed, names: BigIpNames) -> Iterator[Key]:
     """Yield the keys of the forwarding virtual servers and addresses that exist on the device."""
     for key, seen in observed.items():
         if is_forwarder(key) and seen.mark is not None and names.is_own_mark(seen.mark) and seen.mark.kind == KIND:

@@ -16,7 +16,7 @@ from evenkeel.devices.bigip.objects import (
     Observed,
     ObservedObject,
 )
-from evenkeel.devices.bigip.reconcile.f5_objects import is_f5s_rule
+from evenkeel.devices.bigip.reconcile.f5_objects import is_f5_rule_name
 
 _FASTL4 = "/Common/fastL4"
 _TCP = "ltm/profile/tcp"
@@ -45,7 +45,7 @@ def _behaviour_changes(seen: ObservedObject, body: Attributes, observed: Observe
         was = [canonical.full_path(each) for each in seen.attributes.get("profiles") or ()]
         if any(path == "/Common/tcp" or _find_object(_TCP, path, observed, partition) for path in was):
             yield "TCP ended at the device, and is passed on by fastL4 now"
-    others = others_irules(seen)
+    others = foreign_irules(seen)
     wanted = set(map(canonical.full_path, body["rules"])) if "rules" in body else set(others)
     if detached := [path for path in others if path not in wanted]:
         yield f"iRules that are detached and were not made by F5's agent: {', '.join(detached)}"
@@ -53,10 +53,10 @@ def _behaviour_changes(seen: ObservedObject, body: Attributes, observed: Observe
         yield f"iRules that were not made by F5's agent stay: {', '.join(kept)}"
 
 
-def others_irules(virtual: ObservedObject) -> list[str]:
+def foreign_irules(virtual: ObservedObject) -> list[str]:
     """Return the paths of the iRules on a virtual server of F5's agent that others (operators) made, in their order."""
     paths = map(canonical.full_path, virtual.attributes.get("rules") or ())
-    return [path for path in paths if not is_f5s_rule(path.rpartition("/")[2])]
+    return [path for path in paths if not is_f5_rule_name(path.rpartition("/")[2])]
 
 
 def _persistence_changes(seen: ObservedObject, observed: Observed, partition: str) -> Iterator[str]:
@@ -64,7 +64,7 @@ def _persistence_changes(seen: ObservedObject, observed: Observed, partition: st
         if (profile := _find_object(SOURCE_PERSISTENCE, path, observed, partition)) is not None:
             yield f"persistence of source addresses lasted {profile.attributes.get('timeout')} s"
         cookie = _find_object(COOKIE_PERSISTENCE, path, observed, partition)
-        if cookie is not None and canonical.scalar(cookie.attributes.get("expiration")) not in _NO_EXPIRY:
+        if cookie is not None and canonical.scalar_text(cookie.attributes.get("expiration")) not in _NO_EXPIRY:
             yield f"cookies expired after {cookie.attributes['expiration']}, and last for the client's session now"
 
 

@@ -36,7 +36,7 @@ from evenkeel.devices.bigip.objects import (
 )
 from evenkeel.devices.bigip.reconcile.forwarding import is_forwarder
 from evenkeel.devices.bigip.reconcile.taking_over import default_route_key
-from evenkeel.devices.bigip.render.network.addresses import with_domain
+from evenkeel.devices.bigip.render.network.addresses import add_route_domain
 
 _JOINED = {ROUTE_DOMAIN: "vlans", SNAT_POOL: "members", FORWARDING_TABLE: "records"}
 """``{type: list attribute}``: lists of shared objects to which each load balancer adds items."""
@@ -83,16 +83,16 @@ def _item_name(item: Any) -> str:
     return str(item["name"]) if isinstance(item, Mapping) else str(item)
 
 
-def beside_others(item: WantedObject, seen: ObservedObject) -> WantedObject:
+def keep_others_items(item: WantedObject, seen: ObservedObject) -> WantedObject:
     """Return the wanted object with the list items that other load balancers have in the existing one."""
     name = _JOINED.get(item.key.type)
     if name is not None:
-        there = [_written_form(one) for one in seen.attributes.get(name) or ()]
+        there = [_record_as_written(one) for one in seen.attributes.get(name) or ()]
         return replace(item, attributes={**item.attributes, name: _union_of_lists(there, item.attributes[name])})
     return item
 
 
-def _written_form(item: Any) -> Any:
+def _record_as_written(item: Any) -> Any:
     """Convert a record as a device returns it to the form in which it is written; a path stays as it is."""
     if not isinstance(item, Mapping):
         return item
@@ -128,15 +128,17 @@ def default_routes(
     subnets: dict[tuple[int, str], dict[str, MarkedSubnet]] = {}
     for key, attributes in left.items():
         subnet = _own_subnet(key, attributes, names)
-        for place in places_of(attributes) if subnet is not None else ():
+        for place in self_ip_places(attributes) if subnet is not None else ():
             is_common = place[0] == COMMON_ROUTE_DOMAIN
             if subnet is not None and (external if is_common else any(is_in_place(place, *vip) for vip in vips)):
                 destination = "default-inet6" if ":" in subnet.gateway else "default"
                 subnets.setdefault((place[0], destination), {})[subnet.id] = subnet
-    return [_default_route(*which, _leading_out(found), observed, names) for which, found in sorted(subnets.items())]
+    return [
+        _default_route(*which, _external_gateways(found), observed, names) for which, found in sorted(subnets.items())
+    ]
 
 
-def _leading_out(subnets: Mapping[str, MarkedSubnet]) -> dict[str, str]:
+def _external_gateways(subnets: Mapping[str, MarkedSubnet]) -> dict[str, str]:
     """Return ``{subnet id: gateway}`` of the external networks, or of all if none is external."""
     found = {id_: each.gateway for id_, each in subnets.items() if each.external}
     return found or {id_: each.gateway for id_, each in subnets.items()}
@@ -151,8 +153,8 @@ def _default_route(
     # an existing route keeps its gateway: each change interrupts traffic
     subnet_id = there if there in gateways else min(gateways)
     attributes = {
-        "network": with_domain(destination, number),
-        "gw": with_domain(gateways[subnet_id], number),
+        "network": add_route_domain(destination, number),
+        "gw": add_route_domain(gateways[subnet_id], number),
         "description": names.marked_description("net-route", LoadBalancerId(""), subnet_id),
     }
     return WantedObject(key=key, owner="", attributes=attributes, immutables=frozenset({"network"}))
@@ -161,7 +163,7 @@ def _default_route(
 # -- unused objects
 
 
-def spare_addresses(
+def spare_snat_addresses(
     left: Mapping[Key, Attributes], wanted: Mapping[Key, WantedObject], shared: SharedNetworks
 ) -> frozenset[str]:
     """Return the paths of SNAT addresses in Even Keel's SNAT pool that are in /Common and whose subnets nothing uses
@@ -178,7 +180,7 @@ def spare_addresses(
         folder, _, name = path.removeprefix("/").partition("/")
         subnet = name.rpartition("_")[0]
         cidrs = [cidr for subnet_id, cidr in shared.subnets.items() if subnet.endswith(f"-{subnet_id}")]
-        places = [place for cidr in cidrs for place in places_of({"address": cidr})]
+        places = [place for cidr in cidrs for place in self_ip_places({"address": cidr})]
         if folder == COMMON and places and not any(is_in_place(place, *each) for place in places for each in addresses):
             found.add(path)
     return frozenset(found)
@@ -190,7 +192,7 @@ def unused_objects(
     """Return Even Keel's network objects that nothing uses; objects that belong to one network alone are left out.
 
     ``left``: attributes of all objects that will exist. ``marked``: the objects that exist now. ``spare``: result of
-    :func:`spare_addresses`.
+    :func:`spare_snat_addresses`.
     """
     ours = [key for key, seen in marked.items() if key in left and _is_ours(key, seen, names)]
     if not ours:
@@ -264,17 +266,17 @@ def _subnet_places(key: Key, left: Mapping[Key, Attributes], marked: Observed) -
     self IP.
     """
     if key.type == SELF_IP:
-        return list(places_of(left[key]))
+        return list(self_ip_places(left[key]))
     subnet = _marked_subnet_id(marked[key])
     return [
         place
         for other, seen in marked.items()
         if other.type == SELF_IP and other in left and _marked_subnet_id(seen) == subnet
-        for place in places_of(left[other])
+        for place in self_ip_places(left[other])
     ]
 
 
-def places_of(attributes: Attributes) -> Iterator[Place]:
+def self_ip_places(attributes: Attributes) -> Iterator[Place]:
     text = str(attributes.get("address", ""))
     host, number = canonical.split_address(text)
     try:
@@ -294,7 +296,7 @@ def _marked_subnet_id(seen: ObservedObject) -> str:
     return marked_subnet(seen.mark.object_id if seen.mark is not None else "").id
 
 
-def shorter_lists(
+def list_reductions(
     left: Mapping[Key, Attributes], gone: Collection[Key], partition: str, spare: Collection[str]
 ) -> Iterator[tuple[Key, dict[str, Any]]]:
     """Yield ``(key, attributes)`` changes that take references to objects in ``gone`` out of lists, before these
@@ -311,7 +313,7 @@ def shorter_lists(
             yield key, {name: kept}
 
 
-def shorter_tables(
+def table_reductions(
     left: Mapping[Key, Attributes], observed: Observed, gone: Collection[Key], names: BigIpNames
 ) -> Iterator[tuple[Key, dict[str, Any]]]:
     """Yield ``(key, attributes)`` changes that remove the records of vanished hosts from forwarding tables.
@@ -325,10 +327,10 @@ def shorter_tables(
     for key, attributes in left.items():
         if key.type != FORWARDING_TABLE or Key(type=TUNNEL, name=key.name) in gone or key not in observed:
             continue
-        records = list(map(_written_form, attributes.get("records") or ()))
+        records = list(map(_record_as_written, attributes.get("records") or ()))
         kept = [one for one in records if str(one["name"]).lower() not in vanished]
         named = _tunnel_endpoints(
-            map(_written_form, observed[key].attributes.get("records") or ())
+            map(_record_as_written, observed[key].attributes.get("records") or ())
         ) - _tunnel_endpoints(kept)
         kept = [one for each in kept if (one := _remove_endpoints(each, named)) is not None]
         if kept != records:
@@ -355,7 +357,7 @@ def _remove_endpoints(record: dict[str, Any], endpoints: Collection[str]) -> dic
 # -- the state after a commit
 
 
-def forget_link(observed: Observed, key: Key) -> None:
+def drop_link_from_observed(observed: Observed, key: Key) -> None:
     """Remove, from the observed state, a deleted VLAN's or tunnel's forwarding table and its entry in the route
     domain.
     """

@@ -8,8 +8,8 @@ transactions leaves a member without its node.
 
 Ours are known by their names alone (:meth:`BigIpNames.node`), with no attribute that we set. A node that is there
 already is used under its name: one of an operator in /Common, or one in the partition, where the device made it for a
-member of F5's agent or of an earlier version. Members of the latter move to /Common (:func:`moves`),
-and back with the partition (:func:`moves_back`).
+member of F5's agent or of an earlier version. Members of the latter move to /Common (:func:`moves_to_common`),
+and back with the partition (:func:`moves_from_common`).
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.kit.ids import COMMON_PROJECT, ProjectId
 from evenkeel.devices.bigip import canonical
-from evenkeel.devices.bigip.naming import COMMON, BigIpNames, endpoint, in_common, place_of
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, endpoint, is_in_common, name_and_partition
 from evenkeel.devices.bigip.objects import (
     NODE,
     POOL,
@@ -35,7 +35,7 @@ from evenkeel.devices.bigip.objects import (
 from evenkeel.devices.bigip.options import BigIpOptions
 
 _START = f"/{COMMON}/"
-_canonical = canonical.canonical_form_of("address")
+_canonical = canonical.canonical_form_function("address")
 _MOVED = (
     "address",
     "connectionLimit",
@@ -51,17 +51,17 @@ _USUAL = {"monitor": ("", "default", "/Common/none"), "connectionLimit": ("", "0
 """``{attribute: values}`` that a node has as the device made it."""
 
 
-def node_of(member: str) -> str:
+def member_node_name(member: str) -> str:
     """Return the node of a member: the member's name without the port."""
     return member.rpartition("." if member.count(":") > 1 else ":")[0]
 
 
-def member_at(node: str, member: str) -> str:
+def member_name_at_node(node: str, member: str) -> str:
     """Return the name of a member at this node, with the port of ``member``."""
-    return endpoint(node, member[len(node_of(member)) + 1 :])
+    return endpoint(node, member[len(member_node_name(member)) + 1 :])
 
 
-def with_nodes(
+def assign_nodes(
     rendered: Iterable[RenderedObjects], observed: Observed, names: BigIpNames, others: Mapping[str, str]
 ) -> list[RenderedObjects]:
     """Return the load balancers with each member at the node that its address has, or gets, on the device.
@@ -78,10 +78,10 @@ def with_nodes(
 def _nodes_in_use(observed: Observed) -> dict[str, str]:
     """Return ``{address: path}`` of the nodes in /Common that the partition's members use."""
     return {
-        str(_canonical(member.attributes.get("address"))): node_of(name)
+        str(_canonical(member.attributes.get("address"))): member_node_name(name)
         for seen in observed.values()
         for name, member in seen.members.items()
-        if in_common(name)
+        if is_in_common(name)
     }
 
 
@@ -101,15 +101,15 @@ def _place_members_at_nodes(item: WantedObject, found: Mapping[str, str], names:
 def _place_member_at_node(member: WantedObject, found: Mapping[str, str], names: BigIpNames) -> WantedObject:
     address = str(_canonical(member.attributes["address"]))
     # An address with a number is in the tenant's own route domain, where nobody else has nodes.
-    own = node_of(member.key.name) if "%" in address else f"{_START}{names.node(address)}"
-    name = member_at(found.get(address, own), member.key.name)
+    own = member_node_name(member.key.name) if "%" in address else f"{_START}{names.node(address)}"
+    name = member_name_at_node(found.get(address, own), member.key.name)
     return member if name == member.key.name else replace(member, key=replace(member.key, name=name))
 
 
 # -- removal
 
 
-def removable(
+def removable_nodes(
     freed: Iterable[ObservedObject], used: Container[str], observed: Observed, names: BigIpNames
 ) -> list[Key]:
     """Return the nodes of freed members that no other member of the partition uses: Even Keel's nodes in /Common, and
@@ -117,14 +117,14 @@ def removable(
 
     ``used``: nodes of the members that stay.
     """
-    found = {node_of(member.key.name): str(_canonical(member.attributes.get("address"))) for member in freed}
+    found = {member_node_name(member.key.name): str(_canonical(member.attributes.get("address"))) for member in freed}
     nodes = (Key(type=NODE, name=name) for name in sorted(found) if name not in used)
     return [
         key
         for key in nodes
         if (
             key.name == f"{_START}{names.node(found[key.name])}"
-            if in_common(key.name)
+            if is_in_common(key.name)
             else _is_made_by_device(observed.get(key))
         )
     ]
@@ -141,7 +141,7 @@ def _is_made_by_device(node: ObservedObject | None) -> bool:
 # -- moves
 
 
-def moves(
+def moves_to_common(
     observed: Observed, names: BigIpNames, project_id: ProjectId, options: BigIpOptions
 ) -> list[tuple[ConfigOperation, ...]]:
     """Return operations, one transaction an item, that move the members of one node in the project's partition to
@@ -156,7 +156,7 @@ def moves(
     at: dict[str, list[ObservedObject]] = defaultdict(list)
     for seen in observed.values():
         for name, member in seen.members.items():
-            at[node_of(name)].append(member)
+            at[member_node_name(name)].append(member)
     return [
         tuple(_moves_to_node(key, at[key.name], f"{_START}{names.node(str(_canonical(key.name)))}"))
         for key, seen in sorted(observed.items(), key=lambda item: item[0].name)
@@ -172,11 +172,11 @@ def _is_untouched(node: ObservedObject) -> bool:
         _is_made_by_device(node)
         and seen.get("session") != "user-disabled"
         and seen.get("state") != "user-down"
-        and all(canonical.scalar(seen.get(name)) in usual for name, usual in _USUAL.items())
+        and all(canonical.scalar_text(seen.get(name)) in usual for name, usual in _USUAL.items())
     )
 
 
-def moves_back(
+def moves_from_common(
     observed: Observed, names: BigIpNames, partition: str, used_elsewhere: Container[str]
 ) -> list[tuple[ConfigOperation, ...]]:
     """Return operations, one transaction an item, that move the members of one node in /Common back to a node in the
@@ -188,8 +188,8 @@ def moves_back(
     at: dict[str, list[ObservedObject]] = defaultdict(list)
     for seen in observed.values():
         for name, member in seen.members.items():
-            if in_common(name):
-                at[node_of(name)].append(member)
+            if is_in_common(name):
+                at[member_node_name(name)].append(member)
     found = ((path, str(_canonical(here[0].attributes.get("address"))), here) for path, here in sorted(at.items()))
     return [
         tuple(_moves_to_node(Key(type=NODE, name=path), here, address, partition))
@@ -209,17 +209,17 @@ def _moves_to_node(
         yield ConfigOperation(verb=Verb.DELETE, key=member.key, owner="")
     yield ConfigOperation(verb=Verb.DELETE, key=node, owner="")
     for member in members:
-        key = replace(member.key, name=member_at(to, member.key.name))
+        key = replace(member.key, name=member_name_at_node(to, member.key.name))
         body = _member_on_new_node(key, member.attributes, partition)
         yield ConfigOperation(verb=Verb.CREATE, key=key, owner="", body=body)
 
 
 def _member_on_new_node(key: Key, attributes: Mapping[str, Any], partition: str) -> dict[str, Any]:
-    session, state = (canonical.canonical_form_of(name)(attributes.get(name)) for name in ("session", "state"))
+    session, state = (canonical.canonical_form_function(name)(attributes.get(name)) for name in ("session", "state"))
     return {
-        **place_of(key.name, partition),
+        **name_and_partition(key.name, partition),
         **{name: attributes[name] for name in _MOVED if name in attributes},
-        "monitor": canonical.scalar(attributes.get("monitor")) or "default",
+        "monitor": canonical.scalar_text(attributes.get("monitor")) or "default",
         "description": attributes["description"],
         "session": f"user-{session}",
         "state": f"user-{state}",

@@ -28,12 +28,18 @@ from evenkeel.core.devices.device import PartitionBatch
 from evenkeel.core.kit.errors import DeviceRejected, GuardLost
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.kit.values import Value
-from evenkeel.devices.bigip.f5_common import keys_in
+from evenkeel.devices.bigip.f5_common import parse_key_records
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, command_of, commit, drop_pending
-from evenkeel.devices.bigip.icontrol.uploads import earlier_uploads, remove_uploads, uploaded_files
-from evenkeel.devices.bigip.naming import BigIpNames, Guard, guard_of, in_common
-from evenkeel.devices.bigip.networks.shared_networks import SharedNetworks, subnets_of
+from evenkeel.devices.bigip.icontrol.transaction import (
+    Command,
+    OutcomeUnknown,
+    commit_commands,
+    drop_pending_transactions,
+    operation_command,
+)
+from evenkeel.devices.bigip.icontrol.uploads import list_earlier_uploads, remove_uploads, uploaded_files
+from evenkeel.devices.bigip.naming import BigIpNames, Guard, build_guard, is_in_common
+from evenkeel.devices.bigip.networks.shared_networks import SharedNetworks, shared_subnets_used
 from evenkeel.devices.bigip.objects import (
     FILES,
     FORWARDING_TABLE,
@@ -48,22 +54,29 @@ from evenkeel.devices.bigip.objects import (
 )
 from evenkeel.devices.bigip.observe.partition_reads import (
     Guards,
+    read_forwarding_tables,
     read_guards,
-    read_light,
     read_nodes,
     read_partition,
-    read_tables,
-    subcollection,
+    read_pools_and_virtuals,
+    subcollection_items,
 )
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import guard
-from evenkeel.devices.bigip.ownership.replaced import find_removable, removal_of, removal_of_record
+from evenkeel.devices.bigip.ownership.replaced import find_removable_f5_objects, record_removal_command, removal_command
 from evenkeel.devices.bigip.reconcile import drift
-from evenkeel.devices.bigip.reconcile.detaching import deleted_later
-from evenkeel.devices.bigip.reconcile.files import with_files
-from evenkeel.devices.bigip.reconcile.nodes import moves, node_of
-from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, is_planned_again, plan, state_after, still_unused
-from evenkeel.devices.bigip.reconcile.taking_over import replaced_later
+from evenkeel.devices.bigip.reconcile.detaching import keys_deleted_later
+from evenkeel.devices.bigip.reconcile.files import add_files
+from evenkeel.devices.bigip.reconcile.nodes import member_node_name, moves_to_common
+from evenkeel.devices.bigip.reconcile.plan import (
+    SHARED,
+    Plan,
+    is_planned_again,
+    plan_operations,
+    predict_observed,
+    still_unused,
+)
+from evenkeel.devices.bigip.reconcile.taking_over import keys_replaced_later
 
 log = structlog.get_logger(__name__)
 
@@ -133,7 +146,7 @@ class PassOutcome(Value):
     """
 
 
-class Planned(Value):
+class PlannedState(Value):
     """A plan and the observed state that it was computed from."""
 
     observed: Observed | None
@@ -174,8 +187,8 @@ class PartitionPass:
         """Partition of the objects; the guard is in the tenant's partition, which is another one for shared
         networks.
         """
-        view.shared_subnets.update(subnets_of(rendered))
-        self._guard = guard_of(batch.epoch, batch.session_id)
+        view.shared_subnets.update(shared_subnets_used(rendered))
+        self._guard = build_guard(batch.epoch, batch.session_id)
         self._view = view
         self._pending = pending
         self._uploads = uploads
@@ -200,21 +213,21 @@ class PartitionPass:
         """``{address: path}`` of nodes in /Common that are not Even Keel's; None: they were not read."""
         self._removed: set[Key] = set()
         """Keys of the objects that this pass removed."""
-        self._planned: Planned | None = None
+        self._planned: PlannedState | None = None
         self._log = log.bind(device=device.host, partition=self._partition, epoch=batch.epoch)
 
     async def run(self) -> PassOutcome:
         """Apply the batch. Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`."""
         # a transaction that is committed later would undo what this pass plans from its reads
-        await drop_pending(self._device, self._pending)
+        await drop_pending_transactions(self._device, self._pending)
         await remove_uploads(self._device, self._uploads)
         # Writes for a new change are no repair, nor are those that follow a failure.
         for one in self._rendered:
-            if self._left.get(one.service.load_balancer_id) != change_of(one):
+            if self._left.get(one.service.load_balancer_id) != rendered_change(one):
                 self._left.pop(one.service.load_balancer_id, None)
         todo = await self._safe_plan()
         if todo.operations:
-            await self._carry_out(todo)
+            await self._carry_out_plan(todo)
         if self._view.first_guard:  # there was nothing to write
             await self._commit_commands([])
         if self._read_fully:
@@ -226,7 +239,7 @@ class PartitionPass:
         if self._batch.complete and self._view.replaced:
             await self._remove_replaced()
         # a device that refuses everything has a fault of its own, which must not count as refusal of the load balancers
-        takes_nothing = self._has_peers and await self._takes_nothing()
+        takes_nothing = self._has_peers and await self._refuses_everything()
         self._view.certain = False
         errors = {**self._plan_remaining_work().problems, **self._errors}
         named = {service.load_balancer_id for service in self._batch.services}
@@ -234,7 +247,7 @@ class PartitionPass:
             self._log.warning("orphan not removed", load_balancer=orphan, reason=errors[orphan])
         left = frozenset(errors.keys() - named)
         errors = {name: errors[name] for name in errors.keys() & named}
-        self._note_left(errors)
+        self._record_left_changes(errors)
         lacking = frozenset(sha256 for one in self._add_certificate_files() for sha256 in one.lacking)
         return PassOutcome(
             errors=errors,
@@ -274,7 +287,7 @@ class PartitionPass:
         if self._is_common:
             await self._read_partition()
             return self._plan_remaining_work()
-        seen = await read_light(self._device, self._partition)
+        seen = await read_pools_and_virtuals(self._device, self._partition)
         kept = {key: item for key, item in (self._view.observed or {}).items() if key.type not in LIGHT_TYPES}
         before, self._view.observed = self._view.observed or {}, {**kept, **seen}
         # Objects that came or vanished show a change from outside, even if the plan has nothing to do.
@@ -302,7 +315,7 @@ class PartitionPass:
             self._device, self._names, self._batch.project_id, adjacent=self._options.attachment.adjacent
         )
         # the observed state counts only if no other agent owns the partition
-        self._make_sure(guards)
+        self._check_guards(guards)
         self._view.shared_subnets.update(subnets)
         self._view.observed = observed
         self._view.replaced = guards.replaced
@@ -313,7 +326,7 @@ class PartitionPass:
         """Read the forwarding tables again: they are written as a whole, and must keep records that others added
         meanwhile.
         """
-        seen = await read_tables(self._device, self._folder)
+        seen = await read_forwarding_tables(self._device, self._folder)
         others = {key: item for key, item in (self._view.observed or {}).items() if key.type != FORWARDING_TABLE}
         self._view.observed = {**others, **seen}
 
@@ -321,13 +334,13 @@ class PartitionPass:
         """Read the partition's guards, the marks of its owners, and check that this agent's is the only one. Raises
         :class:`StaleOwner` if a newer owner has one, :class:`GuardLost` if this agent's is missing.
         """
-        self._make_sure(await read_guards(self._device, self._partition))
+        self._check_guards(await read_guards(self._device, self._partition))
 
-    def _make_sure(self, guards: Guards) -> None:
+    def _check_guards(self, guards: Guards) -> None:
         """Raise :class:`StaleOwner` if there is a newer owner, :class:`GuardLost` unless this agent's guard is the only
         one.
         """
-        guard.check(guards, self._partition, self._guard, self._names, self._device.host)
+        guard.check_guard_owner(guards, self._partition, self._guard, self._names, self._device.host)
         if guards.held != (self._guard,):
             raise GuardLost(self._device.host, self._partition, guards.newest)
 
@@ -341,7 +354,7 @@ class PartitionPass:
             or made.observed is not self._view.observed
             or (made.refused, made.nodes) != (refused, self._nodes)
         ):
-            found = plan(
+            found = plan_operations(
                 observed,
                 self._add_certificate_files(),
                 partition=self._folder,
@@ -353,7 +366,9 @@ class PartitionPass:
                 ),
                 nodes=self._nodes or {},
             )
-            made = self._planned = Planned(observed=self._view.observed, refused=refused, nodes=self._nodes, plan=found)
+            made = self._planned = PlannedState(
+                observed=self._view.observed, refused=refused, nodes=self._nodes, plan=found
+            )
         return made.plan
 
     def _add_certificate_files(self) -> list[RenderedObjects]:
@@ -362,26 +377,26 @@ class PartitionPass:
         return [
             replace(one, objects=(), problem=refused[one.service.load_balancer_id])
             if one.service.load_balancer_id in refused
-            else with_files(one, observed, contents, self._names)
+            else add_files(one, observed, contents, self._names)
             for one in self._rendered
         ]
 
     # -- write
 
-    async def _carry_out(self, todo: Plan) -> None:
-        shared = todo.operations_of(frozenset({SHARED}))
+    async def _carry_out_plan(self, todo: Plan) -> None:
+        shared = todo.owners_operations(frozenset({SHARED}))
         # Requests with addresses that this pass takes out of use may be on their way.
-        later = replaced_later(self._view.observed or {}, self._folder)
+        later = keys_replaced_later(self._view.observed or {}, self._folder)
         parts = list(transaction_groups(todo, self._options.commands_max))
         # shared removals go into the same transaction as the only part; with several parts they wait for all
         for owners in parts:
             await self._settle_owners(owners, shared if len(parts) == 1 else ())
-        if any(in_common(step.key.name) and step.key not in self._removed for step in shared):
+        if any(is_in_common(step.key.name) and step.key not in self._removed for step in shared):
             await self._remove_unused_nodes()
         left = [step for step in shared if still_unused(step, self._view.observed or {}, self._folder)]
         left += [
             step
-            for step in self._plan_remaining_work().operations_of(frozenset({SHARED}))
+            for step in self._plan_remaining_work().owners_operations(frozenset({SHARED}))
             if is_planned_again(step.key) and step.key not in later
         ]
         if left:
@@ -394,7 +409,7 @@ class PartitionPass:
 
     async def _move_nodes(self) -> None:
         """Move members from nodes in the partition to nodes in /Common, which projects share."""
-        parts = moves(self._view.observed or {}, self._names, self._batch.project_id, self._options)
+        parts = moves_to_common(self._view.observed or {}, self._names, self._batch.project_id, self._options)
         try:
             while parts:
                 steps = parts.pop(0)
@@ -414,7 +429,11 @@ class PartitionPass:
         A node that stays does no harm: a member uses it, or the next agent to do this removes it.
         """
         pools = await self._device.collection(POOL, expand=True)
-        named = {node_of(str(member.get("fullPath"))) for pool in pools for member in subcollection(pool, "members")}
+        named = {
+            member_node_name(str(member.get("fullPath")))
+            for pool in pools
+            for member in subcollection_items(pool, "members")
+        }
         there = (await read_nodes(self._device, self._names)).ours
         unused = sorted((key for key in there if key.name not in named), key=lambda key: key.name)
         if not unused:
@@ -431,10 +450,10 @@ class PartitionPass:
         """Remove what F5's agent left in /Common for this partition's listeners, where nothing refers to it any
         more.
         """
-        recorded = keys_in(self._view.replaced, self._names.prefix)
-        gone, nothing_left = await find_removable(self._device, recorded)
-        ending = [removal_of_record(self._partition)] if nothing_left else []
-        commands = [*map(removal_of, gone), *ending]
+        recorded = parse_key_records(self._view.replaced, self._names.prefix)
+        gone, nothing_left = await find_removable_f5_objects(self._device, recorded)
+        ending = [record_removal_command(self._partition)] if nothing_left else []
+        commands = [*map(removal_command, gone), *ending]
         if not commands:
             return
         try:
@@ -462,7 +481,7 @@ class PartitionPass:
         """Commit the operations of these owners together; if the device refuses them, split the owners into halves and
         try each.
         """
-        all_steps = self._plan_remaining_work().operations_of(frozenset(owners))
+        all_steps = self._plan_remaining_work().owners_operations(frozenset(owners))
         steps = self._first_transaction_steps(all_steps)
         if not steps:
             return
@@ -476,13 +495,14 @@ class PartitionPass:
             await self._handle_unknown_outcome(error)
             await self._settle_owners(owners)
         except DeviceRejected as error:
-            kept = tuple(step for step in shared if not in_common(step.key.name))
+            kept = tuple(step for step in shared if not is_in_common(step.key.name))
             if whole and len(kept) < len(shared):
                 # Most likely a member of another partition names one of the nodes.
                 await self._settle_owners(owners, kept)
             elif (
                 await self._check_owner_after_refusal()
-                and self._first_transaction_steps(self._plan_remaining_work().operations_of(frozenset(owners))) != steps
+                and self._first_transaction_steps(self._plan_remaining_work().owners_operations(frozenset(owners)))
+                != steps
             ):
                 await self._settle_owners(owners)  # the plan was based on outdated state
             elif len(owners) == 1 and not shared:
@@ -495,11 +515,11 @@ class PartitionPass:
 
     def _first_transaction_steps(self, steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
         """Return the operations that go into the next transaction of the pass."""
-        return first_of(self._transaction_steps(steps))
+        return first_transaction_part(self._transaction_steps(steps))
 
     def _transaction_steps(self, steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
         """Return the operations that the device accepts in one transaction; the others have to follow in another."""
-        later = deleted_later(steps, self._view.observed or {}, self._folder)
+        later = keys_deleted_later(steps, self._view.observed or {}, self._folder)
         # Where nothing is left to go first, an object of somebody else is in the way, as the device's refusal will say.
         return tuple(step for step in steps if step.key not in later) or steps
 
@@ -509,7 +529,7 @@ class PartitionPass:
             raise error
         self._log.warning("commit without an answer; reading the partition", reason=str(error))
         # Before the read: a transaction committed after it would be missing in the state.
-        await drop_pending(self._device, self._pending)
+        await drop_pending_transactions(self._device, self._pending)
         await remove_uploads(self._device, self._uploads)
         await self._read_partition()
         self._writes += 1  # it may have been committed; counting one too many is harmless
@@ -534,7 +554,7 @@ class PartitionPass:
         self._nodes = (await read_nodes(self._device, self._names)).others
         return True
 
-    async def _takes_nothing(self) -> bool:
+    async def _refuses_everything(self) -> bool:
         """Whether the device also refuses a commit that only touches the guard, after it has refused everything else.
 
         Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`.
@@ -552,26 +572,28 @@ class PartitionPass:
     async def _commit_steps(self, steps: tuple[ConfigOperation, ...]) -> None:
         contents = {step.key: step.content for step in steps if step.content is not None}
         if contents and not self._view.uploads_swept:
-            self._uploads.update(await earlier_uploads(self._device, self._partition))
+            self._uploads.update(await list_earlier_uploads(self._device, self._partition))
             self._view.uploads_swept = True
         async with uploaded_files(self._device, self._partition, contents, self._uploads) as sources:
             commands = [
-                *(command_of(step, self._folder, sources.get(step.key, "")) for step in steps),
+                *(operation_command(step, self._folder, sources.get(step.key, "")) for step in steps),
                 *self._also(),
             ]
             await self._commit_commands(commands, self._batch_revision())
         self._writes += 1
         self._removed.update(step.key for step in steps if step.verb is Verb.DELETE)
-        self._note_repairs(steps)
-        self._view.observed = state_after(self._view.observed or {}, steps)
+        self._record_repairs(steps)
+        self._view.observed = predict_observed(self._view.observed or {}, steps)
         self._log.info("batch committed", commands=len(commands), removed=_count_verb(steps, Verb.DELETE))
 
     async def _commit_commands(self, commands: list[Command], revision: str = "") -> None:
-        """Commit the commands after the command for the guard. Raises as :func:`commit`; :class:`FirstGuardRefused`."""
+        """Commit the commands after the command for the guard. Raises as :func:`commit_commands`;
+        :class:`FirstGuardRefused`.
+        """
         first, self._view.first_guard = self._view.first_guard, ()
         touch = guard.touch_command(self._partition, self._guard, self._options.agent_host, revision)
         try:
-            await commit(
+            await commit_commands(
                 self._device,
                 [*(first or (touch,)), *commands],
                 pending=self._pending,
@@ -582,7 +604,7 @@ class PartitionPass:
                 raise FirstGuardRefused(self._device.host, self._partition, None) from error
             raise
 
-    def _note_left(self, errors: Mapping[LoadBalancerId, str]) -> None:
+    def _record_left_changes(self, errors: Mapping[LoadBalancerId, str]) -> None:
         """Record the change at which each existing load balancer was left, and drop the records of removed ones."""
         if self._batch.complete:
             named = {service.load_balancer_id for service in self._batch.services}
@@ -592,14 +614,14 @@ class PartitionPass:
             if one.service.deleted:
                 self._left.pop(one.service.load_balancer_id, None)
             elif one.service.load_balancer_id not in errors:
-                self._left[one.service.load_balancer_id] = change_of(one)
+                self._left[one.service.load_balancer_id] = rendered_change(one)
 
-    def _note_repairs(self, steps: tuple[ConfigOperation, ...]) -> None:
+    def _record_repairs(self, steps: tuple[ConfigOperation, ...]) -> None:
         for one in self._rendered:
             owner = one.service.load_balancer_id
             own = [step for step in steps if step.owner == owner and step.key.type not in FILES]
             if owner in self._left and own:
-                self._repaired.setdefault(owner, []).extend(drift.findings(own, len(one.objects)))
+                self._repaired.setdefault(owner, []).extend(drift.drift_texts(own, len(one.objects)))
 
     def _batch_revision(self) -> str:
         services = self._batch.services
@@ -608,7 +630,7 @@ class PartitionPass:
         return f"{len(services)} load balancers"
 
 
-def first_of(steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
+def first_transaction_part(steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
     """Return all steps; or, if they exceed one transaction, the first part of them.
 
     Files come before everything else, then created and modified members, deleted members last. The device drops a
@@ -626,7 +648,7 @@ def first_of(steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
     return others or steps[:ONE_TRANSACTION_MAX]
 
 
-def change_of(rendered: RenderedObjects) -> Change:
+def rendered_change(rendered: RenderedObjects) -> Change:
     """Return the change (revision, change id, settings) that the objects belong to."""
     return rendered.service.revision, rendered.service.change_id, rendered.settings
 

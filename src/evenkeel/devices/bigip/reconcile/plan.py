@@ -23,11 +23,11 @@ from evenkeel.devices.bigip import canonical
 from evenkeel.devices.bigip.naming import (
     COMMON,
     BigIpNames,
-    in_common,
-    name_in,
+    is_in_common,
+    member_name,
+    name_and_partition,
     parse_mark,
     parse_marked_code,
-    place_of,
 )
 from evenkeel.devices.bigip.networks.shared_networks import NOTHING_SHARED, SharedNetworks
 from evenkeel.devices.bigip.objects import (
@@ -69,23 +69,23 @@ from evenkeel.devices.bigip.objects import (
     WantedObject,
 )
 from evenkeel.devices.bigip.reconcile.abandoned import abandoned_objects
-from evenkeel.devices.bigip.reconcile.beside import with_names_beside
+from evenkeel.devices.bigip.reconcile.beside import choose_second_names
 from evenkeel.devices.bigip.reconcile.chaining import chaining_problems
-from evenkeel.devices.bigip.reconcile.f5_objects import F5_TYPES, objects_of_f5, unreferenced
+from evenkeel.devices.bigip.reconcile.f5_objects import F5_TYPES, f5_object_keys, unreferenced_keys
 from evenkeel.devices.bigip.reconcile.files import referenced_file_names, unused_files
-from evenkeel.devices.bigip.reconcile.forwarding import forwarders, forwarding, is_forwarder
+from evenkeel.devices.bigip.reconcile.forwarding import existing_forwarder_keys, forwarding_servers, is_forwarder
 from evenkeel.devices.bigip.reconcile.networks import (
-    beside_others,
     default_routes,
-    forget_link,
+    drop_link_from_observed,
+    keep_others_items,
+    list_reductions,
     merge_network_objects,
-    shorter_lists,
-    shorter_tables,
-    spare_addresses,
+    spare_snat_addresses,
+    table_reductions,
     unused_objects,
 )
-from evenkeel.devices.bigip.reconcile.nodes import node_of, removable, with_nodes
-from evenkeel.devices.bigip.reconcile.taking_over import has_route, replaced_objects, under_their_names
+from evenkeel.devices.bigip.reconcile.nodes import assign_nodes, member_node_name, removable_nodes
+from evenkeel.devices.bigip.reconcile.taking_over import has_foreign_route, replaced_objects, use_f5_names
 
 NO_NODES: Mapping[str, str] = MappingProxyType({})
 SHARED = ""
@@ -118,7 +118,7 @@ class Plan(Value):
     observed: Observed = {}
     partition: str = ""
 
-    def operations_of(self, owners: frozenset[str]) -> tuple[ConfigOperation, ...]:
+    def owners_operations(self, owners: frozenset[str]) -> tuple[ConfigOperation, ...]:
         """Return the operations of these owners in order; an operation for an object that several of them need appears
         once.
         """
@@ -131,7 +131,7 @@ class Plan(Value):
         return tuple({(one.verb, one.key): one for one in found}.values())
 
 
-def plan(
+def plan_operations(
     observed: Observed,
     rendered: Iterable[RenderedObjects],
     *,
@@ -146,8 +146,8 @@ def plan(
     ``complete``: also remove all other load balancers' objects. ``shared``: facts about networks that projects share.
     ``nodes``: ``{address: path}`` of nodes in /Common that are not Even Keel's.
     """
-    there = under_their_names(with_nodes(rendered, observed, names, nodes), observed, names, partition)
-    services = tuple(with_names_beside(there, observed, names, partition))
+    there = use_f5_names(assign_nodes(rendered, observed, names, nodes), observed, names, partition)
+    services = tuple(choose_second_names(there, observed, names, partition))
     problems = {one.service.load_balancer_id: one.problem for one in services if one.problem}
     for one in services:
         if not one.problem and (
@@ -200,7 +200,7 @@ def _operation_sort_key(step: ConfigOperation) -> tuple[int, str, str, str]:
     return step.rank, step.key.type, step.key.pool, step.key.name
 
 
-def is_of_networks(key: Key) -> bool:
+def is_network_object(key: Key) -> bool:
     """Whether the object attaches the device to a network, so that several load balancers may share it."""
     return key.type in NETWORK_TYPES or is_forwarder(key)
 
@@ -209,7 +209,7 @@ def is_planned_again(key: Key) -> bool:
     """Whether the removal of a shared object is planned again after all load balancers were settled, because a load
     balancer that the device refused may still refer to the object.
     """
-    return is_of_networks(key) or key.type in F5_TYPES
+    return is_network_object(key) or key.type in F5_TYPES
 
 
 def _is_for_networks(step: ConfigOperation) -> bool:
@@ -228,7 +228,7 @@ def _shared_additions(
             if item.attributes["records"]:
                 yield _modify_operation(item, item.attributes)
         else:
-            yield from _object_operations(item if seen is None else beside_others(item, seen), seen, partition)
+            yield from _object_operations(item if seen is None else keep_others_items(item, seen), seen, partition)
 
 
 def _removals_of_f5_objects(
@@ -239,10 +239,10 @@ def _removals_of_f5_objects(
     names: BigIpNames,
 ) -> Iterator[ConfigOperation]:
     """Yield operations that remove objects of F5's agent from an adopted partition once nothing refers to them."""
-    theirs = objects_of_f5(observed, names.prefix) if partition != COMMON else []
+    theirs = f5_object_keys(observed, names.prefix) if partition != COMMON else []
     if theirs:
         left = remaining_attributes(observed, wanted, gone)
-        yield from (_delete_operation(key, SHARED) for key in unreferenced(theirs, left, partition))
+        yield from (_delete_operation(key, SHARED) for key in unreferenced_keys(theirs, left, partition))
 
 
 def _shared_removals(
@@ -256,15 +256,15 @@ def _shared_removals(
     """Yield operations that remove shared objects without users, and operations for default routes."""
     if not any(key.type in NETWORK_TYPES for key in (*observed, *wanted)):
         return
-    kept = {key: beside_others(item, observed[key]) if key in observed else item for key, item in wanted.items()}
+    kept = {key: keep_others_items(item, observed[key]) if key in observed else item for key, item in wanted.items()}
     left = remaining_attributes(observed, kept, gone)
     routes = {item.key: item for item in default_routes(left, observed, names, external=shared.external_gateway)}
     for item in routes.values():
         # A route of an operator to the same destination stays in the place of ours.
-        if not _foreign_object_problem((item,), observed, partition, names) and not has_route(item, observed):
+        if not _foreign_object_problem((item,), observed, partition, names) and not has_foreign_route(item, observed):
             yield from _object_operations(item, observed.get(item.key), partition)
     stay = wanted.keys() | routes.keys()
-    spare = spare_addresses(left, wanted, shared)
+    spare = spare_snat_addresses(left, wanted, shared)
     unused = [key for key in unused_objects(left, observed, names, partition, spare) if key not in stay]
     # Objects of F5's agent are adopted in tenants' partitions only.
     if partition != COMMON:
@@ -273,16 +273,18 @@ def _shared_removals(
         unused += abandoned_objects(rest, wanted, observed, partition)
     yield from (_delete_operation(key, SHARED) for key in unused)
     stays = {key: attributes for key, attributes in left.items() if key.type == SELF_IP and key not in unused}
-    forward = {item.key: item for item in forwarders(stays, partition, names)}
+    forward = {item.key: item for item in forwarding_servers(stays, partition, names)}
     for item in forward.values():
         if not _foreign_object_problem((item,), observed, partition, names):
             yield from _object_operations(item, observed.get(item.key), partition)
-    yield from (_delete_operation(key, SHARED) for key in forwarding(observed, names) if key not in forward)
+    yield from (
+        _delete_operation(key, SHARED) for key in existing_forwarder_keys(observed, names) if key not in forward
+    )
     shown = {key: attributes for key, attributes in left.items() if key in observed}
     removed = {*gone, *unused}
     for key, body in (
-        *shorter_lists(shown, unused, partition, spare),
-        *shorter_tables(shown, observed, removed, names),
+        *list_reductions(shown, unused, partition, spare),
+        *table_reductions(shown, observed, removed, names),
     ):
         yield ConfigOperation(verb=Verb.MODIFY, key=key, owner=SHARED, body=body, rank=_SHORTENED)
 
@@ -308,7 +310,7 @@ def remaining_attributes(
 
 
 def _member_address(member: ObservedObject) -> str:
-    return str(member.attributes.get("address") or node_of(member.key.name))
+    return str(member.attributes.get("address") or member_node_name(member.key.name))
 
 
 def _modify_operation(item: WantedObject, body: Mapping[str, Any]) -> ConfigOperation:
@@ -341,7 +343,7 @@ def _object_operations(item: WantedObject, seen: ObservedObject | None, partitio
     if seen is None:
         yield _create_operation(item, partition)
         return
-    changed = canonical.differences(item.attributes, seen.attributes)
+    changed = canonical.differing_attributes(item.attributes, seen.attributes)
     # the removal comes first, because both have the same name
     if item.immutables & changed.keys():
         yield _delete_operation(item.key, item.owner, rank=_REPLACED)
@@ -374,7 +376,7 @@ def _create_operation(item: WantedObject, partition: str) -> ConfigOperation:
 
 def _create_body(item: WantedObject, partition: str) -> dict[str, Any]:
     """Return the body of the request that creates the object, without empty attributes."""
-    body: dict[str, Any] = {**place_of(item.key.name, partition)}
+    body: dict[str, Any] = {**name_and_partition(item.key.name, partition)}
     body.update((name, value) for name, value in item.attributes.items() if value not in ("", []))
     if item.members:
         body["members"] = [_create_body(member, partition) for member in item.members]
@@ -413,12 +415,12 @@ def _unused_nodes(
         if seen.key in gone:
             freed.extend(seen.members.values())
         else:
-            used.update(map(node_of, seen.members))
+            used.update(map(member_node_name, seen.members))
     for item in wanted.values():
-        used.update(node_of(member.key.name) for member in item.members)
+        used.update(member_node_name(member.key.name) for member in item.members)
         before = observed.get(item.key)
         freed.extend(before.members.values() if before else ())
-    return [_delete_operation(key, SHARED) for key in removable(freed, used, observed, names)]
+    return [_delete_operation(key, SHARED) for key in removable_nodes(freed, used, observed, names)]
 
 
 def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> bool:
@@ -432,13 +434,13 @@ def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> b
             {key: item.attributes for key, item in observed.items()}, partition
         )
     pools = (item for item in observed.values() if item.key.type == POOL)
-    return not any(node_of(member) == step.key.name for pool in pools for member in pool.members)
+    return not any(member_node_name(member) == step.key.name for pool in pools for member in pool.members)
 
 
 # -- the state after a commit
 
 
-def state_after(observed: Observed, operations: Iterable[ConfigOperation]) -> Observed:
+def predict_observed(observed: Observed, operations: Iterable[ConfigOperation]) -> Observed:
     """Return the state after the operations were committed, as a copy: ``observed`` is not modified."""
     result = dict(observed)
     for step in operations:
@@ -447,28 +449,28 @@ def state_after(observed: Observed, operations: Iterable[ConfigOperation]) -> Ob
         elif step.verb is Verb.DELETE:
             result.pop(step.key, None)
             if step.key.type in (VLAN, TUNNEL):
-                forget_link(result, step.key)
+                drop_link_from_observed(result, step.key)
         else:
             before = result.get(step.key) if step.verb is Verb.MODIFY else None
             result[step.key] = _predict_object(step, before)
         if step.verb is Verb.CREATE:
             for name in _member_names(step):
-                if not in_common(name):
-                    _predict_node(result, node_of(name))
+                if not is_in_common(name):
+                    _predict_node(result, member_node_name(name))
     return result
 
 
 def _member_names(step: ConfigOperation) -> list[str]:
     if step.key.type == MEMBER:
         return [step.key.name]
-    return [name_in(member) for member in step.body.get("members", ())] if step.key.type == POOL else []
+    return [member_name(member) for member in step.body.get("members", ())] if step.key.type == POOL else []
 
 
 def _predict_object(step: ConfigOperation, before: ObservedObject | None) -> ObservedObject:
-    attributes = canonical.merge(before.attributes if before else {}, step.body)
+    attributes = canonical.predict_attributes(before.attributes if before else {}, step.body)
     members = dict(before.members) if before else {}
     for body in attributes.pop("members", ()) if step.key.type == POOL else ():
-        key = Key(type=MEMBER, name=name_in(body), pool=step.key.name)
+        key = Key(type=MEMBER, name=member_name(body), pool=step.key.name)
         members[key.name] = ObservedObject(key=key, attributes=body, mark=parse_mark(body.get("description")))
     code = step.key.type == RULE
     mark = parse_marked_code(attributes.get("apiAnonymous")) if code else parse_mark(attributes.get("description"))

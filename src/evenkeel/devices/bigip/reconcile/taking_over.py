@@ -50,7 +50,7 @@ Attributes = Mapping[str, Any]
 Found = Mapping[tuple[str, object], ObservedObject]
 
 
-def under_their_names(
+def use_f5_names(
     rendered: Iterable[RenderedObjects], observed: Observed, names: BigIpNames, partition: str
 ) -> list[RenderedObjects]:
     """Return the load balancers with the names that their network objects have on the device, and with attributes to
@@ -62,7 +62,7 @@ def under_their_names(
     if not any(one.networks for one in services):
         return services
     found = {
-        (key.type, canonical.canonical_form_of(attribute)(seen.attributes.get(attribute))): seen
+        (key.type, canonical.canonical_form_function(attribute)(seen.attributes.get(attribute))): seen
         for key, seen in observed.items()
         if (attribute := _SAME.get(key.type)) is not None
     }
@@ -88,9 +88,9 @@ def _remove_f5_limits(item: WantedObject, observed: Observed) -> WantedObject:
     freed: dict[str, Any] = {}
     if seen.attributes.get("vlansEnabled"):
         freed |= {"vlansDisabled": True, "vlans": []}
-    if canonical.scalar(seen.attributes.get("rateLimit")) not in _UNLIMITED:
+    if canonical.scalar_text(seen.attributes.get("rateLimit")) not in _UNLIMITED:
         freed["rateLimit"] = "disabled"
-    if canonical.scalar(seen.attributes.get("bwcPolicy")):
+    if canonical.scalar_text(seen.attributes.get("bwcPolicy")):
         freed["bwcPolicy"] = "none"
     return replace(item, attributes={**item.attributes, **freed}) if freed else item
 
@@ -144,15 +144,15 @@ def _key_on_device(
     If another address still has the object's own name, the result is a second name.
     """
     own = observed.get(item.key)
-    if own is not None and not _is_in_the_way(item, own, partition):
+    if own is not None and not _blocks_wanted_name(item, own, partition):
         return None
     if item.key.type == VLAN:
-        key = Key(type=VLAN, name=f5_agent.flat_vlan(item.key.name))
+        key = Key(type=VLAN, name=f5_agent.f5_flat_vlan_name(item.key.name))
         return key if key in observed and item.key.name.startswith("flat-") else None
     attribute = _SAME.get(item.key.type)
     if attribute is None:
         return None
-    seen = found.get((item.key.type, canonical.canonical_form_of(attribute)(item.attributes[attribute])))
+    seen = found.get((item.key.type, canonical.canonical_form_function(attribute)(item.attributes[attribute])))
     if seen is not None and (
         names.is_own_mark(seen.mark) or (seen.mark is None and _has_name_by_f5(seen, item, partition))
     ):
@@ -160,7 +160,7 @@ def _key_on_device(
     return None if own is None else replace(item.key, name=f"{item.key.name}{_BESIDE}")
 
 
-def _is_in_the_way(item: WantedObject, seen: ObservedObject, partition: str) -> bool:
+def _blocks_wanted_name(item: WantedObject, seen: ObservedObject, partition: str) -> bool:
     """Whether F5's agent gave the wanted object's name to another address, which is removed after Even Keel's object
     exists.
     """
@@ -209,7 +209,7 @@ def adoption_obstacle(rendered: Iterable[RenderedObjects], observed: Observed, p
         seen = observed.get(item.key)
         if seen is None or seen.mark is not None:
             continue
-        for name in sorted(item.immutables & canonical.differences(item.attributes, seen.attributes).keys()):
+        for name in sorted(item.immutables & canonical.differing_attributes(item.attributes, seen.attributes).keys()):
             return (
                 f"{item.key.type} {_partition_path(item.key, partition)} has {name} {seen.attributes.get(name)} instead"
                 f" of {item.attributes[name]}, which cannot be changed in place"
@@ -260,7 +260,7 @@ def _pools_in_use(observed: Observed) -> set[str]:
     return {_snat_pool(seen.attributes) for key, seen in observed.items() if key.type == VIRTUAL}
 
 
-def replaced_later(observed: Observed, partition: str) -> set[Key]:
+def keys_replaced_later(observed: Observed, partition: str) -> set[Key]:
     """Return the SNAT pools of F5's agent that virtual servers use now, and their addresses.
 
     The pass that gives the virtual servers another pool does not remove them; a later pass does.
@@ -271,7 +271,7 @@ def replaced_later(observed: Observed, partition: str) -> set[Key]:
         for key, seen in observed.items()
         if key.type == SNAT_POOL
         and seen.mark is None
-        and _is_pool(key.name, partition)
+        and _is_f5_snat_pool_name(key.name, partition)
         and _partition_path(key, partition) in in_use
     ]
     paths = {canonical.full_path(member) for key in pools for member in observed[key].attributes.get("members") or ()}
@@ -306,14 +306,19 @@ def _replaced_snat(
         key
         for key in theirs
         if key.type in (SNAT_ADDRESS, SNAT_POOL)
-        and (f5_agent.is_snat_of(key.name, subnet_ids) or (key.type == SNAT_POOL and _is_pool(key.name, partition)))
+        and (
+            f5_agent.is_snat_of(key.name, subnet_ids)
+            or (key.type == SNAT_POOL and _is_f5_snat_pool_name(key.name, partition))
+        )
     ]
     gone = {key for key in named if key.type == SNAT_POOL and _partition_path(key, partition) not in used}
     yield from sorted(gone, key=lambda key: key.name)
     # A device creates an address, with the address as its name, for a member of a pool that is written as an address.
     freed = {canonical.full_path(member) for key in gone for member in left[key].get("members") or ()}
     named += [
-        key for key in theirs if _is_address(key) and key not in named and _partition_path(key, partition) in freed
+        key
+        for key in theirs
+        if _is_device_made_snat_address(key) and key not in named and _partition_path(key, partition) in freed
     ]
     kept = {
         canonical.full_path(member)
@@ -324,7 +329,7 @@ def _replaced_snat(
     yield from (key for key in named if key.type == SNAT_ADDRESS and _partition_path(key, partition) not in kept)
 
 
-def _is_address(key: Key) -> bool:
+def _is_device_made_snat_address(key: Key) -> bool:
     """Whether the key is a SNAT address that a device created for a member of a pool."""
     try:
         return key.type == SNAT_ADDRESS and bool(ip_address(key.name.partition("%")[0]))
@@ -332,9 +337,9 @@ def _is_address(key: Key) -> bool:
         return False
 
 
-def _is_pool(name: str, partition: str) -> bool:
+def _is_f5_snat_pool_name(name: str, partition: str) -> bool:
     """Whether F5's agent gives this name to the SNAT pool of a tenant, or since 9.8 of a load balancer."""
-    return name == partition or f5_agent.is_of_one_object(name, partition)
+    return name == partition or f5_agent.is_prefixed_object_name(name, partition)
 
 
 def _snat_pool(virtual: Attributes) -> str:
@@ -349,12 +354,12 @@ def default_route_key(destination: str, number: int, observed: Observed, names: 
     In the common route domain nothing is adopted.
     """
     own = Key(type=ROUTE, name=f"{destination}-{number}")
-    theirs = Key(type=ROUTE, name=f5_agent.default_route(destination, number))
+    theirs = Key(type=ROUTE, name=f5_agent.default_route_name(destination, number))
     seen = None if number == COMMON_ROUTE_DOMAIN or own in observed else observed.get(theirs)
     return theirs if seen is not None and (seen.mark is None or names.is_own_mark(seen.mark)) else own
 
 
-def has_route(item: WantedObject, observed: Observed) -> bool:
+def has_foreign_route(item: WantedObject, observed: Observed) -> bool:
     """Whether a route of another program, with another name, exists for the same destination and route domain."""
     return any(
         seen.mark is None

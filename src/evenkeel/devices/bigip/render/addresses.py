@@ -9,7 +9,7 @@ import hashlib
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.values import Value
 from evenkeel.core.networking.addresses import ALLOWED_WORDS, AddressRules
-from evenkeel.devices.bigip.naming import BigIpNames, address_of
+from evenkeel.devices.bigip.naming import BigIpNames, canonical_address
 from evenkeel.devices.bigip.objects import VIRTUAL_ADDRESS, Key, WantedObject
 from evenkeel.devices.errors import Unrenderable
 
@@ -38,7 +38,7 @@ class VirtualIp(Value):
 
     def object_name(self, object_id: str, names: BigIpNames) -> str:
         """Return the name of the object that implements ``object_id`` at this address."""
-        return names.helper(f"vip-{self.digest}", object_id) if self.digest else names.object_name(object_id)
+        return names.helper_name(f"vip-{self.digest}", object_id) if self.digest else names.object_name(object_id)
 
     def mark_kind(self, kind: str) -> str:
         """Return the kind in the ownership mark of an object at this address: ``kind`` at the VIP, ``kind`` with a
@@ -60,7 +60,7 @@ def virtual_ips(service: ServiceDefinition) -> tuple[VirtualIp, ...]:
 
 def _canonical_address(field: str, address: str) -> str:
     try:
-        return address_of(address)
+        return canonical_address(address)
     except ValueError as error:
         raise Unrenderable(f"{field} {address!r} is no IP address") from error
 

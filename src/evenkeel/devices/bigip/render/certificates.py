@@ -28,7 +28,7 @@ class CertificatePaths(Value):
     """
 
 
-class References:
+class CertificateReferences:
     """Certificate references of one load balancer; records which contents the renderer requested."""
 
     def __init__(self, service: ServiceDefinition, names: BigIpNames) -> None:
@@ -53,7 +53,7 @@ class References:
             chain=self._file_path(sha256, CHAIN),
         )
 
-    def group_by_names(self, references: Iterable[str]) -> list[list[str]]:
+    def group_by_certificate_names(self, references: Iterable[str]) -> list[list[str]]:
         """Group certificates with equal names and keys of different types, each group in order."""
         groups: list[list[str]] = []
         open_groups: dict[str, tuple[list[str], set[str]]] = {}

@@ -25,7 +25,7 @@ from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import CLIENT_SSL, HTTP2_PROFILE, Key, WantedObject
-from evenkeel.devices.bigip.render.certificates import References
+from evenkeel.devices.bigip.render.certificates import CertificateReferences
 from evenkeel.devices.bigip.render.tls import tls_attributes
 from evenkeel.devices.errors import Unrenderable
 
@@ -38,7 +38,11 @@ _REFERENCE_DIGITS = 20
 
 
 def client_ssl_profiles(
-    service: ServiceDefinition, listener: ServiceListener, names: BigIpNames, references: References, parent: str
+    service: ServiceDefinition,
+    listener: ServiceListener,
+    names: BigIpNames,
+    references: CertificateReferences,
+    parent: str,
 ) -> list[WantedObject]:
     """Build one client-ssl profile per certificate, the default one first. ``parent``: path of the profile they inherit
     from. Raises :class:`Unrenderable`.
@@ -67,7 +71,7 @@ def client_ssl_profiles(
             },
             immutables=frozenset({"defaultsFrom"}),
         )
-        for place, group in enumerate(references.group_by_names(certificate_references(listener)))
+        for place, group in enumerate(references.group_by_certificate_names(certificate_references(listener)))
     ]
 
 
@@ -80,7 +84,7 @@ def http2_profiles(service: ServiceDefinition, listener: ServiceListener, names:
         return []
     return [
         WantedObject(
-            key=Key(type=HTTP2_PROFILE, name=names.helper("http2", listener.id)),
+            key=Key(type=HTTP2_PROFILE, name=names.helper_name("http2", listener.id)),
             owner=service.load_balancer_id,
             attributes={
                 "defaultsFrom": HTTP2,
@@ -110,17 +114,19 @@ def certificate_references(listener: ServiceListener) -> tuple[str, ...]:
 
 def _profile_name(listener: ServiceListener, reference: str, names: BigIpNames) -> str:
     digits = hashlib.sha256(reference.encode()).hexdigest()[:_REFERENCE_DIGITS]
-    return names.helper(f"clientssl-{digits}", listener.id)
+    return names.helper_name(f"clientssl-{digits}", listener.id)
 
 
-def _cert_key_chain(listener: ServiceListener, place: int, reference: str, references: References) -> dict[str, str]:
+def _cert_key_chain(
+    listener: ServiceListener, place: int, reference: str, references: CertificateReferences
+) -> dict[str, str]:
     default = reference == listener.default_tls_container_ref
     field = "default_tls_container_ref" if default else "sni_container_refs"
     paths = references.certificate(f"listener {listener.id}: {field}", reference)
     return {"name": f"pair-{place}", "cert": paths.certificate, "key": paths.key, "chain": paths.chain}
 
 
-def _client_authentication(listener: ServiceListener, references: References) -> dict[str, Any]:
+def _client_authentication(listener: ServiceListener, references: CertificateReferences) -> dict[str, Any]:
     mode, authority = listener.client_authentication, listener.client_ca_tls_container_ref
     what = f"listener {listener.id}:"
     if mode not in PEER_MODES:

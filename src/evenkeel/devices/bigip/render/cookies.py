@@ -29,7 +29,7 @@ def cookie_encryption(
     of_persistence = {name for pool in routes.pools if (name := _persistence_cookie(pool, "HTTP_COOKIE"))}
     # those of persistence have a profile of their own
     cookies = tuple(sorted(set(wanted.cookies) - of_persistence))
-    if read := sorted(_read_by_code(listener, parts, routes.pools) & set(cookies)):
+    if read := sorted(_cookies_read_by_code(listener, parts, routes.pools) & set(cookies)):
         raise Unrenderable(
             f"listener {listener.id}: cookie_encryption: cookie {read[0]!r}: a BIG-IP cannot encrypt a cookie that"
             " l7rules, rate limits or persistence APP_COOKIE of the listener read"
@@ -49,7 +49,7 @@ def _refuse_chosen_persistence(listener: ServiceListener, pools: Sequence[Servic
         )
 
 
-def _read_by_code(listener: ServiceListener, parts: Parts, pools: Sequence[ServicePool]) -> set[str]:
+def _cookies_read_by_code(listener: ServiceListener, parts: Parts, pools: Sequence[ServicePool]) -> set[str]:
     """Return the names of cookies whose values decide something in a policy or iRule of the listener."""
     rules = (rule for policy in listener.l7policies for rule in policy.rules)
     found = {rule.key for rule in rules if rule.type == "COOKIE"}

@@ -17,7 +17,7 @@ def encode_record(text: str) -> str:
 
 def data_group_path(service: ServiceDefinition, kind: str, object_id: str, names: BigIpNames) -> str:
     """Return the full path of the group that :func:`data_group` builds, by which iRules name it."""
-    return f"/{names.partition(service.project_id)}/{names.helper(kind, object_id)}"
+    return f"/{names.partition(service.project_id)}/{names.helper_name(kind, object_id)}"
 
 
 def data_group(
@@ -33,7 +33,7 @@ def data_group(
     data}`` in order.
     """
     return WantedObject(
-        key=Key(type=DATA_GROUP, name=names.helper(kind, object_id)),
+        key=Key(type=DATA_GROUP, name=names.helper_name(kind, object_id)),
         owner=service.load_balancer_id,
         attributes={
             "type": type_,

@@ -19,7 +19,7 @@ from evenkeel.core.devices.service import ServiceListener, ServicePool
 from evenkeel.core.resources.enhanced_services import OPTIONAL
 from evenkeel.core.resources.model import L7_PROTOCOLS, TLS_PROTOCOL
 from evenkeel.devices.bigip.objects import COMPRESSION_PROFILE, Key, WantedObject
-from evenkeel.devices.bigip.render.l7.sharing import unshared_because
+from evenkeel.devices.bigip.render.l7.sharing import reason_not_to_share
 from evenkeel.devices.bigip.render.transport import MEMBER_SIDE, connect_settings, idle_settings, profile_attributes
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.esd.selection import Definitions, chosen_definitions
@@ -40,7 +40,7 @@ _TCP_BASED = ("HTTP", "TCP", "HTTPS", TLS_PROTOCOL)
 _USUAL = ServiceListener(id="", protocol="TCP", protocol_port=1)
 
 
-class _Setting(NamedTuple):
+class _TagSetting(NamedTuple):
     """Value of a tag, and the definition that it comes from."""
 
     definition: Definition
@@ -51,20 +51,20 @@ class _Setting(NamedTuple):
         return next(iter(self.paths), "")
 
 
-def settings_of(names: Sequence[str], known: Definitions) -> dict[str, _Setting]:
+def tag_settings(names: Sequence[str], known: Definitions) -> dict[str, _TagSetting]:
     """Return ``{tag: setting}``, from the first of these services that has the tag; optional names without a definition
     do not count.
 
     Raises :class:`Unrenderable` for an unusable service.
     """
-    found: dict[str, _Setting] = {}
+    found: dict[str, _TagSetting] = {}
     for definition in chosen_definitions(names, known):
         for tag, paths in definition.tags.items():
-            found.setdefault(tag, _Setting(definition, paths))
+            found.setdefault(tag, _TagSetting(definition, paths))
     return found
 
 
-class _Virtual:
+class _VirtualDraft:
     """A virtual server while enhanced services change it."""
 
     def __init__(
@@ -96,7 +96,7 @@ class _Virtual:
     def has_profile(self, type_: str) -> bool:
         return any(self.type_of(one["name"]) == type_ for one in self.profiles)
 
-    def own_of(self, type_: str) -> WantedObject | None:
+    def own_profile(self, type_: str) -> WantedObject | None:
         return next((item for item in self.own if item.key.type == type_), None)
 
     def remove(self, type_: str) -> None:
@@ -112,7 +112,7 @@ class _Virtual:
 
         The profile's name contains a digest of the parent, because a device may refuse to change the parent in place.
         """
-        old = self.own_of(type_)
+        old = self.own_profile(type_)
         if old is None:
             return
         digest = hashlib.sha256(parent.encode()).hexdigest()[:12]
@@ -129,7 +129,7 @@ class _Virtual:
         """Turn a fastL4 virtual server into a full proxy; the listener's time-outs move to a tcp profile."""
         if not self.has_profile(_FAST_L4):
             return
-        old = self.own_of(_FAST_L4)
+        old = self.own_profile(_FAST_L4)
         self.remove(_FAST_L4)
         if old is None:
             self.add("/Common/tcp")
@@ -151,14 +151,14 @@ class _Virtual:
 
     # -- problems
 
-    def refuse(self, tag: str, setting: _Setting, reason: str) -> Unrenderable:
+    def refuse(self, tag: str, setting: _TagSetting, reason: str) -> Unrenderable:
         named = ", ".join(setting.paths) or "none"
         return Unrenderable(
             f"listener {self.listener.id}: enhanced service {setting.definition.name!r}: {tag} {named}: {reason}"
         )
 
 
-def with_enhanced_services(
+def apply_enhanced_services(
     virtuals: Iterable[WantedObject],
     own: Sequence[WantedObject],
     listener: ServiceListener,
@@ -177,18 +177,18 @@ def with_enhanced_services(
     ]
     if not listener.enhanced_services and not listener.operator_irules:
         return own, servers
-    found = settings_of(listener.enhanced_services, known)
+    found = tag_settings(listener.enhanced_services, known)
     changed = own
     for place, virtual in enumerate(servers):
         # Each virtual server begins from the listener's unchanged objects, so all of them result in the same ones.
-        made = _Virtual(listener, pool, virtual, own, tunnel)
+        made = _VirtualDraft(listener, pool, virtual, own, tunnel)
         _apply_settings(made, found)
         servers[place] = replace(virtual, attributes={**made.attributes, "profiles": made.profiles})
         changed = made.own
     return changed, servers
 
 
-def _apply_settings(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+def _apply_settings(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     _check_protocol(made, found)
     # An operator's iRule may read the stream, like one of an enhanced service.
     if made.listener.operator_irules or _needs_full_proxy(found):
@@ -197,7 +197,7 @@ def _apply_settings(made: _Virtual, found: Mapping[str, _Setting]) -> None:
         _apply_transport_profiles,
         _apply_http_profile,
         _apply_tls_profiles,
-        _one_connect,
+        _apply_one_connect,
         _apply_compression_profile,
         _apply_persistence_profiles,
         _append_rules_and_policies,
@@ -205,7 +205,7 @@ def _apply_settings(made: _Virtual, found: Mapping[str, _Setting]) -> None:
         step(made, found)
 
 
-def _check_protocol(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+def _check_protocol(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     """Raise :class:`Unrenderable` for tags that the listener's protocol does not allow."""
     protocol = made.listener.protocol
     for tag, setting in found.items():
@@ -222,7 +222,7 @@ def _check_protocol(made: _Virtual, found: Mapping[str, _Setting]) -> None:
             raise made.refuse(tag, setting, f"the listener's protocol is {protocol}; allowed are {words}")
 
 
-def _needs_full_proxy(found: Mapping[str, _Setting]) -> bool:
+def _needs_full_proxy(found: Mapping[str, _TagSetting]) -> bool:
     """Whether any setting needs a full proxy.
 
     Only persistence by address works without one: TCP, TLS and HTTP profiles, iRules and policies may read the stream.
@@ -239,7 +239,7 @@ def _needs_full_proxy(found: Mapping[str, _Setting]) -> bool:
     return False
 
 
-def _apply_transport_profiles(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+def _apply_transport_profiles(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     for tag, type_ in ((t.FAST_L4, _FAST_L4), (t.UDP, _UDP)):
         if tag in found and found[tag].paths and made.has_profile(type_):
             _refuse_times(made, tag, found[tag])
@@ -258,7 +258,7 @@ def _apply_transport_profiles(made: _Virtual, found: Mapping[str, _Setting]) -> 
         made.add(server.path, "serverside")
 
 
-def _refuse_times(made: _Virtual, tag: str, setting: _Setting) -> None:
+def _refuse_times(made: _VirtualDraft, tag: str, setting: _TagSetting) -> None:
     """Raise :class:`Unrenderable` if the listener sets time-outs, because the operator's profile already has its
     own.
     """
@@ -271,18 +271,18 @@ def _refuse_times(made: _Virtual, tag: str, setting: _Setting) -> None:
         raise made.refuse(tag, setting, f"timeouts.tunnel {made.tunnel} cannot be set beside it; none is allowed")
 
 
-def _apply_http_profile(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+def _apply_http_profile(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     setting = found.get(t.HTTP)
     if setting is None:
         return
-    if made.own_of(_HTTP) is not None:
+    if made.own_profile(_HTTP) is not None:
         made.derive(_HTTP, setting.path)
         return
     made.remove(_HTTP)
     made.add(setting.path)
 
 
-def _apply_tls_profiles(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+def _apply_tls_profiles(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     client, server = found.get(t.CLIENT_TLS), found.get(t.SERVER_TLS)
     if client is not None:
         if made.listener.protocol == TLS_PROTOCOL:
@@ -300,7 +300,7 @@ def _apply_tls_profiles(made: _Virtual, found: Mapping[str, _Setting]) -> None:
         made.add(server.path, "serverside")
 
 
-def _one_connect(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+def _apply_one_connect(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     setting = found.get(t.ONE_CONNECT)
     if setting is None:
         return
@@ -312,28 +312,28 @@ def _one_connect(made: _Virtual, found: Mapping[str, _Setting]) -> None:
         return
     if made.listener.protocol in L7_PROTOCOLS and not shared and made.listener.l7policies:
         raise made.refuse(t.ONE_CONNECT, setting, "a pool of the listener's l7policies needs connections of its own")
-    if reason := unshared_because(made.listener, made.pool):
+    if reason := reason_not_to_share(made.listener, made.pool):
         raise made.refuse(t.ONE_CONNECT, setting, f"{reason}, so clients cannot share connections to them")
-    _need_http(made, t.ONE_CONNECT, setting, found)
+    _require_http(made, t.ONE_CONNECT, setting, found)
     made.add(setting.path)
 
 
-def _apply_compression_profile(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+def _apply_compression_profile(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     setting = found.get(t.COMPRESSION)
     if setting is None:
         return
     made.remove(COMPRESSION_PROFILE)
     if setting.paths:
-        _need_http(made, t.COMPRESSION, setting, found)
+        _require_http(made, t.COMPRESSION, setting, found)
         made.add(setting.path)
 
 
-def _need_http(made: _Virtual, tag: str, setting: _Setting, found: Mapping[str, _Setting]) -> None:
+def _require_http(made: _VirtualDraft, tag: str, setting: _TagSetting, found: Mapping[str, _TagSetting]) -> None:
     if made.listener.protocol not in L7_PROTOCOLS and t.HTTP not in found:
         raise made.refuse(tag, setting, f"a {made.listener.protocol} listener needs {t.HTTP} too")
 
 
-def _apply_persistence_profiles(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+def _apply_persistence_profiles(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     setting, fallback = found.get(t.PERSISTENCE), found.get(t.FALLBACK)
     if setting is not None:
         if made.attributes.get("persist") or (made.pool and made.pool.lb_algorithm == "SOURCE_IP_PORT"):
@@ -341,7 +341,7 @@ def _apply_persistence_profiles(made: _Virtual, found: Mapping[str, _Setting]) -
             reason = f"pool {pool} has session persistence of its own, by session_persistence or lb_algorithm"
             raise made.refuse(t.PERSISTENCE, setting, reason)
         if setting.definition.types.get(t.PERSISTENCE) == "ltm/persistence/cookie":
-            _need_http(made, t.PERSISTENCE, setting, found)
+            _require_http(made, t.PERSISTENCE, setting, found)
         made.attributes["persist"] = [{"name": setting.path, "tmDefault": "yes"}]
     if fallback is not None:
         if not made.attributes.get("persist"):
@@ -349,7 +349,7 @@ def _apply_persistence_profiles(made: _Virtual, found: Mapping[str, _Setting]) -
         made.attributes["fallbackPersistence"] = fallback.path
 
 
-def _append_rules_and_policies(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+def _append_rules_and_policies(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     """Append the services' iRules and policies to the listener's."""
     if t.RULES in found:
         made.attributes["rules"] = [*made.attributes.get("rules", ()), *found[t.RULES].paths]
@@ -365,7 +365,7 @@ def _definition_content(definition: Definition) -> list[tuple[str, tuple[str, ..
     return sorted((*definition.tags.items(), *parts, *secret))
 
 
-def digest_of(listeners: Iterable[ServiceListener], known: Definitions) -> str:
+def enhanced_services_digest(listeners: Iterable[ServiceListener], known: Definitions) -> str:
     """Return a digest of everything that enhanced services contribute to these listeners; empty: nothing."""
     named = {name for listener in listeners for name in listener.enhanced_services}
     names = sorted(name for name in named if not name.startswith(OPTIONAL) or name in known)

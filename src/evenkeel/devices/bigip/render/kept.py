@@ -14,7 +14,7 @@ Beyond it the least recently used are dropped.
 """
 
 
-class KeptRenderings:
+class RenderingCache:
     """Cache of the last rendered objects of a device group's load balancers."""
 
     def __init__(self, kept_max: int = KEPT_MAX) -> None:

@@ -47,17 +47,17 @@ from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RenderedObjects, WantedObject
 from evenkeel.devices.bigip.render.addresses import check_addresses, virtual_address, virtual_ips
 from evenkeel.devices.bigip.render.admission import admitted_networks
-from evenkeel.devices.bigip.render.certificates import References
+from evenkeel.devices.bigip.render.certificates import CertificateReferences
 from evenkeel.devices.bigip.render.challenges import challenge_objects, challenge_parts, own_virtual_servers
 from evenkeel.devices.bigip.render.client_ssl import DEFAULT_PARENT, client_ssl_profiles, http2_profiles
 from evenkeel.devices.bigip.render.cookies import cookie_encryption
-from evenkeel.devices.bigip.render.enhanced import digest_of, with_enhanced_services
+from evenkeel.devices.bigip.render.enhanced import apply_enhanced_services, enhanced_services_digest
 from evenkeel.devices.bigip.render.l7.effective import Routing, effective_routing
 from evenkeel.devices.bigip.render.l7.rendered import render_l7
 from evenkeel.devices.bigip.render.monitor import monitor_objects
-from evenkeel.devices.bigip.render.network.addresses import in_route_domain
-from evenkeel.devices.bigip.render.network.translation import with_translation
-from evenkeel.devices.bigip.render.persistence import persistence_objects, with_readers_of_cookies
+from evenkeel.devices.bigip.render.network.addresses import place_in_route_domain
+from evenkeel.devices.bigip.render.network.translation import add_source_translation
+from evenkeel.devices.bigip.render.persistence import persistence_objects, read_cookies_over_http
 from evenkeel.devices.bigip.render.pool import pool_object
 from evenkeel.devices.bigip.render.profiles import compression_profile, http_profile
 from evenkeel.devices.bigip.render.rules import listener_rules
@@ -66,11 +66,11 @@ from evenkeel.devices.bigip.render.services.rule import listener_responses, serv
 from evenkeel.devices.bigip.render.tls import cipher_objects
 from evenkeel.devices.bigip.render.transport import transport_profiles
 from evenkeel.devices.bigip.render.virtual import virtual_server
-from evenkeel.devices.errors import Unrenderable, problem_of
-from evenkeel.devices.esd.selection import Definitions, member_limit, parts_of
+from evenkeel.devices.errors import Unrenderable, render_problem
+from evenkeel.devices.esd.selection import Definitions, listener_parts, member_limit
 
 
-def render(
+def render_load_balancer(
     service: ServiceDefinition,
     names: BigIpNames,
     addresses: AddressRules = STRICT,
@@ -92,26 +92,26 @@ def render(
             raise Unrenderable(problem)
         # Before the addresses get their route domains, with which they are no IP addresses.
         check_addresses(service, addresses)
-        references = References(service, names)
+        references = CertificateReferences(service, names)
         found = _load_balancer_objects(
-            in_route_domain(with_readers_of_cookies(service)),
+            place_in_route_domain(read_cookies_over_http(service)),
             names,
             references,
             parent_ssl_profile,
             enhanced,
             cookie_secret,
         )
-        objects = tuple(with_translation(item, service, attachment, names) for item in found)
-        settings = digest_of(service.listeners, enhanced)
+        objects = tuple(add_source_translation(item, service, attachment, names) for item in found)
+        settings = enhanced_services_digest(service.listeners, enhanced)
         return RenderedObjects(service=service, objects=objects, needs=references.needs, settings=settings)
     except Exception as error:
-        return RenderedObjects(service=service, problem=problem_of(error, service.load_balancer_id))
+        return RenderedObjects(service=service, problem=render_problem(error, service.load_balancer_id))
 
 
 def _load_balancer_objects(
     service: ServiceDefinition,
     names: BigIpNames,
-    references: References,
+    references: CertificateReferences,
     parent_ssl_profile: str,
     enhanced: Definitions,
     cookie_secret: CookieSecret | None,
@@ -129,7 +129,7 @@ def _load_balancer_objects(
     for listener in service.listeners:
         default_pool = pools.get(listener.default_pool_id or "")
         routes = effective_routing(listener, pools)
-        parts = parts_of(listener, enhanced)
+        parts = listener_parts(listener, enhanced)
         for pool in routes.named:
             chosen.setdefault(pool.id, []).append(parts)
         encryption = cookie_encryption(service, routes, parts, cookie_secret)
@@ -139,7 +139,7 @@ def _load_balancer_objects(
         client_ssl = client_ssl_profiles(service, listener, names, references, parent_ssl_profile)
         own = [*own, *client_ssl]
         made = (virtual_server(service, vip, default_pool, routes, own, names, encryption=encryption) for vip in vips)
-        changed, servers = with_enhanced_services(made, own, listener, default_pool, enhanced, parts.tunnel)
+        changed, servers = apply_enhanced_services(made, own, listener, default_pool, enhanced, parts.tunnel)
         found.extend(changed)
         virtuals.extend(servers)
     own, servers = own_virtual_servers(service, vips, names)

@@ -27,11 +27,11 @@ from urllib.parse import quote
 
 from evenkeel.core.devices.service import ServiceDefinition, ServiceMember, ServiceMonitor, ServicePool
 from evenkeel.core.resources.model import HTTP_CHECK_DEFAULTS
-from evenkeel.devices.bigip.naming import BigIpNames, address_of, endpoint
+from evenkeel.devices.bigip.naming import BigIpNames, canonical_address, endpoint
 from evenkeel.devices.bigip.objects import Key, WantedObject
 from evenkeel.devices.bigip.render.proxy_protocol import SIGNATURE
 from evenkeel.devices.bigip.render.server_ssl import server_ssl_path
-from evenkeel.devices.bigip.render.tls_hello import RECEIVE, client_hello, notation
+from evenkeel.devices.bigip.render.tls_hello import RECEIVE, client_hello, monitor_notation
 from evenkeel.devices.errors import Unrenderable
 
 TYPES = {
@@ -46,7 +46,7 @@ EVERYWHERE = "*:*"
 """Destination of a monitor that checks each member at the address and port where the member serves."""
 _PROXY_HEADERS = {
     "PROXY": "PROXY UNKNOWN\\r\\n",
-    "PROXYV2": notation(bytes.fromhex(f"{SIGNATURE}20000000")),  # version 2, command LOCAL
+    "PROXYV2": monitor_notation(bytes.fromhex(f"{SIGNATURE}20000000")),  # version 2, command LOCAL
 }
 METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
 SECONDS_MAX = 86_400
@@ -67,7 +67,7 @@ def monitor_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpN
     monitor = active_monitor(pool)
     if monitor is None:
         return []
-    elsewhere = {destination(member) for member in pool.members} - {EVERYWHERE}
+    elsewhere = {monitor_destination(member) for member in pool.members} - {EVERYWHERE}
     return [_monitor_object(service, pool, monitor, place, names) for place in (EVERYWHERE, *sorted(elsewhere))]
 
 
@@ -76,14 +76,14 @@ def active_monitor(pool: ServicePool) -> ServiceMonitor | None:
     return pool.monitor if pool.monitor is not None and pool.monitor.admin_state_up else None
 
 
-def destination(member: ServiceMember) -> str:
+def monitor_destination(member: ServiceMember) -> str:
     """Return address and port at which the member is checked, as a monitor's ``destination``. Raises
     :class:`Unrenderable`.
     """
     if member.monitor_address is None:
         return endpoint("*", member.monitor_port or "*")
     try:
-        address = address_of(member.monitor_address)
+        address = canonical_address(member.monitor_address)
     except ValueError as error:
         what = f"member {member.id}: monitor_address {member.monitor_address!r}"
         raise Unrenderable(f"{what} is no IP address") from error
@@ -104,7 +104,7 @@ def _monitor_object(
         attributes={
             "defaultsFrom": parent,
             "destination": place,
-            **times(monitor),
+            **monitor_times(monitor),
             **_send_and_receive(monitor, kind, header),
             **({"sslProfile": server_ssl_path(service, pool, names)} if kind == "HTTPS" else {}),
             "description": names.marked_description("monitor", service.load_balancer_id, monitor.id),
@@ -118,8 +118,12 @@ def monitor_name(pool: ServicePool, monitor: ServiceMonitor, place: str, names: 
     monitor's type, because monitors of all types share one namespace.
     """
     if place != EVERYWHERE:
-        return names.helper(f"monitor-{hashlib.sha256(place.encode()).hexdigest()[:12]}", monitor.id)
-    return names.helper("https", monitor.id) if _becomes_https(pool, monitor, place) else names.object_name(monitor.id)
+        return names.helper_name(f"monitor-{hashlib.sha256(place.encode()).hexdigest()[:12]}", monitor.id)
+    return (
+        names.helper_name("https", monitor.id)
+        if _becomes_https(pool, monitor, place)
+        else names.object_name(monitor.id)
+    )
 
 
 def _becomes_https(pool: ServicePool, monitor: ServiceMonitor, place: str) -> bool:
@@ -145,11 +149,11 @@ def _send_and_receive(monitor: ServiceMonitor, kind: str, header: str) -> dict[s
     if kind in ("HTTP", "HTTPS"):
         return {"send": header + send_string(monitor), "recv": recv_pattern(monitor)}
     if kind == "TLS-HELLO":
-        return {"send": header + notation(client_hello()), "recv": RECEIVE}
+        return {"send": header + monitor_notation(client_hello()), "recv": RECEIVE}
     return {"send": header} if kind == "TCP" else {}
 
 
-def times(monitor: ServiceMonitor) -> dict[str, int]:
+def monitor_times(monitor: ServiceMonitor) -> dict[str, int]:
     """Return interval, timeout and timeUntilUp of a BIG-IP's monitor, in seconds."""
     interval = max(1, monitor.delay)
     found = {

@@ -106,11 +106,11 @@ def _app_cookie_objects(service: ServiceDefinition, pool: ServicePool, names: Bi
     group, rule = f"{APP_COOKIE_KIND}-name", f"{APP_COOKIE_KIND}-rule"
     folder = f"/{names.partition(service.project_id)}"
     mark = names.marked_description(rule, service.load_balancer_id, pool.id)
-    code = _app_cookie_code(f"{folder}/{names.helper(group, pool.id)}")
+    code = _app_cookie_code(f"{folder}/{names.helper_name(group, pool.id)}")
     return [
         data_group(service, group, pool.id, {COOKIE_RECORD: _cookie_name(pool)}, names),
         WantedObject(
-            key=Key(type=RULE, name=names.helper(rule, pool.id)),
+            key=Key(type=RULE, name=names.helper_name(rule, pool.id)),
             owner=service.load_balancer_id,
             attributes={"apiAnonymous": "\n".join((f"# {mark}", *code))},
         ),
@@ -120,7 +120,7 @@ def _app_cookie_objects(service: ServiceDefinition, pool: ServicePool, names: Bi
             UNIVERSAL_PERSISTENCE,
             APP_COOKIE_KIND,
             "/Common/universal",
-            {"rule": f"{folder}/{names.helper(rule, pool.id)}", "timeout": str(TABLE_SECONDS)},
+            {"rule": f"{folder}/{names.helper_name(rule, pool.id)}", "timeout": str(TABLE_SECONDS)},
             names,
         ),
     ]
@@ -202,7 +202,7 @@ def _persistence_profile(
     names: BigIpNames,
 ) -> WantedObject:
     return WantedObject(
-        key=Key(type=kind, name=names.helper(name, pool.id)),
+        key=Key(type=kind, name=names.helper_name(name, pool.id)),
         owner=service.load_balancer_id,
         attributes={
             "defaultsFrom": parent,
@@ -223,7 +223,7 @@ def _cookie_name(pool: ServicePool) -> str:
 # -- their use by virtual servers
 
 
-def with_readers_of_cookies(service: ServiceDefinition) -> ServiceDefinition:
+def read_cookies_over_http(service: ServiceDefinition) -> ServiceDefinition:
     """Return the definition with TCP listeners changed to HTTP where the default pool keeps clients by a cookie."""
     by_cookie = {
         pool.id
@@ -254,7 +254,9 @@ def persistence_attributes(
     partition = names.partition(service.project_id)
     wanted = pool.session_persistence
     by_source = (
-        (names.helper(SOURCE_KIND, pool.id), partition) if _source_settings(service, pool) else ("source_addr", COMMON)
+        (names.helper_name(SOURCE_KIND, pool.id), partition)
+        if _source_settings(service, pool)
+        else ("source_addr", COMMON)
     )
     if wanted is None or wanted.type == "SOURCE_IP":
         uses_source = wanted is not None or pool.lb_algorithm == "SOURCE_IP"
@@ -276,11 +278,11 @@ def _cookie_profile_location(
 ) -> tuple[str, str]:
     wanted = pool.session_persistence
     if wanted is not None and wanted.type == "APP_COOKIE":
-        return names.helper(APP_COOKIE_KIND, pool.id), partition
+        return names.helper_name(APP_COOKIE_KIND, pool.id), partition
     if encryption is not None:
-        return names.helper(encryption.kind(COOKIE_KIND), pool.id), partition
+        return names.helper_name(encryption.kind(COOKIE_KIND), pool.id), partition
     if wanted is not None and wanted.cookie_name:
-        return names.helper(COOKIE_KIND, pool.id), partition
+        return names.helper_name(COOKIE_KIND, pool.id), partition
     return "cookie", COMMON
 
 

@@ -8,9 +8,9 @@ available.
 
 from evenkeel.config.esd.parts import MemberConnectionLimit
 from evenkeel.core.devices.service import ServiceDefinition, ServiceMember, ServicePool
-from evenkeel.devices.bigip.naming import BigIpNames, address_of, endpoint
+from evenkeel.devices.bigip.naming import BigIpNames, canonical_address, endpoint
 from evenkeel.devices.bigip.objects import MEMBER, POOL, Key, WantedObject
-from evenkeel.devices.bigip.render.monitor import EVERYWHERE, active_monitor, destination, monitor_name
+from evenkeel.devices.bigip.render.monitor import EVERYWHERE, active_monitor, monitor_destination, monitor_name
 from evenkeel.devices.bigip.render.persistence import different_weights
 from evenkeel.devices.errors import Unrenderable
 
@@ -35,7 +35,7 @@ def pool_object(
 ) -> WantedObject:
     """Build the pool with its members. ``limit``: connection limit for each member, from an enhanced service."""
     backups = any(member.backup for member in pool.members)
-    _refuse_twins(pool)
+    _refuse_duplicate_members(pool)
     return WantedObject(
         key=Key(type=POOL, name=names.object_name(pool.id)),
         owner=service.load_balancer_id,
@@ -53,7 +53,7 @@ def pool_object(
     )
 
 
-def _refuse_twins(pool: ServicePool) -> None:
+def _refuse_duplicate_members(pool: ServicePool) -> None:
     # A device names members by address and port, so two such members would be one object.
     seen: set[tuple[str, int]] = set()
     for member in pool.members:
@@ -65,7 +65,7 @@ def _refuse_twins(pool: ServicePool) -> None:
 
 def _member_address(member: ServiceMember) -> str:
     try:
-        return address_of(member.address)
+        return canonical_address(member.address)
     except ValueError as error:
         raise Unrenderable(f"member {member.id}: address {member.address!r} is no IP address") from error
 
@@ -99,7 +99,7 @@ def _member_object(
 
 
 def _own_monitor(service: ServiceDefinition, pool: ServicePool, member: ServiceMember, names: BigIpNames) -> str:
-    place = destination(member)
+    place = monitor_destination(member)
     return (_monitor_path(service, pool, place, names) if place != EVERYWHERE else "") or "default"
 
 

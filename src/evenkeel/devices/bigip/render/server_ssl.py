@@ -10,7 +10,7 @@ from typing import Any
 from evenkeel.core.devices.service import ServiceDefinition, ServicePool
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import SERVER_SSL, Key, WantedObject
-from evenkeel.devices.bigip.render.certificates import References
+from evenkeel.devices.bigip.render.certificates import CertificateReferences
 from evenkeel.devices.bigip.render.tls import tls_attributes
 from evenkeel.devices.errors import Unrenderable
 
@@ -18,7 +18,7 @@ PARENT = "/Common/serverssl"
 
 
 def server_ssl_profiles(
-    service: ServiceDefinition, pool: ServicePool, names: BigIpNames, references: References
+    service: ServiceDefinition, pool: ServicePool, names: BigIpNames, references: CertificateReferences
 ) -> list[WantedObject]:
     """Build the server-ssl profile of a pool; empty without ``tls_enabled``. Raises :class:`Unrenderable`."""
     if not pool.tls_enabled:
@@ -27,7 +27,7 @@ def server_ssl_profiles(
         raise Unrenderable(f"pool {pool.id}: alpn_protocols h2: a BIG-IP speaks HTTP/1 with members")
     return [
         WantedObject(
-            key=Key(type=SERVER_SSL, name=names.helper("serverssl", pool.id)),
+            key=Key(type=SERVER_SSL, name=names.helper_name("serverssl", pool.id)),
             owner=service.load_balancer_id,
             attributes={
                 "defaultsFrom": PARENT,
@@ -45,10 +45,10 @@ def server_ssl_path(service: ServiceDefinition, pool: ServicePool, names: BigIpN
     """Return the path of the profile for TLS with the pool's members."""
     if not pool.tls_enabled:
         return PARENT
-    return f"/{names.partition(service.project_id)}/{names.helper('serverssl', pool.id)}"
+    return f"/{names.partition(service.project_id)}/{names.helper_name('serverssl', pool.id)}"
 
 
-def _verification_settings(pool: ServicePool, references: References) -> dict[str, Any]:
+def _verification_settings(pool: ServicePool, references: CertificateReferences) -> dict[str, Any]:
     if pool.ca_tls_container_ref is None:
         return {"peerCertMode": "ignore", "caFile": "none", "crlFile": "none"}
     crl = pool.crl_container_ref
@@ -59,7 +59,7 @@ def _verification_settings(pool: ServicePool, references: References) -> dict[st
     }
 
 
-def _own_certificate(pool: ServicePool, references: References) -> dict[str, Any]:
+def _own_certificate(pool: ServicePool, references: CertificateReferences) -> dict[str, Any]:
     if pool.tls_container_ref is None:
         return {"cert": "none", "key": "none", "chain": "none"}
     paths = references.certificate(f"pool {pool.id}: tls_container_ref", pool.tls_container_ref)

@@ -85,10 +85,10 @@ def tls_attributes(
         if speaker.tls_ciphers
         else DEFAULT_GROUP
     )
-    return {"tmOptions": options(speaker), "cipherGroup": group, "ciphers": "none"}
+    return {"tmOptions": tls_profile_options(speaker), "cipherGroup": group, "ciphers": "none"}
 
 
-def options(speaker: ServiceListener | ServicePool) -> str:
+def tls_profile_options(speaker: ServiceListener | ServicePool) -> str:
     """Return the profile options that disable all TLS versions not allowed, in the form in which a device returns
     them.
     """
@@ -113,7 +113,7 @@ def cipher_objects(
 
 
 def _cipher_object_name(speaker: ServiceListener | ServicePool, names: BigIpNames) -> str:
-    return names.helper("ciphers", speaker.id)
+    return names.helper_name("ciphers", speaker.id)
 
 
 def _tls_versions(speaker: ServiceListener | ServicePool) -> tuple[str, ...]:

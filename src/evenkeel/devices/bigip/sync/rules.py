@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.statuses import HaType
-from evenkeel.devices.bigip.observe.cluster import ClusterView, Item, identity_of, names_of
+from evenkeel.devices.bigip.observe.cluster import ClusterView, Item, device_identity, device_names_text
 from evenkeel.devices.bigip.options import SyncMode
 
 
@@ -25,15 +25,15 @@ class Membership(Value):
     @property
     def identities(self) -> frozenset[str]:
         """Return the identities of the group's devices, which all of them report alike."""
-        return frozenset(map(key_of, self.members))
+        return frozenset(map(device_key, self.members))
 
 
-def key_of(item: Item) -> str:
+def device_key(item: Item) -> str:
     """Return the identity of a device, or its name if the identity is not known."""
-    return identity_of(item) or str(item.get("name", ""))
+    return device_identity(item) or str(item.get("name", ""))
 
 
-def membership(cluster: ClusterView) -> Membership:
+def find_membership(cluster: ClusterView) -> Membership:
     """Return the sync-failover group that the reporting device shares with others; empty if there is none."""
     own = cluster.own.get("name")
     for group in cluster.groups:
@@ -51,18 +51,18 @@ def _device_names(group: Item) -> frozenset[str]:
     return frozenset(str(item.get("name") if isinstance(item, Mapping) else item).rpartition("/")[2] for item in items)
 
 
-def units(clusters: Mapping[str, ClusterView]) -> tuple[tuple[str, ...], ...]:
+def group_into_units(clusters: Mapping[str, ClusterView]) -> tuple[tuple[str, ...], ...]:
     """Group the named devices (hosts) by shared sync-failover group, other devices alone, in the order given."""
     found: dict[frozenset[str], list[str]] = {}
     for host, cluster in clusters.items():
         # A device in no group gets a key of its own, so that it is alone.
-        found.setdefault(membership(cluster).identities or frozenset({f"host {host}"}), []).append(host)
+        found.setdefault(find_membership(cluster).identities or frozenset({f"host {host}"}), []).append(host)
     return tuple(map(tuple, found.values()))
 
 
 def ha_problems(clusters: Mapping[str, ClusterView], ha_type: HaType, mode: SyncMode) -> dict[str, tuple[str, ...]]:
     """Return ``{host: reasons}`` why these devices must not be written with this HA type and sync mode."""
-    synced = any(membership(cluster).group for cluster in clusters.values())
+    synced = any(find_membership(cluster).group for cluster in clusters.values())
     return {
         host: (*_trust_problems(host, clusters, ha_type), *_sync_group_problems(host, clusters, mode, synced=synced))
         for host in clusters
@@ -74,7 +74,7 @@ def role_problems(cluster: ClusterView) -> list[str]:
 
     The problem may be temporary, and does not keep the agent from writing.
     """
-    members = membership(cluster).members or cluster.devices
+    members = find_membership(cluster).members or cluster.devices
     active = any(item.get("failoverState") == "active" for item in members)
     return ["no device of its cluster is active"] if members and not active else []
 
@@ -87,19 +87,19 @@ def _trust_problems(host: str, clusters: Mapping[str, ClusterView], ha_type: HaT
         needed = "2" if ha_type is HaType.PAIR else "2 to 4"
         yield f"its cluster has {len(trusted)} device(s); f5_ha_type {ha_type} needs {needed}"
         return
-    keys = set(map(key_of, trusted))
+    keys = set(map(device_key, trusted))
     for other, cluster in clusters.items():
-        if other != host and cluster.own and key_of(cluster.own) not in keys:
+        if other != host and cluster.own and device_key(cluster.own) not in keys:
             yield f"does not trust {other}; f5_ha_type {ha_type} needs devices of one trust domain"
 
 
 def _sync_group_problems(
     host: str, clusters: Mapping[str, ClusterView], mode: SyncMode, *, synced: bool
 ) -> Iterator[str]:
-    own = membership(clusters[host])
-    named = {key_of(cluster.own) for cluster in clusters.values()}
-    others = [item for item in own.members if key_of(item) not in named]
-    shared = [item for item in own.members if key_of(item) in named]
+    own = find_membership(clusters[host])
+    named = {device_key(cluster.own) for cluster in clusters.values()}
+    others = [item for item in own.members if device_key(item) not in named]
+    shared = [item for item in own.members if device_key(item) in named]
     if mode is SyncMode.SYNC:
         if not synced:
             yield "sync_mode sync: it is in no sync-failover group with other devices"
@@ -107,10 +107,10 @@ def _sync_group_problems(
     if own.auto_sync and len(shared) > 1:
         yield (
             f"device group {own.group} has autoSync enabled, which would overwrite what the agent writes to each of"
-            f" {names_of(shared)}: disable it, or set sync_mode = sync"
+            f" {device_names_text(shared)}: disable it, or set sync_mode = sync"
         )
     if others and not own.auto_sync:
         yield (
-            f"device group {own.group} also has {names_of(others)}, which would not get the configuration: set"
+            f"device group {own.group} also has {device_names_text(others)}, which would not get the configuration: set"
             " sync_mode = sync, enable autoSync, or name them in icontrol_hostname"
         )

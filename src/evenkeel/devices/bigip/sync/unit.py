@@ -24,14 +24,14 @@ from evenkeel.core.devices.device import PartitionBatch, Retirement
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip.device import BigIpDevice
-from evenkeel.devices.bigip.journal import Unsynced
+from evenkeel.devices.bigip.journal import UnsyncedChanges
 from evenkeel.devices.bigip.objects import RenderedObjects
 from evenkeel.devices.bigip.observe.cluster import IN_SYNC, SyncStatus, read_sync_status
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.reconcile.partition_pass import PassOutcome
-from evenkeel.devices.bigip.sync.rules import Membership, key_of, membership
+from evenkeel.devices.bigip.sync.rules import Membership, device_key, find_membership
 from evenkeel.devices.errors import PartitionUnavailable
-from evenkeel.devices.group import on_all
+from evenkeel.devices.group import run_on_all
 
 log = structlog.get_logger(__name__)
 
@@ -68,7 +68,7 @@ class SyncUnit:
         """Reason, for operators, why the sync-failover group is not in sync or not written; empty: none."""
 
     async def take_over(self, work: Callable[[BigIpDevice], Coroutine[Any, Any, None]]) -> None:
-        """Make an owner's guard the only one on all reachable devices, by ``work``. Raises as :func:`on_all`.
+        """Make an owner's guard the only one on all reachable devices, by ``work``. Raises as :func:`run_on_all`.
 
         The device from which the others are synchronised comes last, so that its configuration is the newest.
         """
@@ -76,7 +76,7 @@ class SyncUnit:
             writer = await self._writable_device()
         except DeviceUnavailable as error:  # the guard is moved all the same, and not recorded as a change of ours
             log.warning("takeover without config-sync", reason=str(error))
-            await on_all(self.devices, work)
+            await run_on_all(self.devices, work)
             return
         # Set before the move, because a moved guard has to be synchronised even if its answer is lost.
         self.pending = bool(self._group_membership(writer).group)
@@ -85,9 +85,9 @@ class SyncUnit:
         if peers:
             # The written device may be reached although none of the others is.
             with contextlib.suppress(DeviceUnavailable):
-                reached, _ = await on_all(peers, work)
+                reached, _ = await run_on_all(peers, work)
         try:
-            await on_all((writer,), work)
+            await run_on_all((writer,), work)
         except DeviceUnavailable:
             # The takeover has succeeded if any device took the guard.
             if not reached:
@@ -176,7 +176,7 @@ class SyncUnit:
 
         So all agents choose the same device, whatever they observed earlier. Raises :class:`DeviceUnavailable`.
         """
-        found: list[tuple[BigIpDevice, Unsynced]] = []
+        found: list[tuple[BigIpDevice, UnsyncedChanges]] = []
         errors: list[DeviceUnavailable] = []
         for device in self.devices:
             try:
@@ -245,7 +245,7 @@ class SyncUnit:
                 unsynced = await peer.journal.read()
         except DeviceUnavailable as error:
             async with writer.required_reachable():
-                links = links_of(await read_sync_status(writer.icontrol))
+                links = connection_states(await read_sync_status(writer.icontrol))
             # Only a device that is certainly disconnected from the written one cannot receive the push.
             if links.get(str(peer.cluster.own.get("name"))) != "disconnected":
                 reason = f"{UNVERIFIED}: {error.reason}"
@@ -261,10 +261,12 @@ class SyncUnit:
         """
         if not self.unknown:
             return
-        known = {key_of(device.cluster.own) for device in self.devices}
-        others = {str(item.get("name")) for item in self._group_membership(writer).members if key_of(item) not in known}
+        known = {device_key(device.cluster.own) for device in self.devices}
+        others = {
+            str(item.get("name")) for item in self._group_membership(writer).members if device_key(item) not in known
+        }
         async with writer.required_reachable():
-            links = links_of(await read_sync_status(writer.icontrol))
+            links = connection_states(await read_sync_status(writer.icontrol))
         if any(links.get(name) != "disconnected" for name in others):
             reason = f"not reached yet: if it is one of {', '.join(sorted(others))}, {UNVERIFIED}"
             raise PartitionUnavailable(self.unknown[0], reason)
@@ -287,7 +289,7 @@ class SyncUnit:
         own = self._group_membership(writer)
         peers = {str(item.get("name")) for item in own.members} - {str(writer.cluster.own.get("name"))}
         async with writer.required_reachable():
-            links = links_of(await read_sync_status(writer.icontrol))
+            links = connection_states(await read_sync_status(writer.icontrol))
             away = {name for name, link in links.items() if link != "connected"}
             # With autoSync the devices push by themselves, and without a connected peer a push would reach none.
             if not own.auto_sync and peers - away:
@@ -297,7 +299,7 @@ class SyncUnit:
             while True:
                 status = await read_sync_status(writer.icontrol)
                 state = self._sync_state(writer, status)
-                away = peers & {name for name, link in links_of(status).items() if link == "disconnected"}
+                away = peers & {name for name, link in connection_states(status).items() if link == "disconnected"}
                 if state == IN_SYNC:
                     await self._finish_sync()
                     return ()
@@ -338,7 +340,7 @@ class SyncUnit:
     # -- reading
 
     def _group_membership(self, writer: BigIpDevice) -> Membership:
-        return membership(writer.cluster)
+        return find_membership(writer.cluster)
 
     def _sync_state(self, writer: BigIpDevice, status: SyncStatus) -> str:
         """Return the config-sync state of the sync-failover group; the device's own if the details do not have the
@@ -348,7 +350,7 @@ class SyncUnit:
         return next((found[1] for line in status.details if (found := own.match(line.strip()))), status.status)
 
 
-def links_of(status: SyncStatus) -> dict[str, str]:
+def connection_states(status: SyncStatus) -> dict[str, str]:
     """Return ``{device name: connected or disconnected}`` of the other devices."""
     found = (_LINK.fullmatch(line.strip()) for line in status.details)
     return {match["device"]: match["state"] for match in found if match}

@@ -15,7 +15,7 @@ from evenkeel.devices.bigip.vcmp.host import (
     HostVlan,
     VcmpHost,
     delete_vlan,
-    guest_of,
+    find_guest,
     read_vlans,
 )
 
@@ -202,7 +202,7 @@ class VcmpGuest:
         unreachable = ""
         for host in self._hosts:
             try:
-                found = guest_of(await host.guests(), addresses, hostname)
+                found = find_guest(await host.guests(), addresses, hostname)
             except (DeviceUnavailable, DeviceRejected) as error:
                 unreachable = f"; {error}"
                 continue

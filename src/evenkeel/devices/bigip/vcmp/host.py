@@ -10,9 +10,9 @@ import structlog
 
 from evenkeel.core.kit.errors import DeviceRejected
 from evenkeel.core.kit.values import Value
-from evenkeel.devices.bigip.icontrol.answers import Absent, Exists
+from evenkeel.devices.bigip.icontrol.answers import ObjectAbsent, ObjectExists
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.naming import COMMON, parse_mark, segment
+from evenkeel.devices.bigip.naming import COMMON, parse_mark, uri_segment
 from evenkeel.devices.bigip.options import BigIpOptions
 
 log = structlog.get_logger(__name__)
@@ -132,7 +132,7 @@ class VcmpHost:
         }
         try:
             await self.icontrol.write("POST", f"/mgmt/tm/{VLANS}", body)
-        except Exists:
+        except ObjectExists:
             log.info("VLAN was created concurrently", vcmp_host=self.name, vlan=wanted.name)
         return f"/{COMMON}/{wanted.name}"
 
@@ -161,8 +161,8 @@ async def delete_vlan(device: IControl, path: str) -> None:
     """Delete a VLAN; no effect if it does not exist."""
     _, partition, name = path.split("/", 2)
     try:
-        await device.write("DELETE", f"/mgmt/tm/{VLANS}/{segment(partition, name)}")
-    except Absent:
+        await device.write("DELETE", f"/mgmt/tm/{VLANS}/{uri_segment(partition, name)}")
+    except ObjectAbsent:
         return
 
 
@@ -185,7 +185,7 @@ def _parse_guest(item: Mapping[str, Any]) -> FoundGuest:
     )
 
 
-def guest_of(guests: Iterable[FoundGuest], addresses: Iterable[str], hostname: str) -> FoundGuest | None:
+def find_guest(guests: Iterable[FoundGuest], addresses: Iterable[str], hostname: str) -> FoundGuest | None:
     """Find the guest with one of the management addresses; of several, the one with the device's host name.
 
     None if no guest, or more than one, matches.

@@ -11,7 +11,7 @@ from evenkeel.devices.bigip.objects import VLAN, Observed, RenderedObjects
 from evenkeel.devices.bigip.vcmp.host import HostVlan
 
 
-def vlans_of(rendered: Sequence[RenderedObjects]) -> dict[int, HostVlan]:
+def needed_vlans(rendered: Sequence[RenderedObjects]) -> dict[int, HostVlan]:
     """Return ``{tag: VLAN}`` for the load balancers' networks."""
     found = {}
     for one in rendered:
@@ -29,7 +29,7 @@ def vlans_of(rendered: Sequence[RenderedObjects]) -> dict[int, HostVlan]:
     return found
 
 
-def without_refused(rendered: Sequence[RenderedObjects], problems: Mapping[int, str]) -> tuple[RenderedObjects, ...]:
+def add_vlan_problems(rendered: Sequence[RenderedObjects], problems: Mapping[int, str]) -> tuple[RenderedObjects, ...]:
     """Return the load balancers, with a problem in each that needs a VLAN whose tag is in ``problems``."""
     return tuple(_add_vlan_problem(one, problems) for one in rendered)
 
@@ -40,7 +40,7 @@ def _add_vlan_problem(one: RenderedObjects, problems: Mapping[int, str]) -> Rend
     return replace(one, objects=(), networks=(), problem=problem) if problem else one
 
 
-def tags_in(observed: Observed | None) -> frozenset[int]:
+def vlan_tags(observed: Observed | None) -> frozenset[int]:
     """Return the tags of the VLANs in a partition; empty if the partition was not read."""
     items = (observed or {}).items()
     return frozenset(int(seen.attributes.get("tag") or 0) for key, seen in items if key.type == VLAN)

@@ -14,7 +14,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status import health
-from evenkeel.devices.absence import Absence, degraded_status, out_of_step
+from evenkeel.devices.absence import Absence, degraded_status, out_of_step_statuses
 from evenkeel.devices.haproxy.naming import HaproxyNames, object_id
 from evenkeel.devices.haproxy.note import Note, unpack_note
 from evenkeel.haproxyd import wire
@@ -32,7 +32,7 @@ class HaproxyReading(Value):
     state: DeviceState
 
 
-def merge(
+def merge_readings(
     readings: Mapping[str, HaproxyReading],
     unreachable: Iterable[DeviceState],
     names: HaproxyNames,
@@ -49,7 +49,7 @@ def merge(
         worst[key] = _worse_status(worst[key], status) if key in worst else status
     for status in _not_running_statuses(readings, names, {key for key in worst if key[0] == "loadbalancer"}):
         worst[status.kind, status.id] = status
-    for status in out_of_step(uneven):
+    for status in out_of_step_statuses(uneven):
         before = worst.get((status.kind, status.id))
         # A worse status stays, because DEGRADED would hide that nothing is served.
         if before is None or before.status in (S.ONLINE, S.DEGRADED):

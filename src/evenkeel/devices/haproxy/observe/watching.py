@@ -6,7 +6,7 @@ from typing import Protocol
 
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.devices.haproxy.client import Daemon
+from evenkeel.devices.haproxy.client import DaemonClient
 from evenkeel.devices.haproxy.naming import HaproxyNames
 from evenkeel.devices.waiting import cancel_and_wait
 from evenkeel.haproxyd import wire
@@ -20,7 +20,7 @@ RETRY = Backoff(initial_seconds=1.0, max_seconds=15.0)
 class PolledDevice(Protocol):
     """A device whose daemon is polled for events."""
 
-    daemon: Daemon
+    daemon: DaemonClient
     seen_event: int | None
     """Number of the newest event that the last observation includes; None: that observation failed."""
     has_events: bool

@@ -42,7 +42,7 @@ class ReferencedFiles:
         file_kind = _FILE_KINDS[kind]
         name = f"{owner}.{file_kind}.{digits}"  # no ":": HAProxy takes what follows one for a line number
         content = self._contents.get(sha256)
-        text = "" if content is None else pem(content, kind)
+        text = "" if content is None else pem_file(content, kind)
         self._files[name] = wire.File(name=name, kind=file_kind, content=text, sha256=sha256)  # type: ignore[arg-type]
         return name
 
@@ -52,7 +52,7 @@ class ReferencedFiles:
         return tuple(self._files.values())
 
 
-def pem(content: CertificateContent, kind: CertificateKind) -> str:
+def pem_file(content: CertificateContent, kind: CertificateKind) -> str:
     """Convert a content to HAProxy's PEM file: certificate, intermediates, then private key."""
     if content.kind is not kind:
         raise Unrenderable(f"what was to be a {kind.words} is a {content.kind.words}")

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from evenkeel.devices.challenges import answered_paths, answers_challenges, own_listener
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
-from evenkeel.devices.haproxy.render.listener import frontend
+from evenkeel.devices.haproxy.render.listener import build_frontend
 from evenkeel.devices.haproxy.render.quoting import quote_line
 from evenkeel.haproxyd import wire
 
@@ -30,13 +30,13 @@ def challenge_lines(service: ServiceDefinition, listener: ServiceListener) -> tu
     return (f"{quote_line('http-request', 'return', *response)} if {{ {known} -m found }}",)
 
 
-def own_frontend(service: ServiceDefinition, addresses: Sequence[str]) -> list[wire.Frontend]:
+def challenge_frontend(service: ServiceDefinition, addresses: Sequence[str]) -> list[wire.Frontend]:
     """Build the frontend that only answers challenges; empty if the load balancer needs none."""
     listener = _own_listener(service)
     if listener is None:
         return []
     lines = (*challenge_lines(service, listener), _NOT_FOUND)
-    made = frontend(listener, None, addresses, challenges=lines)
+    made = build_frontend(listener, None, addresses, challenges=lines)
     # An auxiliary name, so that it is observed as no listener of a tenant.
     return [replace(made, name=auxiliary_name(made.name, "challenges"))]
 

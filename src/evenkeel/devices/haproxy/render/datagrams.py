@@ -20,7 +20,7 @@ from evenkeel.core.devices.service import ServiceListener, ServicePool
 from evenkeel.core.resources.model import DataPath
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import object_name
-from evenkeel.devices.haproxy.render.listener import binds_of, connection_limit
+from evenkeel.devices.haproxy.render.listener import connection_limit, listener_binds
 from evenkeel.devices.listeners import allowed_networks
 from evenkeel.haproxyd import wire
 
@@ -45,7 +45,7 @@ def datagram_listener(
     listener: ServiceListener, addresses: Collection[str], pools: Collection[ServicePool], forwarded: Forwarded
 ) -> wire.DatagramListener:
     """Render a listener that the kernel serves. Raises :class:`Unrenderable`."""
-    binds, flows_max = binds_of(listener, addresses), connection_limit(listener)
+    binds, flows_max = listener_binds(listener, addresses), connection_limit(listener)
     pool = next((pool for pool in pools if pool.id == listener.default_pool_id), None)
     return wire.DatagramListener(
         name=object_name("listener", listener.id),
@@ -79,7 +79,7 @@ def datagram_balance(pool: ServicePool, forwarded: Forwarded) -> wire.DatagramBa
     )
 
 
-def refuse_mixed(pool: ServicePool, listeners: Collection[ServiceListener], forwarded: Forwarded) -> None:
+def refuse_mixed_pool(pool: ServicePool, listeners: Collection[ServiceListener], forwarded: Forwarded) -> None:
     """Refuse a pool that the kernel serves for one listener and HAProxy for another.
 
     Raises :class:`Unrenderable`.

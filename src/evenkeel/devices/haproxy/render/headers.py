@@ -13,7 +13,7 @@ from evenkeel.core.devices.capabilities import INSERT_HEADERS, TLS_INSERT_HEADER
 from evenkeel.core.devices.service import ServiceListener
 from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.errors import Unrenderable
-from evenkeel.devices.haproxy.render.modes import mode_of
+from evenkeel.devices.haproxy.render.modes import listener_mode
 from evenkeel.devices.haproxy.render.quoting import quote_argument, quote_line
 
 FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO = INSERT_HEADERS
@@ -49,7 +49,7 @@ def cleaning_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[
     """Return lines that delete forged headers before any other rule reads the request."""
     names = [_ANY_CLIENT_HEADER] if inserted & CLIENT_VALUES.keys() else []
     names += [_underscore_spellings(name) for name in INSERT_HEADERS if name in inserted]
-    if mode_of(listener) != "http" or not names:
+    if listener_mode(listener) != "http" or not names:
         return []
     return [quote_line("http-request", "del-header", f"^({'|'.join(names)})$", "-m", "reg")]
 
@@ -66,7 +66,7 @@ def header_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[st
     proto = "https" if listener.protocol == TLS_PROTOCOL else "http"
     values = {FORWARDED_PORT: str(listener.protocol_port), FORWARDED_PROTO: proto, **CLIENT_VALUES}
     found = [quote_line("option", "forwardfor")] if FORWARDED_FOR in wanted else []
-    if mode_of(listener) == "http":
+    if listener_mode(listener) == "http":
         others = [name for name in (FORWARDED_PORT, FORWARDED_PROTO) if name in inserted - wanted]
         found += [quote_line("http-request", "del-header", name) for name in others]
     return found + [
@@ -83,6 +83,6 @@ def wanted_headers(listener: ServiceListener) -> frozenset[str]:
             raise Unrenderable(f"listener {listener.id}: insert_headers: {name}={switch} is not possible on HAProxy")
         if switch.lower() == "true":
             wanted.add(name)
-    if wanted and mode_of(listener) != "http":
+    if wanted and listener_mode(listener) != "http":
         raise Unrenderable(f"listener {listener.id}: insert_headers needs protocol HTTP, not {listener.protocol}")
     return frozenset(wanted)

@@ -29,12 +29,12 @@ from evenkeel.core.devices.service import ServiceL7Policy, ServiceL7Rule, Servic
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.model import L7_RULES_MAX
 from evenkeel.devices.errors import Unrenderable
-from evenkeel.devices.haproxy.render.modes import mode_of
+from evenkeel.devices.haproxy.render.modes import listener_mode
 from evenkeel.devices.haproxy.render.quoting import log_format_literal, quote_argument, quote_line
 from evenkeel.devices.l7 import (
     check_compare_type,
+    check_compares_true,
     check_regex,
-    check_true,
     redirect_code,
     redirect_url,
     unquoted_value,
@@ -74,7 +74,7 @@ def pools_in_use(listener: ServiceListener) -> frozenset[str]:
 
 def policy_lines(listener: ServiceListener, backends: Mapping[str, str]) -> PolicyLines:
     """Render all policies of a listener. ``backends``: ``{pool id: backend name}`` of enabled pools."""
-    if listener.l7policies and mode_of(listener) != "http":
+    if listener.l7policies and listener_mode(listener) != "http":
         raise Unrenderable(f"listener {listener.id}: l7policies need protocol HTTP, not {listener.protocol}")
     found = [policy for policy in listener.l7policies if _is_enabled(policy) and _leads_somewhere(policy, backends)]
     chooses = any(policy.action == "REDIRECT_TO_POOL" for policy in found)
@@ -138,7 +138,7 @@ def _acl_line(name: str, rule: ServiceL7Rule) -> str:
         raise Unrenderable(f"l7rule {rule.id}: value {error}") from error
 
 
-def _host_name(rule: ServiceL7Rule) -> tuple[str, ...]:
+def _host_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
     return ("req.hdr(host),host_only", "-i", "-m", _match_method(rule), _rule_value(rule))
 
 
@@ -146,7 +146,7 @@ def _path_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
     return ("path", "-m", _match_method(rule), _rule_value(rule))
 
 
-def _file_type(rule: ServiceL7Rule) -> tuple[str, ...]:
+def _file_type_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
     value = _rule_value(rule)
     if rule.compare_type == "EQUAL_TO" and not value.startswith("."):
         value = f".{value}"
@@ -161,18 +161,18 @@ def _cookie_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
     return (f"req.cook({_rule_key(rule)})", "-m", _match_method(rule), _rule_value(rule))
 
 
-def _has_certificate(rule: ServiceL7Rule) -> tuple[str, ...]:
+def _certificate_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
     _refuse_comparing(rule)
-    check_true(rule)
+    check_compares_true(rule)
     return ("ssl_c_used", "-m", "int", "1")
 
 
-def _verify_result(rule: ServiceL7Rule) -> tuple[str, ...]:
+def _verify_result_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
     _refuse_comparing(rule)
     return ("ssl_c_err", "-m", "int", verify_result(rule))
 
 
-def _dn_field(rule: ServiceL7Rule) -> tuple[str, ...]:
+def _dn_field_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
     if not _FIELD.fullmatch(rule.key or ""):
         raise Unrenderable(f"l7rule {rule.id}: key {rule.key!r} is no field of a distinguished name")
     return (f"ssl_c_s_dn({rule.key})", "-m", _match_method(rule), _rule_value(rule))
@@ -184,14 +184,14 @@ def _refuse_comparing(rule: ServiceL7Rule) -> None:
 
 
 _RULES: dict[str, Callable[[ServiceL7Rule], tuple[str, ...]]] = {
-    "HOST_NAME": _host_name,
+    "HOST_NAME": _host_condition,
     "PATH": _path_condition,
-    "FILE_TYPE": _file_type,
+    "FILE_TYPE": _file_type_condition,
     "HEADER": _header_condition,
     "COOKIE": _cookie_condition,
-    "SSL_CONN_HAS_CERT": _has_certificate,
-    "SSL_VERIFY_RESULT": _verify_result,
-    "SSL_DN_FIELD": _dn_field,
+    "SSL_CONN_HAS_CERT": _certificate_condition,
+    "SSL_VERIFY_RESULT": _verify_result_condition,
+    "SSL_DN_FIELD": _dn_field_condition,
 }
 
 

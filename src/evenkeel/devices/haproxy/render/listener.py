@@ -13,7 +13,7 @@ from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 from evenkeel.devices.haproxy.render.headers import cleaning_lines, header_lines
 from evenkeel.devices.haproxy.render.l7 import PolicyLines
-from evenkeel.devices.haproxy.render.modes import mode_of
+from evenkeel.devices.haproxy.render.modes import listener_mode
 from evenkeel.devices.haproxy.render.quoting import quote_line
 from evenkeel.devices.haproxy.render.services.lines import NO_SERVICES, ServiceLines
 from evenkeel.devices.haproxy.render.termination import hsts_lines
@@ -25,7 +25,7 @@ CONNECTIONS_MAX = 2_147_483_647
 _NO_POLICIES = PolicyLines()
 
 
-def frontend(
+def build_frontend(
     listener: ServiceListener,
     backend: str | None,
     addresses: Iterable[str],
@@ -42,15 +42,15 @@ def frontend(
     ``inserted``: headers that clients must not forge (:mod:`.headers`). ``services``: what enhanced services add.
     ``challenges``: lines that answer challenges of a certificate authority, and those that only their frontend has.
     """
-    duration(listener, "timeout_tcp_inspect")  # raises Unrenderable if it is out of range
+    timeout_text(listener, "timeout_tcp_inspect")  # raises Unrenderable if it is out of range
     return wire.Frontend(
         name=object_name("listener", listener.id),
-        binds=binds_of(listener, addresses),
+        binds=listener_binds(listener, addresses),
         bind_arguments=bind_arguments,
         maxconn=connection_limit(listener),
         lines=(
-            quote_line("mode", mode_of(listener)),
-            quote_line("timeout", "client", duration(listener, "timeout_client_data")),
+            quote_line("mode", listener_mode(listener)),
+            quote_line("timeout", "client", timeout_text(listener, "timeout_client_data")),
             *services.settings,
             # First, so that refused clients do not count in a service's limits of connections.
             *_allowed_cidr_lines(listener),
@@ -71,14 +71,14 @@ def frontend(
     )
 
 
-def binds_of(listener: ServiceListener, addresses: Iterable[str]) -> tuple[wire.Bind, ...]:
+def listener_binds(listener: ServiceListener, addresses: Iterable[str]) -> tuple[wire.Bind, ...]:
     """Return the addresses with the listener's port. Raises :class:`Unrenderable` if the port is out of range."""
     if not 1 <= listener.protocol_port <= 65_535:
         raise Unrenderable(f"listener {listener.id}: protocol_port {listener.protocol_port}: 1 to 65535 are possible")
     return tuple(wire.Bind(address=address, port=listener.protocol_port) for address in addresses)
 
 
-def duration(listener: ServiceListener, field: str) -> str:
+def timeout_text(listener: ServiceListener, field: str) -> str:
     """Return one of the listener's time-outs in HAProxy's notation. Raises :class:`Unrenderable` if it is out of
     range.
     """

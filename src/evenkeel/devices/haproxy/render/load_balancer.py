@@ -30,21 +30,21 @@ from evenkeel.core.devices.capabilities import definition_problems
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, ServicePool
 from evenkeel.core.kit.values import Value
 from evenkeel.core.tls.certificates import CertificateContent
-from evenkeel.devices.errors import Unrenderable, problem_of
-from evenkeel.devices.esd.selection import Definitions, parts_of
+from evenkeel.devices.errors import Unrenderable, render_problem
+from evenkeel.devices.esd.selection import Definitions, listener_parts
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.note import Note, pack_note
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
-from evenkeel.devices.haproxy.render.challenges import challenge_files, challenge_lines, own_frontend
+from evenkeel.devices.haproxy.render.challenges import challenge_files, challenge_frontend, challenge_lines
 from evenkeel.devices.haproxy.render.datagrams import datagram_listener, forwarded_protocols
 from evenkeel.devices.haproxy.render.headers import inserted_headers
 from evenkeel.devices.haproxy.render.l7 import policy_lines, pools_in_use, redirect_pools
-from evenkeel.devices.haproxy.render.listener import cidr_files, frontend
-from evenkeel.devices.haproxy.render.modes import backend_name, mode_of, modes_of
-from evenkeel.devices.haproxy.render.pool import backends
+from evenkeel.devices.haproxy.render.listener import build_frontend, cidr_files
+from evenkeel.devices.haproxy.render.modes import backend_name, listener_mode, pool_modes
+from evenkeel.devices.haproxy.render.pool import build_backends
 from evenkeel.devices.haproxy.render.services.lines import service_lines
-from evenkeel.devices.haproxy.render.termination import bind_arguments, list_files
+from evenkeel.devices.haproxy.render.termination import certificate_list_files, tls_bind_arguments
 from evenkeel.haproxyd import wire
 
 
@@ -57,7 +57,7 @@ class RenderedConfig(Value):
     problem: str = ""
 
 
-def render(
+def render_load_balancer(
     service: ServiceDefinition,
     contents: Mapping[str, CertificateContent] = MappingProxyType({}),
     enhanced: Definitions = MappingProxyType({}),
@@ -70,25 +70,25 @@ def render(
     if service.deleted or service.problem:
         return RenderedConfig(service=service, problem=service.problem)
     try:
-        rendered = _load_balancer(service, ReferencedFiles(service, contents), enhanced)
+        rendered = _build_config(service, ReferencedFiles(service, contents), enhanced)
         # the renderers below do not check what the configuration has no place for
         for problem in definition_problems(CAPABILITIES, service):
             raise Unrenderable(problem)
         return RenderedConfig(service=service, load_balancer=rendered)
     except Exception as error:
-        return RenderedConfig(service=service, problem=problem_of(error, service.load_balancer_id))
+        return RenderedConfig(service=service, problem=render_problem(error, service.load_balancer_id))
 
 
-def _load_balancer(
+def _build_config(
     service: ServiceDefinition, certificates: ReferencedFiles, enhanced: Definitions
 ) -> wire.LoadBalancerConfig:
     address, *more = vip_addresses(service)
-    parts = {listener.id: parts_of(listener, enhanced) for listener in service.listeners}
+    parts = {listener.id: listener_parts(listener, enhanced) for listener in service.listeners}
     listening = tuple(listener for listener in service.listeners if service.admin_state_up and listener.admin_state_up)
     targets = {
         (pool.id, mode): backend_name(pool, mode, modes)
         for pool in service.pools
-        for modes in (modes_of(pool, _listeners_using_pool(service.listeners, pool)),)
+        for modes in (pool_modes(pool, _listeners_using_pool(service.listeners, pool)),)
         for mode in modes
     }
     up = {
@@ -101,12 +101,12 @@ def _load_balancer(
     carried = tuple(listener for listener in listening if listener.protocol not in forwarded)
     services = {each.id: service_lines(each, parts[each.id], service.load_balancer_id) for each in carried}
     frontends = tuple(
-        frontend(
+        build_frontend(
             listener,
-            targets.get((listener.default_pool_id or "", mode_of(listener))),
+            targets.get((listener.default_pool_id or "", listener_mode(listener))),
             (address, *more),
             policy_lines(listener, up),
-            bind_arguments=bind_arguments(listener, certificates),
+            bind_arguments=tls_bind_arguments(listener, certificates),
             inserted=inserted,
             services=services[listener.id],
             challenges=challenge_lines(service, listener),
@@ -116,16 +116,16 @@ def _load_balancer(
     rendered_pools = tuple(
         backend
         for pool in service.pools
-        for backend in backends(
+        for backend in build_backends(
             pool, _listeners_using_pool(service.listeners, pool), address, certificates, parts, forwarded
         )
     )
-    lists = [file for each in carried for file in (*cidr_files(each), *list_files(each, certificates))]
+    lists = [file for each in carried for file in (*cidr_files(each), *certificate_list_files(each, certificates))]
     lists += challenge_files(service, carried)
     return wire.LoadBalancerConfig(
         id=object_name("load balancer", service.load_balancer_id),
         revision=service.revision,
-        frontends=(*frontends, *own_frontend(service, (address, *more))),
+        frontends=(*frontends, *challenge_frontend(service, (address, *more))),
         backends=(*rendered_pools, *(table for each in services.values() for table in each.tables)),
         # Last, because rendering collects the files that it refers to.
         files=(*lists, *(file for each in services.values() for file in each.files), *certificates.files),

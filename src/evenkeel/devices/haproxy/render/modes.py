@@ -23,18 +23,18 @@ MODES = {
 """``{protocol of a listener: HAProxy's mode}``."""
 
 
-def mode_of(listener: ServiceListener) -> str:
+def listener_mode(listener: ServiceListener) -> str:
     """Return HAProxy's mode for the listener. Raises :class:`Unrenderable` for a protocol that HAProxy cannot serve."""
     if listener.protocol not in MODES:
         raise Unrenderable(f"listener {listener.id}: protocol {listener.protocol} is not possible on HAProxy")
     return MODES[listener.protocol]
 
 
-def modes_of(pool: ServicePool, listeners: Collection[ServiceListener]) -> tuple[str, ...]:
+def pool_modes(pool: ServicePool, listeners: Collection[ServiceListener]) -> tuple[str, ...]:
     """Return the modes in which listeners need a pool, the main one first; an unused pool has the mode of its
     protocol.
     """
-    wanted = {mode_of(listener) for listener in listeners} or {MODES.get(pool.protocol, "tcp")}
+    wanted = {listener_mode(listener) for listener in listeners} or {MODES.get(pool.protocol, "tcp")}
     return tuple(mode for mode in ("http", "tcp") if mode in wanted)
 
 

@@ -44,7 +44,7 @@ class Checks(Value):
     ping: wire.Ping | None = None
 
 
-def checks(monitor: ServiceMonitor | None, vip_address: str, *, over_tls: bool = False) -> Checks:
+def render_checks(monitor: ServiceMonitor | None, vip_address: str, *, over_tls: bool = False) -> Checks:
     """Render the health checks of a monitor; empty if the monitor is None or admin down.
 
     ``over_tls``: traffic to members uses TLS, and so do checks of any type, unless a member has its own
@@ -54,7 +54,7 @@ def checks(monitor: ServiceMonitor | None, vip_address: str, *, over_tls: bool =
         return Checks()
     if monitor.type not in TYPES:
         raise Unrenderable(f"health monitor {monitor.id}: type {monitor.type} is not possible on HAProxy")
-    _refuse_numbers(monitor)
+    _check_number_ranges(monitor)
     if monitor.type in BY_DAEMON:
         return Checks(
             ping=wire.Ping(
@@ -72,7 +72,7 @@ def checks(monitor: ServiceMonitor | None, vip_address: str, *, over_tls: bool =
     )
 
 
-def _refuse_numbers(monitor: ServiceMonitor) -> None:
+def _check_number_ranges(monitor: ServiceMonitor) -> None:
     limits = {
         "delay": SECONDS_MAX,
         "timeout": SECONDS_MAX,
@@ -122,7 +122,7 @@ def _http_lines(monitor: ServiceMonitor, vip_address: str) -> tuple[str, ...]:
         raise Unrenderable(f"health monitor {monitor.id}: url_path {monitor.url_path!r} must begin with '/'")
     version = (
         ("ver", "HTTP/1.1", "hdr", "Host", log_format_literal(_host_header_of_check(monitor, vip_address)))
-        if _speaks_1_1(monitor)
+        if _uses_http_1_1(monitor)
         else ()
     )
     return (
@@ -132,7 +132,7 @@ def _http_lines(monitor: ServiceMonitor, vip_address: str) -> tuple[str, ...]:
     )
 
 
-def _speaks_1_1(monitor: ServiceMonitor) -> bool:
+def _uses_http_1_1(monitor: ServiceMonitor) -> bool:
     return monitor.http_version == 1.1 or bool(monitor.domain_name)
 
 

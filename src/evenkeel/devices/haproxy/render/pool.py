@@ -24,12 +24,12 @@ from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.esd.selection import member_limit
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
-from evenkeel.devices.haproxy.render.datagrams import PROTOCOLS, Forwarded, datagram_balance, refuse_mixed
-from evenkeel.devices.haproxy.render.listener import duration
-from evenkeel.devices.haproxy.render.modes import backend_name, modes_of
-from evenkeel.devices.haproxy.render.monitor import Checks, checks
+from evenkeel.devices.haproxy.render.datagrams import PROTOCOLS, Forwarded, datagram_balance, refuse_mixed_pool
+from evenkeel.devices.haproxy.render.listener import timeout_text
+from evenkeel.devices.haproxy.render.modes import backend_name, pool_modes
+from evenkeel.devices.haproxy.render.monitor import Checks, render_checks
 from evenkeel.devices.haproxy.render.persistence import BALANCE, balance_lines, cookie_arguments, persistence_lines
-from evenkeel.devices.haproxy.render.reencryption import server_arguments
+from evenkeel.devices.haproxy.render.reencryption import tls_server_arguments
 from evenkeel.devices.haproxy.render.services.backends import (
     connection_limit_arguments,
     drain_seconds,
@@ -50,7 +50,7 @@ RETRIES = 3
 _NO_LISTENER = ServiceListener(id="", protocol="TCP", protocol_port=1)
 
 
-def backends(
+def build_backends(
     pool: ServicePool,
     listeners: Collection[ServiceListener],
     vip_address: str,
@@ -62,9 +62,9 @@ def backends(
 
     ``parts``: ``{listener id: parts of enhanced services}``. ``forwarded``: protocols that the kernel forwards.
     """
-    modes = modes_of(pool, listeners)
-    refuse_mixed(pool, listeners, forwarded)
-    _refuse_twins(pool)
+    modes = pool_modes(pool, listeners)
+    refuse_mixed_pool(pool, listeners, forwarded)
+    _refuse_duplicate_members(pool)
     chosen = [parts[listener.id] for listener in listeners if listener.id in parts]
     return tuple(
         _build_backend(
@@ -84,8 +84,8 @@ def _build_backend(
     parts: Collection[Parts],
     forwarded: Forwarded,
 ) -> wire.Backend:
-    tls = server_arguments(pool, mode, certificates)
-    how = checks(pool.monitor, vip_address, over_tls=bool(tls))
+    tls = tls_server_arguments(pool, mode, certificates)
+    how = render_checks(pool.monitor, vip_address, over_tls=bool(tls))
     limit = member_limit(parts) if pool.protocol not in forwarded else None
     connection = (*_proxy_arguments(pool, mode, listeners), *tls, *connection_limit_arguments(limit))
     return wire.Backend(
@@ -128,7 +128,7 @@ def _proxy_arguments(pool: ServicePool, mode: str, listeners: Collection[Service
 def _timeout_lines(listeners: Collection[ServiceListener]) -> list[str]:
     senders = tuple(listeners) or (_NO_LISTENER,)
     return [
-        f"timeout {ours} {max((duration(each, field) for each in senders), key=_duration_milliseconds)}"
+        f"timeout {ours} {max((timeout_text(each, field) for each in senders), key=_duration_milliseconds)}"
         for ours, field in (("connect", "timeout_member_connect"), ("server", "timeout_member_data"))
     ]
 
@@ -137,7 +137,7 @@ def _duration_milliseconds(text: str) -> int:
     return int(text.removesuffix("ms"))
 
 
-def _refuse_twins(pool: ServicePool) -> None:
+def _refuse_duplicate_members(pool: ServicePool) -> None:
     seen: set[tuple[str, int]] = set()
     for member in pool.members:
         place = (_checked_address(member, "address", member.address), member.protocol_port)

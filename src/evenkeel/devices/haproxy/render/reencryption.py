@@ -13,10 +13,10 @@ from evenkeel.core.devices.service import ServicePool
 from evenkeel.core.tls.certificates import CertificateKind
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
-from evenkeel.devices.haproxy.render.tls import alpn, tls_arguments
+from evenkeel.devices.haproxy.render.tls import alpn_value, tls_arguments
 
 
-def server_arguments(pool: ServicePool, mode: str, files: ReferencedFiles) -> tuple[str, ...]:
+def tls_server_arguments(pool: ServicePool, mode: str, files: ReferencedFiles) -> tuple[str, ...]:
     """Return the TLS arguments of the pool's ``server`` lines; empty without TLS. Adds the files that they name to
     ``files``.
     """
@@ -29,7 +29,7 @@ def server_arguments(pool: ServicePool, mode: str, files: ReferencedFiles) -> tu
         *_own_certificate(pool, files),
         *("sni", "ssl_fc_sni"),
         *tls_arguments(what, pool.tls_versions, pool.tls_ciphers),
-        *(("alpn", alpn(what, pool.alpn_protocols)) if mode == "http" else ()),
+        *(("alpn", alpn_value(what, pool.alpn_protocols)) if mode == "http" else ()),
     )
 
 

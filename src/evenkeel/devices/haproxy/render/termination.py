@@ -22,7 +22,7 @@ from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
 from evenkeel.devices.haproxy.render.quoting import quote_line
-from evenkeel.devices.haproxy.render.tls import alpn, tls_arguments
+from evenkeel.devices.haproxy.render.tls import alpn_value, tls_arguments
 from evenkeel.haproxyd import wire
 
 VERIFY = {"OPTIONAL": "optional", "MANDATORY": "required"}
@@ -36,7 +36,7 @@ list for a CA certificate (X509_V_ERR_UNABLE_TO_GET_CRL) is ignored; for the cli
 AGE_MAX = 2_147_483_647
 
 
-def bind_arguments(listener: ServiceListener, files: ReferencedFiles) -> tuple[str, ...]:
+def tls_bind_arguments(listener: ServiceListener, files: ReferencedFiles) -> tuple[str, ...]:
     """Return the arguments of ``bind`` after the addresses. Adds the files that they name to ``files``."""
     if listener.protocol != TLS_PROTOCOL:
         return ()
@@ -47,11 +47,11 @@ def bind_arguments(listener: ServiceListener, files: ReferencedFiles) -> tuple[s
         *("crt-list", _list_name(listener)),
         *_client_verification(listener, files),
         *tls_arguments(f"listener {what}", listener.tls_versions, listener.tls_ciphers),
-        *("alpn", alpn(f"listener {what}", listener.alpn_protocols)),
+        *("alpn", alpn_value(f"listener {what}", listener.alpn_protocols)),
     )
 
 
-def list_files(listener: ServiceListener, files: ReferencedFiles) -> Iterable[wire.File]:
+def certificate_list_files(listener: ServiceListener, files: ReferencedFiles) -> Iterable[wire.File]:
     """Return the listener's ``crt-list`` as a file; empty if it terminates no TLS."""
     if listener.protocol == TLS_PROTOCOL:
         content = "".join(f"{name}\n" for name in _certificate_names(listener, files))

@@ -44,7 +44,7 @@ def tls_arguments(what: str, versions: Sequence[str], ciphers: str | None) -> tu
     )
 
 
-def alpn(what: str, protocols: Sequence[str]) -> str:
+def alpn_value(what: str, protocols: Sequence[str]) -> str:
     """Return the value of ``alpn``; HTTP/1.1 if no protocol is configured, because newer HAProxys offer HTTP/2 by
     default.
     """

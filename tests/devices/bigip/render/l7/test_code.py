@@ -15,7 +15,7 @@ from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import DATA_GROUP, POLICY, RULE, VIRTUAL, WantedObject
 from evenkeel.devices.bigip.render.l7.effective import effective_routing
 from evenkeel.devices.bigip.render.l7.rendered import render_l7
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from evenkeel.devices.bigip.render.rule_parts import code_lines
 from evenkeel.devices.bigip.render.services.responses import RuleResponses
 from evenkeel.devices.bigip.render.services.texts import RuleTexts
@@ -34,13 +34,13 @@ def judged(*policies: ServiceL7Policy, **changes: Any) -> ServiceDefinition:
 
 
 def objects(definition: ServiceDefinition) -> dict[str, WantedObject]:
-    rendered = render(definition, NAMES)
+    rendered = render_load_balancer(definition, NAMES)
     assert not rendered.problem
     return {item.key.type: item for item in rendered.objects}
 
 
 def problem(definition: ServiceDefinition) -> str:
-    return render(definition, NAMES).problem
+    return render_load_balancer(definition, NAMES).problem
 
 
 def ran(definition: ServiceDefinition) -> Rule:

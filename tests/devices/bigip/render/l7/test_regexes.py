@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.devices.bigip.render.l7.regexes import NotPossible, tcl_regex
+from evenkeel.devices.bigip.render.l7.regexes import RegexNotPossible, tcl_regex
 
 TCL = tkinter.Tcl()
 
@@ -84,7 +84,7 @@ def test_classes_by_name() -> None:
     ],
 )
 def test_expression_that_tcl_reads_otherwise_is_refused(expression: str, reason: str) -> None:
-    with pytest.raises(NotPossible, match=reason):
+    with pytest.raises(RegexNotPossible, match=reason):
         tcl_regex(expression)
 
 
@@ -118,7 +118,7 @@ def test_any_expression_that_is_taken_means_the_same(expression: str, texts: lis
         return  # the API, or the caller, refuses it
     try:
         tcl_regex(expression)
-    except NotPossible:
+    except RegexNotPossible:
         return
     for text in (*texts, expression):
         assert matches(expression, text) == bool(known.search(text)), (expression, tcl_regex(expression), text)

@@ -13,10 +13,10 @@ from evenkeel.config.esd.parts import Parts
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.naming import BigIpNames
-from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from evenkeel.devices.bigip.render.services.rule import service_objects
 from evenkeel.devices.bigip.render.services.texts import RuleTexts
-from evenkeel.devices.esd.support import without_unsupported_parts
+from evenkeel.devices.esd.support import check_supported_parts
 from tests.devices.services import listener, member, policy, pool, rule, service
 
 NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
@@ -60,7 +60,7 @@ def test_the_rule_joins_that_of_the_listeners_l7_policies() -> None:
     known = {"web": Definition(name="web", file="a.json", parts=parts(maintenance={"body": "later"}))}
     rejecting = policy(1, action="REJECT", rules=(rule(1),))
     wanted = listener(enhanced_services=("web",), l7policies=(rejecting,))
-    rendered = render(service(listeners=(wanted,), pools=(pool(),)), NAMES, enhanced=known)
+    rendered = render_load_balancer(service(listeners=(wanted,), pools=(pool(),)), NAMES, enhanced=known)
     assert rendered.problem == ""
     (rule_text,) = (str(one.attributes["apiAnonymous"]) for one in rendered.objects if one.key.type == "ltm/rule")
     assert rule_text.count("when HTTP_REQUEST {") == 1
@@ -83,21 +83,21 @@ def test_access_log_has_a_pool_in_the_route_domain_of_members_and_counts_by_list
 
 def test_parts_and_settings_that_no_bigip_has_are_refused_by_name() -> None:
     wanted = parts(timeouts={"request": 5, "keep_alive": 6, "tunnel": 7}, drain=60, haproxy_lines=["mode http"])
-    found = without_unsupported_parts(Definition(name="web", file="a.json", parts=wanted), CAPABILITIES)
+    found = check_supported_parts(Definition(name="web", file="a.json", parts=wanted), CAPABILITIES)
     refused, _, _ = found.problem.partition(": not possible")
     for name in ("timeouts.request", "timeouts.keep_alive", "drain", "haproxy_lines"):
         assert f"{name} ({CAPABILITIES.service_refusals[name]})" in refused
     assert "timeouts.tunnel" not in refused
     assert "timeouts.tunnel" in found.problem.partition("allowed: ")[2].split(", ")
     tunnel_only = Definition(name="ws", file="a.json", parts=parts(timeouts={"tunnel": 7}))
-    assert without_unsupported_parts(tunnel_only, CAPABILITIES) is tunnel_only
+    assert check_supported_parts(tunnel_only, CAPABILITIES) is tunnel_only
 
 
 def test_compressed_types_are_patterns_of_the_listeners_profile() -> None:
     types = ["text/plain; charset=utf-8", "image/svg+xml"]
     known = {"web": Definition(name="web", file="a.json", parts=parts(compression={"types": types}))}
     wanted = listener(enhanced_services=("web",))
-    rendered = render(service(listeners=(wanted,), pools=(pool(),)), NAMES, enhanced=known)
+    rendered = render_load_balancer(service(listeners=(wanted,), pools=(pool(),)), NAMES, enhanced=known)
     (profile,) = (one for one in rendered.objects if one.key.type == "ltm/profile/http-compression")
     assert profile.attributes["contentTypeInclude"] == ["text/plain", "image/svg[+]xml"]
     (virtual,) = (one for one in rendered.objects if one.key.type == "ltm/virtual")
@@ -114,13 +114,15 @@ def test_lowest_limit_of_connections_is_the_pools_and_its_members() -> None:
         listener(1, enhanced_services=("high",)),
         listener(2, enhanced_services=("low",), protocol_port=81, default_pool_id="pool-1"),
     )
-    rendered = render(service(listeners=listeners, pools=(pool(members=(member(),)),)), NAMES, enhanced=known)
+    rendered = render_load_balancer(
+        service(listeners=listeners, pools=(pool(members=(member(),)),)), NAMES, enhanced=known
+    )
     (found,) = (one for one in rendered.objects if one.key.type == "ltm/pool")
     queue = {name: found.attributes[name] for name in found.attributes if name.startswith("queue")}
     assert queue == {"queueOnConnectionLimit": "enabled", "queueDepthLimit": 7, "queueTimeLimit": 3000}
     assert [one.attributes["connectionLimit"] for one in found.members] == [5]
     tcp = listener(enhanced_services=("low",), protocol="TCP")
-    refused = render(service(listeners=(tcp,), pools=(pool(protocol="TCP"),)), NAMES, enhanced=known)
+    refused = render_load_balancer(service(listeners=(tcp,), pools=(pool(protocol="TCP"),)), NAMES, enhanced=known)
     assert refused.problem.endswith(
         "member_connection_limit: protocol TCP: HTTP and TERMINATED_HTTPS are possible on BIG-IPs"
     )
@@ -131,7 +133,7 @@ def test_pages_and_security_headers_are_in_all_responses_of_the_listeners_rule()
     service_parts = parts(error_pages=pages, rate_limit={"requests": 1}, security_headers="basic")
     known = {"web": Definition(name="web", file="a.json", parts=service_parts)}
     wanted = listener(enhanced_services=("web",), l7policies=(policy(1, action="REJECT", rules=(rule(1),)),))
-    rendered = render(service(listeners=(wanted,), pools=(pool(),)), NAMES, enhanced=known)
+    rendered = render_load_balancer(service(listeners=(wanted,), pools=(pool(),)), NAMES, enhanced=known)
     assert rendered.problem == ""
     (text,) = (str(one.attributes["apiAnonymous"]) for one in rendered.objects if one.key.type == "ltm/rule")
     answers = [line.strip() for line in text.splitlines() if "HTTP::respond" in line]

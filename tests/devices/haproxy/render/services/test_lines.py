@@ -6,7 +6,7 @@ import msgspec
 
 from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parts import Parts
-from evenkeel.devices.haproxy.render.load_balancer import render
+from evenkeel.devices.haproxy.render.load_balancer import render_load_balancer
 from evenkeel.devices.haproxy.render.services.lines import NO_SERVICES, service_lines
 from tests.devices.services import listener, member, pool, rate_limit, rate_rule, service
 
@@ -71,7 +71,7 @@ def test_longest_tunnel_time_out_counts_for_a_shared_pool() -> None:
         listener(1, enhanced_services=("short",)),
         listener(2, enhanced_services=("long",), protocol_port=81, default_pool_id="pool-1"),
     )
-    rendered = render(service(listeners=listeners, pools=(pool(),)), enhanced=known).load_balancer
+    rendered = render_load_balancer(service(listeners=listeners, pools=(pool(),)), enhanced=known).load_balancer
     assert rendered is not None
     assert [line for line in rendered.backends[0].lines if "tunnel" in line] == ["timeout tunnel 3600s"]
 
@@ -82,7 +82,7 @@ def test_longest_drain_counts_for_a_shared_pool() -> None:
         listener(1, enhanced_services=("short",)),
         listener(2, enhanced_services=("long",), protocol_port=81, default_pool_id="pool-1"),
     )
-    rendered = render(service(listeners=listeners, pools=(pool(),)), enhanced=known).load_balancer
+    rendered = render_load_balancer(service(listeners=listeners, pools=(pool(),)), enhanced=known).load_balancer
     assert rendered is not None
     assert [backend.drain_seconds for backend in rendered.backends] == [60]
 
@@ -98,7 +98,7 @@ def test_lowest_limit_of_connections_counts_for_a_shared_pool_in_its_mode() -> N
             listener(2, enhanced_services=("low",), protocol=protocol, protocol_port=81, default_pool_id="pool-1"),
         )
         pools = (pool(protocol=protocol, members=(member(),)),)
-        rendered = render(service(listeners=listeners, pools=pools), enhanced=known).load_balancer
+        rendered = render_load_balancer(service(listeners=listeners, pools=pools), enhanced=known).load_balancer
         assert rendered is not None
         lines = rendered.backends[0].lines
         assert "timeout queue 3s" in lines and f"{refusal} if {{ queue(pool-1) ge 7 }}" in lines

@@ -23,13 +23,13 @@ from evenkeel.devices.bigip.render.l7.effective import Routing
 from evenkeel.devices.bigip.render.l7.persistence import same_persistence, sets_app_cookies
 from evenkeel.devices.bigip.render.l7.records import KIND
 from evenkeel.devices.bigip.render.l7.sharing import shares_connections
-from evenkeel.devices.bigip.render.l7.values import comparison
+from evenkeel.devices.bigip.render.l7.values import parse_comparison
 from evenkeel.devices.bigip.render.persistence import TABLE_SECONDS
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 from evenkeel.devices.bigip.render.services.responses import RuleResponses
 
 
-def program_parts(
+def l7_program_parts(
     service: ServiceDefinition, routing: Routing, names: BigIpNames, responses: RuleResponses
 ) -> Iterator[RulePart]:
     """Yield the parts of the iRule that implement the L7 policies."""
@@ -47,7 +47,7 @@ def _indented_lines(text: str) -> tuple[str, ...]:
 
 def _compare_code(routing: Routing) -> Iterator[str]:
     """Yield code that compares the request with each policy in turn; ``$l7_policy`` is then the first match, or 0."""
-    wanted = [comparison(rule) for each in routing.policies for rule in each.rules]
+    wanted = [parse_comparison(rule) for each in routing.policies for rule in each.rules]
     operands = {each.operand for each in wanted}
     # Rules about certificates never match without TLS, so their code is left out.
     if routing.listener.protocol != TLS_PROTOCOL:

@@ -25,7 +25,7 @@ from evenkeel.devices.bigip.objects import POLICY, Key, WantedObject
 from evenkeel.devices.bigip.render.l7.effective import EffectivePolicy, Routing
 from evenkeel.devices.bigip.render.l7.persistence import same_persistence
 from evenkeel.devices.bigip.render.l7.sharing import shares_connections
-from evenkeel.devices.bigip.render.l7.values import Comparison, comparison
+from evenkeel.devices.bigip.render.l7.values import Comparison, parse_comparison
 from evenkeel.devices.challenges import answered_paths
 from evenkeel.devices.l7 import redirect_code, redirect_url
 
@@ -48,7 +48,7 @@ def expressible_as_policy(routing: Routing) -> bool:
 
 
 def _expressible_as_policy(each: EffectivePolicy) -> bool:
-    if not all(_is_comparable(comparison(rule)) for rule in each.rules):
+    if not all(_is_comparable(parse_comparison(rule)) for rule in each.rules):
         return False
     if each.policy.action == "REDIRECT_TO_URL":
         # Not all supported releases have other codes, and other characters may be special to tmsh or Tcl.
@@ -79,7 +79,7 @@ def policy_object(service: ServiceDefinition, routing: Routing, names: BigIpName
         forward = _forward_action(default)
         rules.append({"name": DEFAULT_RULE, "ordinal": len(rules), "conditions": [], "actions": [forward]})
     return WantedObject(
-        key=Key(type=POLICY, name=names.helper("l7", routing.listener.id)),
+        key=Key(type=POLICY, name=names.helper_name("l7", routing.listener.id)),
         owner=service.load_balancer_id,
         attributes={
             "legacy": True,
@@ -94,7 +94,7 @@ def policy_object(service: ServiceDefinition, routing: Routing, names: BigIpName
 
 
 def _policy_rule(place: int, each: EffectivePolicy, partition: str, names: BigIpNames) -> dict[str, Any]:
-    conditions = [_rule_condition(number, comparison(rule)) for number, rule in enumerate(each.rules)]
+    conditions = [_rule_condition(number, parse_comparison(rule)) for number, rule in enumerate(each.rules)]
     return {
         "name": plain_or_digest(each.policy.id),
         "ordinal": place,

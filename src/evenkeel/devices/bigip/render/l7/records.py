@@ -28,7 +28,7 @@ from evenkeel.devices.bigip.render.l7.effective import EffectivePolicy, Routing
 from evenkeel.devices.bigip.render.l7.persistence import persistence_words, same_persistence
 from evenkeel.devices.bigip.render.l7.values import (
     ABOUT_CERTIFICATES,
-    comparison,
+    parse_comparison,
     regex_atoms,
 )
 from evenkeel.devices.errors import Unrenderable
@@ -49,13 +49,15 @@ Records = dict[str, str]
 
 def l7_data_group(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> WantedObject:
     """Build the data group that the listener's L7 iRule reads. Raises :class:`Unrenderable`."""
-    return data_group(service, KIND, routing.listener.id, dict(sorted(records(service, routing, names).items())), names)
+    return data_group(
+        service, KIND, routing.listener.id, dict(sorted(l7_records(service, routing, names).items())), names
+    )
 
 
 # -- records
 
 
-def records(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> Records:
+def l7_records(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> Records:
     """Return the records ``{name: data}`` for the L7 policies of a listener."""
     count = sum(len(each.rules) for each in routing.policies)
     if count > RULES_MAX:
@@ -66,7 +68,7 @@ def records(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> 
             f"listener {routing.listener.id}: the regular expressions of its l7rules have {atoms} characters after"
             f" their counts are unrolled; {PATTERN_ATOMS_MAX} are possible on a BIG-IP"
         )
-    choice = _Choice(service, routing, names)
+    choice = _PoolChoiceRecords(service, routing, names)
     found = choice.records(0, routing.default) if routing.default else {"0.action": "unserved"}
     for number, each in enumerate(routing.policies, start=1):
         found |= _rule_records(number, each, terminates=routing.listener.protocol == TLS_PROTOCOL)
@@ -77,7 +79,7 @@ def records(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> 
 def _rule_records(number: int, each: EffectivePolicy, *, terminates: bool) -> Records:
     found, words = {}, []
     for place, rule in enumerate(each.rules, start=1):
-        wanted = comparison(rule)
+        wanted = parse_comparison(rule)
         operand = NEVER if rule.type in ABOUT_CERTIFICATES and not terminates else wanted.operand
         words.append(f"{place} {operand} {wanted.how} {int(wanted.invert)}")
         found[f"{number}.{place}.value"] = encode_record(wanted.value)
@@ -98,7 +100,7 @@ def _answer_records(number: int, each: EffectivePolicy) -> Records:
     return found
 
 
-class _Choice:
+class _PoolChoiceRecords:
     """Builds the records by which a listener's iRule chooses pools."""
 
     def __init__(self, service: ServiceDefinition, routing: Routing, names: BigIpNames) -> None:

@@ -25,25 +25,25 @@ _PLAIN = frozenset(string.ascii_letters + string.digits + "_/:;,<>=!@%&~`'\"# -"
 """Characters without a special meaning outside of brackets."""
 
 
-class NotPossible(ValueError):
+class RegexNotPossible(ValueError):
     """A regular expression cannot be translated. The text completes ``is not possible on a BIG-IP:``."""
 
 
 def tcl_regex(text: str) -> str:
-    """Translate the expression for Tcl's ``regexp``. Raises :class:`NotPossible`."""
+    """Translate the expression for Tcl's ``regexp``. Raises :class:`RegexNotPossible`."""
     if not (text.isascii() and text.isprintable()):
-        raise NotPossible("regular expressions contain printable ASCII characters only")
+        raise RegexNotPossible("regular expressions contain printable ASCII characters only")
     body = text.removeprefix("(?i)")
     parser = _Parser(body)
     found = parser.parse_alternatives(0)
     if parser.rest:
-        raise NotPossible("there is a ')' without '('")
+        raise RegexNotPossible("there is a ')' without '('")
     if parser.atoms > ATOMS_MAX:
-        raise NotPossible(f"it has {parser.atoms} atoms after its counted repetitions; {ATOMS_MAX} are possible")
+        raise RegexNotPossible(f"it has {parser.atoms} atoms after its counted repetitions; {ATOMS_MAX} are possible")
     return f"(?i){found}" if body != text else found
 
 
-def atoms_of(text: str) -> int:
+def count_atoms(text: str) -> int:
     """Count the atoms of an expression that :func:`tcl_regex` accepts, with counted repetitions unrolled."""
     parser = _Parser(text.removeprefix("(?i)"))
     parser.parse_alternatives(0)
@@ -64,7 +64,7 @@ class _Parser:
 
     def parse_alternatives(self, depth: int) -> str:
         if depth > _DEPTH_MAX:
-            raise NotPossible(f"groups are nested deeper than {_DEPTH_MAX}")
+            raise RegexNotPossible(f"groups are nested deeper than {_DEPTH_MAX}")
         branches, atoms = [], 0
         while True:
             branches.append(self._parse_branch(depth))
@@ -86,7 +86,7 @@ class _Parser:
         atom, anchor = self._parse_atom(depth)
         repetition = self._take_repetition()
         if repetition and anchor:
-            raise NotPossible(f"{atom} cannot be repeated")
+            raise RegexNotPossible(f"{atom} cannot be repeated")
         return atom + repetition
 
     def _parse_atom(self, depth: int) -> tuple[str, bool]:
@@ -100,19 +100,19 @@ class _Parser:
             return self._parse_escape()
         char = self._take_character()
         if char in "*+?":
-            raise NotPossible(f"nothing to repeat before {char}")
+            raise RegexNotPossible(f"nothing to repeat before {char}")
         # At the place of an atom these are plain characters in PCRE, and escaped in Tcl, too.
         return ("\\" + char if char in "{}]" else char), char in "^$"
 
     def _parse_group(self, depth: int) -> str:
         self._skip_if_next("?:")
         if self.rest.startswith(("?", "*")):
-            raise NotPossible(
+            raise RegexNotPossible(
                 f"a group that begins with ({self.rest[:2]}: only ( and (?: are possible, and (?i) in front"
             )
         inner = self.parse_alternatives(depth + 1)
         if not self._skip_if_next(")"):
-            raise NotPossible("a ')' is missing")
+            raise RegexNotPossible("a ')' is missing")
         # Groups do not capture, because only whether there is a match counts.
         return f"(?:{inner})"
 
@@ -128,23 +128,23 @@ class _Parser:
         if char == "x":
             digits = self.rest[:2]
             if not re.fullmatch(r"[0-9A-Fa-f]{2}", digits):
-                raise NotPossible(r"\x needs two hexadecimal digits")
+                raise RegexNotPossible(r"\x needs two hexadecimal digits")
             self._at += 2
             return chr(int(digits, 16))
         if char.isdigit():
-            raise NotPossible(f"\\{char}: back references and octal digits are not possible")
+            raise RegexNotPossible(f"\\{char}: back references and octal digits are not possible")
         if char.isalpha():
-            raise NotPossible(f"\\{char} is no escape that Tcl has")
+            raise RegexNotPossible(f"\\{char} is no escape that Tcl has")
         return char
 
     def _take_repetition(self) -> str:
         found = self._take_count() or (self._take_character() if self.rest[:1] in tuple("*+?") else "")
         if found:
             if self._skip_if_next("+"):
-                raise NotPossible("possessive repetition is not possible")
+                raise RegexNotPossible("possessive repetition is not possible")
             self._skip_if_next("?")  # a lazy one matches the same texts
             if self.rest[:1] in ("*", "+", "?") or _COUNT.match(self.rest):
-                raise NotPossible("a repetition cannot be repeated")
+                raise RegexNotPossible("a repetition cannot be repeated")
         return found
 
     def _take_count(self) -> str:
@@ -152,11 +152,11 @@ class _Parser:
             return ""
         count = _COUNT.match(self.rest)
         if count is None:
-            raise NotPossible("a { that begins no count must be written \\{")
+            raise RegexNotPossible("a { that begins no count must be written \\{")
         least = int(count[1])
         most = int(count[3]) if count[3] else least
         if not least <= most <= COUNT_MAX:
-            raise NotPossible(f"the count {count[0]}: 0 to {COUNT_MAX}, in order, are possible")
+            raise RegexNotPossible(f"the count {count[0]}: 0 to {COUNT_MAX}, in order, are possible")
         self._at += count.end()
         self.atoms *= max(most, 1)
         return f"{{{least}{',' + (str(most) if count[3] else '') if count[2] else ''}}}"
@@ -175,7 +175,7 @@ class _Parser:
             self._at += name.end()
             return name[0]
         if self.rest.startswith(("[:", "[.", "[=")):
-            raise NotPossible(f"{self.rest[:2]} inside brackets names no class of characters")
+            raise RegexNotPossible(f"{self.rest[:2]} inside brackets names no class of characters")
         if self.rest[:2] in (r"\d", r"\w", r"\s"):
             return self._take_character() + self._take_character()
         first = self._parse_bracket_character()
@@ -183,10 +183,10 @@ class _Parser:
         if self.rest.startswith("-") and self.rest[1:2] not in ("]", ""):
             self._take_character()
             if self.rest[:2] in (r"\d", r"\w", r"\s") or self.rest.startswith("["):
-                raise NotPossible("a range inside brackets must end in a character")
+                raise RegexNotPossible("a range inside brackets must end in a character")
             last = self._parse_bracket_character()
             if last < first:
-                raise NotPossible("a range inside brackets is in the wrong order")
+                raise RegexNotPossible("a range inside brackets is in the wrong order")
             return f"{_escape_in_brackets(first)}-{_escape_in_brackets(last)}"
         return _escape_in_brackets(first)
 
@@ -201,7 +201,7 @@ class _Parser:
 
     def _take_character(self) -> str:
         if not self.rest:
-            raise NotPossible("it ends too early")
+            raise RegexNotPossible("it ends too early")
         self._at += 1
         return self._text[self._at - 1]
 

@@ -1,7 +1,7 @@
 """Whether clients may share connections with members (OneConnect). Pure."""
 
 from evenkeel.core.devices.service import ServiceListener, ServicePool
-from evenkeel.devices.bigip.render.handshake import passes_name_on
+from evenkeel.devices.bigip.render.handshake import passes_server_name_on
 from evenkeel.devices.bigip.render.l7.effective import Routing
 from evenkeel.devices.bigip.render.persistence import chooses_for_connections
 from evenkeel.devices.bigip.render.transport import sends_proxy_header
@@ -13,18 +13,18 @@ def shares_connections(routes: Routing) -> bool:
     Sharing also lets each request of a connection choose its own pool. False if a pool needs connections of its own, or
     if L7 policies decide about TLS with members.
     """
-    if any(unshared_because(routes.listener, pool) for pool in routes.named):
+    if any(reason_not_to_share(routes.listener, pool) for pool in routes.named):
         return False
     return not (routes.uses_tls and routes.listener.l7policies)
 
 
-def unshared_because(listener: ServiceListener, pool: ServicePool | None) -> str:
+def reason_not_to_share(listener: ServiceListener, pool: ServicePool | None) -> str:
     """Return the reason why a connection with a member must serve one client connection only; empty if there is
     none.
     """
     if pool is None:
         return ""
-    if passes_name_on(listener, pool):
+    if passes_server_name_on(listener, pool):
         return "members get the clients' server names (SNI)"
     if sends_proxy_header(pool):
         return f"members get the clients' addresses (pool protocol {pool.protocol})"

@@ -21,9 +21,9 @@ import re
 from evenkeel.core.devices.service import ServiceL7Rule
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
-from evenkeel.devices.bigip.render.l7.regexes import NotPossible, atoms_of, tcl_regex
+from evenkeel.devices.bigip.render.l7.regexes import RegexNotPossible, count_atoms, tcl_regex
 from evenkeel.devices.errors import Unrenderable
-from evenkeel.devices.l7 import check_compare_type, check_regex, check_true, unquoted_value, verify_result
+from evenkeel.devices.l7 import check_compare_type, check_compares_true, check_regex, unquoted_value, verify_result
 
 COMPARISONS = {
     "EQUAL_TO": "equal",
@@ -64,7 +64,7 @@ class Comparison(Value):
     invert: bool = False
 
 
-def comparison(rule: ServiceL7Rule) -> Comparison:
+def parse_comparison(rule: ServiceL7Rule) -> Comparison:
     """Validate the rule and return the comparison that the device makes. Raises :class:`Unrenderable` naming field,
     value and alternatives.
     """
@@ -82,7 +82,7 @@ def comparison(rule: ServiceL7Rule) -> Comparison:
 
 def _rule_value(rule: ServiceL7Rule) -> str:
     if rule.type == "SSL_CONN_HAS_CERT":
-        check_true(rule)
+        check_compares_true(rule)
         return "1"
     if rule.type == "SSL_VERIFY_RESULT":
         return verify_result(rule)
@@ -102,7 +102,7 @@ def _rule_regex(rule: ServiceL7Rule) -> str:
         found = tcl_regex(rule.value)
     except RecursionError as error:
         raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r} is no regular expression") from error
-    except NotPossible as error:
+    except RegexNotPossible as error:
         raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r} is not possible on a BIG-IP: {error}") from error
     # Host names are compared regardless of case, and Tcl takes the option only at the beginning.
     return f"(?i){found.removeprefix('(?i)')}" if rule.type == "HOST_NAME" else found
@@ -110,7 +110,7 @@ def _rule_regex(rule: ServiceL7Rule) -> str:
 
 def regex_atoms(rule: ServiceL7Rule) -> int:
     """Return the size, in atoms, of the rule's regular expression; 0 for other comparisons."""
-    return atoms_of(rule.value) if rule.compare_type == "REGEX" else 0
+    return count_atoms(rule.value) if rule.compare_type == "REGEX" else 0
 
 
 def _rule_key(rule: ServiceL7Rule) -> str:

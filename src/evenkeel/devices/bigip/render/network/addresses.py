@@ -14,23 +14,27 @@ from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN, ServiceSubnet
 from evenkeel.core.resources.model import Vip
 
 
-def route_domain_of(service: ServiceDefinition) -> int:
+def service_route_domain(service: ServiceDefinition) -> int:
     """Return the number of the route domain of the project's own networks."""
     return next((each.route_domain for each in service.networks if not each.common), COMMON_ROUTE_DOMAIN)
 
 
-def with_domain(address: str, route_domain: int) -> str:
+def add_route_domain(address: str, route_domain: int) -> str:
     """Return the address in a device's notation: with its route domain, unless that is the common one."""
     return address if route_domain == COMMON_ROUTE_DOMAIN else f"{address}%{route_domain}"
 
 
-def in_domain_of_members(service: ServiceDefinition, address: str) -> str:
+def address_in_member_domain(service: ServiceDefinition, address: str) -> str:
     """Return the address of a server in the route domain in which a member with this address would be.
 
-    ``service``: before or after :func:`in_route_domain`, which leaves its networks as they are.
+    ``service``: before or after :func:`place_in_route_domain`, which leaves its networks as they are.
     """
-    number = route_domain_of(service)
-    return with_domain(address, number) if number != COMMON_ROUTE_DOMAIN and _place_check(service)(address) else address
+    number = service_route_domain(service)
+    return (
+        add_route_domain(address, number)
+        if number != COMMON_ROUTE_DOMAIN and _place_check(service)(address)
+        else address
+    )
 
 
 def _own_subnets(service: ServiceDefinition) -> list[ServiceSubnet]:
@@ -53,19 +57,19 @@ def _place_check(service: ServiceDefinition) -> Callable[[str], bool]:
     return is_here
 
 
-def in_route_domain(service: ServiceDefinition) -> ServiceDefinition:
+def place_in_route_domain(service: ServiceDefinition) -> ServiceDefinition:
     """Return the definition with the (validated) addresses of VIPs, members and monitors in their route domains.
 
     A member is in the route domain of the subnet that has its address; a member of no subnet is in the VIP's.
     """
-    number = route_domain_of(service)
+    number = service_route_domain(service)
     if number == COMMON_ROUTE_DOMAIN:
         return service
     here = {subnet.id for subnet in _own_subnets(service)}
     is_here = _place_check(service)
 
     def vip(one: Vip) -> Vip:
-        return replace(one, address=with_domain(one.address, number)) if one.subnet_id in here else one
+        return replace(one, address=add_route_domain(one.address, number)) if one.subnet_id in here else one
 
     def member(one: ServiceMember) -> ServiceMember:
         monitor = one.monitor_address
@@ -73,8 +77,8 @@ def in_route_domain(service: ServiceDefinition) -> ServiceDefinition:
             return one
         return replace(
             one,
-            address=with_domain(one.address, number),
-            monitor_address=None if monitor is None else with_domain(monitor, number),
+            address=add_route_domain(one.address, number),
+            monitor_address=None if monitor is None else add_route_domain(monitor, number),
         )
 
     return replace(

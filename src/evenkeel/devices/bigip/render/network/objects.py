@@ -20,7 +20,7 @@ from evenkeel.core.networking.networks import (
     ServiceSubnet,
 )
 from evenkeel.devices.bigip.attachment import AttachmentOptions
-from evenkeel.devices.bigip.naming import COMMON, BigIpNames, MarkedSubnet, address_of
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, MarkedSubnet, canonical_address
 from evenkeel.devices.bigip.objects import (
     ARP,
     FORWARDING_TABLE,
@@ -35,9 +35,9 @@ from evenkeel.devices.bigip.objects import (
     RenderedObjects,
     WantedObject,
 )
-from evenkeel.devices.bigip.render.network.addresses import route_domain_of, with_domain
+from evenkeel.devices.bigip.render.network.addresses import add_route_domain, service_route_domain
 from evenkeel.devices.bigip.render.network.guests import guest_vlan
-from evenkeel.devices.errors import Unrenderable, problem_of
+from evenkeel.devices.errors import Unrenderable, render_problem
 
 LOCAL_TRAFFIC_GROUP = "/Common/traffic-group-local-only"
 EVERY_HOST = "ff:ff:ff:ff:ff:ff"
@@ -74,21 +74,21 @@ def network_objects(service: ServiceDefinition, at: DeviceAttachment, names: Big
     """
     if service.deleted or service.problem or not service.networks:
         return ()
-    return tuple(_Renderer(service, at, names).objects())
+    return tuple(_NetworkRenderer(service, at, names).objects())
 
 
-def with_networks(rendered: RenderedObjects, at: DeviceAttachment, names: BigIpNames) -> RenderedObjects:
+def add_network_objects(rendered: RenderedObjects, at: DeviceAttachment, names: BigIpNames) -> RenderedObjects:
     """Return the load balancer with the objects of its networks added, or with the problem that prevents them."""
     if rendered.problem:
         return rendered
     try:
         return replace(rendered, networks=network_objects(rendered.service, at, names))
     except Exception as error:
-        problem = problem_of(error, rendered.service.load_balancer_id)
+        problem = render_problem(error, rendered.service.load_balancer_id)
         return replace(rendered, objects=(), problem=problem)
 
 
-class _Renderer:
+class _NetworkRenderer:
     """Renders the network objects of one load balancer, or of one shared network, for one device.
 
     Objects of a shared network are in /Common, and their marks name the network, which owns them; objects in a tenant's
@@ -100,7 +100,7 @@ class _Renderer:
         self._at = at
         self._names = names
         self._partition = names.folder(service.project_id)
-        self._number = route_domain_of(service)
+        self._number = service_route_domain(service)
         self._owner = service.load_balancer_id if service.project_id == COMMON_PROJECT else LoadBalancerId("")
         self._snat: list[str] = []
         self._external = {each.id for network in service.networks if network.external for each in network.subnets}
@@ -227,7 +227,7 @@ class _Renderer:
                 name = _snat_name(subnet.id, address)
                 self._snat.append(self._partition_path(name))
                 attributes = {
-                    "address": with_domain(address.address, self._number),
+                    "address": add_route_domain(address.address, self._number),
                     "trafficGroup": f"/{COMMON}/{address.owner}",
                 }
                 yield self._wanted_object(Key(type=SNAT_ADDRESS, name=name), attributes, "snat", subnet.id, "address")
@@ -239,10 +239,10 @@ class _Renderer:
 
         The name has no ``%``: some releases neither find nor remove an entry whose name has one.
         """
-        address = address_of(host.address)
+        address = canonical_address(host.address)
         kind, word = (NDP, "ndp") if ":" in address else (ARP, "arp")
         key = Key(type=kind, name=f"{word}-{address.translate(_NAMEABLE)}-{self._number}")
-        attributes = {"ipAddress": with_domain(address, self._number), "macAddress": host.mac_address}
+        attributes = {"ipAddress": add_route_domain(address, self._number), "macAddress": host.mac_address}
         return self._wanted_object(key, attributes, word, subnet.id, "ipAddress")
 
     def _self_ip(
@@ -250,7 +250,7 @@ class _Renderer:
     ) -> WantedObject:
         length = ip_network(subnet.cidr).prefixlen
         attributes = {
-            "address": f"{with_domain(address.address, self._number)}/{length}",
+            "address": f"{add_route_domain(address.address, self._number)}/{length}",
             "vlan": link,
             "trafficGroup": traffic_group,
             # Tenants' hosts reach no service of the device itself.

@@ -9,7 +9,7 @@ from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import VIRTUAL, WantedObject
 
 
-def with_translation(
+def add_source_translation(
     item: WantedObject, service: ServiceDefinition, options: AttachmentOptions, names: BigIpNames
 ) -> WantedObject:
     """Return the virtual server with the source address translation of its load balancer's networks, instead of
@@ -18,7 +18,7 @@ def with_translation(
     if item.key.type != VIRTUAL or not service.networks:
         return item
     translation = {"type": "automap"}
-    if _has_pool(service):
+    if _has_snat_pool(service):
         partition = names.partition(service.project_id)
         translation = {"type": "snat", "pool": f"/{partition}/{partition}"}
     elif not options.translated:
@@ -26,6 +26,6 @@ def with_translation(
     return replace(item, attributes={**item.attributes, "sourceAddressTranslation": translation})
 
 
-def _has_pool(service: ServiceDefinition) -> bool:
+def _has_snat_pool(service: ServiceDefinition) -> bool:
     subnets = (subnet for network in service.networks for subnet in network.subnets)
     return any(address.use is AddressUse.SNAT for subnet in subnets for address in subnet.addresses)

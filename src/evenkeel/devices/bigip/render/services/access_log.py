@@ -12,7 +12,7 @@ from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from evenkeel.core.resources.model import L7_PROTOCOLS, TLS_PROTOCOL
 from evenkeel.devices.bigip.naming import BigIpNames, endpoint, plain_or_digest
 from evenkeel.devices.bigip.objects import MEMBER, POOL, Key, WantedObject
-from evenkeel.devices.bigip.render.network.addresses import in_domain_of_members
+from evenkeel.devices.bigip.render.network.addresses import address_in_member_domain
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 
 KIND = "accesslog"
@@ -33,8 +33,8 @@ def access_log_pool(
     service: ServiceDefinition, listener: ServiceListener, log: AccessLog, names: BigIpNames
 ) -> WantedObject:
     """Return the pool with the tenant's log server, in the network in which the load balancer's members are."""
-    name = names.helper(KIND, listener.id)
-    address = in_domain_of_members(service, log.address)
+    name = names.helper_name(KIND, listener.id)
+    address = address_in_member_domain(service, log.address)
     description = names.marked_description(KIND, service.load_balancer_id, listener.id)
     server = WantedObject(
         key=Key(type=MEMBER, name=endpoint(address, log.port), pool=name),
@@ -72,7 +72,7 @@ def access_log_parts(
     partition = names.partition(service.project_id)
     opened = (
         # a name in HSL::open would give the virtual server the status of this pool (F5's article K14505)
-        f"    set service_log_pool /{partition}/{names.helper(KIND, listener.id)}",
+        f"    set service_log_pool /{partition}/{names.helper_name(KIND, listener.id)}",
         f"    set service_log [HSL::open -proto {log.protocol.upper()} -pool $service_log_pool]",
     )
     if listener.protocol in L7_PROTOCOLS:

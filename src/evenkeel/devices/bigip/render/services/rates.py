@@ -13,7 +13,7 @@ from evenkeel.devices.bigip.naming import plain_or_digest
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 from evenkeel.devices.bigip.render.services.responses import RuleResponses
 from evenkeel.devices.bigip.render.services.texts import RuleTexts
-from evenkeel.devices.rate_limits import ClientLimit, Condition, conditions_of, rendered_action
+from evenkeel.devices.rate_limits import ClientLimit, Condition, action_command, conditions_of
 
 _ACTIONS = {"REJECT": "reject", "SILENT_DROP": "drop"}
 Conditions = Mapping[Counter, Sequence[Condition]]
@@ -110,4 +110,4 @@ def _path_match_expression(urls: Sequence[str], texts: RuleTexts) -> str:
 def _limit_action(limit: ClientLimit, responses: RuleResponses) -> str:
     if limit.action == "DENY":
         return responses.respond_command(limit.status, '"Retry-After"', str(limit.retry_after))
-    return rendered_action(limit, _ACTIONS)
+    return action_command(limit, _ACTIONS)

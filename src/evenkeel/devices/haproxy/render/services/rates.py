@@ -15,7 +15,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 from evenkeel.devices.haproxy.render.quoting import quote_line
-from evenkeel.devices.rate_limits import ClientLimit, Condition, conditions_of, rendered_action
+from evenkeel.devices.rate_limits import ClientLimit, Condition, action_command, conditions_of
 from evenkeel.haproxyd import wire
 
 TABLE_ENTRIES = "100k"
@@ -139,7 +139,7 @@ def _limit_action(limit: ClientLimit, pages: Mapping[int, tuple[str, ...]]) -> s
     if limit.action == "DENY":
         words = ("deny", "deny_status", str(limit.status), *pages.get(limit.status, ()))
         return quote_line("http-request", *words, "hdr", "Retry-After", str(limit.retry_after))
-    return f"http-request {rendered_action(limit, _ACTIONS)}"
+    return f"http-request {action_command(limit, _ACTIONS)}"
 
 
 _ACTIONS = {"REJECT": "reject", "SILENT_DROP": "silent-drop"}
