@@ -11,7 +11,7 @@ import pytest
 
 from evenkeel.acme_client import designate
 from evenkeel.acme_client.designate import DesignateZone
-from evenkeel.acme_client.designate_login import dns_of_cloud
+from evenkeel.acme_client.designate_login import dns_proxy_factory
 from evenkeel.core.kit.errors import ZoneUnavailable
 from evenkeel.core.tls.acme.values import TxtRecord
 from tests.services.designate import DesignateServer, installed
@@ -53,11 +53,11 @@ async def zone(server: DesignateServer) -> AsyncIterator[DesignateZone]:
 
 
 def dns_at(server: DesignateServer) -> Any:
-    return dns_of_cloud("dns", file=str(server.clouds_file()), timeout_seconds=30)()
+    return dns_proxy_factory("dns", file=str(server.clouds_file()), timeout_seconds=30)()
 
 
 def zone_at(server: DesignateServer, *, zone: str = ZONE, timeout_seconds: float = 30.0) -> DesignateZone:
-    connect = dns_of_cloud("dns", file=str(server.clouds_file()), timeout_seconds=timeout_seconds)
+    connect = dns_proxy_factory("dns", file=str(server.clouds_file()), timeout_seconds=timeout_seconds)
     return DesignateZone(zone, connect, timeout_seconds=timeout_seconds)
 
 
@@ -141,7 +141,7 @@ async def test_a_server_that_nobody_runs_or_that_does_not_answer_is_told_without
     file = tmp_path / "clouds.yaml"
     for endpoint, told in (("http://127.0.0.1:1/", "cannot be changed"), (f"http://127.0.0.1:{port}/", "Designate")):
         file.write_text(f"clouds: {{dns: {{auth_type: none, auth: {{endpoint: '{endpoint}'}}}}}}\n")
-        zone = DesignateZone(ZONE, dns_of_cloud("dns", file=str(file), timeout_seconds=0.5), timeout_seconds=0.5)
+        zone = DesignateZone(ZONE, dns_proxy_factory("dns", file=str(file), timeout_seconds=0.5), timeout_seconds=0.5)
         with pytest.raises(ZoneUnavailable, match=told) as refused:
             await zone.check([NAME])
         assert "127.0.0.1" not in str(refused.value)

@@ -11,7 +11,7 @@ from evenkeel.cli.client import API, Client
 from evenkeel.demo import __main__ as demo
 from evenkeel.demo import waiting
 from evenkeel.demo.addresses import VipPlace
-from evenkeel.demo.certificate_sources import ByAcme
+from evenkeel.demo.certificate_sources import AcmeCertificates
 from evenkeel.demo.waiting import StepFailed
 
 PATH = f"{API}/certificates/p/website"
@@ -39,7 +39,7 @@ class Controllers:
 
 async def test_a_certificate_is_requested_by_its_name_and_used_once_it_is_issued() -> None:
     controllers, said = Controllers("waiting", "ordering", "issued"), list[str]()
-    source = ByAcme(cast(Client, controllers), said.append, proof="a record has proven it")
+    source = AcmeCertificates(cast(Client, controllers), said.append, proof="a record has proven it")
     assert await source.provide_first("p") == "directory://p/website"
     assert said[-1] == "a record has proven it, and the certificate is issued: directory://p/website"
     await source.replace_certificate("p")
@@ -54,7 +54,7 @@ async def test_a_certificate_that_is_not_issued_fails_the_step_with_its_problem(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(waiting, "STEP_SECONDS", 0.0)
-    source = ByAcme(cast(Client, Controllers("failed")), lambda _: None, proof="")
+    source = AcmeCertificates(cast(Client, Controllers("failed")), lambda _: None, proof="")
     with pytest.raises(StepFailed, match="it is failed: no answer"):
         await source.provide_first("p")
 

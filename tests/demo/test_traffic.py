@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from evenkeel.demo.backend import http_response, keeps_alive
-from evenkeel.demo.traffic import Counts, RequestFailed, Traffic, parsed_head
+from evenkeel.demo.traffic import Counts, RequestFailed, Traffic, parse_head
 from tests.waiting import eventually
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -87,9 +87,9 @@ async def test_a_status_other_than_200_is_a_failure() -> None:
 @pytest.mark.parametrize("head", ["", "SSH-2.0-x", "HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\nContent-Length: x"])
 def test_answer_without_a_length_is_refused(head: str) -> None:
     with pytest.raises(RequestFailed, match="not an HTTP answer"):
-        parsed_head(head)
+        parse_head(head)
 
 
 def test_a_servers_wish_to_close_is_seen() -> None:
-    assert parsed_head("HTTP/1.1 200 OK\r\nContent-length: 3\r\nConnection: Close\r\n\r\n") == (200, 3, True)
-    assert parsed_head("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n") == (200, 3, False)
+    assert parse_head("HTTP/1.1 200 OK\r\nContent-length: 3\r\nConnection: Close\r\n\r\n") == (200, 3, True)
+    assert parse_head("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n") == (200, 3, False)

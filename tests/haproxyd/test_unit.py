@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.haproxyd.api.tls import make_certificates, readable_authority_key
+from evenkeel.haproxyd.api.tls import authority_key_advice, make_certificates
 from evenkeel.haproxyd.haproxy.worker_users import CAPABILITIES, missing_privileges, read_privileges
 from tests.haproxyd.daemonworld import Daemon, Traffic, balancer
 from tests.haproxyd.haproxy.test_worker_users import change, pids, seen
@@ -98,8 +98,8 @@ def test_an_authoritys_key_that_the_daemon_can_read_is_reported_unless_it_is_roo
     files = make_certificates(tmp_path / "tls", ["localhost"])
     assert files.authority_key.stat().st_mode & 0o077 == files.folder.stat().st_mode & 0o077 == 0
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert readable_authority_key(files.certificate) == ""
+    assert authority_key_advice(files.certificate) == ""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert str(files.authority_key) in readable_authority_key(files.certificate)
+    assert str(files.authority_key) in authority_key_advice(files.certificate)
     files.authority_key.unlink()
-    assert readable_authority_key(files.certificate) == ""
+    assert authority_key_advice(files.certificate) == ""

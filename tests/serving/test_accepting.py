@@ -15,7 +15,7 @@ import trustme
 import uvloop
 from structlog.testing import capture_logs
 
-from evenkeel.serving.accepting import CONNECTIONS_MIN, SPARE_FILES, Acceptor, connections_that_fit
+from evenkeel.serving.accepting import CONNECTIONS_MIN, SPARE_FILES, Acceptor, max_connections_for_files
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
 from tests.waiting import eventually
 
@@ -168,6 +168,6 @@ def no_files_are_left() -> Iterator[None]:
 
 
 def test_connections_leave_files_for_everything_else() -> None:
-    assert connections_that_fit(1000, 65_536) == 1000
-    assert connections_that_fit(1000, 1024) == 1024 - SPARE_FILES
-    assert connections_that_fit(1000, 64) == CONNECTIONS_MIN
+    assert max_connections_for_files(1000, 65_536) == 1000
+    assert max_connections_for_files(1000, 1024) == 1024 - SPARE_FILES
+    assert max_connections_for_files(1000, 64) == CONNECTIONS_MIN

@@ -63,7 +63,7 @@ class ExternalAccount(NamedTuple):
     """HMAC key in base64url, as the authority gave it."""
 
 
-class _Renewal(messages.NewOrder):
+class _RenewalOrder(messages.NewOrder):
     """A new order that names the certificate which it renews (RFC 9773, 5)."""
 
     replaces: str = json_field("replaces", omitempty=True)
@@ -233,7 +233,7 @@ class AcmeAuthority:
         plain = messages.NewOrder(identifiers=identifiers, profile="")
         wanted = plain
         if replaces and RENEWAL_INFO in client.directory.to_partial_json():
-            wanted = _Renewal(identifiers=identifiers, profile="", replaces=replaces)
+            wanted = _RenewalOrder(identifiers=identifiers, profile="", replaces=replaces)
         try:
             response = _post_signed(client, client.directory["newOrder"], wanted)
         except messages.Error as error:

@@ -26,7 +26,7 @@ class BodyTooLarge(RequestException):
 
 
 class _Deadline:
-    """Ends the connection of a response that is not complete in time.
+    """Ends the connection whose response is not complete in time.
 
     The time-out of a socket begins anew with each byte, of the head as of the body, so that an authority could hold a
     thread for as long as it wants.

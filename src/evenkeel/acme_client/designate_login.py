@@ -9,11 +9,12 @@ from openstack.config import OpenStackConfig
 from openstack.connection import Connection
 
 
-def dns_of_cloud(cloud: str, *, file: str | None, timeout_seconds: float) -> Callable[[], Any]:
-    """Return a function that makes openstacksdk's proxy of the DNS service, and sends requests; before it nothing is
-    sent. ``file``: the clouds.yaml; None: where openstacksdk looks for it. ``timeout_seconds``: of each request.
+def dns_proxy_factory(cloud: str, *, file: str | None, timeout_seconds: float) -> Callable[[], Any]:
+    """Return a function that logs in at a cloud of clouds.yaml, and returns openstacksdk's proxy of its DNS service.
+    Nothing is sent before it is called.
 
-    Raises :class:`ValueError`, without secrets, for a cloud that is not there or has no login.
+    ``file``: the clouds.yaml; None: where openstacksdk looks for it. ``timeout_seconds``: of each request. Raises
+    :class:`ValueError`, without secrets, for a cloud that is missing or has no login.
     """
     try:
         # Without variables of the environment, which would be added to the cloud's own settings.

@@ -24,9 +24,11 @@ from evenkeel.core.tls.certificates import Secret
 
 TTL_SECONDS = 60
 SERVERS_MAX = 20
-"""Limit of authoritative servers of a zone that are looked at."""
+"""Maximum number of a zone's authoritative servers that are queried."""
 RECORDS_PER_MESSAGE = 100
-"""Records of one update: with the longest names they are half of the longest message, 64 KiB."""
+"""Maximum number of records in one update message: with the longest names they take half of the 64 KiB that a message
+may have.
+"""
 _REASON_CHARACTERS = 200
 _NO_VALUE = "evenkeel-check"
 
@@ -90,7 +92,9 @@ class Rfc2136Zone:
             await self._send_update(update)
 
     async def missing(self, records: Sequence[TxtRecord]) -> str:
-        """Query all authoritative servers concurrently; returns what is missing at one of them, or an empty text."""
+        """Query all authoritative servers of the zone concurrently; return a text that names a record which one of them
+        lacks, empty if none lacks any.
+        """
         servers = self._name_servers
         if not servers:
             servers = [(each, 53) for each in await self._resolver.name_servers(self._zone)]

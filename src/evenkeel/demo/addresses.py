@@ -5,13 +5,15 @@ import socket
 from dataclasses import dataclass
 
 PORTS = range(15_000, 32_000)
-"""Below Linux's ephemeral range, so that no outgoing connection takes the port between check and use."""
+"""Ports from which the demo chooses. They are below Linux's ephemeral range, so that no outgoing connection takes a
+port between check and use.
+"""
 ATTEMPTS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
 class VipPlace:
-    """The subnet, the VIP in it and the listeners' ports."""
+    """The subnet, VIP and listener ports that the demo's load balancer uses."""
 
     cidr: str
     address: str

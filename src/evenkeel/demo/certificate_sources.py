@@ -11,7 +11,7 @@ SERVER_NAME = "www.example.org"
 CERTIFICATE_NAME = "website"
 
 
-class ByAcme:
+class AcmeCertificates:
     """Puts certificates for :data:`SERVER_NAME` into the key manager: the controllers request them from the authority's
     ACME server. ``proof``: how the name is proven. Raises the client's errors and
     :class:`~evenkeel.demo.waiting.StepFailed`.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from evenkeel.demo.addresses import VipPlace
 from evenkeel.demo.authority import CertificateAuthority
-from evenkeel.demo.certificate_sources import SERVER_NAME, ByAcme
+from evenkeel.demo.certificate_sources import SERVER_NAME, AcmeCertificates
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.tenant import Tenant
 from evenkeel.demo.traffic import TlsClient, Traffic
@@ -20,7 +20,7 @@ class HttpsWebsite:
         self,
         place: VipPlace,
         authority: CertificateAuthority,
-        source: ByAcme,
+        source: AcmeCertificates,
         tenant: Tenant,
         outcome: DemoResult,
         say: Callable[[str], None],

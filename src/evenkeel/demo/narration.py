@@ -27,7 +27,7 @@ class LiveView:
 
 
 class Narrator:
-    """Prints plain lines, for pipes and logs."""
+    """Prints the demo's output as plain lines, for pipes and logs."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

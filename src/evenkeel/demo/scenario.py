@@ -11,7 +11,7 @@ import time
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace
 from evenkeel.demo.authority import CertificateAuthority
-from evenkeel.demo.certificate_sources import ByAcme
+from evenkeel.demo.certificate_sources import AcmeCertificates
 from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.demo.https import HttpsWebsite
@@ -72,7 +72,7 @@ class Scenario:
         home = await self._acting_host()
         self._say(f"{home} serves it; the other agents stand by")
         await self._kill_agent(home)
-        await self._bring_back(home)
+        await self._restart_agent(home)
         if isinstance(self._side, HaproxySide):
             await outlive_daemon(self._side, self._tenants[1], self._load_balancer_id, self.outcome, self._say)
         await https.renew()
@@ -138,7 +138,7 @@ class Scenario:
         await until(self._all_backends_answer, "answers from every backend")
 
     async def _serve_https(self) -> HttpsWebsite:
-        source = ByAcme(self._cluster.client(1), self._say, proof=self._proof)
+        source = AcmeCertificates(self._cluster.client(1), self._say, proof=self._proof)
         self._https = HttpsWebsite(self.place, self._authority, source, self._tenants[1], self.outcome, self._say)
         await self._https.serve(self._load_balancer_id, self._project_id, NAME)
         return self._https
@@ -163,7 +163,7 @@ class Scenario:
         await asyncio.to_thread(self._tenants[2].wait_for_member, self._load_balancer_id, member)
         self._say("the member is ACTIVE")
 
-    async def _bring_back(self, host: str) -> None:
+    async def _restart_agent(self, host: str) -> None:
         await self._cluster.start_agent(host)
         self._say(f"the agent on {host} is started again; once it has settled it gets its work back")
 
@@ -224,7 +224,7 @@ class Scenario:
 
 
 async def answers(address: str, port: int) -> bool:
-    """Whether a request to a VIP is answered within a second."""
+    """Whether a request to this address and port of a VIP is answered within a second."""
     try:
         async with asyncio.timeout(1.0):
             connection = await TrafficConnection.open(address, port)

@@ -126,14 +126,14 @@ class TrafficConnection:
         return hashlib.sha256(shown).hexdigest() if shown else ""
 
     async def get(self, *, keep: bool) -> str:
-        """Request ``/`` and return the text. Raises :class:`RequestFailed` for any status but 200, OSError,
-        EOFError.
+        """Request ``/`` and return the body of the response. ``keep``: ask the server to keep the connection open.
+        Raises :class:`RequestFailed` for any status but 200, OSError, EOFError.
         """
         wish = "keep-alive" if keep else "close"
         self._writer.write(f"GET / HTTP/1.1\r\nHost: {self._host}\r\nConnection: {wish}\r\n\r\n".encode())
         await self._writer.drain()
         head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-        status, length, closing = parsed_head(head)
+        status, length, closing = parse_head(head)
         body = await self._reader.readexactly(length)
         self.open_for_more = keep and not closing
         if status != 200:
@@ -144,7 +144,7 @@ class TrafficConnection:
         self._writer.close()
 
 
-def parsed_head(head: str) -> tuple[int, int, bool]:
+def parse_head(head: str) -> tuple[int, int, bool]:
     """Parse the head of an HTTP response; returns status, length of the body in bytes, and whether the server closes
     the connection. Raises :class:`RequestFailed`.
     """

@@ -21,7 +21,7 @@ from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.journal import WriteJournal
 from evenkeel.haproxyd.api.refusals import DaemonRefused
 from evenkeel.haproxyd.api.server import HttpsServer, create_app
-from evenkeel.haproxyd.api.tls import readable_authority_key, server_context
+from evenkeel.haproxyd.api.tls import authority_key_advice, server_context
 from evenkeel.haproxyd.disk import run_dir
 from evenkeel.haproxyd.haproxy.runtime.counters import PartitionCounters
 from evenkeel.haproxyd.health.events import EventRing
@@ -103,7 +103,7 @@ class HaproxyDaemon:
         self.partitions.forbidden_addresses.check()
         # before the first write: another daemon may use the directory
         self._lock = lock_state_dir(self._settings.state_dir)
-        if advice := readable_authority_key(self._http.certificate):
+        if advice := authority_key_advice(self._http.certificate):
             log.warning("the certificate authority's private key is readable here", advice=advice)
         await asyncio.to_thread(run_dir.create_run_dirs, self._settings)
         # before the HAProxys, which log to this socket from their start

@@ -55,12 +55,12 @@ def choose_subnets(
 def _find_subnet(visible: list[Subnet], subnet_id: str, network_id: str | None) -> Subnet:
     for subnet in visible:
         if subnet.id == subnet_id:
-            check_on_network(subnet, network_id)
+            check_subnet_network(subnet, network_id)
             return subnet
     raise NotFound("Subnet", subnet_id)
 
 
-def check_on_network(subnet: Subnet, network_id: str | None) -> None:
+def check_subnet_network(subnet: Subnet, network_id: str | None) -> None:
     """Raise :class:`Invalid` if the subnet is not on the given network."""
     if network_id and network_id != subnet.network_id:
         raise Invalid(
@@ -111,7 +111,7 @@ def duplicate_subnet() -> Invalid:
     )
 
 
-def address_given(address: str, field: str = "vip_address") -> Address:
+def parse_requested_address(address: str, field: str = "vip_address") -> Address:
     """Parse the address of a request. Raises :class:`Invalid`, naming ``field``."""
     try:
         return parsed_address(address)

@@ -34,11 +34,11 @@ from evenkeel.core.ports import LookUp
 from evenkeel.core.resources.model import Subnet
 from evenkeel.network.addresses import (
     Address,
-    address_given,
     check_address,
     check_range,
     check_subnets,
     choose_subnets,
+    parse_requested_address,
     prefer_unused_subnets,
 )
 
@@ -103,7 +103,7 @@ class BuiltinNetwork:
         """
         if port_id:
             raise Unsupported("vip_port_id: ports of its own are not part of the built-in network; use vip_subnet_id.")
-        wanted = None if address is None else address_given(address)
+        wanted = None if address is None else parse_requested_address(address)
         subnets = await self._find_subnets(None if any_subnet else project_id, subnet_id, network_id, wanted, permitted)
         subnet = subnets[0]
         if wanted is not None:
@@ -130,7 +130,7 @@ class BuiltinNetwork:
         """
         found: list[tuple[Subnet, Address | None]] = []
         for each in additional:
-            wanted = None if each.address is None else address_given(each.address, ADDITIONAL_ADDRESS)
+            wanted = None if each.address is None else parse_requested_address(each.address, ADDITIONAL_ADDRESS)
             (subnet,) = await self._find_subnets(project_id, each.subnet_id, None, wanted, ANYWHERE)
             permitted.allowed_of([subnet], ADDITIONAL_SUBNET, subnet.id)
             found.append((subnet, wanted))

@@ -38,7 +38,7 @@ closes its transport immediately, and calls :meth:`Connection.release` when the 
 """
 
 
-def connections_that_fit(connections_max: int, files_max: int) -> int:
+def max_connections_for_files(connections_max: int, files_max: int) -> int:
     """Return how many connections a process may hold that is limited to ``files_max`` open files; at most
     ``connections_max``, and never less than :data:`CONNECTIONS_MIN`.
     """

@@ -115,9 +115,9 @@ class BoundedHandler(web.RequestHandler):
             self._abort_connection()
 
     def _expect_header(self) -> None:
-        self._header_timer = self._loop.call_later(self._settings.header_seconds, self._header_is_late)
+        self._header_timer = self._loop.call_later(self._settings.header_seconds, self._on_late_header)
 
-    def _header_is_late(self) -> None:
+    def _on_late_header(self) -> None:
         self._header_timer = None
         if self._current_request is not None or self._messages:
             return  # the data belonged to a body

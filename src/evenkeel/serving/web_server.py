@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from aiohttp import web
 
-from evenkeel.serving.accepting import Acceptor, connections_that_fit
+from evenkeel.serving.accepting import Acceptor, max_connections_for_files
 from evenkeel.serving.bounded_handler import BoundedHandler, HandlerLimits, plain_bad_request
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
 from evenkeel.serving.refusal_log import RefusalLog
@@ -42,7 +42,7 @@ class WebServer:
         self._refusals = RefusalLog(name)
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         bounds = ConnectionLimits(
-            connections_max=connections_that_fit(connections_max, files), per_address_max=per_address_max
+            connections_max=max_connections_for_files(connections_max, files), per_address_max=per_address_max
         )
         self._connections = Connections(bounds, self._refusals.add)
         self._acceptors: list[Acceptor] = []

@@ -50,7 +50,7 @@ class OpenSpan:
         self._span.set_status(Status(StatusCode.ERROR, reason))
 
 
-class _Step(NamedTuple):
+class _EndedStep(NamedTuple):
     """A step of a deferred span that ended before the changes were known. Times in nanoseconds since the epoch."""
 
     name: str
@@ -61,7 +61,7 @@ class _Step(NamedTuple):
     failed: str
 
 
-class _Waiting:
+class _PendingStep:
     """A step of a deferred span whose changes are not known yet."""
 
     __slots__ = ("attributes", "failed")
@@ -89,7 +89,7 @@ class OpenDeferredSpan:
         self._name = name
         self._attributes = attributes
         self._began = time.time_ns()
-        self._steps: list[_Step] = []
+        self._steps: list[_EndedStep] = []
         self._spans: list[trace.Span] = []
         self._token: Token[Context] | None = None
         self.known = False
@@ -124,7 +124,7 @@ class OpenDeferredSpan:
     def _is_sampled(self, ids: FirstIds) -> bool:
         return self._share.is_kept(ids.trace_id)
 
-    def _record_step(self, step: _Step, inside: Context) -> None:
+    def _record_step(self, step: _EndedStep, inside: Context) -> None:
         span = self._tracer.start_span(step.name, inside, step.kind, attributes=step.attributes, start_time=step.began)
         if step.failed:
             span.set_status(Status(StatusCode.ERROR, step.failed))
@@ -133,7 +133,7 @@ class OpenDeferredSpan:
     @contextmanager
     def step(self, name: str, kind: SpanKind, attributes: Attributes) -> Iterator[Span]:
         """Record a step of the deferred span before its changes are known."""
-        began, waiting = time.time_ns(), _Waiting(attributes)
+        began, waiting = time.time_ns(), _PendingStep(attributes)
         try:
             yield waiting
         except BaseException as error:
@@ -141,7 +141,7 @@ class OpenDeferredSpan:
             raise
         finally:
             if len(self._steps) < STEPS_MAX:
-                step = _Step(name, kind, waiting.attributes, began, time.time_ns(), waiting.failed)
+                step = _EndedStep(name, kind, waiting.attributes, began, time.time_ns(), waiting.failed)
                 self._steps.append(step)
 
     def end(self, failed: str = "") -> None:

@@ -78,13 +78,13 @@ def _opened_designate(options: ZoneOptions) -> OpenedZone:
     # imported here, because controllers without such a zone may not have the library
     try:
         from evenkeel.acme_client.designate import DesignateZone
-        from evenkeel.acme_client.designate_login import dns_of_cloud
+        from evenkeel.acme_client.designate_login import dns_proxy_factory
     except ImportError as error:
         raise ValueError(
             f"{options.section}.type: designate needs {error.name}, which is not installed: {pip_install('neutron')}"
         ) from error
     try:
-        connect = dns_of_cloud(options.cloud, file=options.clouds_file, timeout_seconds=options.timeout)
+        connect = dns_proxy_factory(options.cloud, file=options.clouds_file, timeout_seconds=options.timeout)
     except ValueError as error:
         raise ValueError(f"{options.section}.cloud: {error}") from None
     server = DesignateZone(options.zone, connect, timeout_seconds=options.timeout)

@@ -15,7 +15,7 @@ from oslo_config import cfg
 from evenkeel.api.http.path_prefix import PathPrefix, checked_prefix
 from evenkeel.api.http.protocol import BoundedProtocol
 from evenkeel.cmd.options.server_tls import api_tls
-from evenkeel.serving.accepting import AT_ONCE, Acceptor, connections_that_fit
+from evenkeel.serving.accepting import AT_ONCE, Acceptor, max_connections_for_files
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
 from evenkeel.serving.http_limits import HttpLimits
 from evenkeel.serving.peers import Network, parse_networks
@@ -123,7 +123,7 @@ def configured_server(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = A
     )
     tally = RefusalLog("api")
     limits = ConnectionLimits(
-        connections_max=connections_that_fit(conf.api.connections_max, open_files_max()),
+        connections_max=max_connections_for_files(conf.api.connections_max, open_files_max()),
         per_address_max=conf.api.connections_per_address_max,
         shared=shared,
     )

@@ -39,7 +39,7 @@ class NameServer(asyncio.DatagramProtocol):
 
     @property
     def address(self) -> str:
-        """Address with port. Raises :class:`RuntimeError` before the start."""
+        """Address and port at which the server listens. Raises :class:`RuntimeError` before the start."""
         if self._transport is None:
             raise RuntimeError("the name server was not started")
         host, port = self._transport.get_extra_info("sockname")[:2]
@@ -70,10 +70,10 @@ class NameServer(asyncio.DatagramProtocol):
         found = self.values(name, kind)
         if found:
             response.answer.append(dns.rrset.from_text(question.name, TTL_SECONDS, "IN", kind, *sorted(found)))
-        elif not self._has(name):
+        elif not self._has_records(name):
             response.set_rcode(dns.rcode.NXDOMAIN)
         return response
 
-    def _has(self, name: str) -> bool:
+    def _has_records(self, name: str) -> bool:
         """Whether the name has any records."""
         return name in self.addresses or any(owner == name and found for (owner, _), found in self.records.items())

@@ -78,11 +78,11 @@ class _Request(NamedTuple):
     payload: Any
 
 
-class Method(NamedTuple):
-    """The way in which names are proven.
+class ProofMethod(NamedTuple):
+    """A method by which an ACME server checks that a client controls a name.
 
-    ``kind``: what RFC 8555 calls it. ``answers``: returns what a name answers for a token, or raises OSError.
-    ``expected``: returns what one of the answers has to be, for a key authorization.
+    ``kind``: its name in RFC 8555; ``answers``: returns what the name answers for a token, or raises OSError;
+    ``expected``: returns what one of the answers must be, for a key authorization.
     """
 
     kind: str
@@ -90,16 +90,16 @@ class Method(NamedTuple):
     expected: Callable[[str], str]
 
 
-def http_01(fetch: Callable[[str, str], str]) -> Method:
+def http_01_method(fetch: Callable[[str, str], str]) -> ProofMethod:
     """Return the method http-01. ``fetch``: returns what a name answers for a path by HTTP, or raises OSError."""
-    return Method(
+    return ProofMethod(
         "http-01", lambda name, token: [fetch(name, f"/.well-known/acme-challenge/{token}").strip()], lambda text: text
     )
 
 
-def dns_01(texts: Callable[[str], Collection[str]]) -> Method:
+def dns_01_method(texts: Callable[[str], Collection[str]]) -> ProofMethod:
     """Return the method dns-01. ``texts``: returns the TXT records of a name, or raises OSError."""
-    return Method(
+    return ProofMethod(
         "dns-01",
         lambda name, _: texts(f"_acme-challenge.{name}"),
         lambda text: b64encode(hashlib.sha256(text.encode()).digest()).decode(),
@@ -111,7 +111,9 @@ class AcmeProtocol:
     certificate (PEM) for a request. Thread-safe.
     """
 
-    def __init__(self, root: str, *, method: Method, sign: Callable[[x509.CertificateSigningRequest], str]) -> None:
+    def __init__(
+        self, root: str, *, method: ProofMethod, sign: Callable[[x509.CertificateSigningRequest], str]
+    ) -> None:
         self._root = root
         self._method = method
         self._sign = sign

@@ -13,7 +13,7 @@ import dns.message
 import dns.query
 import dns.rdatatype
 
-from evenkeel.demo.acme.protocol import AcmeProtocol, Method, dns_01, http_01
+from evenkeel.demo.acme.protocol import AcmeProtocol, ProofMethod, dns_01_method, http_01_method
 from evenkeel.demo.authority import CertificateAuthority
 
 HTTP_PORT = 80
@@ -64,7 +64,7 @@ class _Handler(BaseHTTPRequestHandler):
 class AcmeServer:
     """ACME server of an authority, which proves names by ``method``."""
 
-    def __init__(self, authority: CertificateAuthority, method: Method) -> None:
+    def __init__(self, authority: CertificateAuthority, method: ProofMethod) -> None:
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.socket = authority.server_context("127.0.0.1").wrap_socket(
             # The handshake is made by the thread of the connection.
@@ -95,7 +95,7 @@ class AcmeServer:
         self._server.server_close()
 
 
-def by_http(addresses: Mapping[str, str], *, port: int = HTTP_PORT) -> Method:
+def http_proof_method(addresses: Mapping[str, str], *, port: int = HTTP_PORT) -> ProofMethod:
     """Return the method http-01, for names with these addresses."""
 
     def fetch(name: str, path: str) -> str:
@@ -113,10 +113,10 @@ def by_http(addresses: Mapping[str, str], *, port: int = HTTP_PORT) -> Method:
         finally:
             connection.close()
 
-    return http_01(fetch)
+    return http_01_method(fetch)
 
 
-def by_dns(name_server: str) -> Method:
+def dns_proof_method(name_server: str) -> ProofMethod:
     """Return the method dns-01. ``name_server``: address and port of the server that knows all names."""
     host, _, port = name_server.rpartition(":")
 
@@ -132,4 +132,4 @@ def by_dns(name_server: str) -> Method:
             for rdata in rrset
         ]
 
-    return dns_01(texts)
+    return dns_01_method(texts)

@@ -86,7 +86,9 @@ class ZoneServer(NameServer):
             writer.close()
 
     def answer_to(self, wire: bytes) -> bytes:
-        """Return the answer to an update. Raises :class:`dns.exception.DNSException` for what is no DNS message."""
+        """Return the encoded answer to an encoded update. Raises :class:`dns.exception.DNSException` for bytes that are
+        no DNS message.
+        """
         try:
             update = dns.message.from_wire(wire, keyring={self.key.name: self.key})
         except dns.message.UnknownTSIGKey:
@@ -94,15 +96,15 @@ class ZoneServer(NameServer):
         except dns.tsig.BadSignature:
             return self._unsigned(wire, dns.rcode.BADSIG)
         response = dns.message.make_response(update)
-        response.set_rcode(self.take(update))
-        return self.signed(response)
+        response.set_rcode(self.apply_update(update))
+        return self.sign_response(response)
 
-    def signed(self, response: dns.message.Message) -> bytes:
+    def sign_response(self, response: dns.message.Message) -> bytes:
         """Build a response with the key's signature."""
         return response.to_wire()
 
-    def take(self, update: dns.message.Message) -> dns.rcode.Rcode:
-        """Make the changes of an update, or refuse them all."""
+    def apply_update(self, update: dns.message.Message) -> dns.rcode.Rcode:
+        """Make all changes of an update, or none; return the DNS response code."""
         if not isinstance(update, dns.update.UpdateMessage) or not update.had_tsig:
             return dns.rcode.REFUSED
         if update.zone[0].name != dns.name.from_text(self.zone):

@@ -24,7 +24,9 @@ PATIENCE_SECONDS = 3.0
 LIMIT_SECONDS = 30.0
 POLL_SECONDS = 0.1
 QUIET_LOOKS = 3
-"""A terminating daemon may still start an HAProxy after the previous scan."""
+"""Number of consecutive scans that must find no process, because a terminating daemon may still start an HAProxy after
+a scan.
+"""
 
 
 def main() -> int:

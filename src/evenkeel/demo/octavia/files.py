@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[4]
-"""The checkout."""
+"""Root directory of this repository's checkout."""
 PACKAGE = ROOT / "packages" / "evenkeel-octavia"
 EntryPoints = Mapping[str, Mapping[str, str]]
-"""Module and attribute by name, by group."""
+"""Entry points as ``{group: {name: module and attribute}}``."""
 SOCKETS = ("status", "stats", "get")
 """Names of driver-agent's sockets, ``NAME.sock`` in the home directory; they exist once it serves."""
 

@@ -41,7 +41,7 @@ class OctaviaScenario(Scenario):
         home = await self._acting_host()
         self._say(f"{home} serves it; the other agents stand by")
         await self._kill_agent(home)
-        await self._bring_back(home)
+        await self._restart_agent(home)
         await self._verify_agreement()
         await self._create_and_delete()
         await self._verify_agreement()

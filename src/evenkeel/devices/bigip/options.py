@@ -203,7 +203,7 @@ class BigIpOptions(Value):
     log_targets: LogTargets = NO_TARGETS
     cookie_secret: CookieSecret | None = None
     move_nodes: bool = True
-    """Whether members move from nodes in the partition to nodes in /Common."""
+    """Whether pool members are moved from nodes in the tenant's partition to nodes in /Common."""
     attachment: AttachmentOptions = attachment.NOT_ADJACENT
     vcmp_hosts: tuple[str, ...] = ()
     """``host:port`` of the vCMP hosts; empty: the devices are no guests."""

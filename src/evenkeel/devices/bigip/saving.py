@@ -52,7 +52,7 @@ class ConfigSaver:
             self._task = asyncio.create_task(self._save_pending_changes())
 
     async def close(self) -> None:
-        """Save unsaved changes, with one attempt of bounded time."""
+        """Save unsaved changes, with one attempt that is limited in time, and stop."""
         if self._task is not None:
             # A task that is cancelled during a save leaves the change unsaved, and it is saved below.
             await cancel_and_wait(self._task)

@@ -137,7 +137,7 @@ class NoopGroup:
             service.problem
             or _definition_problem(service)
             or self._conflict_text(service)
-            or self._memory.lacking_network(service)
+            or self._memory.missing_shared_network(service)
         )
 
     def _conflict_text(self, service: ServiceDefinition) -> str:

@@ -98,7 +98,7 @@ class NoopMemory:
         """Yield all partitions except the one for networks that projects share."""
         return ((project_id, one) for project_id, one in self.partitions.items() if project_id != COMMON_PROJECT)
 
-    def lacking_network(self, service: ServiceDefinition) -> str:
+    def missing_shared_network(self, service: ServiceDefinition) -> str:
         """Describe a shared network that the load balancer uses and the device does not hold; empty: there is none."""
         common = self.partitions.get(COMMON_PROJECT, Partition())
         for network in service.networks if service.project_id != COMMON_PROJECT else ():

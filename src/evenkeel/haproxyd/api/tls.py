@@ -59,12 +59,10 @@ def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
     return context
 
 
-def readable_authority_key(certificate: Path) -> str:
-    """Return advice if an attacker who takes over this process, or a worker of the same user, could read the CA's
-    private key.
-
-    Empty if there is no such key, and for a daemon that runs as root: its workers run as other users and cannot read
-    its files.
+def authority_key_advice(certificate: Path) -> str:
+    """Return advice to operators if an attacker who takes over this process, or a worker of the same user, could read
+    the private key of the CA beside ``certificate``. Empty if there is no such key, and for a daemon that runs as root:
+    its workers run as other users and cannot read its files.
     """
     key = CertificateFiles(folder=certificate.parent).authority_key
     if os.geteuid() == 0 or not os.access(key, os.R_OK):

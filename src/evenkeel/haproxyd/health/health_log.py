@@ -103,7 +103,9 @@ class HealthLogListener:
         self._socket: socket.socket | None = None
         self._queue_limit = QUEUE_LIMIT_MIN
         self._in_a_row = 0
-        """Datagrams received since the queue was last found empty: no fewer than waited in it at any time since."""
+        """Number of datagrams received since the socket's queue was last found empty; no more than these can have
+        waited in it at once.
+        """
 
     async def start(self) -> None:
         """Listen, replacing the socket of an earlier daemon. Raises :class:`OSError`."""

@@ -306,7 +306,7 @@ def _build_status(
             *frontend_statuses(held.values(), basis.totals),
             *datagram_statuses(held.values(), basis.datagrams, basis.flows, serving=basis.forwarding),
         ),
-        backends=tuple(servers.backends(held.values(), running)),
+        backends=tuple(servers.backend_statuses(held.values(), running)),
         problem=partition.problem,
         notes=load_balancer_notes(held),
         digests=dict(digests),

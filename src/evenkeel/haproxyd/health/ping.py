@@ -167,11 +167,11 @@ class PingChecks:
         slots = asyncio.Semaphore(KNOWN_STATES_AT_ONCE)
         found: dict[PingedServer, ReportedState] = {}
 
-        async def read(name: str) -> None:
+        async def add_states_of(name: str) -> None:
             async with slots:
                 found.update(await self._read_reported_states(name))
 
-        await asyncio.gather(*(read(name) for name in {target.partition for target in self._all_targets()}))
+        await asyncio.gather(*(add_states_of(name) for name in {target.partition for target in self._all_targets()}))
         return found
 
     async def _read_reported_states(self, name: str) -> Mapping[PingedServer, ReportedState]:

@@ -27,7 +27,7 @@ class ServerStatuses:
         self._connections = connections
         self._pinged = pinged
 
-    def backends(
+    def backend_statuses(
         self, balancers: Iterable[wire.LoadBalancerConfig], running: Mapping[str, wire.LoadBalancerConfig]
     ) -> Iterable[wire.BackendStatus]:
         """Yield the statuses of the held backends; a server that the worker does not have (yet) is left out.

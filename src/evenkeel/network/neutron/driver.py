@@ -32,10 +32,16 @@ from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.networking.vip_room import first_with_room, no_free_address
 from evenkeel.core.ports import LookUp
 from evenkeel.core.resources.model import Subnet
-from evenkeel.network.addresses import Address, address_given, check_on_network, check_subnets, prefer_unused_subnets
+from evenkeel.network.addresses import (
+    Address,
+    check_subnet_network,
+    check_subnets,
+    parse_requested_address,
+    prefer_unused_subnets,
+)
 from evenkeel.network.neutron.client import NeutronClient, NeutronPort, PortState
 from evenkeel.network.neutron.errors import NeutronRefused
-from evenkeel.network.neutron.facts import find_hosts, find_ports, former_ports, read_facts
+from evenkeel.network.neutron.facts import find_former_ports, find_hosts, find_ports, read_facts
 from evenkeel.network.neutron.lookups import look_up
 from evenkeel.network.neutron.threads import NeutronCalls
 from evenkeel.network.neutron.vip_placement import (
@@ -123,7 +129,7 @@ class NeutronNetwork:
         With ``port_id``, plan the VIP on the tenant's port instead. Raises :class:`Invalid`, :class:`NotFound`,
         :class:`Conflict`, :class:`NetworkUnavailable`.
         """
-        wanted = None if address is None else address_given(address)
+        wanted = None if address is None else parse_requested_address(address)
         if options != NO_OPTIONS:
             await self.check_options(project_id, options)
         if port_id:
@@ -152,7 +158,7 @@ class NeutronNetwork:
     async def _additional_subnet(
         self, project_id: ProjectId, each: WantedVip, permitted: VipNetworks
     ) -> tuple[Subnet, Address | None]:
-        wanted = None if each.address is None else address_given(each.address, ADDITIONAL_ADDRESS)
+        wanted = None if each.address is None else parse_requested_address(each.address, ADDITIONAL_ADDRESS)
         (subnet,) = await self._run_read(
             lambda: self._candidate_subnets(project_id, each.subnet_id, None, wanted, ANYWHERE)
         )
@@ -310,7 +316,9 @@ class NeutronNetwork:
         """Find ports of F5's agent to adopt: those with its owner, named like the object on the devices, and with that
         address only.
         """
-        found = await self._run_read(lambda: former_ports(self._client, network_id, [each.address for each in wanted]))
+        found = await self._run_read(
+            lambda: find_former_ports(self._client, network_id, [each.address for each in wanted])
+        )
         claims = {}
         for each in wanted:
             if (port_id := found.get((each.name, each.subnet_id, each.address))) is not None:
@@ -388,7 +396,7 @@ class NeutronNetwork:
             subnet = self._client.subnet(subnet_id)
             if subnet is None or not self._may_use_network(project_id, subnet.network_id, subnet.project_id):
                 raise NotFound("Subnet", subnet_id)
-            check_on_network(subnet, network_id)
+            check_subnet_network(subnet, network_id)
             return permitted.allowed_of([subnet], "vip_subnet_id", subnet_id)
         if network_id is None:
             raise ValueError("neither a subnet nor a network is named")

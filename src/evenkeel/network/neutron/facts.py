@@ -89,7 +89,9 @@ def find_hosts(client: NeutronClient, network_id: str, addresses: Collection[str
     return found
 
 
-def former_ports(client: NeutronClient, network_id: str, addresses: Collection[str]) -> dict[tuple[str, str, str], str]:
+def find_former_ports(
+    client: NeutronClient, network_id: str, addresses: Collection[str]
+) -> dict[tuple[str, str, str], str]:
     """Return ``{(name, subnet id, address): port id}`` of ports that F5's agent created for itself, with one address
     each.
 

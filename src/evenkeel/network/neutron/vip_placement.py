@@ -12,7 +12,7 @@ from evenkeel.core.networking.network import ADDITIONAL_ADDRESS, WantedVip
 from evenkeel.core.networking.vip_networks import VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import Subnet
-from evenkeel.network.addresses import SUBNETS_TRIED, Address, address_given, check_address, duplicate_subnet
+from evenkeel.network.addresses import SUBNETS_TRIED, Address, check_address, duplicate_subnet, parse_requested_address
 from evenkeel.network.neutron.client import NeutronNetworkInfo, NeutronPort
 
 
@@ -73,7 +73,7 @@ def plan_additional_on_port(port: NeutronPort, plan: VipPlan, additional: Sequen
     for each in additional:
         if each.subnet_id in {plan.subnet_id, *(other.subnet_id for other in chosen)}:
             raise duplicate_subnet()
-        wanted = None if each.address is None else address_given(each.address, ADDITIONAL_ADDRESS)
+        wanted = None if each.address is None else parse_requested_address(each.address, ADDITIONAL_ADDRESS)
         fitting = [
             text
             for subnet_id, text in port.addresses

@@ -35,7 +35,9 @@ _REFERRING = ("cert", "key", "chain", "caFile", "clientCertCa", "crlFile")
 
 
 class WrongContent(Exception):
-    """The content does not match its sha256."""
+    """The content of a certificate or revocation list does not match the sha256 by which the load balancer refers to
+    it.
+    """
 
 
 def add_files(
