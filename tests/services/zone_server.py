@@ -47,17 +47,17 @@ class ZoneServer(NameServer, demo.ZoneServer):
         else:
             await super().serve(reader, writer)
 
-    def signed(self, response: dns.message.Message) -> bytes:
+    def sign_response(self, response: dns.message.Message) -> bytes:
         if not self.signs:
             response.tsig = None
             response.keyring = None
-        return super().signed(response)
+        return super().sign_response(response)
 
-    def take(self, update: dns.message.Message) -> dns.rcode.Rcode:
+    def apply_update(self, update: dns.message.Message) -> dns.rcode.Rcode:
         names = update.update if isinstance(update, dns.update.UpdateMessage) else []
         if self.refuses or self.denied & {rrset.name.to_text(omit_final_dot=True) for rrset in names}:
             return dns.rcode.REFUSED
-        return super().take(update)
+        return super().apply_update(update)
 
     def change(self, name: str, kind: str, value: str, *, removes: bool) -> None:
         super().change(name, kind, value, removes=removes)
