@@ -153,7 +153,7 @@ async def test_an_old_worker_that_is_ended_takes_nothing_of_the_current_one() ->
         generations = await opened_by_generation(site, tcp, [1])
         supervisor = site.partitions.get("p")
         pids = (supervisor.master_pid, supervisor.worker_pid)
-        assert await supervisor.old_workers.end(5, "count", "a test") == 1
+        assert await supervisor.old_workers.end_workers(5, "count", "a test") == 1
         assert await working(generations) == [False]
         newer = await Connection.open(tcp)
         assert await newer.works()
@@ -168,7 +168,7 @@ async def test_a_worker_that_does_not_answer_is_ended_last() -> None:
         silent = min(old.living_workers(), key=lambda one: one.started).pid
         os.kill(silent, signal.SIGSTOP)
         try:
-            assert await old.end(1, "count", "a test") == 1
+            assert await old.end_workers(1, "count", "a test") == 1
         finally:
             os.kill(silent, signal.SIGCONT)
         assert await working(generations) == [True, False]
