@@ -12,6 +12,8 @@ from tests.tiers.runner import BESIDE
 
 COLLECTION = "collection"
 PACKAGES = ("evenkeel", "icontrol_emulator", "icontrol_as3", "evenkeel_octavia", "evenkeel_neutron")
+_WITHOUT = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+"""Hypothesis's plugin would read all constants of the product, half a second."""
 CHECKS: dict[str, tuple[str, ...]] = {
     "mypy": (*BESIDE, "mypy", *(word for name in PACKAGES for word in ("-p", name))),
     "ruff check": (*BESIDE, "ruff", "check", "."),
@@ -19,7 +21,7 @@ CHECKS: dict[str, tuple[str, ...]] = {
     "lint-imports": (*BESIDE, "lint-imports"),
     "lint-imports of AS3": (*BESIDE, "lint-imports", "--config", "packages/icontrol-as3/pyproject.toml"),
     # it fills the bytecode cache: rewriting a thousand test files costs each pytest process half a minute
-    COLLECTION: (sys.executable, "-m", "pytest", "--collect-only", "-qq", "-n0", "-p", "no:cacheprovider"),
+    COLLECTION: (sys.executable, "-m", "pytest", "--collect-only", "-qq", "-n0", *_WITHOUT),
 }
 SECONDS = 1200
 SHOWN_LINES = 60
