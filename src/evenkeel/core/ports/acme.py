@@ -25,50 +25,55 @@ class AcmeStore(Protocol):
     """Store port for requested certificates. Several controllers may use it at the same time."""
 
     async def store_request(self, new: NewAcmeCertificate) -> AcmeCertificate:
-        """Store a request; it is due at once. Raises :class:`Conflict` for a name that is taken, or if the project has
-        as many as it may have.
+        """Store a request for a certificate, whose first step is due at once. Raises :class:`Conflict` for a name that
+        is taken, or if the project has as many requests as it may have.
         """
         ...
 
     async def list_requested(self, project_id: ProjectId | None) -> tuple[AcmeCertificate, ...]:
-        """Return the requested certificates of the project, or of all projects, by project and name."""
+        """Return the requested certificates of the project, or (None) of all projects, sorted by project and name;
+        without those being removed.
+        """
         ...
 
     async def find_requested(self, project_id: ProjectId, name: str) -> AcmeCertificate | None:
-        """Return one requested certificate; None if there is none."""
+        """Return the project's requested certificate of this name; None if there is none, or it is being removed."""
         ...
 
     async def mark_used(self, project_id: ProjectId, name: str) -> AcmeCertificate | None:
-        """Return one requested certificate, which is not removed as unused for some time; None if there is none."""
+        """Return the project's requested certificate of this name, and record that a listener is about to refer to it,
+        so that it is not removed as unused; None if there is none.
+        """
         ...
 
     async def remove_unused(self, unused_seconds: float) -> int:
-        """Let controllers remove requests that references made, if no listener has the reference and none was about to
+        """Mark for removal the requests that references made, if no listener has the reference and none was about to
         have it for ``unused_seconds``. Returns their number.
         """
         ...
 
     async def request_removal(self, project_id: ProjectId, name: str) -> bool:
-        """Let a controller remove a request and its challenges soon; returns whether there was one."""
+        """Mark a request for removal: a controller removes it and its challenges soon. Returns whether there was one."""
         ...
 
     async def request_revocation(self, project_id: ProjectId, name: str, reason: str) -> bool:
-        """Let a controller revoke an issued certificate soon, and order another one; False if none is issued, or an
-        order is open. ``reason``: one of :data:`REVOCATION_REASONS`.
+        """Mark an issued certificate for revocation: a controller revokes it soon, and orders another one. ``reason``:
+        a key of :data:`REVOCATION_REASONS`. Returns False if none is issued, or an order is open.
         """
         ...
 
     async def take_due(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
-        """Return due certificates, longest due first; of a project one more only after one of each other project that
-        has any. No other controller takes them for ``lease_seconds``.
+        """Return at most ``limit`` certificates whose next step is due, longest due first; of a project one more only
+        after one of each other project that has any. No other controller takes them for ``lease_seconds``.
         """
         ...
 
     async def store_progress(
         self, certificate: AcmeCertificate, result: Advance, *, lease_seconds: float
     ) -> AcmeCertificate | None:
-        """Store the progress, with its event. If its step is due at once, the certificate stays taken for another
-        ``lease_seconds``. Returns the certificate as stored; None if its turn is over, and nothing was stored.
+        """Store what a step has led to, with its event. If the next step is due at once, the caller keeps the
+        certificate for another ``lease_seconds``. Returns the certificate as stored; None if the caller's lease of it
+        is over, and nothing was stored.
         """
         ...
 
@@ -87,24 +92,25 @@ class AcmeStore(Protocol):
         ...
 
     async def remove_request(self, certificate: AcmeCertificate) -> None:
-        """Remove a request whose step is REMOVE."""
+        """Delete the row of a request whose next step is REMOVE; nothing if the caller's lease of it is over."""
         ...
 
     async def reserve_order(self, certificate: AcmeCertificate, *, orders_max: int, lease_seconds: float) -> bool:
-        """Reserve one of ``orders_max`` orders of all controllers for ``lease_seconds``, or until the certificate's
-        progress is stored. False if as many are open or reserved, or if the certificate's turn is over.
+        """Reserve one of the ``orders_max`` orders that all controllers together may have open, for ``lease_seconds``
+        or until the certificate's progress is stored. Returns False if as many are open or reserved, or if the caller's
+        lease of the certificate is over.
         """
         ...
 
     async def store_dns_records(self, certificate: AcmeCertificate, records: Sequence[TxtRecord]) -> bool:
-        """Store these records in place of those that the certificate has. False if its turn is over, or if it has
-        others meanwhile: then nothing was stored.
+        """Store these TXT records in place of those that the certificate has. Returns False, and stores nothing, if the
+        caller's lease of the certificate is over, or another controller has stored others meanwhile.
         """
         ...
 
     async def find_with_unneeded_records(self, *, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
-        """Return certificates without an order that have records, and whose next step is not due within
-        ``rest_seconds``.
+        """Return at most ``limit`` certificates that have TXT records in DNS zones but no order that needs them, and
+        whose next step is not due within ``rest_seconds``.
         """
         ...
 
@@ -115,10 +121,12 @@ class AcmeStore(Protocol):
     async def replace_challenges(
         self, certificate: AcmeCertificate, wanted: Mapping[LoadBalancerId, Sequence[Authorization]]
     ) -> tuple[tuple[PlacedChallenges, ...], tuple[Change, ...]]:
-        """Make the certificate's challenges on the project's load balancers these, and no others: load balancers that
-        differ get a new revision. Without any, a closed challenge stays on each load balancer, unless the certificate
-        is being removed. Returns the state of each in ``wanted`` that exists, and the changes. Does nothing if the
-        certificate's turn is over.
+        """Replace the certificate's HTTP challenges on the project's load balancers by ``wanted``; load balancers that
+        differ get a new revision. If nothing is wanted, a closed challenge stays on each load balancer, unless the
+        certificate is being removed.
+
+        Returns the state of each load balancer in ``wanted`` that exists, and the changes. Does nothing if the caller's
+        lease of the certificate is over. Raises :class:`Conflict` for more challenges than a load balancer can have.
         """
         ...
 
@@ -135,43 +143,47 @@ class OrderingAuthority(Protocol):
         ...
 
     async def order(self, account: PrivateKey, names: Sequence[str], *, replaces: str = "") -> AuthorityOrder:
-        """Make an order. Only its URL and status are known. ``replaces``: identifier of the certificate that it
-        renews; empty: none.
+        """Create an order for these names at the authority; only its URL and status are known then. ``replaces``:
+        identifier of the certificate that it renews; empty: none.
         """
         ...
 
     async def renewal_window(self, account: PrivateKey, certificate_id: str) -> RenewalWindow | None:
-        """Read when the authority suggests the renewal of a certificate; None if it does not suggest anything."""
+        """Read when the authority suggests to renew the certificate with this identifier; None if it does not suggest
+        anything.
+        """
         ...
 
     async def revoke(self, account: PrivateKey, certificate: str, reason: int) -> None:
-        """Revoke a certificate, PEM, for a reason by its code; nothing to do if it is revoked."""
+        """Revoke a certificate. ``certificate``: PEM. ``reason``: code of RFC 5280. Does nothing if it is revoked
+        already.
+        """
         ...
 
     async def read(self, account: PrivateKey, url: str, *, dns_names: Collection[str] = ()) -> AuthorityOrder:
-        """Read an order and its authorizations, with challenges of dns-01 for ``dns_names`` and of http-01 for all
-        others.
+        """Read the order at ``url``, with its authorizations while it is pending or invalid. ``dns_names``: names that
+        are proven by dns-01; all others by http-01.
         """
         ...
 
     async def answer(self, account: PrivateKey, authorization: Authorization) -> None:
-        """Let the authority validate a challenge."""
+        """Tell the authority that the challenge of the authorization is in place, so that it validates it."""
         ...
 
     async def finalize(self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]) -> None:
-        """Request a certificate of the key from an order that is ready."""
+        """Request that a ready order's certificate is issued, for the public key of ``key`` and for ``names``."""
         ...
 
     async def download(
         self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]
     ) -> IssuedChain:
-        """Read the issued certificate. Raises :class:`AuthorityRefused` if it is not of this key and these names, or
-        not valid now.
+        """Read the issued certificate of a finished order. Raises :class:`AuthorityRefused` if it is not of this key
+        and these names, or not valid now.
         """
         ...
 
     def close(self) -> None:
-        """Refuse calls that start from now on."""
+        """Close the client: calls that start from now on are refused."""
         ...
 
 
@@ -179,7 +191,7 @@ class KeyPairMaker(Protocol):
     """Makes key pairs with a certificate that they have signed themselves."""
 
     async def self_signed(self, names: Sequence[str], *, days: int) -> Secret:
-        """Return a new key and its certificate, PEM."""
+        """Return a new private key and a certificate for ``names``, signed by that key and valid for ``days``; PEM."""
         ...
 
 
@@ -187,13 +199,13 @@ class NameResolver(Protocol):
     """Port to the DNS as the authority sees it."""
 
     async def addresses(self, name: str) -> tuple[str, ...]:
-        """Return the addresses of a name in canonical form; none if it does not exist. Raises
+        """Return the IPv4 and IPv6 addresses of a DNS name in canonical form; empty if it does not exist. Raises
         :class:`ResolverUnavailable`.
         """
         ...
 
     async def caa(self, name: str) -> tuple[CaaRecord, ...]:
-        """Return the CAA records of a name itself, not of its parents. Raises :class:`ResolverUnavailable`."""
+        """Return the CAA records of a DNS name itself, not of its parents. Raises :class:`ResolverUnavailable`."""
         ...
 
 
@@ -203,19 +215,25 @@ class DnsZone(Protocol):
     """
 
     async def check(self, names: Sequence[str]) -> None:
-        """Check that the server accepts changes of records of these names. Changes nothing."""
+        """Check that the zone's server accepts changes of records of these names, without changing any. Raises
+        :class:`ZoneUnavailable`.
+        """
         ...
 
     async def add(self, records: Sequence[TxtRecord]) -> None:
-        """Add records, beside others of the same names; those that exist stay."""
+        """Add TXT records to the zone, beside others of the same names; those that exist stay. Raises
+        :class:`ZoneUnavailable`.
+        """
         ...
 
     async def remove(self, records: Sequence[TxtRecord]) -> None:
-        """Remove exactly these records; those that do not exist are no error."""
+        """Remove exactly these TXT records from the zone; those that do not exist are no error. Raises
+        :class:`ZoneUnavailable`.
+        """
         ...
 
     async def missing(self, records: Sequence[TxtRecord]) -> str:
         """Return which of the zone's authoritative servers does not answer with one of the records yet; empty if all
-        do.
+        servers answer with all records. Raises :class:`ZoneUnavailable`.
         """
         ...

@@ -15,18 +15,17 @@ class AttachmentStore(Protocol):
     """Store port for facts read from the network service, and for addresses of devices that have ports there."""
 
     async def store_facts(self, found: Sequence[KnownSubnet]) -> tuple[Change, ...]:
-        """Store subnets and networks as read from the network service. Return the changes of load balancers on networks
-        whose facts have changed.
+        """Store subnets and networks as read from the network service. Returns the changes of load balancers on
+        networks that differ from what was stored.
         """
         ...
 
     async def store_hosts(
         self, network_id: str, hosts: Mapping[str, MemberHost], *, late: bool = False
     ) -> tuple[Change, ...]:
-        """Store the hosts of members' ports (``hosts``: by member address). Return the changes of load balancers if a
-        host has moved.
-
-        ``late``: load balancers were served without hosts that were not known, so that new hosts are changes, too.
+        """Store on which hosts members of a network are. ``hosts``: {member address: host of the member's port}.
+        Returns the changes of load balancers one of whose members has moved to another host. ``late``: load balancers
+        were served without hosts that were not known, so that new hosts are changes, too.
         """
         ...
 
@@ -52,10 +51,9 @@ class AttachmentStore(Protocol):
         ...
 
     async def release_leftovers(self, *, limit: int) -> int:
-        """Release networks that no load balancer uses any more, of at most ``limit`` shards, and at most ``limit``
-        networks that projects share; return their number.
-
-        Needed where a process died between the removal of the last user and the release.
+        """Release networks of at most ``limit`` shards that no load balancer uses any more, and at most ``limit``
+        networks that projects share; return the number of shards and networks. Needed where a process died between the
+        removal of a network's last user and the release.
         """
         ...
 
@@ -68,8 +66,8 @@ class AttachmentStore(Protocol):
         ...
 
     async def find_binding(self, claim_id: str) -> DeviceBinding | None:
-        """Return the host to which the port of a claim is to be bound; None: the port is gone, bound already, or to be
-        bound nowhere.
+        """Return the host to which the port of a claim is to be bound; None: the port is gone, is bound already, or is
+        to be bound nowhere.
         """
         ...
 

@@ -36,18 +36,18 @@ class Bus(Protocol):
         ...
 
     async def send(self, queue: str, message: Hint) -> None:
-        """Publish a message durably. Raises :class:`BusUnavailable`, :class:`MessageTooLarge`."""
+        """Publish a message durably to a queue. Raises :class:`BusUnavailable`, :class:`MessageTooLarge`."""
         ...
 
     async def call(self, queue: str, message: Call, *, timeout_seconds: float) -> AnyReply:
-        """Send a call and wait for the answer. Raises :class:`CallTimeout`, :class:`BusUnavailable`,
-        :class:`MessageTooLarge`.
+        """Send a call to a queue and wait up to ``timeout_seconds`` for the answer. Raises :class:`CallTimeout`,
+        :class:`BusUnavailable`, :class:`MessageTooLarge`.
         """
         ...
 
     async def consume(self, queue: str, handler: Handler, *, concurrency: int) -> Subscription:
-        """Consume the queue's messages, up to ``concurrency`` at a time, in competition with other consumers.
-        Reconnects automatically until the subscription is closed.
+        """Consume a queue's messages with ``handler``, up to ``concurrency`` at a time, in competition with other
+        consumers. Reconnects automatically until the subscription is closed.
         """
         ...
 

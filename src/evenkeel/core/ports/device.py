@@ -27,7 +27,7 @@ class Device(Protocol):
 
     @property
     def facts(self) -> DeviceFacts:
-        """Return the properties of the driver and the device group."""
+        """Properties of the driver and of the device group."""
         ...
 
     async def check(self) -> tuple[DeviceState, ...]:
@@ -85,7 +85,9 @@ class Device(Protocol):
         ...
 
     async def observe(self) -> Observation:
-        """Read statuses and statistics of all objects that this driver created, by a constant number of bulk reads."""
+        """Read statuses and statistics of all objects that this driver created on the group's devices, by a constant
+        number of bulk reads.
+        """
         ...
 
     async def tenants(self) -> frozenset[ProjectId]:
@@ -98,17 +100,15 @@ class Device(Protocol):
         ...
 
     async def changed(self) -> None:
-        """Wait until devices notify that an operating status differs from the last :meth:`observe`.
-
-        Never returns for devices without notifications, which are only polled. Never raises because of a device.
+        """Wait until devices notify that an operating status differs from the result of the last :meth:`observe`. Never
+        returns for devices without notifications, which are only polled. Never raises because of a device.
         """
         ...
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
-        """Return {metric: its highest value on any of the devices} for each
-        :class:`~evenkeel.core.resources.capacity.Metric` named. Unknown values are missing (a rate needs two readings).
-
-        A constant number of reads. Raises :class:`DeviceUnavailable`.
+        """Return {name of a :class:`~evenkeel.core.resources.capacity.Metric`: its highest value on any of the devices}
+        for each name in ``metrics``. Unknown values are missing (a rate needs two readings). A constant number of
+        reads. Raises :class:`DeviceUnavailable`.
         """
         ...
 
@@ -186,11 +186,12 @@ class PartitionReturner(Protocol):
     """A device group whose adopted partitions can be returned to the program that made them."""
 
     async def give_back(self, batch: PartitionBatch, *, apply: bool) -> tuple[DevicePlan, ...]:
-        """Remove what marks the partition as ours from all devices; with ``apply`` False only report the changes.
+        """Remove what marks a tenant's partition as ours from all devices, so that another program can own it; with
+        ``apply`` False only report the changes. Everything else stays, and serves traffic. Later passes are refused as
+        before the adoption, which can be repeated.
 
-        Everything else stays, and serves traffic. Later passes are refused as before the adoption, which can be
-        repeated. Raises :class:`DeviceRejected` with the reason if the partition cannot be given back, or its owner is
-        another one now; :class:`DeviceUnavailable` if a device was not reached: a repetition completes it.
+        Raises :class:`DeviceRejected` with the reason if the partition cannot be given back, or its owner is another
+        one now; :class:`DeviceUnavailable` if a device was not reached: a repetition completes it.
         """
         ...
 

@@ -25,8 +25,8 @@ class ImportStore(Protocol):
 
     async def check_creation(self, tree: LoadBalancerTree, plan: VipPlan) -> None:
         """Check that the load balancer can be created: its ids and its addresses are free, and its limits are kept.
-
-        Raises the errors of :meth:`create`; stores nothing.
+        Stores nothing. Raises :class:`Conflict` for an id of another object, or a VIP address in use;
+        :class:`LimitMet`.
         """
         ...
 
@@ -38,9 +38,11 @@ class ImportStore(Protocol):
         *,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        """Store the load balancer with its children. ``unchained``: see :class:`TenantStore`.
+        """Store an imported load balancer with its children, by the plan of its VIP. ``certificates``: checked contents
+        of the references in the tree. ``unchained``: addresses that must not chain load balancers; None: no check.
 
-        Raises :class:`Conflict` for an id of another object, or a VIP address in use; :class:`LimitMet`.
+        Raises :class:`Conflict` for an id of another object, or a VIP address in use; :class:`LimitMet`;
+        :class:`Unsupported` for an address in ``unchained``.
         """
         ...
 
@@ -55,11 +57,10 @@ class ImportStore(Protocol):
         ...
 
     async def set_held(self, load_balancer_id: LoadBalancerId, held: bool) -> Change | None:
-        """Hold or release a load balancer; None: it is so already.
+        """Hold or release an imported load balancer; returns None if it is so already. Released: devices get it, and
+        its VIP's port is bound to them. Held: it is removed from its devices, and the port is unbound.
 
-        Released: devices get it and its VIP's port is bound to them. Held: it is removed from its devices and the port
-        is unbound. Raises :class:`NotFound`, and :class:`Conflict` for one that mirrors another system's or is being
-        deleted.
+        Raises :class:`NotFound`, and :class:`Conflict` for one that mirrors another system's or is being deleted.
         """
         ...
 

@@ -28,10 +28,11 @@ class LbaasV1Store(Protocol):
         project_id: ProjectId | None,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        """Add a listener with a default pool, and the VIP of that pool's load balancer. The pool gets the persistence.
+        """Add a listener with a default pool, and the VIP of that pool's load balancer by the plan ``vip``. The pool
+        gets the persistence (None: none). ``unchained``: addresses that must not chain load balancers; None: no check.
 
-        Raises :class:`Conflict` if the load balancer has a VIP, even one that its device has not released yet; or if
-        the address is in use. ``unchained``: see :class:`TenantStore`.
+        Raises :class:`NotFound`, :class:`Conflict` if the load balancer has a VIP, even one that its device has not
+        released yet, or if the address is in use; :class:`Unsupported` for an address in ``unchained``.
         """
         ...
 
@@ -43,13 +44,16 @@ class LbaasV1Store(Protocol):
         *,
         project_id: ProjectId | None,
     ) -> Change:
-        """Change attributes of the listener, and the persistence of its pool, as one change."""
+        """Change attributes of a listener ({attribute: new value}), and the persistence of its pool (None: none), as
+        one change. ``project_id``: the project that must have the listener; None: any. Raises :class:`NotFound`,
+        :class:`Conflict`.
+        """
         ...
 
     async def delete_rooted_pool(self, pool_id: str, *, project_id: ProjectId | None) -> Change:
-        """Mark the pool deleted, and with it the load balancer that was made for it. Repeating it is harmless.
-
-        Raises :class:`Conflict` while a listener sends to the pool.
+        """Mark a pool deleted, and with it the load balancer that was made for it. A repetition changes nothing.
+        ``project_id``: the project that must have the pool; None: any. Raises :class:`NotFound`, :class:`Conflict`
+        while a listener sends to the pool.
         """
         ...
 
@@ -67,7 +71,7 @@ class LbaasV1Store(Protocol):
         ...
 
     async def pool_statistics(self, pool_id: str) -> ListenerStatistics:
-        """Return the totals of the listeners that send to the pool."""
+        """Return the sum of the traffic totals of the listeners that send to the pool."""
         ...
 
     async def providers_of_monitor(self, monitor_id: str) -> tuple[str, ...]:
@@ -81,8 +85,9 @@ class LbaasV1Store(Protocol):
     async def update_shared_monitor(
         self, monitor_id: str, changes: Mapping[str, Any], *, project_id: ProjectId | None
     ) -> tuple[Change, ...]:
-        """Change attributes of a shared monitor and of its copy in each pool: one change per pool, all in one
-        transaction.
+        """Change attributes of a shared monitor ({attribute: new value}) and of its copy in each pool, in one
+        transaction; return one change for each pool. ``project_id``: the project that must have the monitor; None: any.
+        Raises :class:`NotFound`, :class:`Conflict`.
         """
         ...
 
@@ -115,7 +120,8 @@ class LbaasV1Store(Protocol):
         new_id: str,
         project_id: ProjectId | None,
     ) -> Change:
-        """Replace the pool's monitor (``monitor_id`` None: remove it), and change attributes of the pool in the same
-        transaction. ``new_id``: id of the monitor's copy in the pool.
+        """Replace the monitor of a pool by a shared one (``monitor_id`` None: only remove it), and change attributes of
+        the pool ({attribute: new value}), as one change. ``new_id``: id of the monitor's copy in the pool.
+        ``project_id``: the project that must have both; None: any. Raises :class:`NotFound`, :class:`Conflict`.
         """
         ...

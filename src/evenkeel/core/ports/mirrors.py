@@ -40,26 +40,30 @@ class MirrorStore(Protocol):
         *,
         unchained: ChainQuery | None = None,
     ) -> Change | None:
-        """Store the tree: create the load balancer by the plan of its VIP, or write the differences as one revision.
-        None: there are no differences; the mark is stored all the same.
+        """Store the whole state of a mirrored load balancer: create it by the plan of its VIP, or write the differences
+        as one revision. Returns None if there are no differences; the mark is stored all the same. ``unchained``:
+        addresses that must not chain load balancers; None: no check.
 
-        ``unchained``: see :class:`TenantStore`. Raises :class:`MirrorConflict` and stores nothing if the stored
-        snapshot is newer, the load balancer is being deleted, or an id is another object's; :class:`Conflict` for a VIP
-        address in use; :class:`LimitMet`; :class:`Invalid` for a change of what is fixed.
+        Raises :class:`MirrorConflict` and stores nothing if the stored snapshot is newer, the load balancer is being
+        deleted, or an id is another object's; :class:`Conflict` for a VIP address in use; :class:`LimitMet`;
+        :class:`Invalid` for a change of an attribute that is fixed; :class:`Unsupported` for an address in
+        ``unchained``.
         """
         ...
 
     async def remove_mirrored(self, load_balancer_id: LoadBalancerId, provider: str, snapshot: float) -> Change | None:
-        """Mark the load balancer deleted, with all its children; None if it does not exist.
+        """Mark a mirrored load balancer deleted, with all its children; returns None if it does not exist. Afterwards
+        snapshots of it that are older than ``snapshot`` are refused. A port that was created for a load balancer that
+        was never put is deleted soon.
 
-        Afterwards older snapshots of it are refused. A port that was created for a load balancer that was never put is
-        deleted soon. Raises :class:`MirrorConflict` like :meth:`put`.
+        Raises :class:`MirrorConflict` if the stored snapshot is newer, or the load balancer is another provider's.
         """
         ...
 
     async def store_vip_port(self, load_balancer_id: LoadBalancerId, provider: str, port_id: str) -> None:
-        """Keep a claimed port for a load balancer that the other system is about to store, beyond the claim's grace:
-        until it is put, or :meth:`remove` gives the port back. Idempotent.
+        """Store that a claimed port is for a load balancer that the other system is about to store, so that it outlives
+        the claim's grace time: until the load balancer is put, or :meth:`remove_mirrored` gives the port back. A
+        repetition changes nothing.
 
         Raises :class:`NetworkUnavailable` if the port's deletion has begun, :class:`MirrorConflict` if the load
         balancer is another provider's, or was put or deleted already.
@@ -85,17 +89,19 @@ class MirrorStore(Protocol):
         ...
 
     async def changes(self, provider: str, since: str) -> MirrorChanges:
-        """Return which mirrored load balancers have changed since the answer with the cursor ``since``; some are
-        repeated. Two queries.
+        """Return the ids of a provider's mirrored load balancers that have changed since ``since``, the cursor of an
+        earlier answer; some are repeated. Two queries.
         """
         ...
 
     async def statistics(self, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[ListenerTotals, ...]:
-        """Return the traffic totals of the load balancers' listeners, as far as they have any. One query."""
+        """Return the traffic totals of listeners of these load balancers; listeners without any are left out. One
+        query.
+        """
         ...
 
     async def take_lease(self, provider: str, holder: str, seconds: float) -> WriterLease:
-        """Take or renew a provider's writer lease for ``seconds`` by the database's clock, if no other holder has it. 0
-        seconds: give it back.
+        """Take or renew a provider's writer lease for ``holder`` and ``seconds`` by the database's clock, if no other
+        holder has it; 0 seconds: give it back. Returns who holds it now.
         """
         ...

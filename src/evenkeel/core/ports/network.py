@@ -39,31 +39,32 @@ class Network(Protocol):
         any_subnet: bool = False,
         permitted: VipNetworks = ANYWHERE,
     ) -> VipPlan:
-        """Plan the allocation of the VIP.
+        """Plan the allocation of a load balancer's VIP, from what was requested: at least one of ``subnet_id``,
+        ``network_id``, ``port_id``; ``address`` None: any free one.
 
         ``marked``: marks of a port made for it; None: Octavia's. ``additional``: more addresses for the same port, of
-        other subnets of the same network. ``any_address``: the caller is an operator, who may use an address outside
-        the subnet's allocation range, if this network decides that. ``any_subnet``: the subnet may be another project's
-        that is not shared. ``permitted``: networks and subnets that the addresses may be on; of a named network only
-        those subnets are tried. Raises :class:`Invalid` or :class:`NotFound` naming the field, :class:`Conflict` for an
-        address in use, :class:`NetworkUnavailable`. If it raises, nothing stays allocated.
+        other subnets of the same network. ``options``: QoS policy and security groups of the port. ``any_address``: the
+        caller is an operator, who may use an address outside the subnet's allocation range, if this network decides
+        that. ``any_subnet``: the subnet may be another project's that is not shared. ``permitted``: networks and
+        subnets that the addresses may be on; of a named network only those subnets are tried.
+
+        Raises :class:`Invalid` or :class:`NotFound` naming the field, :class:`Conflict` for an address in use,
+        :class:`NetworkUnavailable`. If it raises, nothing stays allocated.
         """
         ...
 
     async def abandon_vip(self, plan: VipPlan) -> None:
-        """Release soon the allocations of :meth:`plan_vip` for a load balancer that was not stored. Never raises;
-        without this call they are released later.
+        """Release soon the ports that :meth:`plan_vip` created for a load balancer that was not stored after all. Never
+        raises; without this call they are released later.
         """
         ...
 
     async def find_vip(
         self, claim: PortClaim, *, project_id: ProjectId, subnet_id: str | None, additional: Collection[str] = ()
     ) -> VipPlan | None:
-        """Find the port that :meth:`plan_vip` has created for another request with this claim, by its marks.
-        ``subnet_id``, ``additional``: subnets that were requested for the VIP and for additional ones. None: the
-        project has no such port.
-
-        Raises :class:`NetworkUnavailable`.
+        """Return the plan of the port that :meth:`plan_vip` has created for another request with this claim; the port
+        is found by its marks. ``subnet_id`` (None: none was named), ``additional``: subnets that were requested for the
+        VIP and for additional ones. Returns None if the project has no such port. Raises :class:`NetworkUnavailable`.
         """
         ...
 
@@ -84,11 +85,11 @@ class Network(Protocol):
         ...
 
     async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
-        """Set the options of a port that ``read`` returns; nothing if that is None or the port is gone. A port with a
-        host to be bound to is switched on, too.
+        """Set the options that ``read`` returns on a port; nothing if it returns None or the port is gone. A port that
+        is to be bound to a host is also switched on. If another program changes the port at the same time, its change
+        stays, and ``read`` is called again.
 
-        A concurrent change of the port is never overwritten: then ``read`` is called again. Raises
-        :class:`NetworkUnavailable`; :class:`Conflict` if the network service refuses the options.
+        Raises :class:`NetworkUnavailable`; :class:`Conflict` if the network service refuses the options.
         """
         ...
 
@@ -114,8 +115,8 @@ class Network(Protocol):
         ...
 
     async def take_address(self, wanted: DevicePort) -> TakenAddress:
-        """Create a port for an address of devices. Raises :class:`Conflict` with the reason (no free address, no such
-        subnet any more), :class:`NetworkUnavailable`; then nothing stays allocated.
+        """Create a port for an address of devices, and return the address. Raises :class:`Conflict` with the reason (no
+        free address, no such subnet any more), :class:`NetworkUnavailable`; then nothing stays allocated.
         """
         ...
 
@@ -141,8 +142,9 @@ class Network(Protocol):
     async def look_up(
         self, kind: LookUp, filters: Mapping[str, Sequence[str]], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
-        """Return the objects of a kind that the project may use (None: of every project), in the form of Neutron's API.
-        ``filters``: values of ``id``, ``name``, ``network_id``, any of which an object may have; of ports, of their
-        devices; of floating IPs, of their addresses and ports. Raises :class:`NetworkUnavailable`.
+        """Return the network objects of a kind that the project may use (None: of every project), in the form of
+        Neutron's API. ``filters``: {attribute: values, any of which an object may have}, attributes ``id``, ``name``,
+        ``network_id``; of ports also ``device_id`` and ``device_owner``, of floating IPs also their addresses and
+        ports. Raises :class:`NetworkUnavailable`.
         """
         ...

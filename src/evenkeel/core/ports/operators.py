@@ -34,9 +34,9 @@ class OperatorStore(Protocol):
         ...
 
     async def agents(self, *, environment: str | None = None) -> tuple[Agent, ...]:
-        """Return all agents with their load, sorted by environment, group and host. Constant number of queries.
-
-        The numbers of load balancers were counted at the same time as those of :meth:`summary`.
+        """Return the agents of an environment (None: of all) with their load, sorted by environment, group and host.
+        The numbers of load balancers were counted at the same time as those of :meth:`load_balancer_summary`. Constant
+        number of queries.
         """
         ...
 
@@ -55,8 +55,9 @@ class OperatorStore(Protocol):
         ...
 
     async def update_environment(self, name: str, changes: Mapping[str, Any]) -> Environment:
-        """Change ``description``, ``failback``, ``breaker_share``, ``breaker_agents``, ``vip_networks_allowed``,
-        ``vip_networks_denied``. Raises :class:`NotFound`, :class:`Invalid`.
+        """Change attributes of an environment ({attribute: new value}): ``description``, ``failback``,
+        ``breaker_share``, ``breaker_agents``, ``vip_networks_allowed``, ``vip_networks_denied``. Raises
+        :class:`NotFound`, :class:`Invalid`.
         """
         ...
 
@@ -67,23 +68,22 @@ class OperatorStore(Protocol):
     async def movable_load_balancers(
         self, *, load_balancer_id: LoadBalancerId | None = None, project_id: str = "", environment: str = ""
     ) -> tuple[MovableLoadBalancer, ...]:
-        """Return the load balancer, or all load balancers of a project in an environment, with what decides whether
-        they can be moved; sorted by id. One query.
+        """Return one load balancer, or all load balancers of a project in an environment (empty: of any), with what
+        decides whether they can be moved to another device group; sorted by id. One query.
         """
         ...
 
     async def begin_moves(self, request: MoveRequest) -> tuple[Change, ...]:
-        """Begin to move load balancers to another device group, all or none; return the changes for hints to agents.
-
-        Raises :class:`NotFound`, :class:`Conflict`.
+        """Begin to move the load balancers of the request to another device group, all or none; return the changes for
+        hints to agents. Raises :class:`NotFound`, :class:`Conflict` if one of them can no longer be moved.
         """
         ...
 
     async def moves(
         self, *, load_balancer_id: LoadBalancerId | None = None, only_open: bool = False
     ) -> tuple[MoveProgress, ...]:
-        """Return the last move of each load balancer to another device group, moves under way first. One query.
-        ``only_open``: without moves that are done.
+        """Return the last move of each load balancer to another device group, moves under way first.
+        ``load_balancer_id``: only of this one; None: of all. ``only_open``: only moves under way. One query.
         """
         ...
 
@@ -111,7 +111,9 @@ class OperatorStore(Protocol):
         ...
 
     async def countdowns(self) -> Countdowns:
-        """Return the removals that take place by themselves, and for good, when their grace time is over. One query."""
+        """Return counts and times of removals that take place automatically when their grace time is over, such as of
+        ports that no load balancer uses. One query.
+        """
         ...
 
     async def accept_history(self, history_id: str) -> History:
@@ -202,7 +204,7 @@ class OperatorStore(Protocol):
         ...
 
     async def plan_answer(self, inquiry_id: str) -> PlanAnswer | None:
-        """Return the agent's answer to an inquiry; None if there is none yet."""
+        """Return the answer of a shard's agent to the inquiry with this id; None if there is none yet."""
         ...
 
     async def orphaned_partitions(self, environment: str, group_number: int) -> tuple[OrphanedPartition, ...]:
@@ -232,7 +234,7 @@ class OperatorStore(Protocol):
         ...
 
     async def shards(self, *, environment: str | None = None, agent_id: AgentId | None = None) -> tuple[Shard, ...]:
-        """Return shards, by environment, group and tenant."""
+        """Return the shards of an environment and an agent (None: of all), sorted by environment, group and tenant."""
         ...
 
     async def shard_counts(self) -> tuple[ShardCount, ...]:
@@ -244,8 +246,8 @@ class OperatorStore(Protocol):
         ...
 
     async def ownership(self, *, environment: str | None = None) -> Owners:
-        """Return agents, and the tenants' shards for which they act: single shards of a device group with few, only
-        numbers for other groups. Constant number of queries.
+        """Return the agents of an environment (None: of all) and the tenants' shards for which they act: the shards
+        themselves in device groups with few, only their numbers in others. Constant number of queries.
         """
         ...
 
@@ -314,7 +316,9 @@ class OperatorStore(Protocol):
         ...
 
     async def references(self, query: ReferenceQuery, *, limit: int) -> tuple[ReferencedCertificate, ...]:
-        """Return the references to key managers that are in use, earliest expiry first; one query."""
+        """Return at most ``limit`` references to key managers that are in use and match the query, earliest expiry
+        first; one query.
+        """
         ...
 
     async def own_certificates(self) -> tuple[OwnCertificate, ...]:
@@ -322,7 +326,9 @@ class OperatorStore(Protocol):
         ...
 
     async def refresh_references(self, reference: str | None) -> int:
-        """Let one reference, or all references in use (None), be read again now; return their number."""
+        """Make one reference, or (None) all references in use, due to be read again from their key managers now; return
+        their number.
+        """
         ...
 
     async def subnets(self) -> tuple[Subnet, ...]:

@@ -25,7 +25,9 @@ from evenkeel.core.tls.certificates import CertificateReader
 
 
 class FoundServices(Value):
-    """Service definitions of load balancers, and requests to the network service that have to be made first."""
+    """A page of a shard's service definitions, with the requests to the network service that have to be made before it
+    is complete.
+    """
 
     page: ServiceDefinitions
     needs: Needs = Needs()
@@ -48,30 +50,32 @@ class OwnershipStore(Protocol):
     """
 
     async def register(self, call: Register, *, ttl_seconds: float) -> SessionState:
-        """Open the session. Raises :class:`CallRefused` with code ``unknown_environment``, ``contradiction`` (device
-        driver, HA type or endpoints differ from the environment's or group's), ``bad_sealing_key`` (longer than keys
-        are) or ``duplicate`` (another session of that (environment, group, host) or agent id is live). Creates the
-        group's common shard if there is none.
+        """Open an agent's session, or renew it if it is the live one; it expires after ``ttl_seconds`` without
+        keepalive. Creates the device group's common shard if there is none.
+
+        Raises :class:`CallRefused` with code ``unknown_environment``, ``contradiction`` (device driver, HA type or
+        endpoints differ from the environment's or group's), ``bad_sealing_key`` (longer than keys are) or ``duplicate``
+        (another session of that (environment, group, host) or agent id is live).
         """
         ...
 
     async def renew_session(self, arrived: ArrivedKeepalive, *, ttl_seconds: float) -> SessionState:
-        """Renew a session; updates one row. Raises :class:`SessionLost` if it was ended or replaced, and
-        :class:`CallRefused` if it was ended because its process was gone, after the keepalive had arrived: a running
-        process sends another one. A new history begins if the database does not contain what was confirmed to the
-        agent.
+        """Renew the session of a keepalive for ``ttl_seconds``; updates one row. An expired session becomes live again:
+        shards taken from it meanwhile have another epoch, and it still owns all others. So an outage of the bus or the
+        database alone moves no shard. A new history begins if the database does not contain what it once confirmed to
+        the agent.
 
-        An expired session becomes live again: shards taken from it meanwhile have another epoch, and it still owns all
-        others. So an outage of the bus or the database alone moves no shard.
+        Raises :class:`SessionLost` if the session was ended or replaced, and :class:`CallRefused` if it was ended
+        because its process was gone, after the keepalive had arrived: a running process sends another one.
         """
         ...
 
     async def renew_sessions(
         self, arrived: Sequence[ArrivedKeepalive], *, ttl_seconds: float
     ) -> list[SessionState | None]:
-        """Renew many sessions at once, like :meth:`keepalive`; the answers are in the order of ``arrived``. None: not
-        renewed, because the row is locked, the session was ended, or the database cannot do this; :meth:`keepalive`
-        gives the reason.
+        """Renew the sessions of many keepalives for ``ttl_seconds``; return their states in the order of ``arrived``.
+        None: not renewed, because the row is locked, the session was ended, or the database cannot renew many at once;
+        :meth:`renew_session` gives the reason.
         """
         ...
 
@@ -80,7 +84,7 @@ class OwnershipStore(Protocol):
         ...
 
     async def end_session(self, agent_id: AgentId, session_id: SessionId) -> None:
-        """End a session and release its shards. Idempotent."""
+        """End a session and release its shards. A repetition changes nothing."""
         ...
 
     async def assignments(
@@ -94,9 +98,10 @@ class OwnershipStore(Protocol):
         limit: int | None = None,
         shard_ids: Sequence[ShardId] = (),
     ) -> Assignments:
-        """Return the session's shards and their unconfirmed load balancers: at most ``limit`` shards after
-        ``after_id``, of ``shard_ids`` only if there are any. ``served``: see :class:`GetAssignments`; accepted for a
-        while after a new history has begun. Raises :class:`SessionLost`.
+        """Return the session's shards and their unconfirmed load balancers, at most ``work_limit`` of these: at most
+        ``limit`` shards (None: all) with ids after ``after_id``, only those of ``shard_ids`` if it is not empty.
+        ``served``: shards that the agent served and that this database may have lost; they are restored for a while
+        after a new history has begun. Raises :class:`SessionLost`.
         """
         ...
 
@@ -113,11 +118,12 @@ class OwnershipStore(Protocol):
         unattachable: Mapping[LoadBalancerId, str] = ...,
         knows_standby: bool = False,
     ) -> FoundServices:
-        """Return a page of service definitions of a shard.
+        """Return a page of service definitions of a shard: of ``load_balancer_ids``, or (None) of at most ``limit``
+        load balancers with ids after ``after_id``.
 
-        ``unattachable``: {load balancer: reason why the network service has no answer about its networks};
-        ``knows_standby``: see :class:`GetServices`. Raises :class:`SessionLost` if the agent does not own the shard at
-        that epoch, or the session is not the agent's.
+        ``unattachable``: {load balancer: reason why the network service has no answer about its networks}.
+        ``knows_standby``: the agent knows definitions of copies that must not answer for their VIPs yet. Raises
+        :class:`SessionLost` if the agent does not own the shard at that epoch, or the session is not the agent's.
         """
         ...
 
@@ -129,13 +135,13 @@ class OwnershipStore(Protocol):
         ...
 
     async def adopt_networks(self, call: AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]) -> TakenNetworks:
-        """Reserve the route domain for the shard, and assign the addresses to it; without ``apply`` only return what
-        that would be.
+        """Reserve the route domain in ``call`` for the shard, and assign the addresses to it; without ``call.apply``
+        only return what that would be. A repetition changes nothing. Another shard of the group that has the number,
+        and whose load balancers no device has had yet, gets another number.
 
-        ``ports``: addresses with ports at the network service, with a new claim each. Repeating it changes nothing.
-        Another shard of the group that has the number, and whose load balancers no device has had yet, gets another
-        number. Raises :class:`Conflict` with the reason if the shard cannot have the route domain, :class:`SessionLost`
-        like :meth:`services`.
+        ``ports``: {address: new claim on its port at the network service}, of those that have ports. Raises
+        :class:`Conflict` with the reason if the shard cannot have the route domain, :class:`SessionLost` if the agent
+        does not own the shard at that epoch, or the session is not the agent's.
         """
         ...
 
@@ -148,7 +154,8 @@ class OwnershipStore(Protocol):
         wanted: Sequence[WantedCertificate],
     ) -> CertificateReader:
         """Return the certificates out of ``wanted`` that the session may read, at most :data:`CERTIFICATES_PER_CALL`:
-        those that load balancers of the shard refer to. Raises :class:`SessionLost` like :meth:`services`.
+        those that load balancers of the shard refer to. Raises :class:`SessionLost` if the agent does not own the shard
+        at that epoch, or the session is not the agent's.
         """
         ...
 
@@ -165,9 +172,8 @@ class OwnershipStore(Protocol):
     async def raise_epoch(
         self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int
     ) -> bool:
-        """Raise the epoch of the agent's shard above ``seen_epoch``, which a device has, by at most one jump.
-
-        False if the agent no longer owns the shard at ``epoch`` in that session. Raises :class:`CallRefused` if there
-        is no higher epoch.
+        """Raise the epoch of the agent's shard above ``seen_epoch``, which a device has, by at most
+        :data:`EPOCH_JUMP_MAX`. Returns False if the agent no longer owns the shard at ``epoch`` in that session. Raises
+        :class:`CallRefused` if there is no higher epoch.
         """
         ...

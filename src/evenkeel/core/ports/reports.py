@@ -36,8 +36,9 @@ class ReportStore(Protocol):
     async def record_all_applied(
         self, sent: Sequence[ReportApplied], *, tell: Callable[[Change], None] = lambda change: None
     ) -> list[ReportReceipt]:
-        """Record outcomes of different shards like :meth:`record_applied`, in one transaction and with as many
-        statements as for one report.
+        """Record the outcomes of several shards' reports, each as :meth:`record_applied` does, in one transaction and
+        with as many statements as for one report; return a receipt for each. ``tell`` is called with each change that
+        is due now.
         """
         ...
 
@@ -67,8 +68,7 @@ class ReportStore(Protocol):
 
     async def note_tenants(self, report: ReportStatus) -> None:
         """Record which of the tenants with partitions on the devices have no shard. Reports of old epochs are ignored.
-
-        Raises :class:`CallRefused` like :meth:`record_observed`.
+        Raises :class:`CallRefused` for a numbered report that arrives after a newer one of its session.
         """
         ...
 

@@ -52,9 +52,12 @@ class TenantStore(Protocol):
         *,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        """Store a whole tree; without a VIP if it is made for a pool of LBaaS v1. A health monitor that names a shared
-        one copies its attributes. Raises :class:`Conflict` for a VIP address in use or an id that exists,
-        :class:`Invalid` for a flavor or availability zone that is gone, :class:`NotFound` for a shared monitor.
+        """Store a load balancer with all its children, as one change. ``vip``: plan of its VIP; None: it has none,
+        because it is made for a pool of LBaaS v1. A health monitor that names a shared one copies its attributes.
+
+        Raises :class:`Conflict` for a VIP address in use or an id that exists, :class:`QuotaMet` for a quota of the
+        project, :class:`LimitMet` for a limit of one load balancer, :class:`Invalid` without a project and for a flavor
+        or availability zone that is gone, :class:`NotFound` for a shared monitor.
         """
         ...
 
@@ -66,8 +69,11 @@ class TenantStore(Protocol):
         project_id: ProjectId | None,
         tell_network: bool = False,
     ) -> Change:
-        """Change attributes of a load balancer. ``tell_network``: the VIP's port has to be updated, see
-        :class:`~evenkeel.core.ports.vips.PortStore`.
+        """Change attributes of a load balancer. ``changes``: {attribute: new value}. ``project_id``: the project that
+        must have it; None: any. ``tell_network``: the change also has to be made on the VIP's port at the network
+        service, and is recorded as pending there.
+
+        Raises :class:`NotFound`, :class:`Conflict` if it is marked deleted, or is held or mirrored from another system.
         """
         ...
 
@@ -81,24 +87,32 @@ class TenantStore(Protocol):
         certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
     ) -> Change:
-        """Give a load balancer another flavor, which names these enhanced services, and changes these listeners. Raises
-        :class:`~evenkeel.core.kit.errors.Invalid` if the flavor was deleted meanwhile, and :class:`Conflict` if a
-        listener was changed meanwhile.
+        """Give a load balancer another flavor. ``enhanced_services``: names of those in the new flavor. ``listeners``:
+        changed references to certificates of its listeners; ``certificates``: checked contents of new references.
+        ``project_id``: the project that must have it; None: any.
+
+        Raises :class:`NotFound`, :class:`~evenkeel.core.kit.errors.Invalid` if the flavor was deleted meanwhile, and
+        :class:`Conflict` if a listener was changed meanwhile, or the load balancer is marked deleted, held or mirrored.
         """
         ...
 
     async def fail_over_load_balancer(
         self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None
     ) -> Change:
-        """Let devices apply the load balancer again: a new revision without changes."""
+        """Give a load balancer a new revision without changes, so that its devices apply it again. ``project_id``: the
+        project that must have it; None: any. Raises :class:`NotFound`, :class:`Conflict` if it is marked deleted, held
+        or mirrored.
+        """
         ...
 
     async def delete_load_balancer(
         self, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: ProjectId | None
     ) -> Change:
-        """Mark a load balancer deleted; one that was never placed is removed immediately. Repeating it is harmless.
+        """Mark a load balancer deleted; one that was never placed is removed immediately. A repetition changes nothing.
+        ``project_id``: the project that must have it; None: any.
 
-        Raises :class:`Invalid` if it has listeners or pools and not ``cascade``.
+        Raises :class:`NotFound`, :class:`Invalid` if it has listeners or pools and not ``cascade``, :class:`Conflict`
+        if it is held or mirrored.
         """
         ...
 
@@ -113,10 +127,13 @@ class TenantStore(Protocol):
         project_id: ProjectId | None,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        """Add a listener; ``row.load_balancer_id`` and the policies' positions are set. ``new_pools``: pools created
-        together with the listener, to which it and its policies may refer.
+        """Add a listener to the load balancer ``row.load_balancer_id``, with L7 policies, whose positions are set, and
+        their rules. ``new_pools``: pools created together with the listener, to which it and its policies may refer.
+        ``certificates``: checked contents of the references in listener and pools. ``unchained``: addresses of new
+        members that must not be VIPs of other load balancers; None: no check.
 
-        Raises :class:`Conflict` if the load balancer has a listener on the port.
+        Raises :class:`NotFound`, :class:`Conflict` if the load balancer has a listener on the port, :class:`QuotaMet`,
+        :class:`LimitMet`, :class:`Unsupported` for an address in ``unchained``.
         """
         ...
 
@@ -130,10 +147,13 @@ class TenantStore(Protocol):
         project_id: ProjectId | None,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        """Add an L7 policy to the listener ``row.listener_id``, at ``row.position`` or after the last policy if that is
-        less; later policies move up. ``new_pool``: its redirect pool, if created with it.
+        """Add an L7 policy with rules to the listener ``row.listener_id``, at ``row.position`` or after the last policy
+        if that is less; later policies move up. ``new_pool``: pool to which it redirects, if that is created with it.
+        ``unchained``: addresses of new members that must not be VIPs of other load balancers; None: no check.
 
-        Raises :class:`NotFound` for a pool of another load balancer, :class:`Invalid` for one with the wrong protocol.
+        Raises :class:`NotFound` for the listener and for a pool of another load balancer, :class:`Invalid` for a pool
+        with the wrong protocol, :class:`Conflict`, :class:`QuotaMet`, :class:`LimitMet`, :class:`Unsupported` for an
+        address in ``unchained``.
         """
         ...
 
@@ -166,10 +186,12 @@ class TenantStore(Protocol):
         project_id: ProjectId | None,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        """Add a pool with members and monitor.
+        """Add a pool with its members and its monitor (None: none). ``listener_id``: listener whose default pool it
+        becomes; then ``row.load_balancer_id`` may be empty. None: no listener's. ``unchained``: addresses of members
+        that must not be VIPs of other load balancers; None: no check.
 
-        ``row.load_balancer_id`` may be empty if ``listener_id`` is given: then the pool becomes the default pool of
-        that listener. Raises :class:`Conflict` if the listener has a default pool.
+        Raises :class:`NotFound`, :class:`Conflict` if the listener has a default pool, :class:`QuotaMet`,
+        :class:`LimitMet`, :class:`Unsupported` for an address in ``unchained``.
         """
         ...
 
@@ -177,9 +199,10 @@ class TenantStore(Protocol):
         self, rows: Sequence[Member], *, project_id: ProjectId | None, unchained: ChainQuery | None = None
     ) -> Change:
         """Add one or more members of one pool, all or none. ``pool_id`` of each is set, ``load_balancer_id`` is filled
-        in.
+        in. ``unchained``: addresses of members that must not be VIPs of other load balancers; None: no check.
 
-        Raises :class:`Conflict` if the pool has a member at the same address and port.
+        Raises :class:`NotFound`, :class:`Conflict` if the pool has a member at the same address and port,
+        :class:`QuotaMet`, :class:`LimitMet`, :class:`Unsupported` for an address in ``unchained``.
         """
         ...
 
@@ -196,8 +219,12 @@ class TenantStore(Protocol):
         project_id: ProjectId | None,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        """Make the pool's members exactly ``members``, matched by (address, port); if ``additive_only``, keep other
-        members.
+        """Make the pool's members exactly ``members``, matched by (address, port): add, change and delete what differs;
+        with ``additive_only`` delete none. ``unchained``: addresses of members that must not be VIPs of other load
+        balancers; None: no check.
+
+        Raises :class:`NotFound`, :class:`Conflict`, :class:`QuotaMet`, :class:`LimitMet`, :class:`Unsupported` for an
+        address in ``unchained``.
         """
         ...
 
@@ -211,9 +238,12 @@ class TenantStore(Protocol):
         certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
     ) -> Change:
-        """Change attributes of a child; ``parent_id``: pool of a member, or policy of a rule.
+        """Change attributes of a child of a load balancer. ``changes``: {attribute: new value}. ``parent_id``: pool of
+        a member, or policy of a rule; None: not checked. ``certificates``: checked contents of references in
+        ``changes``. ``project_id``: the project that must have the child; None: any.
 
-        An L7 policy with a new position moves there; the policies in between move, too.
+        An L7 policy with a new position moves there; the policies in between move, too. Raises :class:`NotFound`,
+        :class:`Conflict`, :class:`Invalid`.
         """
         ...
 
@@ -234,27 +264,35 @@ class TenantStore(Protocol):
         restrict: bool = False,
         project_id: ProjectId | None,
     ) -> Change:
-        """Mark a child and its own children deleted. Raises :class:`Conflict` for a pool to which an L7 policy sends.
+        """Mark a child and its own children deleted. ``parent_id``: pool of a member, or policy of a rule; None: not
+        checked. ``restrict``: refuse the delete of a listener with L7 policies and of a pool with a health monitor; L7
+        policies that redirect to the pool become REJECT. Without it their children are deleted with them, and a pool to
+        which an L7 policy redirects is refused.
 
-        ``restrict``: raise :class:`Conflict` also for a listener with L7 policies and a pool with a health monitor; L7
-        policies that redirect to the pool become REJECT instead of refusing.
+        Raises :class:`NotFound`, :class:`Conflict` for a refused delete.
         """
         ...
 
     async def get(
         self, kind: type[Any], object_id: str, *, parent_id: str | None = None, project_id: ProjectId | None
     ) -> Any:
-        """Return one object with the ids of its children. Raises :class:`NotFound`."""
-        ...
-
-    async def served_by(self, kind: type[Any], object_id: str, *, project_id: ProjectId | None) -> ServedBy:
-        """Return the environment of the load balancer that the object is or belongs to; one query. Raises
+        """Return one object of the class ``kind``, with the ids of its children. ``parent_id``: pool of a member, or
+        policy of a rule; None: not checked. ``project_id``: the project that must have it; None: any. Raises
         :class:`NotFound`.
         """
         ...
 
+    async def served_by(self, kind: type[Any], object_id: str, *, project_id: ProjectId | None) -> ServedBy:
+        """Return environment, id and project of the load balancer that the object is or belongs to; one query.
+        ``project_id``: the project that must have the object; None: any. Raises :class:`NotFound`.
+        """
+        ...
+
     async def list(self, kind: type[Any], query: ListQuery, *, parent_id: str | None = None) -> Page:
-        """Return a page of objects. Raises :class:`Invalid` for unknown filter or sort names and markers."""
+        """Return a page of objects of the class ``kind`` that match the query. ``parent_id``: only members of this
+        pool, or rules of this policy; None: all. Raises :class:`NotFound` if an empty page has no such parent,
+        :class:`Invalid` for unknown filter or sort names and markers.
+        """
         ...
 
     async def tree(
@@ -269,8 +307,8 @@ class TenantStore(Protocol):
         ...
 
     async def chained(self, query: ChainQuery) -> Chained:
-        """Return the addresses of the query that would chain load balancers, because a member would be another one's
-        VIP; at most two queries.
+        """Return the addresses of the query that would chain load balancers: addresses of its members that are VIPs of
+        other load balancers, and its VIPs that are members of others. At most two queries.
         """
         ...
 
@@ -281,5 +319,7 @@ class TenantStore(Protocol):
     async def statistics(
         self, load_balancer_id: LoadBalancerId, *, listener_id: str | None = None
     ) -> ListenerStatistics:
-        """Return the totals of one listener or, summed, of the load balancer."""
+        """Return the traffic totals of one listener or, with ``listener_id`` None, the sum over the load balancer's
+        listeners.
+        """
         ...

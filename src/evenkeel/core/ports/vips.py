@@ -12,11 +12,10 @@ class ClaimStore(Protocol):
     """Store port for claims: records of ports that may exist at a network service and have to be deleted there."""
 
     async def claim_vip(self, claim: PortClaim, *, grace_seconds: float) -> None:
-        """Store a claim, before its port is created. Raises :class:`Conflict` with code ``BEING_MADE`` if the claim
+        """Store a claim, before its port is created at the network service. The port is due to be deleted
+        ``grace_seconds`` later, unless the user of the port (a load balancer, an address of devices) holds the claim by
+        then; and as soon as that user's row is removed. Raises :class:`Conflict` with code ``BEING_MADE`` if the claim
         exists.
-
-        It is due ``grace_seconds`` later unless the user of the port (a load balancer, an address of devices) holds it
-        by then; and as soon as that user's row is removed.
         """
         ...
 
@@ -78,8 +77,8 @@ class LostPortStore(Protocol):
         ...
 
     async def note_lost(self, ports: Sequence[VipPortId]) -> tuple[LoadBalancerId, ...]:
-        """Record that ports are gone and have to be recreated. Return the load balancers that still have these
-        ports.
+        """Record that these ports are gone from the network service and have to be recreated. Returns the load
+        balancers that still have these ports.
         """
         ...
 
