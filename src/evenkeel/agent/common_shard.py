@@ -127,7 +127,7 @@ class CommonShardWorker:
 
     @property
     def is_writing(self) -> bool:
-        """Whether devices are written now: see :attr:`ShardWorker.is_writing`."""
+        """Whether this worker is writing to devices now."""
         return self.writer is not None and self.writer.is_writing
 
     @property

@@ -76,7 +76,7 @@ class RepeatSchedule:
 
 
 class RepeatOnce:
-    """Schedule for reporting one-time events once more, ``AGAIN_SECONDS`` after their last report."""
+    """Schedule for reporting one-time events a second time, ``AGAIN_SECONDS`` after their first report."""
 
     def __init__(self) -> None:
         self._due_findings: dict[str, float] = {}

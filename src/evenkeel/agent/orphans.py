@@ -23,9 +23,8 @@ NAMED_MAX = 3
 async def request_verdict(
     client: ShardClient, orphans: tuple[LoadBalancerId, ...]
 ) -> tuple[m.OrphanVerdict, tuple[LoadBalancerId, ...]]:
-    """Request the controllers' decision on orphans; returns it with the orphans for which it must be requested again.
-
-    Without an answer all orphans stay. Raises :class:`SessionLost`.
+    """Request the controllers' decision which of the orphans may be removed. Returns it with the orphans for which it
+    must be requested again. Without an answer none is removed. Raises :class:`SessionLost`.
     """
     # Without a decision nothing is removed: an agent alone cannot distinguish an orphan from a lost commit.
     all_stay = m.OrphanVerdict(kept=dict.fromkeys(orphans))

@@ -86,10 +86,8 @@ class Ownership:
         return True
 
     def apply_assignments(self, shards: Sequence[m.Assignment]) -> None:
-        """Serve the shards of a page.
-
-        A shard with a new epoch gets a new worker. Workers of shards that the page does not name continue: see
-        :meth:`end_unassigned`.
+        """Serve the shards of a page of assignments: a shard with a new epoch gets a new worker. Workers of shards that
+        the page does not name continue.
         """
         for shard in shards:
             entry = self._workers.get(shard.shard_id)
@@ -336,7 +334,9 @@ def _writing_part(worker: Worker) -> ShardWorker | None:
 
 
 def _finish_worker(worker: Worker, task: asyncio.Task[None]) -> None:
-    """Stop a worker. Only writes are completed: reads and waits are repeated by the next owner."""
+    """Stop a worker. Only a write that is under way is completed: reads and waits are repeated by the shard's next
+    owner.
+    """
     worker.finish()
     # A worker that only reads or waits has nothing to lose; cancelling it makes handovers fast.
     if not worker.is_writing:

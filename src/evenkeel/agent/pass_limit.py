@@ -40,7 +40,7 @@ class _Queue:
         return any(self._waiting.values())
 
     def add(self, key: str, *, changed: bool) -> asyncio.Future[None]:
-        """Add a pass for the partition; the future completes when its slot is granted."""
+        """Add a pass for the partition ``key``; returns a future that completes when its slot is granted."""
         granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[changed][granted] = key
         self._of[key] = granted

@@ -32,9 +32,8 @@ class ReceivedDefinitions:
         """Unused definitions, each with the database history in which it was committed."""
 
     def offer(self, inlined: InlinedDefinitions | None, *, queued: Collection[LoadBalancerId]) -> None:
-        """Keep the definitions that may be used.
-
-        ``queued``: load balancers that already wait for a pass, for another reason; their definitions are requested.
+        """Keep those definitions from a hint (None: it had none) that may be used. ``queued``: load balancers that
+        already wait for a pass, for another reason; their definitions are requested instead.
         """
         if inlined is None or not self._is_usable(inlined):
             return

@@ -321,7 +321,7 @@ class Reconciler:
 
     async def _record_and_report(self, result: PartitionOutcome, outcomes: tuple[Applied, ...]) -> None:
         """Record in the work list, and report to controllers, those ``outcomes`` of a pass that will not change any
-        more. ``result``: what the pass says of the whole partition: lagging devices, repairs.
+        more. ``result``: result of the pass on the whole partition, with lagging devices and repairs.
         """
         # Recorded before the report: if its answer is lost, the load balancer still shows as unconfirmed, and the next
         # pass over it reports again without a write.

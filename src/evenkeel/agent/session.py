@@ -125,8 +125,9 @@ class Session:
         )
 
     async def renew(self) -> ShardEpoch | None:
-        """Send one keepalive. Returns a shard that needs a complete pass. Raises :class:`SessionLost`,
-        :class:`BusUnavailable`."""
+        """Send one keepalive. Returns a shard that needs a complete pass, because the database has lost what was
+        confirmed for it; None: none does. Raises :class:`SessionLost`, :class:`BusUnavailable`.
+        """
         asked_at = self._clock.monotonic()  # before it is sent: the lease must end before the session in the database
         # Confirmed once for each report; the next full report makes up for a lost keepalive.
         as_reported, self._as_reported = self._as_reported, False

@@ -168,10 +168,8 @@ class ShardWorker:
         self._wake_up()
 
     def invalidate(self, load_balancer_ids: tuple[LoadBalancerId, ...], *, complete: bool) -> None:
-        """Read and apply these load balancers, or the whole partition, again: the observer found them changed on the
-        devices.
-
-        A load balancer that failed recently keeps its retry time.
+        """Read these load balancers, or with ``complete`` the whole partition, from the database and apply them again:
+        the observer found them changed on the devices. A load balancer that failed recently keeps its retry time.
         """
         self._received.discard(load_balancer_ids)
         self._work.devices_differ(load_balancer_ids, self._clock.monotonic(), complete=complete)

@@ -115,10 +115,8 @@ class ShardClient:
         )
 
     async def report(self, outcomes: tuple[Applied, ...]) -> frozenset[LoadBalancerId]:
-        """Report the outcomes of the last fetched definitions.
-
-        Returns the load balancers that the database does not contain although their definitions were not of deleted
-        ones.
+        """Report the outcomes of definitions that were fetched. Returns the load balancers that the database does not
+        contain although their definitions did not say that they are deleted.
         """
         unknown: set[LoadBalancerId] = set()
         max_bytes = self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES

@@ -186,8 +186,8 @@ class WorkList:
         return must_forget
 
     def definitions_found(self, taken: TakenWork, found: Set[LoadBalancerId]) -> frozenset[LoadBalancerId]:
-        """Record for which load balancers of the pass the database has definitions; returns those it has none for:
-        their removal was confirmed meanwhile.
+        """Record for which load balancers of the pass the database has definitions (``found``). Returns the load
+        balancers without one: their removal was confirmed meanwhile.
         """
         if taken.complete:
             # What was queued since the pass began may be newer than the definitions that were read.
@@ -214,7 +214,7 @@ class WorkList:
         return had_any and not self._served
 
     def outcome_known(self, outcome: Applied, now: float) -> None:
-        """Record the final outcome for one load balancer."""
+        """Record the final outcome of a pass for one load balancer."""
         load_balancer_id = outcome.load_balancer_id
         if outcome.error:
             self._applied.pop(load_balancer_id, None)
@@ -228,7 +228,7 @@ class WorkList:
         self.retries.record_success(load_balancer_id)
 
     def queued_again(self, services: Iterable[ServiceDefinition], now: float) -> None:
-        """Queue load balancers of this pass for the next one, at once."""
+        """Record that load balancers of this pass are queued for the next one, without delay."""
         self._queued.update((service.load_balancer_id for service in services), now)
 
     def retried_later(self, services: Iterable[ServiceDefinition], now: float) -> None:
@@ -258,7 +258,7 @@ class WorkList:
         self.retries.record_failure(COMPLETE, now)
 
     def complete_begun(self, now: float) -> None:
-        """Record that a complete pass begins, which replaces the periodic one."""
+        """Record that a complete pass begins; the next periodic one is due a full interval later."""
         self._next_resync = now + self._resync_interval()
 
     def complete_succeeded(self) -> None:

@@ -69,7 +69,9 @@ class Callbacks:
         self._on_departure = on_departure
 
     async def handle(self, message: m.AnyMessage) -> m.AnyReply | None:
-        """Handle one message; raises only errors that a redelivery may overcome (store unavailable)."""
+        """Handle one message; returns the reply, None for a message without one. Raises only errors that a redelivery
+        may overcome (store unavailable).
+        """
         kind = type(message).__name__
         with MESSAGE_DURATION.labels(kind).time():
             reply = await self._reply_or_refusal(message)

@@ -49,12 +49,16 @@ class Driver:
         await self._hints.send_inquiry(owner, inquiry)
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
-        """Request a complete pass over the shards of these owners."""
+        """Request from these owners that they read their shards from the database and apply them to the devices
+        completely.
+        """
         for owner in owners:
             self._hints.notify_recheck(Recheck(owner=owner, complete=True))
 
     async def failover_requested(self, change: Change) -> None:
-        """Move the load balancer to another agent; without one its agent applies it to the device again."""
+        """Move the load balancer's shard to another agent of its device group; if there is none, let its agent apply
+        the load balancer to the devices again.
+        """
         moving = False
         try:
             moving = change.owner is not None and await self._scheduler.fail_over_shard_of(change.load_balancer_id)

@@ -46,7 +46,7 @@ class Notifications:
         *,
         holder: str,
     ) -> None:
-        """``holder``: names this controller among those that take turns."""
+        """``holder``: name of this controller, among the controllers that take turns at sending notifications."""
         self._outbox = outbox
         self._sender = sender
         self._settings = settings
@@ -101,7 +101,7 @@ class Notifications:
         NOTIFICATION_OLDEST_SECONDS.set(state.oldest_seconds)
 
     async def _send_batch(self, batch: Sequence[PendingNotification]) -> tuple[list[int], BusUnavailable | None]:
-        """Send a batch; returns the ids of the entries that were confirmed, and a failure, if there was one."""
+        """Send a batch; returns the ids of the entries that were confirmed, and the failure (None: all were sent)."""
         of_each: dict[str, list[PendingNotification]] = {}
         for entry in batch:
             of_each.setdefault(entry.load_balancer_id, []).append(entry)
@@ -111,7 +111,9 @@ class Notifications:
         return sent, next((failure for _, failure in results if failure is not None), None)
 
     async def _send_in_order(self, entries: Sequence[PendingNotification]) -> tuple[list[int], BusUnavailable | None]:
-        """Send entries of one load balancer; stops at the first failure."""
+        """Send the entries of one load balancer one after the other. Stops at the first failure; returns the ids of the
+        confirmed entries, and the failure (None: all were sent).
+        """
         sent: list[int] = []
         for entry in entries:
             try:

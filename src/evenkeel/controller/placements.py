@@ -34,7 +34,7 @@ class Placing(Protocol):
 
 
 class _Tenant(NamedTuple):
-    """Key of load balancers that may be in one shard."""
+    """Tenant, environment and device group of waiting load balancers that may be placed in one shard."""
 
     environment: str
     project_id: ProjectId

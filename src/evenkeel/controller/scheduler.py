@@ -177,7 +177,9 @@ class Scheduler:
         return bool(waiting or due_work.groups or due_work.reach or due_work.silence)
 
     async def check_clock(self) -> None:
-        """Compare the database's clock with the local one: see :attr:`trusts_clock`."""
+        """Compare the database's clock with the local one; while it jumps, :attr:`trusts_clock` is False, and no shard
+        is moved because of a silent agent.
+        """
         await self._read_change_indicator()
 
     async def recent_change_indicator(self, *, max_age_seconds: float) -> ChangeIndicator:

@@ -225,8 +225,8 @@ class TrafficRecorder:
 
 
 def _chosen_listeners(found: Iterable[TrafficTotals], listeners_max: int) -> dict[LoadBalancerId, tuple[str, ...]]:
-    """Return the listeners with a series of their own: those of load balancers with several, at most
-    ``listeners_max`` listeners.
+    """Return {load balancer: its listeners with a series of their own}: of load balancers with several listeners, at
+    most ``listeners_max`` listeners in total.
     """
     chosen: dict[LoadBalancerId, tuple[str, ...]] = {}
     left = listeners_max

@@ -156,8 +156,8 @@ def pool_row(
     pool_id: str,
     any_cookies: bool = False,
 ) -> Pool:
-    """Convert a requested pool without its members and monitor. Raises :class:`Invalid`. ``any_cookies``: see
-    :func:`check_pool`.
+    """Convert a requested pool without its members and monitor. ``any_cookies``: accept session persistence by cookies
+    with every pool protocol, not only with HTTP. Raises :class:`Invalid`.
     """
     check_project(body, place)
     new = Pool(
@@ -208,8 +208,8 @@ def _given_vips(body: requests.LoadBalancerNew) -> dict[str, str]:
 
 
 def planned_ip_family(vip: VipPlan) -> str | None:
-    """Return one of the planned VIP addresses, as a sample of the address family of all; None if there are both
-    families.
+    """Return one of the planned VIP addresses, which shows the IP version of all of them; None if some are IPv4 and
+    some IPv6.
     """
     # An address that the store still has to allocate is of the family of its subnet's range.
     near, *more = (each.address or each.allocation_start for each in (vip, *vip.additional))

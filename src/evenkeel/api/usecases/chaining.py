@@ -14,7 +14,10 @@ from evenkeel.core.resources.model import LoadBalancerTree, Member, Vip
 
 
 async def check_new_members(services: Services, served: ServedObject, members: Sequence[Member]) -> ChainQuery | None:
-    """Check new members of a load balancer as :func:`check_chaining` does."""
+    """Check that no new member of a load balancer is a VIP of the same devices. Raises :class:`Unsupported` naming the
+    address. Returns what the transaction of the write has to check again, because another request may come in between;
+    None: nothing.
+    """
     by = served.by
     return await check_chaining(
         services,

@@ -119,7 +119,9 @@ async def set_held(services: Services, load_balancer_id: LoadBalancerId, held: b
 
 
 async def discard_held(services: Services, load_balancer_id: LoadBalancerId) -> None:
-    """Delete a held load balancer; its VIP's port stays. Raises :class:`NotFound` or :class:`Conflict`."""
+    """Mark a held load balancer deleted, without deleting its VIP's port, which the other system uses. Raises
+    :class:`NotFound`, :class:`Conflict` if it is not held or its port is still bound to our devices.
+    """
     change = await services.imports.discard_held(load_balancer_id)
     await _record_import(
         services, change, "loadbalancer_discarded", "was held, and is deleted without the port of its VIP"

@@ -32,7 +32,9 @@ def policy_rows(
     new_id: NewId,
     settle: Settle = normalise_targets,
 ) -> PolicyRows:
-    """Convert a requested policy with its rules, at the requested position. Raises :class:`Invalid`."""
+    """Convert a requested policy with its rules, at the requested position. ``redirect_pool_id``: pool to which it
+    redirects; None: none. ``settle`` converts the requested policy to the one to store. Raises :class:`Invalid`.
+    """
     check_project(body, place)
     enhanced_service = body.name in place.enhanced_services
     if enhanced_service and body.rules:
@@ -70,7 +72,9 @@ def rule_row(body: l7_requests.L7RuleNew, place: ParentPlace, *, policy_id: str,
 
 
 def sort_by_position(made: Iterable[PolicyRows]) -> list[PolicyRows]:
-    """Return the policies of one new listener with their positions, as if they had been added one after the other."""
+    """Return the policies of one new listener sorted by their positions, numbered as if they had been added one after
+    the other.
+    """
     ordered: list[PolicyRows] = []
     for rows in made:
         # insert() appends if the position is beyond the end, as the default position is.

@@ -137,7 +137,9 @@ def new_policy(
     new_id: NewId,
     settle: Settle = normalise_targets,
 ) -> tuple[PolicyRows, NewPool | None]:
-    """Convert a requested L7 policy with its rules, and its new pool."""
+    """Convert a requested L7 policy with its rules. Returns its rows, and the new pool that the request brings along;
+    None if it brings none.
+    """
     pool_id, new_pool = body.redirect_pool_id, None
     if (pool := body.redirect_pool) is not None:
         if pool_id is not None:

@@ -87,9 +87,8 @@ async def remove_mirrored(services: Services, load_balancer_id: LoadBalancerId, 
 
 @contextmanager
 def _translate_conflicts() -> Iterator[None]:
-    """Turn contradictions inside the request into :class:`Invalid`, and a VIP address in use into
-    :class:`MirrorConflict`, so that the caller can distinguish both from conflicts with the stored state. Context
-    manager.
+    """Context manager that turns contradictions inside the request into :class:`Invalid`, and a VIP address in use into
+    :class:`MirrorConflict`, so that the caller can tell these two from conflicts with the stored state.
     """
     try:
         yield

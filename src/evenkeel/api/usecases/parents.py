@@ -31,11 +31,11 @@ class HasProject(Protocol):
 
     @property
     def project_id(self) -> str | UnsetType | None:
-        """Octavia's attribute with the project's id."""
+        """Octavia's attribute with the project's id; None or unset: not in the request."""
 
     @property
     def tenant_id(self) -> str | UnsetType | None:
-        """The deprecated attribute with the project's id."""
+        """The deprecated attribute with the project's id; None or unset: not in the request."""
 
 
 def project_of(body: HasProject, default: str) -> str:
@@ -58,7 +58,7 @@ def without_duplicates(values: Iterable[T] | None) -> tuple[T, ...]:
 
 
 def is_admin_up(admin_state_up: bool | None) -> bool:
-    """Return the administrative state of an object; the default is True."""
+    """Return the administrative state that a request gives an object; True if it gives none."""
     return admin_state_up is not False
 
 

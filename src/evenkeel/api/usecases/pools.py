@@ -37,7 +37,9 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 
 
 async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *, any_cookies: bool = False) -> Pool:
-    """Create a pool with its members and monitor; returns the stored pool. ``any_cookies``: see :func:`check_pool`."""
+    """Create a pool with its members and monitor; returns the stored pool. ``any_cookies``: accept session persistence
+    by cookies with every pool protocol, not only with HTTP.
+    """
     served, listener = await _find_parent(services, call, wanted)
     place = ParentPlace(served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls)
     rows = pool_rows(

@@ -162,7 +162,9 @@ def listener_takes_no_children() -> Invalid:
 
 
 def check_protocol_pair(listener_protocol: str, pool_protocol: str) -> None:
-    """Check that a listener of one protocol may have a default pool of the other."""
+    """Check that a listener with ``listener_protocol`` may have a default pool with ``pool_protocol``. Raises
+    :class:`Invalid`.
+    """
     if listener_protocol == CHILDLESS_PROTOCOL:
         raise listener_takes_no_children()
     allowed = POOL_PROTOCOLS_OF_LISTENER[listener_protocol]

@@ -97,8 +97,8 @@ def _wanted_vip(each: AdditionalVip, vip_port_id: str | None, addresses: Address
 async def check_port_options(
     services: Services, load_balancer_id: LoadBalancerId, scope: ProjectId | None, changes: Mapping[str, Any]
 ) -> bool:
-    """Return whether these changes affect the VIP's port. Raises :class:`Invalid` for options that the port cannot
-    have, and :class:`NotFound` for the load balancer.
+    """Check the options of the VIP's port in these changes of a load balancer. Returns whether the changes affect the
+    port. Raises :class:`Invalid` for options that the port cannot have, and :class:`NotFound` for the load balancer.
     """
     if not services.network.has_ports or not _OF_PORT & changes.keys():
         return False

@@ -11,7 +11,9 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 
 
 async def remove_object(services: Services, call: Call, kind: type[Any], object_id: str, parent_id: str | None) -> None:
-    """Delete a child of a load balancer, and notify the driver."""
+    """Mark a child of a load balancer deleted, and notify the driver. ``parent_id``: pool of a member, or policy of a
+    rule; None: not checked.
+    """
     change = await services.tenants.delete_child(kind, object_id, parent_id=parent_id, project_id=call.caller.scope)
     await services.change_accepted(change)
 
@@ -25,7 +27,9 @@ async def write_changes(
     parent_id: str | None,
     certificates: Sequence[CheckedCertificate] = (),
 ) -> Any:
-    """Write changes to a child; returns the stored child. Without changes nothing is written."""
+    """Write changes to a child of a load balancer, and notify the driver; returns the stored child. Without changes
+    nothing is written. ``parent_id``: pool of a member, or policy of a rule; None: not checked.
+    """
     scope = call.caller.scope
     if not changes:
         return await services.tenants.get(kind, object_id, parent_id=parent_id, project_id=scope)
@@ -39,7 +43,9 @@ async def write_changes(
 async def state_after_write(
     services: Services, call: Call, kind: type[Any], change: Change, object_id: str, parent_id: str | None = None
 ) -> Any:
-    """Return the object in the state that the write stored."""
+    """Return the object in the state that the write stored, from the write's result or, if that does not contain it,
+    from the database. ``parent_id``: pool of a member, or policy of a rule; None: not checked.
+    """
     # First the rows of the write itself: a read could already show a later change.
     for row in change.resources:
         if isinstance(row, kind) and row.id == object_id:

@@ -53,7 +53,7 @@ class AcmeStore(Protocol):
         ...
 
     async def request_removal(self, project_id: ProjectId, name: str) -> bool:
-        """Mark a request for removal: a controller removes it and its challenges soon. Returns whether there was one."""
+        """Mark a request for removal: a controller soon removes it and its challenges. Returns whether it existed."""
         ...
 
     async def request_revocation(self, project_id: ProjectId, name: str, reason: str) -> bool:

@@ -68,8 +68,8 @@ class OperatorStore(Protocol):
     async def movable_load_balancers(
         self, *, load_balancer_id: LoadBalancerId | None = None, project_id: str = "", environment: str = ""
     ) -> tuple[MovableLoadBalancer, ...]:
-        """Return one load balancer, or all load balancers of a project in an environment (empty: of any), with what
-        decides whether they can be moved to another device group; sorted by id. One query.
+        """Return one load balancer or, with ``load_balancer_id`` None, all load balancers of a project in an
+        environment, with what decides whether they can be moved to another device group; sorted by id. One query.
         """
         ...
 
@@ -111,8 +111,8 @@ class OperatorStore(Protocol):
         ...
 
     async def countdowns(self) -> Countdowns:
-        """Return counts and times of removals that take place automatically when their grace time is over, such as of
-        ports that no load balancer uses. One query.
+        """Return what is removed automatically when its grace time is over, and when: unused ports at the network
+        service, the oldest events, and records of deleted load balancers. One query.
         """
         ...
 

@@ -100,8 +100,8 @@ class TenantStore(Protocol):
         self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None
     ) -> Change:
         """Give a load balancer a new revision without changes, so that its devices apply it again. ``project_id``: the
-        project that must have it; None: any. Raises :class:`NotFound`, :class:`Conflict` if it is marked deleted, held
-        or mirrored.
+        project that must have it; None: any. Raises :class:`NotFound`, :class:`Conflict` if it is held or marked
+        deleted.
         """
         ...
 
