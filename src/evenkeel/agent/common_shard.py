@@ -358,7 +358,9 @@ class CommonShardWorker:
 
 
 def _split_findings(findings: Findings, *, max_bytes: int) -> Iterator[Findings]:
-    """Split findings so that each part fits into one message of ``max_bytes``; yields nothing for empty findings."""
+    """Split findings so that each of the results fits into one message of ``max_bytes``; yields nothing for empty
+    findings.
+    """
     fields: tuple[Iterable[Any], ...] = (
         findings.absent,
         findings.present,

@@ -39,8 +39,8 @@ class PartAssembler:
         self._answers: dict[str, dict[int, bytes]] = {}
 
     def add(self, part: ReplyPart) -> bytes | None:
-        """Add a part; returns the whole answer's bytes if it is complete. Raises :class:`MessageRejected` for an
-        invalid part.
+        """Add a part of an answer; returns the whole answer's bytes once all parts are there, else None. Raises
+        :class:`MessageRejected` for an invalid part.
         """
         if not 0 <= part.number < part.count:
             raise MessageRejected(f"part {part.number} of {part.count}")

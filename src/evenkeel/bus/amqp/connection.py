@@ -214,7 +214,9 @@ async def _close_connection(connection: AbstractConnection) -> None:
 
 @contextlib.contextmanager
 def translate_errors(doing: str) -> Iterator[None]:
-    """Translate errors of the client library and the network into :class:`BusUnavailable`."""
+    """Context manager that turns errors of the client library and the network into :class:`BusUnavailable`. ``doing``:
+    what failed, for its text.
+    """
     try:
         yield
     except asyncio.CancelledError as error:

@@ -26,7 +26,7 @@ class ConnectionRefused(BusUnavailable):
 
 @contextlib.contextmanager
 def translate_refusals(node: Node) -> Iterator[None]:
-    """Translate errors of a refused connection into :class:`ConnectionRefused`."""
+    """Context manager that turns errors of a connection that ``node`` refused into :class:`ConnectionRefused`."""
     try:
         yield
     except (AuthenticationError, ProbableAuthenticationError) as error:

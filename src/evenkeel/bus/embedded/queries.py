@@ -45,7 +45,9 @@ class Taken(Value):
 
 
 def put_message(db: sqlite3.Connection, queue: str, body: bytes, expires_at: float | None) -> list[str]:
-    """Add a message; returns the sockets of the queue's consumers. Raises :class:`QueueFull`."""
+    """Add a message to a queue; returns the paths of the wake-up sockets of the queue's consumers. ``expires_at``:
+    monotonic time in seconds; None: never. Raises :class:`QueueFull`.
+    """
     row = db.execute("SELECT messages, bytes FROM queue WHERE name = ?", (queue,)).fetchone()
     if row is None:
         # A queue without a consumer counts as consumed now, so that it is abandoned only after the full time.

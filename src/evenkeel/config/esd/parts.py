@@ -285,7 +285,9 @@ class Parts(Value):
         return self.timeouts.tunnel if self.timeouts is not None else None
 
     def changed_settings(self, part: str) -> tuple[str, ...]:
-        """Names of the settings of a part that are not the default; none of a part that is one value."""
+        """Return the names of those settings of a part that differ from their defaults; empty for a part that is one
+        value.
+        """
         value = getattr(self, part)
         if not isinstance(value, Struct):
             return ()

@@ -291,7 +291,7 @@ class OperatorStore(Protocol):
         """Find load balancers of all projects. ``text``: part of a name (in any case of letters), a VIP, a project's
         id or a member's address (on PostgreSQL; else its beginning), or the beginning of an id; ``group_number``: of a
         device group of the one environment in the filter ``provider``. The total of all load balancers is of the same
-        age as that of :meth:`summary`. Raises :class:`Invalid` if the search takes too long.
+        age as that of :meth:`load_balancer_summary`. Raises :class:`Invalid` if the search takes too long.
         """
         ...
 

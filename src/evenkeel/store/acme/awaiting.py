@@ -39,7 +39,9 @@ def set_awaiting_problem(connection: Connection, certificate: AcmeCertificate, a
 
 
 def read_overdue_ids(connection: Connection, awaited_seconds: float, limit: int) -> list[str]:
-    """Ids of certificates that listeners wait for although the request was deleted, or the time is over."""
+    """Return at most ``limit`` ids of certificates for which listeners wait although the request was deleted, or the
+    last request with the reference is ``awaited_seconds`` ago.
+    """
     statement = _overdue_query(_certificate.c.id, awaited_seconds=awaited_seconds)
     return list(connection.scalars(statement.order_by(_certificate.c.id).limit(limit)))
 

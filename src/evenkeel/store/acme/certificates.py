@@ -72,7 +72,7 @@ def read_requested(connection: Connection, project_id: ProjectId | None) -> tupl
 
 
 def find_requested(connection: Connection, project_id: ProjectId, name: str) -> AcmeCertificate | None:
-    """One requested certificate, unless it is being removed."""
+    """Return the project's requested certificate of this name; None if there is none, or it is being removed."""
     named = _row.c.project_id == project_id, _row.c.name == name, _row.c.step != AcmeStep.REMOVE.value
     row = connection.execute(select(_row).where(*named)).first()
     return None if row is None else _certificate_from_row(row)
@@ -211,7 +211,7 @@ def is_lease_current(connection: Connection, certificate: AcmeCertificate) -> bo
 
 
 def event_title(certificate: AcmeCertificate) -> str:
-    """The certificate in event texts."""
+    """Return the text that names the certificate in events."""
     return f"certificate {certificate.name} of project {certificate.project_id} ({', '.join(certificate.names)})"
 
 

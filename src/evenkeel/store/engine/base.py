@@ -50,7 +50,9 @@ class Database:
         raise NotImplementedError
 
     async def query(self, op: Op[T]) -> T:
-        """Run ``op``, a single SELECT; otherwise like :meth:`read`. Raises :class:`StoreUnavailable`."""
+        """Run ``op``, which is a single SELECT, outside of a transaction, and return its result. Raises
+        :class:`StoreUnavailable`.
+        """
         raise NotImplementedError
 
     async def close(self) -> None:

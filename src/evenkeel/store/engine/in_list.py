@@ -32,7 +32,9 @@ def is_in_list(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool
 
 
 def is_in_bound_list(column: Column[Any], name: str) -> ColumnElement[bool]:
-    """Return the SQL condition like :func:`in_list`, with the list bound as parameter ``name`` at execution."""
+    """Return the SQL condition that the text column's value is in a list that is bound as parameter ``name`` at
+    execution.
+    """
     return _InList(column, bindparam(name, type_=_TextArray()))
 
 

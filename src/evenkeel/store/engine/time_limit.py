@@ -19,8 +19,8 @@ _ENDED = {"57014", 1969}
 
 @contextmanager
 def time_limit(connection: Connection, seconds: float, refusal: str) -> Iterator[None]:
-    """End statements of the block that take longer than ``seconds``. Raises :class:`Invalid` with the text ``refusal``
-    then.
+    """Context manager that ends statements in its block that take longer than ``seconds``, and raises :class:`Invalid`
+    with the text ``refusal`` then.
     """
     limit = _BY_DIALECT.get(connection.dialect.name, _limit_on_sqlite)
     try:

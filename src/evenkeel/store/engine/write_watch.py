@@ -43,7 +43,7 @@ class WriteWatch:
 
     @contextlib.contextmanager
     def watch_write(self) -> Iterator[None]:
-        """Record whether the write in the block succeeds."""
+        """Context manager that records whether the write in its block succeeds."""
         token = object()
         self._running[token] = self._now_seconds()
         try:

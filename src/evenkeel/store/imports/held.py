@@ -47,8 +47,10 @@ _LOCK = select(_root.c.id, _root.c.deleted, _root.c.mirrored, _root.c.held, _roo
 def update_held(
     options: StoreOptions, tree: LoadBalancerTree, certificates: Sequence[CheckedCertificate]
 ) -> Op[Change | None]:
-    """Change a held load balancer (another system still serves it) to equal the tree: see
-    :meth:`evenkeel.core.ports.ImportStore.update`.
+    """Return an operation that makes a held load balancer (another system still serves it) equal to the tree, as one
+    change, without touching its VIP's port; the operation returns None if nothing differs. Raises :class:`NotFound`,
+    :class:`Conflict` if it is not held or an id is another object's, :class:`Invalid` for an attribute that never
+    changes, :class:`LimitMet`.
     """
     check_tree(tree)
     root = tree.load_balancer
@@ -62,8 +64,9 @@ def update_held(
 
 
 def set_held(options: StoreOptions, load_balancer_id: LoadBalancerId, held: bool) -> Op[Change | None]:
-    """Release a load balancer that another system served until now (``held`` False), or hold it again: see
-    :meth:`evenkeel.core.ports.ImportStore.set_held`.
+    """Return an operation that releases a load balancer which another system served until now (``held`` False), or
+    holds it again; the operation returns None if it is so already. Raises :class:`NotFound`, and :class:`Conflict` for
+    one that mirrors another system's or is being deleted.
     """
     # No device has a held load balancer, so its next release is like its first.
     status = PENDING_UPDATE if held else PENDING_CREATE
@@ -89,8 +92,9 @@ def set_held(options: StoreOptions, load_balancer_id: LoadBalancerId, held: bool
 
 
 def discard_held(options: StoreOptions, load_balancer_id: LoadBalancerId) -> Op[Change]:
-    """Mark a held load balancer (another system still serves it) deleted: see
-    :meth:`evenkeel.core.ports.ImportStore.discard`.
+    """Return an operation that marks a held load balancer (another system still serves it) deleted, and leaves its
+    VIP's port as it is. Raises :class:`NotFound`, and :class:`Conflict` if it is not held, or its port is not unbound
+    yet.
     """
     marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
 

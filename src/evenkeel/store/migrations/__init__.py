@@ -133,7 +133,7 @@ def _upgrade_schema(connection: Connection) -> str:
 
 
 def schema_revisions() -> tuple[str, ...]:
-    """The revisions of this version, the oldest first."""
+    """Return the revisions of the schema's migrations in this version, the oldest first."""
     config = alembic_config()
     return _script_revisions(config.get_main_option("script_location", ""), config.get_main_option("version_locations"))
 

@@ -41,7 +41,9 @@ def schema_state(connection: Connection) -> SchemaState:
 
 
 def check_schema(connection: Connection) -> str:
-    """The present revision. Raises :class:`StoreUnavailable` if it is older than this version needs."""
+    """Return the revision of the database's schema. Raises :class:`StoreUnavailable` if it is older than this version
+    needs.
+    """
     state = schema_state(connection)
     if not state.usable:
         there = f"revision {state.present}" if state.present else "empty"

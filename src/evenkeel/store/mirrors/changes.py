@@ -24,7 +24,9 @@ _root = schema.load_balancer
 
 
 def read_mirror_changes(connection: Connection, provider: str, since: str) -> MirrorChanges:
-    """Return the changes since the cursor ``since``; see :meth:`evenkeel.core.ports.mirrors.MirrorStore.changes`."""
+    """Return the ids of a provider's mirrored load balancers that have changed since ``since``, the cursor of an
+    earlier answer; some are repeated. Two queries.
+    """
     # before the rows are read, so that none is missed by the next request
     now = float(connection.scalar(select(db_now())) or 0.0)
     cursor = f"{now - OVERLAP_SECONDS:.6f}"

@@ -48,8 +48,10 @@ def put_mirrored(
     random: Random,
     certificates: Sequence[CheckedCertificate],
 ) -> Op[Change | None]:
-    """Return an operation that stores the tree and its mark; see
-    :meth:`evenkeel.core.ports.mirrors.MirrorStore.put`.
+    """Return an operation that stores the tree and its mark: it creates the load balancer by the plan of its VIP, or
+    writes the differences as one revision; it returns None if there are none. Raises :class:`MirrorConflict` if the
+    stored snapshot is newer, the load balancer is being deleted, or an id is another object's; :class:`Conflict`,
+    :class:`LimitMet`, :class:`Invalid`.
     """
     check_tree(tree)
     root = tree.load_balancer
@@ -75,8 +77,9 @@ def put_mirrored(
 def remove_mirrored(
     options: StoreOptions, load_balancer_id: LoadBalancerId, provider: str, snapshot: float
 ) -> Op[Change | None]:
-    """Return an operation that marks the load balancer deleted; see
-    :meth:`evenkeel.core.ports.mirrors.MirrorStore.remove`.
+    """Return an operation that marks a mirrored load balancer deleted, with all its children; the operation returns
+    None if it does not exist. Raises :class:`MirrorConflict` if the stored snapshot is newer, or the load balancer is
+    another provider's.
     """
     target = Target(LOAD_BALANCER, load_balancer_id, None)
     marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}

@@ -23,8 +23,9 @@ _UNHELD = _claim.c.held_by.is_(None)
 
 
 def store_vip_port(connection: Connection, load_balancer_id: LoadBalancerId, provider: str, port_id: str) -> None:
-    """Keep a port until the other system's writer confirms it or gives it back; see
-    :class:`evenkeel.core.ports.MirrorStore`.
+    """Store that a claimed port is kept for a load balancer of the provider, until the load balancer is put or the port
+    is given back. Raises :class:`NetworkUnavailable` if the port's deletion has begun, :class:`MirrorConflict` if the
+    load balancer is another provider's, or was put or deleted already.
     """
     lock_mark(connection, load_balancer_id, MirrorMark(provider=provider, snapshot=0.0, digest=""))
     statement = (

@@ -24,8 +24,8 @@ _STATE = select(func.count().label("entries"), (db_now() - func.min(_notificatio
 
 
 def take_sender_lease(connection: Connection, holder: str, seconds: float) -> bool:
-    """Take or renew the right to send notifications, or with 0 seconds give it back; False if another holder has it:
-    see :meth:`evenkeel.core.ports.notifications.NotificationStore.take_turn`.
+    """Take or renew the lease to send notifications for ``holder``, or with 0 seconds give it back; returns False if
+    another holder has it.
     """
     lease = schema.notification_lease
     return leases.take(connection, lease, _LEASE, holder, seconds, seconds_max=LEASE_SECONDS_MAX)

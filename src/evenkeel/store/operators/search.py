@@ -76,7 +76,10 @@ _SHOWN = (
 def find_load_balancers(
     connection: Connection, query: ListQuery, text: str = "", group_number: int | None = None
 ) -> FoundPage:
-    """Find load balancers: see :meth:`evenkeel.core.ports.OperatorStore.find_load_balancers`. Four queries at most."""
+    """Return a page of load balancers of all projects that match the query and contain ``text`` (empty: any), with
+    their total number. ``group_number``: only of this device group of the one environment in the query; None: of all.
+    Four queries at most. Raises :class:`Invalid` if the search takes too long.
+    """
     with time_limit(connection, SEARCH_SECONDS, _TOO_LONG):
         filters = [*filter_conditions(LOAD_BALANCER, query), *_group_conditions(query, group_number)]
         if text:
