@@ -87,7 +87,7 @@ _SERVED = "served"
 
 class Application:
     """The ASGI application of one set of services. It sets a request id on every response, including responses that no
-    endpoint made. All applications of a process share their routing, see :func:`_router`."""
+    endpoint made. All applications of a process share their routing, see :func:`_make_router`."""
 
     def __init__(self, served: "_Paths", end_streams: Callable[[], None]) -> None:
         """Initialize the application. ``end_streams``: called when the process stops, ends responses that

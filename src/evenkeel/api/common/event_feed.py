@@ -157,8 +157,8 @@ class EventFeed:
         self._listeners.discard(listener)
 
     async def add_listener(self) -> EventListener:
-        """Return a listener to events that are passed on from now on. End it with :meth:`leave`. Raises the errors of
-        :meth:`start`.
+        """Return a new listener to events that are passed on from now on; end it with :meth:`remove_listener`. Raises
+        the errors of :meth:`start`.
         """
         await self.start()
         self._check_listener_count()  # others may have joined meanwhile

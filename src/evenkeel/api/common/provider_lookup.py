@@ -98,8 +98,8 @@ class ProviderLookup:
         return self._enhanced[provider]
 
     async def find_served_object(self, kind: type[Any], object_id: str, scope: ProjectId | None) -> ServedObject:
-        """Return the provider of the object if the caller may see the object. One query, unless cached. Raises
-        :class:`NotFound`.
+        """Return the provider of an object's load balancer, with what it supports, if the caller's project may see the
+        object (``scope`` None: any may). One query, unless cached. Raises :class:`NotFound`.
         """
         found, until = self._served.get((kind, object_id), (None, 0.0))
         # another project's object: the store raises the same error as for an unknown one

@@ -236,7 +236,9 @@ async def read_page(wanted: ListRequest, read: Callable[[ListQuery], Awaitable[P
 
 
 def page_links(call: Call, page: Page, limit: int | None) -> list[dict[str, str]]:
-    """Return links to the neighbouring pages."""
+    """Return the links to the previous and the next page of a list, as Octavia's lists have them; empty if the list has
+    only one page. ``limit``: the page size.
+    """
     if not page.items or not (page.before or page.after):
         return []
     kept: Query = [(name, value) for name, value in call.query if name not in ("marker", "page_reverse", "limit")]

@@ -193,7 +193,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _refuse_too_much(self, status: int, text: str) -> None:
         self._refusal = (status, text)
-        # httptools ends the parsing when a callback raises; :meth:`_feed` then sends the refusal.
+        # httptools ends the parsing when a callback raises; :meth:`_feed_parser` then sends the refusal.
         raise _TooMuch
 
     def on_headers_complete(self) -> None:

@@ -36,7 +36,9 @@ class RequestLog:
         self._begun = time.monotonic()
 
     def log_end(self, status: int, error: Exception | None = None) -> None:
-        """Log and count the response."""
+        """Log the end of the request with its response's status, and count it. ``error``: exception that the status
+        stands for; None: none.
+        """
         scope = self._scope
         seconds = time.monotonic() - self._begun
         milliseconds = round(seconds * 1000)

@@ -25,7 +25,7 @@ def start_agents_remedy(silent: Sequence[AgentLiveness]) -> str:
 
 
 def start_commands(silent: Sequence[AgentLiveness]) -> tuple[ProblemCommand, ...]:
-    """Return the commands of :func:`start_agents`, each with its host."""
+    """Return the commands of :func:`start_agents_remedy`, each with its host."""
     return tuple(ProblemCommand(START_AGENT, host) for host in dict.fromkeys(row.host for row in silent[:NAMED_MAX]))
 
 
@@ -37,7 +37,7 @@ def replace_agents_remedy(silent: Sequence[AgentLiveness], agents: Sequence[Agen
 
 
 def replace_commands(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> tuple[ProblemCommand, ...]:
-    """Return the commands of :func:`replace_agents`, one value for each."""
+    """Return the commands of :func:`replace_agents_remedy`, one value for each."""
     commands = []
     for row in silent[:NAMED_MAX]:
         others = (one for one in agents if one.alive and _device_group_of_agent(one) == _device_group_of_agent(row))

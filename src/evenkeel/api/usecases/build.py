@@ -185,8 +185,8 @@ def pool_rows(
     new_id: NewId,
     any_cookies: bool = False,
 ) -> NewPool:
-    """Convert a requested pool with its members and monitor. Raises :class:`Invalid`. ``any_cookies``: see
-    :func:`check_pool`.
+    """Convert a requested pool with its members and monitor. ``any_cookies``: accept session persistence by cookies
+    with every pool protocol, not only with HTTP. Raises :class:`Invalid`.
     """
     pool = pool_row(body, protocol, lb_algorithm, place, pool_id=new_id(), any_cookies=any_cookies)
     wanted = body.healthmonitor

@@ -36,7 +36,7 @@ def upsert_rows(connection: Connection, table: Table, names: Sequence[str], rows
 
 @cache
 def _cached_upsert(dialect: str, table: Table, names: tuple[str, ...]) -> Insert:
-    """Return the cached statement of :func:`upsert`: building it costs more than running it."""
+    """Return the cached statement of :func:`upsert_rows`: building it costs more than running it."""
     if dialect in MARIADB:
         insert = mysql.insert(table)
         return insert.on_duplicate_key_update({name: insert.inserted[name] for name in names})

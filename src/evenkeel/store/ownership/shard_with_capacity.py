@@ -17,8 +17,8 @@ PROJECT_ID: ColumnElement[str] = bindparam("project_id", type_=String())
 
 
 def query_shards_with_capacity(*more: ColumnElement[Any]) -> Select[Any]:
-    """Return the query for :func:`shard_in`, with the columns ``more``: one row, even without such a shard; no row
-    without the environment.
+    """Return the query for :func:`shard_with_capacity_from_row`, with the columns ``more``: one row, even without such
+    a shard; no row without the environment.
 
     Parameters: ``provider``, ``project_id``, ``zone_group_number``. The shard is in a group that
     :func:`evenkeel.core.placement.choose_group` may choose: of the groups that keep the tenant, the one with the lowest
@@ -53,7 +53,7 @@ def query_shards_with_capacity(*more: ColumnElement[Any]) -> Select[Any]:
 
 
 def shard_with_capacity_from_row(row: Any) -> ShardWithCapacity | None:
-    """Convert a row of :func:`shards_with_capacity`; None if it contains no shard."""
+    """Convert a row of :func:`query_shards_with_capacity`; None if it contains no shard."""
     if row.id is None:
         return None
     # No agent acts for the shard now; the load balancer joins it all the same, and waits there.

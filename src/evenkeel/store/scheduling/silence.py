@@ -63,9 +63,7 @@ def _is_news(agent: SeenAgent) -> bool:
 def _breaker_changes(
     agents: Sequence[SeenAgent], breakers: dict[str, BreakerState], now: float, window_seconds: float
 ) -> dict[str, str]:
-    """Return {environment: change of its circuit breaker}: see
-    :func:`evenkeel.core.kit.circuit_breaker.breaker_change`.
-    """
+    """Return {environment: reason why its circuit breaker opens, empty if it closes}, where a breaker changes."""
     changes: dict[str, str] = {}
     for name, breaker in breakers.items():
         members = [agent for agent in agents if agent.environment == name and agent.view.registered]

@@ -99,7 +99,9 @@ def list_objects(kind: Kind, query: ListQuery, parent_id: str | None, *, checks_
 def read_statistics(
     connection: Connection, load_balancer_id: LoadBalancerId, listener_id: str | None = None
 ) -> ListenerStatistics:
-    """Return totals of one listener or, summed, of the load balancer; zeros if nothing was counted yet. One query."""
+    """Return the traffic totals of one listener or, with ``listener_id`` None, the sum over the load balancer's
+    listeners; zeros if nothing was counted yet. One query.
+    """
     names = ListenerStatistics.__struct_fields__
     statement = select(*(func.sum(_counts.c[name]) for name in names)).where(
         _counts.c.load_balancer_id == load_balancer_id
