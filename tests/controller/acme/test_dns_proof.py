@@ -180,13 +180,13 @@ async def test_no_record_is_set_beyond_those_that_could_not_be_removed(world: Wo
 
 
 async def test_no_record_is_set_by_a_controller_that_another_one_has_relieved(world: World) -> None:
-    kept = world.database.keep_records
+    kept = world.database.store_dns_records
 
     async def keep_after_another_has_taken_over(taken: Any, records: Any) -> bool:
         await world.database.take_due(limit=1, lease_seconds=1.0)
         return await kept(taken, records)
 
-    world.database.keep_records = keep_after_another_has_taken_over  # type: ignore[method-assign]
+    world.database.store_dns_records = keep_after_another_has_taken_over  # type: ignore[method-assign]
     await world.controller().process_due()
     assert len(world.authority.orders) == 1 and left(world) == ()
 
