@@ -21,7 +21,7 @@ IMPORTED = {
     "tests.equivalence.daemon": ("tests.equivalence.daemon",),
 }
 """By program, what it imports whatever its options are."""
-CALLED = {"evenkeel.cmd.controller": ("evenkeel.api.policy.defaults", "defaults")}
+CALLED = {"evenkeel.cmd.controller": ("evenkeel.api.policy.defaults", "default_rules")}
 """By program, a module and a function of it that has plug-ins loaded, as the program does whatever its options are.
 Those of oslo.policy are looked for in all installed distributions: a fifth of a second of CPU for each process."""
 READY = b"ready"
