@@ -6,10 +6,11 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
-from sqlalchemy import Connection, Insert, Table
+from sqlalchemy import ClauseElement, Connection, Insert, Table
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
+from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import MARIADB
 
 T = TypeVar("T")
@@ -54,8 +55,21 @@ def insert_if_absent(connection: Connection, table: Table, values: Mapping[str, 
     """
     if connection.dialect.name in MARIADB:
         return _insert_unless_duplicate(connection, table, values)
-    statement = _insert_for_dialect(connection.dialect.name, table).values(**values).on_conflict_do_nothing()
-    return connection.execute(statement).rowcount == 1
+    given = {name: value for name, value in values.items() if not isinstance(value, ClauseElement)}
+    dated = tuple(sorted(values.keys() - given.keys()))
+    if all(isinstance(values[name], db_now) for name in dated):
+        statement = _cached_insert_if_absent(connection.dialect.name, table, dated)
+    else:
+        expressions = {name: value for name, value in values.items() if name not in given}
+        statement = _cached_insert_if_absent(connection.dialect.name, table, ()).values(expressions)
+    return connection.execute(statement, given).rowcount == 1
+
+
+@cache
+def _cached_insert_if_absent(dialect: str, table: Table, dated: tuple[str, ...]) -> Insert:
+    """Return the cached statement of :func:`insert_if_absent`; ``dated``: columns with the database's time."""
+    statement = _insert_for_dialect(dialect, table).on_conflict_do_nothing()
+    return statement.values({name: db_now() for name in dated}) if dated else statement
 
 
 def insert_all_if_absent(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:

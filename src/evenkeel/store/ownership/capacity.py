@@ -15,6 +15,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     and_,
+    bindparam,
     delete,
     distinct,
     exists,
@@ -118,6 +119,12 @@ def _is_group(environment: Any, number: Any) -> tuple[ColumnElement[bool], Colum
 
 # -- placing
 
+_LIMITED_LOCKED = (
+    select(_group.c.capacity)
+    .where(*_is_group(bindparam("b_environment"), bindparam("b_group")), _group.c.capacity != UNLIMITED)
+    .with_for_update()
+)
+
 
 def reserve_capacity(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any) -> None:
     """Reserve capacity of the device group for a load balancer in ``shard``, until a measurement includes the load
@@ -125,11 +132,7 @@ def reserve_capacity(connection: Connection, load_balancer_id: LoadBalancerId, s
 
     One statement without a policy, at most four with one. Raises :class:`ConcurrentUpdate` if the group is full.
     """
-    text = connection.scalar(
-        select(_group.c.capacity)
-        .where(*_is_group(shard.environment, shard.group_number), _group.c.capacity != UNLIMITED)
-        .with_for_update()
-    )
+    text = connection.scalar(_LIMITED_LOCKED, {"b_environment": shard.environment, "b_group": shard.group_number})
     # Without a policy no row was locked: such groups are placed on concurrently.
     if text is None:
         return
