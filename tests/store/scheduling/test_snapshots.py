@@ -111,6 +111,14 @@ async def test_placing_makes_the_tenants_shard(world: World) -> None:
     assert (row.shard_id, row.status_reason) == (shard.id, "") and row.pending_deadline is not None
 
 
+async def test_placing_a_new_tenant_takes_few_statements(world: World) -> None:
+    await world.agent("a1")
+    load_balancer = await world.load_balancer()
+    with watched() as seen:
+        assert await world.store.scheduling.place(load_balancer.id, "east", "p1", 1, "a1")
+    assert len(seen.sent) <= 6
+
+
 async def test_next_one_of_the_tenant_joins_its_shard_and_owner(world: World) -> None:
     await world.agent("a1")
     await world.agent("a2")

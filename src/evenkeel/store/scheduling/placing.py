@@ -63,19 +63,16 @@ def place_on_shard(
     Return the acting agent; None if there is none. Raises :class:`ConcurrentUpdate`.
     """
     # The shard, then the load balancer, then agents, then the group: the order of locks in ownership/sql.py.
-    shard, made = shard_for(connection, environment, project_id, group_number, home_agent_id)
+    shard, made = _shard_at(connection, environment, project_id, group_number, home_agent_id)
     _write_shard(connection, load_balancer_id, shard, deadline_seconds)
-    if made:
-        host: str | None = lock_agents_and_read_hosts(connection, [home_agent_id]).get(shard.home_agent_id)
-        if host is None:  # deleted meanwhile
-            raise ConcurrentUpdate
-        mark_assignments_changed(connection, [home_agent_id])
-    else:
-        host = connection.scalar(select(_agent.c.host).where(_agent.c.id == shard.acting_agent_id))
+    if made and connection.execute(_MARK_HOME, _home_values(shard)).rowcount == 0:
+        raise ConcurrentUpdate  # the agent was deleted meanwhile, or is of another group
+    there = connection.execute(_PLACED, {"b_id": load_balancer_id, "b_agent": shard.acting_agent_id}).one()
     # As late as possible, because it locks the group's row, for which all placements of the group wait.
     reserve_capacity(connection, load_balancer_id, shard)
-    bind(connection, load_balancer_id)
-    return None if host is None else owner_from_row(shard, host)
+    if there.has_port:
+        bind(connection, load_balancer_id)
+    return None if there.host is None else owner_from_row(shard, there.host)
 
 
 def join(
@@ -117,34 +114,55 @@ def join(
 # -- placing
 
 
+class NewShardRow(NamedTuple):
+    """The row of a shard that this transaction creates: its columns without defaults, but the time."""
+
+    id: ShardId
+    environment: str
+    group_number: int
+    project_id: ProjectId
+    home_agent_id: AgentId
+    acting_agent_id: AgentId
+    epoch: int = 1
+
+
 def shard_for(
     connection: Connection, environment: str, project_id: ProjectId, group_number: int, home_agent_id: AgentId | None
 ) -> tuple[Any, bool]:
     """Return the tenant's shard on the device group, and whether it was created now. Raises :class:`ConcurrentUpdate`
     if the home agent was deleted.
     """
-    place = {"b_environment": environment, "b_project": project_id, "b_group": group_number}
-    found = connection.execute(_TENANTS_SHARD, place).first()
-    if found is not None:
-        return found, False
+    shard, made = _shard_at(connection, environment, project_id, group_number, home_agent_id)
+    if not made:
+        return shard, False
     at_home = select(_agent.c.id).where(
         _agent.c.id == home_agent_id, _agent.c.environment == environment, _agent.c.group_number == group_number
     )
     if connection.execute(at_home).first() is None:
         raise ConcurrentUpdate
-    row = {
-        "id": str(uuid.uuid4()),
-        "environment": environment,
-        "group_number": group_number,
-        "project_id": project_id,
-        "home_agent_id": home_agent_id,
-        "acting_agent_id": home_agent_id,
-        "epoch": 1,
-        "created_at": db_now(),
-    }
-    # Another controller may have created it since; then its shard is used.
-    made = insert_if_absent(connection, _shard, row)
-    return connection.execute(_TENANTS_SHARD, place).one(), made
+    place = {"b_environment": environment, "b_project": project_id, "b_group": group_number}
+    return connection.execute(_TENANTS_SHARD, place).one(), True
+
+
+def _shard_at(
+    connection: Connection, environment: str, project_id: ProjectId, group_number: int, home_agent_id: AgentId | None
+) -> tuple[Any, bool]:
+    """Return the tenant's shard on the device group, and whether it was created now. The caller checks its home.
+
+    Raises :class:`ConcurrentUpdate` without a shard and a home.
+    """
+    place = {"b_environment": environment, "b_project": project_id, "b_group": group_number}
+    found = connection.execute(_TENANTS_SHARD, place).first()
+    if found is not None:
+        return found, False
+    if home_agent_id is None:
+        raise ConcurrentUpdate
+    id_ = ShardId(str(uuid.uuid4()))
+    row = NewShardRow(id_, environment, group_number, project_id, home_agent_id, home_agent_id)
+    if insert_if_absent(connection, _shard, {**row._asdict(), "created_at": db_now()}):
+        return row, True
+    # Another controller has created it since; then its shard is used.
+    return connection.execute(_TENANTS_SHARD, place).one(), False
 
 
 _TENANTS_SHARD = select(_shard).where(
@@ -171,6 +189,26 @@ def _write_shard(connection: Connection, load_balancer_id: LoadBalancerId, shard
         raise ConcurrentUpdate
 
 
+def _home_values(shard: NewShardRow) -> dict[str, Any]:
+    return {"b_agent": shard.home_agent_id, "b_environment": shard.environment, "b_group": shard.group_number}
+
+
+# Locks the agent's row: it waits for a keepalive that is being written, and the next statement sees its result.
+_MARK_HOME = (
+    update(_agent)
+    .where(
+        _agent.c.id == bindparam("b_agent"),
+        _agent.c.environment == bindparam("b_environment"),
+        _agent.c.group_number == bindparam("b_group"),
+    )
+    .values(assignments_revision=_agent.c.assignments_revision + 1)
+)
+_PLACED = (
+    select(_agent.c.host, exists().where(schema.vip_claim.c.held_by == _root.c.id).label("has_port"))
+    .select_from(_root)
+    .join(_agent, _agent.c.id == bindparam("b_agent"), isouter=True)
+    .where(_root.c.id == bindparam("b_id"))
+)
 _IS_WAITING = (
     _root.c.shard_id.is_(None),
     _root.c.deleted == false(),
