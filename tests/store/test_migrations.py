@@ -71,6 +71,27 @@ async def test_starting_again_keeps_what_is_there(empty_database: str) -> None:
         await store.close()
 
 
+@pytest.mark.services
+async def test_where_statements_are_no_transaction_an_interrupted_upgrade_continues(mariadb_database: str) -> None:
+    """Each statement of the newest migrations runs again, as if the version number had not been written."""
+    store = open_store(mariadb_database)
+    await store.start()
+    newest = store.schema_revision
+    await store.database.write(
+        lambda connection: connection.execute(
+            text("UPDATE alembic_version SET version_num = :first"), {"first": migrations.schema_revisions()[0]}
+        )
+    )
+    await store.close()
+    store = open_store(mariadb_database)
+    try:
+        await store.start()
+        assert store.schema_revision == newest
+        assert await store.database.read(differences) == []
+    finally:
+        await store.close()
+
+
 @pytest.fixture
 def next_version(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], None]]:
     """Turns the process into one of the next version, or back."""

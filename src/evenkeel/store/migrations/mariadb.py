@@ -1,7 +1,7 @@
 """Migrations on MariaDB, where DDL is not part of a transaction: each statement takes effect by itself.
 
-So each statement may run again (IF NOT EXISTS), and an interrupted migration continues when the next controller starts.
-A migration that changes rows must be repeatable, too.
+So each statement may run again (IF NOT EXISTS, IF EXISTS), and an interrupted migration continues when the next
+controller starts. A migration that changes rows must be repeatable, too.
 
 Tables do not depend on the server's defaults: InnoDB, full Unicode, and exact comparison of texts (most of MariaDB's
 collations ignore trailing spaces).
@@ -14,7 +14,7 @@ from alembic.ddl.base import AddColumn
 from alembic.ddl.mysql import MySQLImpl
 from sqlalchemy import Text
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.schema import CreateIndex, CreateTable
+from sqlalchemy.schema import CreateIndex, CreateTable, DropIndex
 
 TABLE_OPTIONS = " ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
 
@@ -30,6 +30,8 @@ class ResumableImpl(MySQLImpl):
     def _exec(self, construct: Any, *args: Any, **kw: Any) -> Any:
         if isinstance(construct, CreateTable | CreateIndex | AddColumn):
             construct.if_not_exists = True
+        elif isinstance(construct, DropIndex):
+            construct.if_exists = True
         return super()._exec(construct, *args, **kw)
 
 
