@@ -550,6 +550,10 @@ async def test_forced_load_balancer_is_applied_again_at_once(bench: Bench) -> No
     """Also after a failure, and without reading the partition again."""
     await all_applied(bench)
     bench.device.bad.add("lb-1")
+    # an hour, so that nothing is repeated by itself
+    bench.worker._work.retries = Retries(
+        Backoff(initial_seconds=3600.0, max_seconds=3600.0, jitter=(0.75, 1.25)), random.Random(1)
+    )
     bench.worker.force_reapply(("lb-1",))
     await eventually(lambda: len(bench.device.batches) == 2)
     await eventually(lambda: bench.controllers.reports[-1].error == "refused")

@@ -90,6 +90,8 @@ class Suite:
         return subprocess.Popen(
             [sys.executable, "-m", "pytest", *plugins, *arguments],
             cwd=self._folder,
+            # shells have programs in the background ignore it
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             env={**environment, "PYTHONPATH": str(ROOT)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
