@@ -225,8 +225,8 @@ class TrafficRecorder:
 
 
 def _chosen_listeners(found: Iterable[TrafficTotals], listeners_max: int) -> dict[LoadBalancerId, tuple[str, ...]]:
-    """Return {load balancer: its listeners with a series of their own}: of load balancers with several listeners, at
-    most ``listeners_max`` listeners in total.
+    """Return {load balancer: its listeners with a series of their own}: of load balancers with several listeners, in
+    the given order, all listeners or none, at most ``listeners_max`` in total.
     """
     chosen: dict[LoadBalancerId, tuple[str, ...]] = {}
     left = listeners_max

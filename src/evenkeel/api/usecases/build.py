@@ -57,7 +57,7 @@ class ListenerRows(NamedTuple):
 
 
 def persistence_or_none(body: requests.Persistence | None) -> SessionPersistence | None:
-    """Convert a requested session persistence to its core value; None if there is none."""
+    """Convert a requested session persistence to its core value; None if there is none. Raises :class:`Invalid`."""
     return None if body is None else persistence_from_body(body)
 
 

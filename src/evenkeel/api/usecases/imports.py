@@ -120,7 +120,8 @@ async def set_held(services: Services, load_balancer_id: LoadBalancerId, held: b
 
 async def discard_held(services: Services, load_balancer_id: LoadBalancerId) -> None:
     """Mark a held load balancer deleted, without deleting its VIP's port, which the other system uses. Raises
-    :class:`NotFound`, :class:`Conflict` if it is not held or its port is still bound to our devices.
+    :class:`NotFound`, and :class:`Conflict` if it is not held, mirrors another system's, is marked deleted already, or
+    its port is still bound to our devices.
     """
     change = await services.imports.discard_held(load_balancer_id)
     await _record_import(

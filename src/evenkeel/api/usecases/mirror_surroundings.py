@@ -36,7 +36,9 @@ class Surroundings(NamedTuple):
 
 
 async def read_surroundings(services: Services, check: MirrorCheck, body: Any) -> Surroundings:
-    """Read what is around the object of a check. ``body``: the object, decoded. Reads at most two objects."""
+    """Read the stored objects around the object that is checked; without any if its load balancer is unknown or another
+    provider's. ``body``: the object, decoded.
+    """
     served = await _find_served(services, check)
     if served is None:
         return Surroundings()

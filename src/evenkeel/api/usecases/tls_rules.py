@@ -169,7 +169,9 @@ def _refuse_clients_without_ca(row: Listener) -> None:
 
 
 def check_pool_tls(row: Pool) -> None:
-    """Check the TLS attributes of a pool: a revocation list needs a CA, and UDP and SCTP pools have no TLS."""
+    """Check the TLS attributes of a pool: a revocation list needs a CA, and UDP and SCTP pools have no TLS. Raises
+    :class:`Invalid`.
+    """
     if row.crl_container_ref and not row.ca_tls_container_ref:
         raise Invalid(
             "Validation failure: A CA certificate reference (ca_tls_container_ref) is required to specify a revocation "

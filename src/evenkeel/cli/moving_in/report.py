@@ -63,7 +63,7 @@ class Tally:
                 self._lost[lost.kind][lost.attribute] += 1
 
     def count(self, kind: str, *, carried: bool) -> None:
-        """Count one object of a kind that is not below a load balancer, such as a quota."""
+        """Count one object of a kind; ``carried``: it is carried over."""
         self._found[kind] += 1
         self._carried[kind] += carried
 

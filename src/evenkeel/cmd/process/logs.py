@@ -71,7 +71,9 @@ class RepeatedEvents:
 
 
 def _event_identity(event: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return an event's identity for folding: event and reasons, or, without a reason, all fields but the time."""
+    """Return an event's identity for folding: the event and its reasons and exception, or, without any, all fields but
+    the time. Texts that differ only in numbers have one identity.
+    """
     why = [str(event[name]) for name in REASONS if event.get(name)]
     # exc_info is the exception, or True for the one that is being handled.
     if error := event.get("exc_info"):

@@ -62,6 +62,8 @@ class MetricsEndpoint:
 
 
 def metrics_tls(conf: cfg.ConfigOpts) -> ssl.SSLContext | None:
-    """Load the TLS context of ``/metrics``; None: plain HTTP. Raises :class:`ValueError`."""
+    """Load the TLS context of ``/metrics``; None: plain HTTP. Raises :class:`ValueError` if the certificate is not
+    named but other files are, or a file cannot be loaded.
+    """
     files = conf.metrics.ssl_cert_file, conf.metrics.ssl_key_file, conf.metrics.ssl_client_ca_file
     return server_tls("metrics", *files)

@@ -92,7 +92,8 @@ class AcmeStore(Protocol):
         ...
 
     async def remove_request(self, certificate: AcmeCertificate) -> None:
-        """Delete the row of a request whose next step is REMOVE; nothing if the caller's lease of it is over."""
+        """Delete the row of a request whose next step is REMOVE, whoever has its lease; nothing if it has another step.
+        """
         ...
 
     async def reserve_order(self, certificate: AcmeCertificate, *, orders_max: int, lease_seconds: float) -> bool:
@@ -134,8 +135,8 @@ class AcmeStore(Protocol):
 class OrderingAuthority(Protocol):
     """Port to a certificate authority. ``account``: the account's key; the account is registered at the first use.
 
-    Every method raises :class:`AuthorityRefused`, :class:`OrderUnknown`, and :class:`AuthorityUnavailable` also for
-    answers that are not as RFC 8555 prescribes.
+    Every request raises :class:`AuthorityRefused`, and :class:`AuthorityUnavailable`, also for answers that are not as
+    RFC 8555 prescribes.
     """
 
     async def issuer(self, account: PrivateKey) -> Issuer:
@@ -162,7 +163,8 @@ class OrderingAuthority(Protocol):
 
     async def read(self, account: PrivateKey, url: str, *, dns_names: Collection[str] = ()) -> AuthorityOrder:
         """Read the order at ``url``, with its authorizations while it is pending or invalid. ``dns_names``: names that
-        are proven by dns-01; all others by http-01.
+        are proven by dns-01; all others by http-01. Raises :class:`OrderUnknown` if the authority does not have the
+        order, or it was made at another one; :class:`AuthorityRefused` also if a name's challenge is not offered.
         """
         ...
 

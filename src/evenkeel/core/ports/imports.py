@@ -67,6 +67,7 @@ class ImportStore(Protocol):
     async def discard_held(self, load_balancer_id: LoadBalancerId) -> Change:
         """Mark a held load balancer deleted; its VIP's port stays as it is.
 
-        Raises :class:`NotFound`, and :class:`Conflict` if it is not held, or its port is not unbound yet.
+        Raises :class:`NotFound`, and :class:`Conflict` if it is not held, mirrors another system's, is marked deleted
+        already, or its port is not unbound yet.
         """
         ...

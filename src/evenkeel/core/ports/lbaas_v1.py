@@ -32,7 +32,9 @@ class LbaasV1Store(Protocol):
         gets the persistence (None: none). ``unchained``: addresses that must not chain load balancers; None: no check.
 
         Raises :class:`NotFound`, :class:`Conflict` if the load balancer has a VIP, even one that its device has not
-        released yet, or if the address is in use; :class:`Unsupported` for an address in ``unchained``.
+        released yet, if the address is in use, or none is free; :class:`QuotaMet`, :class:`LimitMet`, :class:`Invalid`
+        for an address that is none; :class:`Unsupported` for an address in ``unchained``; :class:`NetworkUnavailable`
+        if the VIP's port is being deleted.
         """
         ...
 
@@ -44,22 +46,24 @@ class LbaasV1Store(Protocol):
         *,
         project_id: ProjectId | None,
     ) -> Change:
-        """Change attributes of a listener ({attribute: new value}), and the persistence of its pool (None: none), as
-        one change. ``project_id``: the project that must have the listener; None: any. Raises :class:`NotFound`,
-        :class:`Conflict`.
+        """Change attributes of a listener ({attribute: new value}), and the persistence of the default pool that it
+        then has, if any (None: no persistence), as one change. ``project_id``: the project that must have the listener;
+        None: any. Raises :class:`NotFound`, also for a pool of another load balancer; :class:`Invalid` for an attribute
+        that cannot be changed, or a pool with the wrong protocol; :class:`Conflict`.
         """
         ...
 
     async def delete_rooted_pool(self, pool_id: str, *, project_id: ProjectId | None) -> Change:
-        """Mark a pool deleted, and with it the load balancer that was made for it. A repetition changes nothing.
-        ``project_id``: the project that must have the pool; None: any. Raises :class:`NotFound`, :class:`Conflict`
-        while a listener sends to the pool.
+        """Mark a pool deleted, and, if nothing else is left in the load balancer that was made for it, that load
+        balancer, too. A repetition changes nothing. ``project_id``: the project that must have the pool; None: any.
+        Raises :class:`NotFound`, :class:`Conflict` while a listener sends to the pool, also by an L7 policy.
         """
         ...
 
     async def vips(self, query: ListQuery) -> Page:
-        """Return a page of :class:`PoolVip`; the query is a query for listeners that may also filter by
-        ``vip_address``, ``vip_subnet_id`` and ``vip_port_id``. Constant number of queries.
+        """Return a page of :class:`PoolVip`, of listeners that have a default pool; the query is a query for listeners
+        that may also filter by ``vip_address``, ``vip_subnet_id`` and ``vip_port_id``. Constant number of queries.
+        Raises :class:`Invalid` like :meth:`~evenkeel.core.ports.tenants.TenantStore.list`.
         """
         ...
 
@@ -71,7 +75,7 @@ class LbaasV1Store(Protocol):
         ...
 
     async def pool_statistics(self, pool_id: str) -> ListenerStatistics:
-        """Return the sum of the traffic totals of the listeners that send to the pool."""
+        """Return the sum of the traffic totals of the listeners whose default pool it is; zeros if there are none."""
         ...
 
     async def providers_of_monitor(self, monitor_id: str) -> tuple[str, ...]:
@@ -79,21 +83,23 @@ class LbaasV1Store(Protocol):
         ...
 
     async def add_shared_monitor(self, row: SharedMonitor) -> SharedMonitor:
-        """Store a shared monitor that no pool has yet."""
+        """Store a shared monitor that no pool has yet, and return it with its time of creation. Raises
+        :class:`QuotaMet`.
+        """
         ...
 
     async def update_shared_monitor(
         self, monitor_id: str, changes: Mapping[str, Any], *, project_id: ProjectId | None
     ) -> tuple[Change, ...]:
         """Change attributes of a shared monitor ({attribute: new value}) and of its copy in each pool, in one
-        transaction; return one change for each pool. ``project_id``: the project that must have the monitor; None: any.
-        Raises :class:`NotFound`, :class:`Conflict`.
+        transaction; return one change for each load balancer with such a pool. ``project_id``: the project that must
+        have the monitor; None: any. Raises :class:`NotFound`, :class:`Invalid` for an attribute that cannot be changed.
         """
         ...
 
     async def delete_shared_monitor(self, monitor_id: str, *, project_id: ProjectId | None) -> None:
-        """Delete a shared monitor. Raises :class:`Conflict` while it is associated with a pool, as is every monitor
-        that was made in a pool.
+        """Delete a shared monitor. Raises :class:`NotFound`, also for a monitor that was made in a pool;
+        :class:`Conflict` while it is associated with a pool.
         """
         ...
 
@@ -107,7 +113,8 @@ class LbaasV1Store(Protocol):
         """Associate a shared monitor of the same project with the pool. ``new_id``: id of the monitor's copy in the
         pool.
 
-        Raises :class:`Conflict` if the pool has a monitor.
+        Raises :class:`NotFound` for the pool and for a monitor that is not of the pool's project, :class:`Conflict` if
+        the pool has a monitor, or the monitor has as many pools as it may.
         """
         ...
 
@@ -122,6 +129,7 @@ class LbaasV1Store(Protocol):
     ) -> Change:
         """Replace the monitor of a pool by a shared one (``monitor_id`` None: only remove it), and change attributes of
         the pool ({attribute: new value}), as one change. ``new_id``: id of the monitor's copy in the pool.
-        ``project_id``: the project that must have both; None: any. Raises :class:`NotFound`, :class:`Conflict`.
+        ``project_id``: the project that must have both; None: any. Raises :class:`NotFound`, :class:`Invalid` for an
+        attribute that cannot be changed, :class:`Conflict` if the monitor has as many pools as it may.
         """
         ...

@@ -41,32 +41,36 @@ class MirrorStore(Protocol):
         unchained: ChainQuery | None = None,
     ) -> Change | None:
         """Store the whole state of a mirrored load balancer: create it by the plan of its VIP, or write the differences
-        as one revision. Returns None if there are no differences; the mark is stored all the same. ``unchained``:
-        addresses that must not chain load balancers; None: no check.
+        as one revision. Returns None if there are no differences and ``mark.change`` is None or as before; the mark is
+        stored all the same. ``unchained``: addresses that must not chain load balancers; None: no check.
 
-        Raises :class:`MirrorConflict` and stores nothing if the stored snapshot is newer, the load balancer is being
-        deleted, or an id is another object's; :class:`Conflict` for a VIP address in use; :class:`LimitMet`;
-        :class:`Invalid` for a change of an attribute that is fixed; :class:`Unsupported` for an address in
-        ``unchained``.
+        Raises :class:`MirrorConflict` and stores nothing if the stored snapshot is newer, the load balancer is another
+        provider's or no mirror, it or one with a wanted address is being deleted, or an id is another object's;
+        :class:`Conflict` for a VIP address in use, or objects of the tree that exclude each other; :class:`NotFound`
+        for an object that the tree names but does not have; :class:`LimitMet`; :class:`Invalid` for a change of an
+        attribute that is fixed, or protocols that do not match; :class:`Unsupported` for an address in ``unchained``;
+        :class:`NetworkUnavailable` while a port of the VIP is being deleted.
         """
         ...
 
     async def remove_mirrored(self, load_balancer_id: LoadBalancerId, provider: str, snapshot: float) -> Change | None:
-        """Mark a mirrored load balancer deleted, with all its children; returns None if it does not exist. Afterwards
-        snapshots of it that are older than ``snapshot`` are refused. A port that was created for a load balancer that
-        was never put is deleted soon.
+        """Mark a mirrored load balancer deleted, with all its children; returns None if it does not exist or is marked
+        deleted already. Afterwards, for at least an hour and until its devices have removed it, snapshots of it that
+        are older than ``snapshot`` are refused. A port that was created for a load balancer that was never put is
+        deleted soon.
 
-        Raises :class:`MirrorConflict` if the stored snapshot is newer, or the load balancer is another provider's.
+        Raises :class:`MirrorConflict` if the stored snapshot is newer, or the load balancer is another provider's or no
+        mirror.
         """
         ...
 
     async def store_vip_port(self, load_balancer_id: LoadBalancerId, provider: str, port_id: str) -> None:
         """Store that a claimed port is for a load balancer that the other system is about to store, so that it outlives
-        the claim's grace time: until the load balancer is put, or :meth:`remove_mirrored` gives the port back. A
-        repetition changes nothing.
+        the claim's grace time: until the load balancer is put, or :meth:`remove_mirrored` gives the port back, at most
+        seven days. A repetition only renews that time.
 
-        Raises :class:`NetworkUnavailable` if the port's deletion has begun, :class:`MirrorConflict` if the load
-        balancer is another provider's, or was put or deleted already.
+        Raises :class:`NetworkUnavailable` if the port's deletion has begun or was requested, :class:`MirrorConflict` if
+        the load balancer is another provider's, or was put or deleted already.
         """
         ...
 
@@ -90,7 +94,8 @@ class MirrorStore(Protocol):
 
     async def changes(self, provider: str, since: str) -> MirrorChanges:
         """Return the ids of a provider's mirrored load balancers that have changed since ``since``, the cursor of an
-        earlier answer; some are repeated. Two queries.
+        earlier answer; some are repeated. ``all`` is true instead if the cursor is unknown or over an hour old, or
+        there are more than 500. At most two queries.
         """
         ...
 

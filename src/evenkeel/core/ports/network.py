@@ -40,7 +40,8 @@ class Network(Protocol):
         permitted: VipNetworks = ANYWHERE,
     ) -> VipPlan:
         """Plan the allocation of a load balancer's VIP, from what was requested: at least one of ``subnet_id``,
-        ``network_id``, ``port_id``; ``address`` None: any free one.
+        ``network_id``, ``port_id``; ``address`` None: any free one. Where VIPs have ports, this creates the port,
+        unless ``port_id`` names one of the project.
 
         ``marked``: marks of a port made for it; None: Octavia's. ``additional``: more addresses for the same port, of
         other subnets of the same network. ``options``: QoS policy and security groups of the port. ``any_address``: the
@@ -48,8 +49,10 @@ class Network(Protocol):
         that. ``any_subnet``: the subnet may be another project's that is not shared. ``permitted``: networks and
         subnets that the addresses may be on; of a named network only those subnets are tried.
 
-        Raises :class:`Invalid` or :class:`NotFound` naming the field, :class:`Conflict` for an address in use,
-        :class:`NetworkUnavailable`. If it raises, nothing stays allocated.
+        Raises :class:`Invalid` or :class:`NotFound`, mostly naming the field; :class:`Unsupported` if the network has
+        no such ports; :class:`Conflict` for an address in use, a subnet without a free one, or while the load
+        balancer's port is being allocated by another request; :class:`NetworkUnavailable`. If it raises, a port that
+        was created all the same is deleted later.
         """
         ...
 
@@ -143,8 +146,9 @@ class Network(Protocol):
         self, kind: LookUp, filters: Mapping[str, Sequence[str]], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
         """Return the network objects of a kind that the project may use (None: of every project), in the form of
-        Neutron's API. ``filters``: {attribute: values, any of which an object may have}, attributes ``id``, ``name``,
-        ``network_id``; of ports also ``device_id`` and ``device_owner``, of floating IPs also their addresses and
-        ports. Raises :class:`NetworkUnavailable`.
+        Neutron's API, at most 1000 of Neutron's; none if the network service does not have the kind. ``filters``:
+        {attribute: values, any of which an object may have}, attributes ``id``, ``name``, ``network_id``, of ports also
+        ``device_id`` and ``device_owner``; of floating IPs ``id``, and their addresses, port and network. Raises
+        :class:`NetworkUnavailable`, :class:`Invalid` if the network service refuses the filters.
         """
         ...

@@ -67,8 +67,9 @@ class ReportStore(Protocol):
         ...
 
     async def note_tenants(self, report: ReportStatus) -> None:
-        """Record which of the tenants with partitions on the devices have no shard. Reports of old epochs are ignored.
-        Raises :class:`CallRefused` for a numbered report that arrives after a newer one of its session.
+        """Record which of the tenants with partitions on the devices have no shard on the device group, at most 1000,
+        and forget those that have one again or were not reported for an hour. Reports of old epochs are ignored. Raises
+        :class:`CallRefused` for a numbered report that arrives after a newer one of its session.
         """
         ...
 

@@ -46,9 +46,10 @@ class SchedulingStore(Protocol):
     ) -> ShardOwner | None:
         """Assign the load balancer to the tenant's shard on the device group; return the acting agent.
 
-        Without such a shard, one is created with the given home as its acting agent and epoch 1; nothing happens
-        without a home. None if the load balancer was placed or removed meanwhile, or the group is full by its agents'
-        capacity policy. The capacity that the load balancer will need is reserved until measured.
+        Without such a shard, one is created with the given home as its acting agent and epoch 1. None: the load
+        balancer was placed or removed meanwhile, there is neither a shard nor a home, the home agent was deleted, or
+        the group is full by its agents' capacity policy, and nothing has changed; or it was assigned to a shard that
+        has no acting agent. The capacity that the load balancer will need is reserved until measured.
         """
         ...
 

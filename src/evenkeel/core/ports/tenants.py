@@ -33,9 +33,11 @@ class TenantStore(Protocol):
 
     Every write is one transaction that locks the load balancer by raising its revision (compare-and-set), marks the
     changed objects PENDING_*, sets the PENDING deadline and returns a :class:`Change`. A write is accepted while an
-    earlier one is PENDING, and on an ERROR load balancer, unless immutability is strict; on one marked deleted it
-    raises :class:`Conflict`. ``project_id`` None means "any project"; else an object of another project raises
-    :class:`NotFound`.
+    earlier one is PENDING, and on an ERROR load balancer; where immutability is strict it then raises
+    :class:`Conflict`, but in ERROR not for delete and failover, nor for LBaaS v1 and v2. On a load balancer that is
+    marked deleted, held, or mirrored from another system it raises :class:`Conflict`; but a repeated delete changes
+    nothing, a mirrored one can be failed over, and :meth:`keep_irules` accepts held and mirrored ones. ``project_id``
+    None means "any project"; else an object of another project raises :class:`NotFound`.
 
     ``certificates``: contents that were read for references new to the listeners and pools; they are stored and used
     from then on. More references than a load balancer may have raise :class:`LimitMet`. Constant number of queries
@@ -55,9 +57,12 @@ class TenantStore(Protocol):
         """Store a load balancer with all its children, as one change. ``vip``: plan of its VIP; None: it has none,
         because it is made for a pool of LBaaS v1. A health monitor that names a shared one copies its attributes.
 
-        Raises :class:`Conflict` for a VIP address in use or an id that exists, :class:`QuotaMet` for a quota of the
-        project, :class:`LimitMet` for a limit of one load balancer, :class:`Invalid` without a project and for a flavor
-        or availability zone that is gone, :class:`NotFound` for a shared monitor.
+        Raises :class:`Conflict` for a VIP address in use, a subnet without a free one, an id that exists, objects of
+        the tree that exclude each other, or a shared monitor that has as many pools as it may; :class:`QuotaMet` for a
+        quota of the project, :class:`LimitMet` for a limit of one load balancer, :class:`Invalid` without a project,
+        for a provider that is not enabled, for protocols that do not match, and for a flavor or availability zone that
+        is gone; :class:`NotFound` for a shared monitor, or an object that the tree names but does not have;
+        :class:`NetworkUnavailable` if the VIP's port is being deleted.
         """
         ...
 
@@ -70,10 +75,11 @@ class TenantStore(Protocol):
         tell_network: bool = False,
     ) -> Change:
         """Change attributes of a load balancer. ``changes``: {attribute: new value}. ``project_id``: the project that
-        must have it; None: any. ``tell_network``: the change also has to be made on the VIP's port at the network
-        service, and is recorded as pending there.
+        must have it; None: any. ``tell_network``: the change must also be made on the VIP's port at the network
+        service; it is stored as pending until then.
 
-        Raises :class:`NotFound`, :class:`Conflict` if it is marked deleted, or is held or mirrored from another system.
+        Raises :class:`NotFound`, :class:`Invalid` for an attribute that cannot be changed, :class:`Conflict` if it is
+        marked deleted, held or mirrored, or was made for a pool of LBaaS v1 and the attribute is its port's.
         """
         ...
 
@@ -91,8 +97,8 @@ class TenantStore(Protocol):
         changed references to certificates of its listeners; ``certificates``: checked contents of new references.
         ``project_id``: the project that must have it; None: any.
 
-        Raises :class:`NotFound`, :class:`~evenkeel.core.kit.errors.Invalid` if the flavor was deleted meanwhile, and
-        :class:`Conflict` if a listener was changed meanwhile, or the load balancer is marked deleted, held or mirrored.
+        Raises :class:`NotFound`, :class:`Invalid` if the flavor was deleted meanwhile, and :class:`Conflict` if a
+        listener was changed meanwhile, or the load balancer is marked deleted, held or mirrored.
         """
         ...
 
@@ -127,13 +133,15 @@ class TenantStore(Protocol):
         project_id: ProjectId | None,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        """Add a listener to the load balancer ``row.load_balancer_id``, with L7 policies, whose positions are set, and
-        their rules. ``new_pools``: pools created together with the listener, to which it and its policies may refer.
-        ``certificates``: checked contents of the references in listener and pools. ``unchained``: addresses of new
-        members that must not be VIPs of other load balancers; None: no check.
+        """Add a listener to the load balancer ``row.load_balancer_id``, with L7 policies, whose positions the caller
+        has set, and their rules. ``new_pools``: pools created together with the listener, to which it and its policies
+        may refer. ``certificates``: checked contents of the references in listener and pools. ``unchained``: addresses
+        of new members that must not be VIPs of other load balancers; None: no check.
 
-        Raises :class:`NotFound`, :class:`Conflict` if the load balancer has a listener on the port, :class:`QuotaMet`,
-        :class:`LimitMet`, :class:`Unsupported` for an address in ``unchained``.
+        Raises :class:`NotFound` for the load balancer and for a pool that is not its own, :class:`Invalid` for a pool
+        with the wrong protocol, :class:`Conflict` if the load balancer has a listener on the port or has no VIP, an id
+        exists, or a policy has too many rules; :class:`QuotaMet`, :class:`LimitMet`, :class:`Unsupported` for an
+        address in ``unchained``.
         """
         ...
 
@@ -158,20 +166,20 @@ class TenantStore(Protocol):
         ...
 
     async def add_l7rule(self, row: L7Rule, *, project_id: ProjectId | None) -> Change:
-        """Add a rule to the policy ``row.l7policy_id``. Raises :class:`Conflict` if it has the maximum number
-        of rules.
+        """Add a rule to the policy ``row.l7policy_id``. Raises :class:`NotFound`, :class:`Conflict` if it has the
+        maximum number of rules, :class:`QuotaMet`, :class:`LimitMet`.
         """
         ...
 
     async def add_rate_limit_policy(self, row: RateLimitPolicy, *, project_id: ProjectId | None) -> Change:
-        """Add a rate limit policy without rules to the listener ``row.listener_id``. Raises :class:`Conflict` if it has
-        the maximum number of policies.
+        """Add a rate limit policy without rules to the listener ``row.listener_id``. Raises :class:`NotFound`,
+        :class:`Conflict` if it has the maximum number of policies, :class:`LimitMet`.
         """
         ...
 
     async def add_rate_limit_rule(self, row: RateLimitRule, *, project_id: ProjectId | None) -> Change:
-        """Add a rule to the policy ``row.rate_limit_policy_id``. Raises :class:`Conflict` if it has the maximum number
-        of rules.
+        """Add a rule to the policy ``row.rate_limit_policy_id``. Raises :class:`NotFound`, :class:`Conflict` if it has
+        the maximum number of rules, :class:`LimitMet`.
         """
         ...
 
@@ -190,16 +198,19 @@ class TenantStore(Protocol):
         becomes; then ``row.load_balancer_id`` may be empty. None: no listener's. ``unchained``: addresses of members
         that must not be VIPs of other load balancers; None: no check.
 
-        Raises :class:`NotFound`, :class:`Conflict` if the listener has a default pool, :class:`QuotaMet`,
-        :class:`LimitMet`, :class:`Unsupported` for an address in ``unchained``.
+        Raises :class:`NotFound`, also for a listener of another load balancer; :class:`Invalid` if the listener's
+        protocol does not match the pool's; :class:`Conflict` if the listener has a default pool, or two members have
+        one address and port; :class:`QuotaMet`, :class:`LimitMet`, :class:`Unsupported` for an address in
+        ``unchained``.
         """
         ...
 
     async def add_members(
         self, rows: Sequence[Member], *, project_id: ProjectId | None, unchained: ChainQuery | None = None
     ) -> Change:
-        """Add one or more members of one pool, all or none. ``pool_id`` of each is set, ``load_balancer_id`` is filled
-        in. ``unchained``: addresses of members that must not be VIPs of other load balancers; None: no check.
+        """Add one or more members of one pool, all or none. The caller has set ``pool_id`` of each;
+        ``load_balancer_id`` and ``project_id`` are filled in. ``unchained``: addresses of members that must not be VIPs
+        of other load balancers; None: no check.
 
         Raises :class:`NotFound`, :class:`Conflict` if the pool has a member at the same address and port,
         :class:`QuotaMet`, :class:`LimitMet`, :class:`Unsupported` for an address in ``unchained``.
@@ -207,7 +218,9 @@ class TenantStore(Protocol):
         ...
 
     async def add_health_monitor(self, row: HealthMonitor, *, project_id: ProjectId | None) -> Change:
-        """Add a health monitor to the pool ``row.pool_id``. Raises :class:`Conflict` if the pool has a monitor."""
+        """Add a health monitor to the pool ``row.pool_id``. Raises :class:`NotFound`, :class:`Conflict` if the pool has
+        a monitor, :class:`QuotaMet`.
+        """
         ...
 
     async def replace_members(
@@ -251,7 +264,8 @@ class TenantStore(Protocol):
         """Store the iRules that an adoption keeps on listeners of the caller's shard, in any status of their load
         balancers.
 
-        Raises :class:`Conflict` if one of the iRules cannot be kept, :class:`SessionLost`; then nothing is stored.
+        Raises :class:`Conflict` if one of the iRules cannot be kept, or a listener is none of the shard's;
+        :class:`SessionLost` unless the agent owns the shard; then nothing is stored.
         """
         ...
 
@@ -264,7 +278,8 @@ class TenantStore(Protocol):
         restrict: bool = False,
         project_id: ProjectId | None,
     ) -> Change:
-        """Mark a child and its own children deleted. ``parent_id``: pool of a member, or policy of a rule; None: not
+        """Mark a child and its own children deleted. One of a load balancer that was never placed is removed
+        immediately. A repetition changes nothing. ``parent_id``: pool of a member, or policy of a rule; None: not
         checked. ``restrict``: refuse the delete of a listener with L7 policies and of a pool with a health monitor; L7
         policies that redirect to the pool become REJECT. Without it their children are deleted with them, and a pool to
         which an L7 policy redirects is refused.
@@ -276,22 +291,24 @@ class TenantStore(Protocol):
     async def get(
         self, kind: type[Any], object_id: str, *, parent_id: str | None = None, project_id: ProjectId | None
     ) -> Any:
-        """Return one object of the class ``kind``, with the ids of its children. ``parent_id``: pool of a member, or
-        policy of a rule; None: not checked. ``project_id``: the project that must have it; None: any. Raises
-        :class:`NotFound`.
+        """Return one object of the class ``kind``, also one marked deleted, with the ids of its children.
+        ``parent_id``: pool of a member, or policy of a rule; None: not checked. ``project_id``: the project that must
+        have it; None: any. Raises :class:`NotFound`.
         """
         ...
 
     async def served_by(self, kind: type[Any], object_id: str, *, project_id: ProjectId | None) -> ServedBy:
-        """Return environment, id and project of the load balancer that the object is or belongs to; one query.
-        ``project_id``: the project that must have the object; None: any. Raises :class:`NotFound`.
+        """Return the facts that never change about the load balancer that the object is or belongs to: its id, project,
+        environment and others; one query. ``project_id``: the project that must have the object; None: any. Raises
+        :class:`NotFound`.
         """
         ...
 
     async def list(self, kind: type[Any], query: ListQuery, *, parent_id: str | None = None) -> Page:
         """Return a page of objects of the class ``kind`` that match the query. ``parent_id``: only members of this
-        pool, or rules of this policy; None: all. Raises :class:`NotFound` if an empty page has no such parent,
-        :class:`Invalid` for unknown filter or sort names and markers.
+        pool, or rules of this policy; None: all. Raises :class:`NotFound` if there is no such parent, which is looked
+        up for an empty page only; :class:`Invalid` for unknown filter or sort names and markers, and for filter values
+        of a wrong type.
         """
         ...
 
@@ -301,8 +318,8 @@ class TenantStore(Protocol):
         """Return all objects of one load balancer, including objects marked deleted. Raises :class:`NotFound`.
 
         ``statuses_only``: for status trees. Members and pools have only what these show (ids of the object and its
-        parents, name, statuses, address and port); the other children lack descriptions and tags, except for
-        listeners' tags.
+        parents, name, statuses, address and port, of pools protocol and algorithm); the other children lack
+        descriptions and tags, except for listeners' tags.
         """
         ...
 
@@ -320,6 +337,6 @@ class TenantStore(Protocol):
         self, load_balancer_id: LoadBalancerId, *, listener_id: str | None = None
     ) -> ListenerStatistics:
         """Return the traffic totals of one listener or, with ``listener_id`` None, the sum over the load balancer's
-        listeners.
+        listeners; zeros if there are none, or nothing is counted yet.
         """
         ...

@@ -48,8 +48,9 @@ class PortStore(Protocol):
         ...
 
     async def port_set(self, port: DuePort) -> bool:
-        """Record that the port was updated. False: the wanted options changed again meanwhile, and an update is still
-        pending.
+        """Record that the port was updated, so that no change of it is pending any more. False: nothing was recorded,
+        because the wanted options changed, or the port was placed or lost, meanwhile; or because no change was pending
+        any more.
         """
         ...
 

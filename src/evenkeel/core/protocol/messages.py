@@ -52,6 +52,7 @@ waiting has already done so.
 
 
 CERTIFICATES_PER_CALL = 20
+"""Maximum number of certificates in one :class:`GetCertificates`; agents request further ones in the next call."""
 
 
 CERTIFICATES_SECONDS_MAX = 20.0

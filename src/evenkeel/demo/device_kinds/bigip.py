@@ -70,7 +70,9 @@ class BigipSide:
         return []
 
     def agent_sections(self, host: str) -> Sections:
-        """Return the section ``[bigip]``; all agents share one user of the devices."""
+        """Return the section ``[bigip]`` of the agents' configuration, the same on every host; all agents share one
+        user of the devices.
+        """
         return {
             "bigip": {
                 "icontrol_hostname": [device.address for device in self.emulator.devices],

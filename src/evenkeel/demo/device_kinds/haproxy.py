@@ -63,7 +63,7 @@ class HaproxySide:
         return self._daemon
 
     def haproxy_pids(self) -> list[int]:
-        """Return the process ids of HAProxy's masters and workers, sorted."""
+        """Return the process ids of the masters and workers of this cluster's HAProxys, sorted."""
         return sorted(leftovers.haproxy_pids(str(self._directory)))
 
     def kill_daemon(self) -> None:

@@ -302,7 +302,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def _replaced_in_common(
         self, observed: Observed, guards: Guards, todo: Plan, partition: str
     ) -> Collection[Key]:
-        """Return the objects of F5's agent in /Common that a complete pass with this plan would remove."""
+        """Return the objects of F5's agent in /Common that a complete pass with this plan would remove. Raises
+        :class:`DeviceUnavailable`.
+        """
         async with self.required_reachable():
             recorded = parse_key_records(guards.replaced, self._names.prefix)
             # A guarded partition without the record is not to be adopted.

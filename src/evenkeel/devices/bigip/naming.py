@@ -211,7 +211,7 @@ class BigIpNames(Value):
         return parse_guard(f"{GUARD}_{name.removeprefix(start)}") if name.startswith(start) else None
 
     def is_own_mark(self, mark: Mark | None) -> bool:
-        """Whether the mark is this device group's."""
+        """Whether the mark is this device group's; False without a mark."""
         return mark is not None and (mark.environment, mark.group) == (self.environment, self.group)
 
     def own_mark(self, description: object) -> Mark | None:

@@ -86,7 +86,7 @@ class Handlers:
         )
 
     async def partition(self, request: web.Request) -> web.Response:
-        """Handle ``GET /v1/partitions/{name}``."""
+        """Handle ``GET /v1/partitions/{name}``: answer with the partition's configuration."""
         return json_response(self._operations.show(_partition_name(request)))
 
     async def guard(self, request: web.Request) -> web.Response:
@@ -114,7 +114,9 @@ class Handlers:
         return json_response(await self._observe(_number_parameter(request, "within", OBSERVATION_AGE_SECONDS_MAX)))
 
     async def events(self, request: web.Request) -> web.Response:
-        """Handle ``GET /v1/events``."""
+        """Handle ``GET /v1/events``: answer with the events above the number ``after``; if there is none, wait for one,
+        at most ``wait`` seconds. Raises :class:`DaemonRefused` for a bad parameter, or if too many requests wait.
+        """
         after = _integer_parameter(request, "after", NUMBER_MAX)
         wait_seconds = _number_parameter(request, "wait", self._settings.events_wait_seconds_max)
         if self._waiting >= self._settings.events_waiting_max:

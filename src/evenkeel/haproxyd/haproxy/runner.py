@@ -363,7 +363,9 @@ class HaproxyRunner:
     # -- manual changes
 
     async def _undo_manual_changes(self) -> tuple[wire.How, Repaired]:
-        """Compare files and process with the configuration, and undo manual changes. Returns how, and the repairs."""
+        """Compare files and process with the configuration, and undo manual changes. Returns how they were undone
+        (:data:`~evenkeel.haproxyd.wire.How`), and the repairs of each load balancer.
+        """
         # First, because files that are merely outdated must not count as changed by hand.
         await self.write_outdated_files()
         running = self._state.config

@@ -15,7 +15,9 @@ NOT_PERMITTED = "no socket permitted; allow net.ipv4.ping_group_range, or give C
 LOCAL_ERRORS = frozenset(
     {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EAGAIN, errno.EPERM, errno.EACCES}
 )
-"""Errors of this host; other errors, such as a missing route, mean that the server cannot be reached."""
+"""Error numbers (``errno``) of this host's own failures, after which a probe says nothing about the server. Others mean
+that the server cannot be reached; for UDP probes, ENETUNREACH is this host's failure, too.
+"""
 
 PACKET_BYTES_MAX = 1024
 

@@ -21,7 +21,9 @@ Row = Mapping[str, str]
 
 
 class Figure(Value):
-    """A metric and its source column. ``scale``: factor for the column's value."""
+    """A metric, and the column of HAProxy's statistics (``show stat``) that it shows. ``scale``: factor for the
+    column's value.
+    """
 
     name: str
     column: str

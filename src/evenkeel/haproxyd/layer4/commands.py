@@ -190,7 +190,7 @@ class AddShared(TableCommand):
 
 @dataclass(frozen=True)
 class AddSet(_NamedObjectCommand):
-    """Create a set that belongs to one listener or server."""
+    """Create an empty nftables set of addresses or networks that belongs to one listener or server."""
 
     declared: SetDeclaration
 

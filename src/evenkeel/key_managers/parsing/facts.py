@@ -25,7 +25,9 @@ NAME_CHARACTERS_MAX = 253
 
 
 class Unusable(Exception):
-    """A certificate can be parsed but not used; the text gives the reason."""
+    """A certificate cannot be parsed, or cannot be used; the text gives the reason, and is empty if it cannot be
+    parsed.
+    """
 
 
 def load_certificate(pem: bytes) -> x509.Certificate:

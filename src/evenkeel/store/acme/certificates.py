@@ -178,7 +178,9 @@ def remove_request(connection: Connection, certificate: AcmeCertificate) -> None
 
 
 def store_dns_records(connection: Connection, certificate: AcmeCertificate, records: Sequence[TxtRecord]) -> bool:
-    """Replace the certificate's records unless its turn is over or they changed."""
+    """Replace the certificate's TXT records in DNS. Returns False, and changes nothing, if the caller's lease is over,
+    or the stored records are not those of ``certificate`` any more.
+    """
     own = _row.c.id == certificate.id, _row.c.turn == certificate.turn
     known = _row.c.records == _records_text(certificate.records)
     return connection.execute(update(_row).where(*own, known).values(records=_records_text(records))).rowcount > 0

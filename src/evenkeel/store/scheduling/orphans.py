@@ -48,8 +48,8 @@ def read_due(connection: Connection, grace_seconds: float, limit: int) -> list[t
 
 
 def from_the_future(connection: Connection) -> bool:
-    """Whether the time of an orphaned partition or of the history is in the future, because the database's clock was
-    set back. One query.
+    """Whether an orphaned partition was found, or one of the database's histories began, later than now by the
+    database's clock, which was therefore set back. One query.
     """
     later = select(_history.c.id).where(_history.c.begun_at > db_now()).exists()
     return bool(connection.scalar(select(later | select(_orphan.c.project_id).where(_FOUND_LATER).exists())))

@@ -19,7 +19,9 @@ RULE = f"{SCHEME}NAME[,NAME…], with {SELF_SIGNED} for a self-signed certificat
 
 
 class AcmeReference(Value):
-    """A reference by DNS names."""
+    """A listener's reference to a certificate that an ACME authority issues for DNS names. ``self_signed``: a
+    self-signed certificate is served until one is issued.
+    """
 
     names: tuple[str, ...]
     self_signed: bool

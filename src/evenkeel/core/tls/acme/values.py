@@ -210,7 +210,9 @@ REVOCATION_REASONS = {
 
 
 class AcmeTarget(Value):
-    """A load balancer of the project, with what decides whether it can answer challenges."""
+    """A load balancer of the requested certificate's project, with the facts that decide whether it can answer HTTP
+    challenges.
+    """
 
     load_balancer_id: LoadBalancerId
     environment: str

@@ -60,8 +60,8 @@ async def find_used_f5_objects(
 async def find_removable_f5_objects(
     device: IControl, recorded: Collection[Key], *, but: str = "", instead: Iterable[ReferringObject] = ()
 ) -> tuple[list[Key], bool]:
-    """Find the recorded objects to which nothing refers, in the order of their removal, and whether no other recorded
-    object exists.
+    """Find the recorded objects to which nothing refers but others of these, in the order of their removal, and whether
+    no other recorded object exists.
 
     ``but``: a partition whose objects do not count as users; ``instead``: objects that count in their place. Raises
     :class:`DeviceUnavailable`.

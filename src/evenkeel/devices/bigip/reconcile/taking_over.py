@@ -191,8 +191,9 @@ def _marked_subnet_id(item: WantedObject) -> str:
 
 
 def _tunnel_profile_path(item: WantedObject, seen: ObservedObject | None, names: BigIpNames) -> str | None:
-    """Return the path of the tunnel's profile if that is the one of the same name in /Common: a tunnel's profile cannot
-    be changed.
+    """Return the path in /Common of the observed tunnel's profile if it has the name of the wanted profile; None: it
+    has another one, or ``item`` is no tunnel, or one that does not exist or is another's. A tunnel's profile cannot be
+    changed.
     """
     if item.key.type != TUNNEL or seen is None or not (seen.mark is None or names.is_own_mark(seen.mark)):
         return None

@@ -31,7 +31,9 @@ def challenge_lines(service: ServiceDefinition, listener: ServiceListener) -> tu
 
 
 def challenge_frontend(service: ServiceDefinition, addresses: Sequence[str]) -> list[wire.Frontend]:
-    """Build the frontend that only answers challenges; empty if the load balancer needs none."""
+    """Return a list with the frontend that only answers ACME challenges, on port 80 of ``addresses``; empty if the load
+    balancer needs none.
+    """
     listener = _own_listener(service)
     if listener is None:
         return []

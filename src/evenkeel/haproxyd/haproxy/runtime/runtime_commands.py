@@ -48,7 +48,7 @@ class RuntimeCommands:
     async def repair_servers(self, running: HaproxyConfig) -> tuple[tuple[Finding, ...], ServersToDelete]:
         """Restore servers that were changed manually. Returns the repairs, and the servers to be deleted.
 
-        Raises :class:`NeedsReload`, :class:`HaproxyDown`, as do the other methods.
+        Raises :class:`NeedsReload` if a server could not be restored, :class:`HaproxyDown`.
         """
         drift = server_drift(running, server_states(await self._cli.command(SERVERS_STATE)))
         return await self._repair_findings(drift.findings), drift.to_delete
@@ -66,7 +66,9 @@ class RuntimeCommands:
         return (*repaired, *await self._repair_findings(frontend_drift(running, frontends))), drift.to_delete
 
     async def repair_lists(self, running: HaproxyConfig) -> tuple[Finding, ...]:
-        """Restore ACLs and maps that were changed manually, and return the repairs."""
+        """Restore ACLs and maps that were changed manually, and return the repairs. Raises :class:`NeedsReload` if one
+        could not be restored, :class:`HaproxyDown`.
+        """
         repaired: list[Finding] = []
         for one in running.load_balancers.values():
             for file in one.files:
@@ -79,7 +81,7 @@ class RuntimeCommands:
 
     async def check_policies(self, running: HaproxyConfig, live: LivePolicies) -> None:
         """Compare the L7 policies that were changed at runtime with what HAProxy has. Raises :class:`NeedsReload` if
-        others changed them.
+        others changed them, :class:`HaproxyDown`.
         """
         if not (live.frontends or running.has_policies):
             return
@@ -89,7 +91,9 @@ class RuntimeCommands:
             raise NeedsReload(f"policies of frontend {name} were changed", next(owners, ""))
 
     async def repair_certificates(self, running: HaproxyConfig) -> tuple[Finding, ...]:
-        """Restore certificates, CA files and lists of certificates, and return the repairs."""
+        """Restore certificates, CA files and lists of certificates, and return the repairs. Raises :class:`NeedsReload`
+        if one could not be restored, :class:`HaproxyDown`.
+        """
         reads = certificate_drift_commands(running)
         return await self._repair_findings(ssl_drift(running, await self._cli.commands(reads)) if reads else ())
 

@@ -27,8 +27,9 @@ STICK_COUNTERS = ("sc0", "sc1", "sc2")
 _PATH = "var(txn.rate_path)"
 _STORED_PATH = "http-request set-var(txn.rate_path) path,url_dec"
 _TABLE_TYPES = {"client": "ipv6", "url": "binary len 20"}
-"""Key type of a stick table, by what is counted. Type ipv6 holds clients of both IP versions, because HAProxy maps IPv4
-addresses; paths are hashed.
+"""{what a rate limit counts by: type of the stick table's key}; by anything else, such as a header, it is a string.
+``client``: ipv6 holds clients of both IP versions, because HAProxy maps IPv4 addresses; ``url``: SHA-1 of client and
+path.
 """
 
 
