@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evenkeel.agent.orphans import (
-    NAMED_MAX,
+    ORPHANS_NAMED_MAX,
     failed_removals,
     merge_removal_outcome,
     name_orphans_in_errors,
@@ -81,7 +81,7 @@ def test_errors_name_the_orphans_that_stay() -> None:
     )
     outcome = PartitionOutcome(outcomes=outcomes)
     assert name_orphans_in_errors(outcome, {}) == outcome
-    kept = {f"orphan-{number}": None if number else 61.7 for number in range(NAMED_MAX + 2)}
+    kept = {f"orphan-{number}": None if number else 61.7 for number in range(ORPHANS_NAMED_MAX + 2)}
     named, applied = name_orphans_in_errors(outcome, kept).outcomes
     assert applied == outcomes[1]
     assert named.error.startswith("in use; devices also hold load balancers that the database does not know")

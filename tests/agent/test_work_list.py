@@ -138,11 +138,11 @@ def test_load_balancer_without_a_definition_is_confirmed_and_never_retried() -> 
 
 def test_partition_can_be_removed_after_its_last_load_balancer() -> None:
     work = after_the_first_pass()
-    assert not work.pass_written([definition(A), definition(B)], complete=True)
+    assert not work.update_served([definition(A), definition(B)], complete=True)
     assert work.served == {A, B}
-    assert not work.pass_written([removal(A, ProjectId("p"))], complete=False)
-    assert work.pass_written([removal(B, ProjectId("p"))], complete=False)
-    assert not work.pass_written([], complete=True), "an empty partition stays as it is"
+    assert not work.update_served([removal(A, ProjectId("p"))], complete=False)
+    assert work.update_served([removal(B, ProjectId("p"))], complete=False)
+    assert not work.update_served([], complete=True), "an empty partition stays as it is"
 
 
 IDS = st.sets(st.sampled_from((A, B, C)), max_size=3).map(tuple)
@@ -207,7 +207,7 @@ class World:
         self.on_devices.update({one.load_balancer_id: one.revision for one in to_write})
         for kind, some in meanwhile:
             self.event(kind, some)
-        self.work.pass_written(to_write, complete=taken.complete)
+        self.work.update_served(to_write, complete=taken.complete)
         later = to_write[:1] if end == "certificates later" else []
         for one in later:
             self.on_devices.pop(one.load_balancer_id, None)

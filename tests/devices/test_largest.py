@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from evenkeel.api.http.fields import MAX_ADDITIONAL_VIPS, MAX_CIDRS, MAX_SNI_CONTAINERS
+from evenkeel.api.http.fields import ADDITIONAL_VIPS_MAX, ALLOWED_CIDRS_MAX, SNI_CONTAINERS_MAX
 from evenkeel.core.devices.service import (
     ServiceCertificate,
     ServiceDefinition,
@@ -75,11 +75,11 @@ def worst() -> ServiceDefinition:
         timeout_member_connect=10**9,
         timeout_member_data=10**9,
         timeout_tcp_inspect=10**9,
-        allowed_cidrs=(f"{ADDRESS}/128",) * MAX_CIDRS,
+        allowed_cidrs=(f"{ADDRESS}/128",) * ALLOWED_CIDRS_MAX,
         name=WORST,
         description=WORST,
         default_tls_container_ref=QUOTED,
-        sni_container_refs=(QUOTED,) * MAX_SNI_CONTAINERS,
+        sni_container_refs=(QUOTED,) * SNI_CONTAINERS_MAX,
         client_ca_tls_container_ref=QUOTED,
         client_authentication="MANDATORY",
         client_crl_container_ref=QUOTED,
@@ -145,7 +145,7 @@ def worst() -> ServiceDefinition:
         name=WORST,
         listeners=(full,) + (listener,) * LIMITS.listener,
         pools=(replace(pool, members=(member,) * LIMITS.member),) + (pool,) * LIMITS.pool,
-        additional_vips=(vip,) * MAX_ADDITIONAL_VIPS,
+        additional_vips=(vip,) * ADDITIONAL_VIPS_MAX,
         certificates=(certificate,) * LIMITS.certificate,
     )
 
@@ -189,7 +189,7 @@ def largest() -> ServiceDefinition:
                 protocol_port=80 + number,
                 default_pool_id=f"pool-{number}",
                 l7policies=() if number else policies,
-                allowed_cidrs=tuple(f"10.{low}.0.0/16" for low in range(MAX_CIDRS)),
+                allowed_cidrs=tuple(f"10.{low}.0.0/16" for low in range(ALLOWED_CIDRS_MAX)),
             )
             for number in range(LIMITS.listener)
         ),

@@ -16,7 +16,7 @@ from evenkeel.core.protocol import messages as m
 
 log = structlog.get_logger(__name__)
 
-NAMED_MAX = 3
+ORPHANS_NAMED_MAX = 3
 """Orphans that the error of a load balancer names."""
 
 
@@ -66,8 +66,8 @@ def name_orphans_in_errors(outcome: PartitionOutcome, kept: Mapping[LoadBalancer
     """Add the remaining orphans to the errors of load balancers, because an orphan may occupy the wanted address."""
     if not kept:
         return outcome
-    texts = [f"{one} ({_stay_text(seconds)})" for one, seconds in sorted(kept.items())[:NAMED_MAX]]
-    more = f" and {len(kept) - NAMED_MAX} more" if len(kept) > NAMED_MAX else ""
+    texts = [f"{one} ({_stay_text(seconds)})" for one, seconds in sorted(kept.items())[:ORPHANS_NAMED_MAX]]
+    more = f" and {len(kept) - ORPHANS_NAMED_MAX} more" if len(kept) > ORPHANS_NAMED_MAX else ""
     hint = (
         f"; devices also hold load balancers that the database does not know, which may be in the way: "
         f"{', '.join(texts)}{more}; an operator can remove one with evenkeel orphan remove ID"

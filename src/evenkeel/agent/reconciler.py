@@ -198,7 +198,7 @@ class Reconciler:
         self, services: tuple[ServiceDefinition, ...], *, complete: bool
     ) -> MissingCertificates:
         outcome = await self._apply_to_devices(services, complete=complete)
-        last_is_gone = self._work.pass_written(services, complete=complete)
+        last_is_gone = self._work.update_served(services, complete=complete)
         if last_is_gone:
             # A complete pass removes the partition where this pass cannot: the answer to the report may be lost.
             self._work.resync_by(self._clock.monotonic() + self._settings.retire_seconds)

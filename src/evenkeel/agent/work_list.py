@@ -201,7 +201,7 @@ class WorkList:
         self._unconfirmed -= gone
         return gone
 
-    def pass_written(self, services: Collection[ServiceDefinition], *, complete: bool) -> bool:
+    def update_served(self, services: Collection[ServiceDefinition], *, complete: bool) -> bool:
         """Update the served load balancers after a write; returns whether the last one is gone, so that the partition
         can be removed.
         """

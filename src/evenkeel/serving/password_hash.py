@@ -22,7 +22,7 @@ COST_LOG2, BLOCK_SIZE, PARALLELISM = 14, 8, 1
 COST_LOG2_MAX, BLOCK_SIZE_MAX, PARALLELISM_MAX = 17, 16, 4
 """Highest accepted costs: higher ones would let a line of the file exhaust the process."""
 
-_HASH = re.compile(r"\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d)\$([A-Za-z0-9+/]{1,100})\$([A-Za-z0-9+/]{1,100})")
+_HASH_PATTERN = re.compile(r"\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d)\$([A-Za-z0-9+/]{1,100})\$([A-Za-z0-9+/]{1,100})")
 
 
 class PasswordHash(Value):
@@ -83,7 +83,7 @@ def format_hash(stored: PasswordHash) -> str:
 
 def parse_hash(text: str) -> PasswordHash:
     """Parse a hash. Raises :class:`Invalid`, whose text contains only the cost."""
-    found = _HASH.fullmatch(text)
+    found = _HASH_PATTERN.fullmatch(text)
     if found is None:
         raise Invalid("hash: not a scrypt hash. Allowed: $scrypt$ln=…,r=…,p=…$salt$key.")
     cost, block, parallel = (int(item) for item in found.groups()[:3])

@@ -16,7 +16,7 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode
 
-from evenkeel.core.kit.request_context import NAMED_MAX, PREFIX
+from evenkeel.core.kit.request_context import PREFIX, REQUEST_IDS_MAX
 from evenkeel.core.kit.tracing import HEADER, NO_ATTRIBUTES, NOTHING, Attributes, Changes, DeferredSpan, Origin, Span
 from evenkeel.tracing.ids import (
     FirstIds,
@@ -98,7 +98,7 @@ class OpenDeferredSpan:
         """Start a span in the trace of each change that is kept."""
         self.known = True
         kept = [(change_id, ids) for change_id in changes if (ids := first_ids(change_id)) and self._is_sampled(ids)]
-        for change_id, ids in kept[:NAMED_MAX]:
+        for change_id, ids in kept[:REQUEST_IDS_MAX]:
             # The steps are in the trace of the first change only, so the spans in the other traces link to it.
             links = [Link(span.get_span_context()) for span in self._spans[:1]]
             attributes = {REQUEST_ID: PREFIX + change_id, LOAD_BALANCER: changes[change_id], **self._attributes}

@@ -3,8 +3,8 @@
 import asyncio
 
 from evenkeel.core.kit.request_context import (
-    NAMED_MAX,
     PREFIX,
+    REQUEST_IDS_MAX,
     begin_request,
     new_change_id,
     read_header,
@@ -42,7 +42,7 @@ async def test_ids_reach_the_tasks_that_write():
 
 
 def test_a_header_holds_a_bounded_number_and_what_is_no_id_is_dropped():
-    ids = request_ids(["", *(f"{number:08}-0000-4000-8000-000000000000" for number in range(NAMED_MAX + 5))])
-    assert len(read_header(ids)) == NAMED_MAX
+    ids = request_ids(["", *(f"{number:08}-0000-4000-8000-000000000000" for number in range(REQUEST_IDS_MAX + 5))])
+    assert len(read_header(ids)) == REQUEST_IDS_MAX
     assert read_header("x\ny,req-" + "z" * 36 + "," + request_ids(["0" * 36])) == ("req-" + "0" * 36,)
     assert read_header("req-" + "0" * 36 + "," * 100_000) == ("req-" + "0" * 36,)

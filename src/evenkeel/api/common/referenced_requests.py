@@ -9,7 +9,13 @@ from evenkeel.core.kit.errors import CertificateNotIssued, Conflict, Invalid, No
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import AcmeStore, CertificateStore
 from evenkeel.core.tls.acme.authorities import authority_for, may_use
-from evenkeel.core.tls.acme.references import SELF_SIGNED, AcmeReference, parse_reference, shown_reference, spellings
+from evenkeel.core.tls.acme.references import (
+    SELF_SIGNED,
+    AcmeReference,
+    parse_reference,
+    references_to_request,
+    shown_reference,
+)
 from evenkeel.core.tls.acme.values import AcmeCertificate, NewAcmeCertificate
 from evenkeel.core.tls.certificate_references import NamedCertificate
 from evenkeel.core.tls.certificates import CertificateKind, NewCertificate
@@ -50,7 +56,7 @@ class ReferencedRequests:
         if not table.http_challenges:
             raise Invalid(f"{where}: devices of this provider do not answer an authority's challenges.")
         reference = parse_reference(named.reference, names_max=acme.names_max)
-        if named.reference not in spellings(reference.bare):  # uses are looked up by the spelling
+        if named.reference not in references_to_request(reference.bare):  # uses are looked up by the spelling
             raise Invalid(f"{where}: should be in lower case, as {shown_reference(reference.bare)[:255]}.")
         request = await self._request_certificate(acme, reference, project_id)
         try:

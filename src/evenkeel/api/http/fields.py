@@ -16,19 +16,19 @@ END = r"$(?!\n)"
 HTTP_NAME_CHARACTERS = "A-Za-z0-9!#$%&'*+.^_`|~-"
 """Characters of a token of HTTP (RFC 9110) and of a cookie's name (RFC 6265), for use inside brackets of a pattern."""
 INT32_MAX = 2_147_483_647
-MAX_LISTENERS = 200
-MAX_POOLS = 200
-MAX_MEMBERS = 1000
-MAX_TAGS = 1000
-MAX_CIDRS = 200
-MAX_ADDITIONAL_VIPS = 8
-MAX_SNI_CONTAINERS = 200
-MAX_SECURITY_GROUPS = 32
-MAX_TIMEOUT_MILLISECONDS = 2_073_600_000
+REQUEST_LISTENERS_MAX = 200
+REQUEST_POOLS_MAX = 200
+REQUEST_MEMBERS_MAX = 1000
+TAGS_MAX = 1000
+ALLOWED_CIDRS_MAX = 200
+ADDITIONAL_VIPS_MAX = 8
+SNI_CONTAINERS_MAX = 200
+SECURITY_GROUPS_MAX = 32
+TIMEOUT_MILLISECONDS_MAX = 2_073_600_000
 
 Text = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
 Tag = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
-Tags = Annotated[list[Tag], Meta(max_length=MAX_TAGS)]
+Tags = Annotated[list[Tag], Meta(max_length=TAGS_MAX)]
 ObjectId = Annotated[str, Meta(min_length=1, max_length=36, pattern=r"^[A-Za-z0-9._-]+" + END)]
 ProjectId = Annotated[
     str, Meta(min_length=1, max_length=36, pattern=r"^[A-Za-z0-9._-]*[A-Za-z0-9][A-Za-z0-9._-]*" + END)
@@ -47,7 +47,7 @@ Uuid = Annotated[
 """Id of another object that this API made. Ids of the network service may have other forms: operators choose the ids of
 the built-in network's subnets.
 """
-SecurityGroups = Annotated[list[ObjectId], Meta(max_length=MAX_SECURITY_GROUPS)]
+SecurityGroups = Annotated[list[ObjectId], Meta(max_length=SECURITY_GROUPS_MAX)]
 Address = Annotated[
     str,
     Meta(
@@ -65,7 +65,7 @@ Cidr = Annotated[
         extra={REFUSAL: "Value should be IPv4 or IPv6 CIDR format"},
     ),
 ]
-Cidrs = Annotated[list[Cidr], Meta(max_length=MAX_CIDRS)]
+Cidrs = Annotated[list[Cidr], Meta(max_length=ALLOWED_CIDRS_MAX)]
 CookieName = Annotated[
     str,
     Meta(
@@ -79,7 +79,7 @@ CookieName = Annotated[
 Port = Annotated[int, Meta(ge=1, le=65_535)]
 Weight = Annotated[int, Meta(ge=0, le=256)]
 ConnectionLimit = Annotated[int, Meta(ge=-1, le=INT32_MAX)]
-TimeoutMilliseconds = Annotated[int, Meta(ge=0, le=MAX_TIMEOUT_MILLISECONDS)]
+TimeoutMilliseconds = Annotated[int, Meta(ge=0, le=TIMEOUT_MILLISECONDS_MAX)]
 PersistenceSeconds = Annotated[int, Meta(ge=0, le=INT32_MAX)]
 HstsSeconds = Annotated[int, Meta(ge=0, le=INT32_MAX)]
 ContainerRef = Annotated[
@@ -99,7 +99,7 @@ _ListedContainerRef = Annotated[
         description="A reference to a certificate container: 1 to 255 visible ASCII characters",
     ),
 ]
-ContainerRefs = Annotated[list[_ListedContainerRef], Meta(max_length=MAX_SNI_CONTAINERS)]
+ContainerRefs = Annotated[list[_ListedContainerRef], Meta(max_length=SNI_CONTAINERS_MAX)]
 TlsCiphers = Annotated[
     str,
     Meta(

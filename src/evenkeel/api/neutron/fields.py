@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from evenkeel.api.http.fields import END, INT32_MAX, MAX_SNI_CONTAINERS, NO_NUL
+from evenkeel.api.http.fields import END, INT32_MAX, NO_NUL, SNI_CONTAINERS_MAX
 from evenkeel.core.resources.quota import MAX_QUOTA
 
 _NUMBER = {"type": ["integer", "string"]}
@@ -26,5 +26,5 @@ Provider = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
 ContainerRef = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
 """Reference to a key manager; an empty one means none."""
 ContainerRefs = Annotated[
-    list[Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]], Meta(max_length=MAX_SNI_CONTAINERS)
+    list[Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]], Meta(max_length=SNI_CONTAINERS_MAX)
 ]

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from evenkeel.api.operators.problems import ProblemCommand, ProblemObject, SystemProblem
 from evenkeel.api.operators.remedies import (
-    NAMED_MAX,
+    OBJECTS_NAMED_MAX,
     device_commands,
     device_remedy,
     replace_agents_remedy,
@@ -259,11 +259,11 @@ def _places_without_agents(silent: Sequence[AgentLiveness], agents: Sequence[Age
 
 
 def _agent_objects(silent: Sequence[AgentLiveness]) -> tuple[ProblemObject, ...]:
-    return tuple(ProblemObject("agent", row.id, row.host) for row in silent[:NAMED_MAX])
+    return tuple(ProblemObject("agent", row.id, row.host) for row in silent[:OBJECTS_NAMED_MAX])
 
 
 def _silent_hosts(silent: Sequence[AgentLiveness]) -> str:
     hosts = sorted(row.host for row in silent)
-    more = " and more" if len(hosts) > NAMED_MAX else ""
+    more = " and more" if len(hosts) > OBJECTS_NAMED_MAX else ""
     silent_agents = counted(len(hosts), "agent is silent", "agents are silent")
-    return f"{silent_agents}: {', '.join(hosts[:NAMED_MAX])}{more}"
+    return f"{silent_agents}: {', '.join(hosts[:OBJECTS_NAMED_MAX])}{more}"

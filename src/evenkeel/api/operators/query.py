@@ -10,7 +10,7 @@ from evenkeel.api.responses.errors import BadList, Forbidden
 from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 
-NAMED_MAX = 50
+VALUES_NAMED_MAX = 50
 """Most allowed values that an error names."""
 STATUSES: Mapping[str, tuple[str, ...]] = {
     "provisioning_status": tuple(ProvisioningStatus),
@@ -57,8 +57,8 @@ def not_allowed_value(name: str, given: str, allowed: Sequence[str], more: str =
     """Return the error for a value of a query parameter that is not among ``allowed``; ``more``: text about what may
     follow a value.
     """
-    cut = f", … ({len(allowed)})" if len(allowed) > NAMED_MAX else ""
-    named = ", ".join(allowed[:NAMED_MAX]) or "none exists yet"
+    cut = f", … ({len(allowed)})" if len(allowed) > VALUES_NAMED_MAX else ""
+    named = ", ".join(allowed[:VALUES_NAMED_MAX]) or "none exists yet"
     return invalid_parameter(name, given, f"Allowed: {named}{cut}{more}.")
 
 

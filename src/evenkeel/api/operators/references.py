@@ -21,7 +21,7 @@ from evenkeel.core.tls.certificates import ReferencedCertificate, ReferenceQuery
 
 REFERENCES_MAX = 1000
 DAYS_MAX = 36_500
-NAMED_MAX = 3
+REFERENCES_NAMED_MAX = 3
 
 
 class ReferenceView(Value):
@@ -183,7 +183,7 @@ def _reference_problem(
     """Build a problem about references. ``command``: lists the references; ``condition``: when each may be
     read again.
     """
-    again = (ProblemCommand(_refresh_command(row), condition=condition) for row in rows[:NAMED_MAX])
+    again = (ProblemCommand(_refresh_command(row), condition=condition) for row in rows[:REFERENCES_NAMED_MAX])
     return SystemProblem(
         kind="certificates",
         text=f"{_count_text(rows)} {text}: {_reference_names(rows)}",
@@ -200,4 +200,6 @@ def _count_text(rows: Sequence[ReferencedCertificate]) -> str:
 
 
 def _reference_names(rows: Sequence[ReferencedCertificate]) -> str:
-    return ", ".join(row.reference for row in rows[:NAMED_MAX]) + (" and more" if len(rows) > NAMED_MAX else "")
+    return ", ".join(row.reference for row in rows[:REFERENCES_NAMED_MAX]) + (
+        " and more" if len(rows) > REFERENCES_NAMED_MAX else ""
+    )

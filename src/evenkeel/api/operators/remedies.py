@@ -9,7 +9,7 @@ from evenkeel.api.operators.problems import ProblemCommand
 from evenkeel.core.control.agents import AgentLiveness
 from evenkeel.core.control.environments import GroupReach
 
-NAMED_MAX = 5
+OBJECTS_NAMED_MAX = 5
 """Most agents or devices that a remedy names."""
 CONNECT_SECONDS = 5
 
@@ -20,13 +20,15 @@ START_AGENT = "systemctl restart evenkeel-agent"
 
 def start_agents_remedy(silent: Sequence[AgentLiveness]) -> str:
     """Return commands to run on the hosts of silent agents."""
-    hosts = dict.fromkeys(row.host for row in silent[:NAMED_MAX])
+    hosts = dict.fromkeys(row.host for row in silent[:OBJECTS_NAMED_MAX])
     return f"on {', '.join(hosts)}: {START_AGENT}"
 
 
 def start_commands(silent: Sequence[AgentLiveness]) -> tuple[ProblemCommand, ...]:
     """Return the commands of :func:`start_agents_remedy`, each with its host."""
-    return tuple(ProblemCommand(START_AGENT, host) for host in dict.fromkeys(row.host for row in silent[:NAMED_MAX]))
+    return tuple(
+        ProblemCommand(START_AGENT, host) for host in dict.fromkeys(row.host for row in silent[:OBJECTS_NAMED_MAX])
+    )
 
 
 def replace_agents_remedy(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> str:
@@ -39,7 +41,7 @@ def replace_agents_remedy(silent: Sequence[AgentLiveness], agents: Sequence[Agen
 def replace_commands(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> tuple[ProblemCommand, ...]:
     """Return the commands of :func:`replace_agents_remedy`, one value for each."""
     commands = []
-    for row in silent[:NAMED_MAX]:
+    for row in silent[:OBJECTS_NAMED_MAX]:
         others = (one for one in agents if one.alive and _device_group_of_agent(one) == _device_group_of_agent(row))
         if (other := next(others, None)) is not None:
             command = f"evenkeel agent delete {_agent_argument(row, agents)} --rebind-to {quote(other.host)}"
@@ -51,12 +53,12 @@ def device_remedy(group: GroupReach, agents: Iterable[AgentLiveness]) -> str:
     """Return commands that show why the devices of a group that no agent reaches do not answer."""
     if not group.reach.away:
         hosts = [row.host for row in agents if _device_group_of_agent(row) == (group.environment, group.number)]
-        where = f"on {', '.join(hosts[:NAMED_MAX])}" if hosts else "on a host of the group"
+        where = f"on {', '.join(hosts[:OBJECTS_NAMED_MAX])}" if hosts else "on a host of the group"
         return f"{where}: {START_AGENT}"
     live = (
         row.host for row in agents if row.alive and _device_group_of_agent(row) == (group.environment, group.number)
     )
-    checks = "; ".join(_reachability_command(name) for name in group.reach.away[:NAMED_MAX])
+    checks = "; ".join(_reachability_command(name) for name in group.reach.away[:OBJECTS_NAMED_MAX])
     daemon = "; there: systemctl status evenkeel-haproxyd" if group.device_driver == "haproxy" else ""
     return f"on {next(live, 'the host of an agent')}: {checks}{daemon}"
 
@@ -65,9 +67,9 @@ def device_commands(group: GroupReach, agents: Iterable[AgentLiveness]) -> tuple
     """Return the commands of :func:`device_remedy`, each with its host."""
     known = [row for row in agents if _device_group_of_agent(row) == (group.environment, group.number)]
     if not group.reach.away:
-        return tuple(ProblemCommand(START_AGENT, row.host) for row in known[:NAMED_MAX])
+        return tuple(ProblemCommand(START_AGENT, row.host) for row in known[:OBJECTS_NAMED_MAX])
     live = next((row.host for row in known if row.alive), "the host of an agent")
-    checks = tuple(ProblemCommand(_reachability_command(name), live) for name in group.reach.away[:NAMED_MAX])
+    checks = tuple(ProblemCommand(_reachability_command(name), live) for name in group.reach.away[:OBJECTS_NAMED_MAX])
     if group.device_driver != "haproxy":
         return checks
     return (*checks, ProblemCommand("systemctl status evenkeel-haproxyd", "the device"))

@@ -6,7 +6,7 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.operators.references import CertificateTrouble, unissued_trouble, unrequested_trouble
 from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree
 from evenkeel.core.resources.statuses import ProvisioningStatus
-from evenkeel.core.tls.acme.references import is_acme_reference, spellings
+from evenkeel.core.tls.acme.references import is_acme_reference, references_to_request
 from evenkeel.core.tls.acme.values import AcmeCertificate
 from evenkeel.core.tls.certificate_references import references_of
 from evenkeel.core.tls.certificates import ReferencedCertificate, ReferenceQuery
@@ -34,7 +34,9 @@ async def unissued_certificates(
     awaited = {each.reference for each in used.values() if not each.sha256}
     for reference, request in sorted(requests.items(), key=lambda item: item[1].reference not in awaited):
         is_awaited = request.reference in awaited
-        if is_awaited or (request.progress.problem and used.keys() & {reference, *spellings(request.reference)}):
+        if is_awaited or (
+            request.progress.problem and used.keys() & {reference, *references_to_request(request.reference)}
+        ):
             return unissued_trouble(request, reference, awaited=is_awaited)
     return unrequested_trouble(used[min(awaited)]) if awaited else CertificateTrouble()
 

@@ -41,7 +41,7 @@ def derive_change_request(new: type[Any], kind: type[Any], **instead: Any) -> Ca
     return derive_class
 
 
-def create_values(body: Any, kind: type[Any], *besides: str) -> Attributes:
+def values_to_create(body: Any, kind: type[Any], *besides: str) -> Attributes:
     """Return ``{attribute: value}`` of a create request, without attributes left to the value class's defaults, and
     without ``besides``, which the caller converts.
     """
@@ -52,7 +52,7 @@ def create_values(body: Any, kind: type[Any], *besides: str) -> Attributes:
     }
 
 
-def change_values(body: Any, kind: type[Any]) -> Attributes:
+def values_to_change(body: Any, kind: type[Any]) -> Attributes:
     """Return ``{attribute: value}`` of a change request, with null replaced by the default."""
     changes: Attributes = {}
     for name, attribute in _common_attributes(type(body), kind).items():

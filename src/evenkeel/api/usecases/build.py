@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from evenkeel.api.responses.errors import invalid_input
 from evenkeel.api.usecases import requests
-from evenkeel.api.usecases.attribute_values import create_values
+from evenkeel.api.usecases.attribute_values import values_to_create
 from evenkeel.api.usecases.l7_build import PolicyRows, policy_rows, sort_by_position
 from evenkeel.api.usecases.l7_rules import check_action_supported, check_l7_listener
 from evenkeel.api.usecases.parents import NewId, ParentPlace, check_project, vnic_type_of
@@ -94,7 +94,7 @@ def listener_row(
         default_pool_id=default_pool_id,
         insert_headers=body.insert_headers.as_dict() if body.insert_headers else {},
         allowed_cidrs=checked_cidrs(body.allowed_cidrs or (), vip_address),
-        **create_values(body, Listener, "default_pool_id", "insert_headers", "allowed_cidrs"),
+        **values_to_create(body, Listener, "default_pool_id", "insert_headers", "allowed_cidrs"),
     )
     refuse_empty_lists(body, wanted)
     row = fill_tls_defaults(wanted, place.tls)
@@ -122,7 +122,7 @@ def member_row(body: requests.MemberNew, place: ParentPlace, *, pool_id: str, ne
         given_monitor_address=given_spelling_if_different(body.monitor_address, monitored_at),
         vnic_type=vnic_type_of(body.request_sriov),
         operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,
-        **create_values(body, Member, "monitor_address"),
+        **values_to_create(body, Member, "monitor_address"),
     )
 
 
@@ -141,7 +141,7 @@ def monitor_row(
         project_id=place.project_id,
         type=body.type,
         **{name: getattr(body, name) or default for name, default in http.items()},
-        **create_values(body, HealthMonitor, *http),
+        **values_to_create(body, HealthMonitor, *http),
     )
     check_monitor(row)
     return row
@@ -167,7 +167,7 @@ def pool_row(
         protocol=protocol,
         lb_algorithm=lb_algorithm,
         session_persistence=persistence_or_none(body.session_persistence),
-        **create_values(body, Pool, "lb_algorithm", "session_persistence"),
+        **values_to_create(body, Pool, "lb_algorithm", "session_persistence"),
     )
     refuse_empty_lists(body, new)
     pool = fill_tls_defaults(new, place.tls)
@@ -239,7 +239,7 @@ def tree_from_body(
             )
             for more in vip.additional
         ),
-        **create_values(body, LoadBalancer, "additional_vips"),
+        **values_to_create(body, LoadBalancer, "additional_vips"),
     )
     return LoadBalancerTree(
         load_balancer=root,

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from evenkeel.api.http.bodies import Request
-from evenkeel.api.http.fields import MAX_MEMBERS, Address, CookieName, PersistenceSeconds, Port, ProjectId, Uuid
+from evenkeel.api.http.fields import REQUEST_MEMBERS_MAX, Address, CookieName, PersistenceSeconds, Port, ProjectId, Uuid
 from evenkeel.api.usecases.attribute_values import derive_change_request
 from evenkeel.api.usecases.requests import HealthMonitorNew, ListenerNew, LoadBalancerNew, MemberNew, PoolNew
 from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, Member, PersistenceType, Pool
@@ -93,7 +93,7 @@ class MemberChangeBody(Request):
 class MemberBatchBody(Request):
     """Body of PUT /pools/{id}/members."""
 
-    members: Annotated[list[MemberBatchItem], Meta(max_length=MAX_MEMBERS)]
+    members: Annotated[list[MemberBatchItem], Meta(max_length=REQUEST_MEMBERS_MAX)]
 
 
 class HealthMonitorChangeBody(Request):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from msgspec import UNSET, structs
 
 from evenkeel.api.usecases import change_requests, requests
-from evenkeel.api.usecases.attribute_values import Attributes, change_values
+from evenkeel.api.usecases.attribute_values import Attributes, values_to_change
 from evenkeel.api.usecases.build import persistence_from_body, persistence_or_none
 from evenkeel.api.usecases.parents import NewId, ParentPlace, check_project, vnic_type_of
 from evenkeel.api.usecases.rules import (
@@ -32,19 +32,19 @@ Changes = Attributes
 
 
 def load_balancer_changes(body: change_requests.LoadBalancerChange) -> Changes:
-    return change_values(body, LoadBalancer)
+    return values_to_change(body, LoadBalancer)
 
 
 def listener_changes(body: change_requests.ListenerChange) -> Changes:
     """Return the changes of a listener; ``allowed_cidrs`` unchecked, because the check needs the VIP."""
-    changes = change_values(body, Listener)
+    changes = values_to_change(body, Listener)
     if isinstance(headers := changes.get("insert_headers"), requests.InsertHeaders):
         changes["insert_headers"] = headers.as_dict()
     return changes
 
 
 def pool_changes(body: change_requests.PoolChange) -> Changes:
-    changes = change_values(body, Pool)
+    changes = values_to_change(body, Pool)
     persistence = changes.get("session_persistence")
     if persistence == change_requests.PersistenceChange():
         # An empty object names no attribute to change, so the persistence stays.
@@ -74,7 +74,7 @@ def changed_persistence(
 def member_changes(
     body: change_requests.MemberChange | change_requests.MemberBatchItem, addresses: AddressRules
 ) -> Changes:
-    changes = change_values(body, Member)
+    changes = values_to_change(body, Member)
     if "monitor_address" in changes:
         wanted = changes["monitor_address"]
         normal = None if wanted is None else member_address("monitor_address", wanted, addresses)
@@ -84,7 +84,7 @@ def member_changes(
 
 def monitor_changes(body: change_requests.HealthMonitorChange, current: HealthMonitor) -> Changes:
     """Return the changes of a health monitor; the result is checked as a whole."""
-    changes = change_values(body, HealthMonitor)
+    changes = values_to_change(body, HealthMonitor)
     if current.type in HTTP_MONITORS:
         for name in HTTP_CHECK_DEFAULTS:
             if name in changes and changes[name] is None:

@@ -35,7 +35,7 @@ UNKNOWN = "enhanced_service_unknown"
 WRONG_PARAMETER = "enhanced_service_parameter"
 """Code of the error for a parameter of an enhanced service that is not allowed."""
 NONE: Mapping[str, EnhancedService] = MappingProxyType({})
-_NAMED_MAX = 20
+_NAMES_LISTED_MAX = 20
 
 
 class OfferedServices:
@@ -188,6 +188,6 @@ def refuse_rules(policy_name: str) -> Invalid:
 
 
 def _name_list(names: Collection[str], prefix: str) -> str:
-    first = sorted(names)[:_NAMED_MAX]
+    first = sorted(names)[:_NAMES_LISTED_MAX]
     more = f" and {len(names) - len(first)} more" if len(names) > len(first) else ""
     return (", ".join(f"{prefix}{name}" for name in first) or "none") + more

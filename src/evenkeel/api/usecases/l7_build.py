@@ -6,7 +6,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from evenkeel.api.usecases import l7_requests
-from evenkeel.api.usecases.attribute_values import create_values
+from evenkeel.api.usecases.attribute_values import values_to_create
 from evenkeel.api.usecases.enhanced_services import refuse_rules
 from evenkeel.api.usecases.l7_rules import check_l7policy, check_l7rule, normalise_targets
 from evenkeel.api.usecases.parents import NewId, ParentPlace, check_project
@@ -48,7 +48,7 @@ def policy_rows(
             action=body.action,
             redirect_pool_id=redirect_pool_id,
             enhanced_service=enhanced_service,
-            **create_values(body, L7Policy, "action", "redirect_pool_id"),
+            **values_to_create(body, L7Policy, "action", "redirect_pool_id"),
         )
     )
     check_l7policy(policy)
@@ -65,7 +65,7 @@ def rule_row(body: l7_requests.L7RuleNew, place: ParentPlace, *, policy_id: str,
         load_balancer_id=place.load_balancer_id,
         project_id=place.project_id,
         key=body.key or None,
-        **create_values(body, L7Rule, "key"),
+        **values_to_create(body, L7Rule, "key"),
     )
     check_l7rule(rule)
     return rule

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from evenkeel.api.usecases import l7_requests
-from evenkeel.api.usecases.attribute_values import change_values
+from evenkeel.api.usecases.attribute_values import values_to_change
 from evenkeel.api.usecases.changes import Changes
 from evenkeel.api.usecases.l7_rules import (
     KEYED,
@@ -31,7 +31,7 @@ def policy_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Chang
     """Return the changes of a policy; the result is checked as a whole. A target without an action
     implies its action.
     """
-    changes = change_values(body, L7Policy)
+    changes = values_to_change(body, L7Policy)
     if not changes.keys() & set(_DECIDING):
         return changes
     changes.setdefault("action", _implied_action(changes) or current.action)
@@ -45,7 +45,7 @@ def stored_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Chang
     """Return the changes to store for LBaaS v2, where a target is stored whatever the action is, and only the request
     changes it.
     """
-    changes = change_values(body, L7Policy)
+    changes = values_to_change(body, L7Policy)
     if not changes.keys() & set(_DECIDING):
         return changes
     return _changes_with_attributes(
@@ -62,7 +62,7 @@ def _implied_action(changes: Changes) -> Any:
 
 def rule_changes(body: l7_requests.L7RuleChange, current: L7Rule) -> Changes:
     """Return the changes of a rule; the result is checked as a whole."""
-    changes = change_values(body, L7Rule)
+    changes = values_to_change(body, L7Rule)
     if not changes.keys() & set(_COMPARING):
         return changes
     if "key" in changes:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from evenkeel.api.responses.errors import invalid_input
-from evenkeel.api.usecases.attribute_values import create_values
+from evenkeel.api.usecases.attribute_values import values_to_create
 from evenkeel.api.usecases.build import listener_row, member_row, monitor_row, pool_row
 from evenkeel.api.usecases.enhanced_services import flavor_names
 from evenkeel.api.usecases.l7_build import PolicyRows, policy_rows, rule_row, sort_by_position
@@ -141,7 +141,7 @@ def _build_load_balancer(body: MirroredLoadBalancer | CheckedLoadBalancer, place
         data_path=data_path_of(flavor),
         flavor_enhanced_services=flavor_names(_json_text(flavor)),
         zone_group_number=zone_group_of(zone),
-        **create_values(body, LoadBalancer, "additional_vips"),
+        **values_to_create(body, LoadBalancer, "additional_vips"),
     )
 
 

@@ -8,8 +8,8 @@ from msgspec import Meta
 
 from evenkeel.api.http.bodies import Request
 from evenkeel.api.http.fields import (
+    ADDITIONAL_VIPS_MAX,
     END,
-    MAX_ADDITIONAL_VIPS,
     NO_NUL,
     Address,
     ObjectId,
@@ -114,7 +114,7 @@ class MirroredParts(Request, kw_only=True):
     description: Text | None = None
     admin_state_up: bool | None = None
     tags: Tags | None = None
-    additional_vips: Annotated[list[MirroredVip], Meta(max_length=MAX_ADDITIONAL_VIPS)] | None = None
+    additional_vips: Annotated[list[MirroredVip], Meta(max_length=ADDITIONAL_VIPS_MAX)] | None = None
     vip_qos_policy_id: ObjectId | None = None
     vip_sg_ids: SecurityGroups | None = None
     flavor_data: Metadata | None = None
@@ -198,7 +198,7 @@ class VipPortNew(Request, kw_only=True):
     vip_address: Address | None = None
     vip_qos_policy_id: ObjectId | None = None
     vip_sg_ids: SecurityGroups | None = None
-    additional_vips: Annotated[list[WantedMirrorVip], Meta(max_length=MAX_ADDITIONAL_VIPS)] | None = None
+    additional_vips: Annotated[list[WantedMirrorVip], Meta(max_length=ADDITIONAL_VIPS_MAX)] | None = None
     flavor_data: Metadata | None = None
 
 

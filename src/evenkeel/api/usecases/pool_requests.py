@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from evenkeel.api.http.bodies import Request
 from evenkeel.api.http.fields import (
-    MAX_MEMBERS,
+    REQUEST_MEMBERS_MAX,
     Address,
     AlpnProtocols,
     ContainerRef,
@@ -101,7 +101,7 @@ class PoolParts(Request):
     admin_state_up: bool | None = None
     session_persistence: Persistence | None = None
     healthmonitor: NestedHealthMonitor | None = None
-    members: Annotated[list[MemberNew], Meta(max_length=MAX_MEMBERS)] | None = None
+    members: Annotated[list[MemberNew], Meta(max_length=REQUEST_MEMBERS_MAX)] | None = None
     tags: Tags | None = None
     project_id: ProjectId | None = None
     tenant_id: ProjectId | None = None

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.usecases import rate_limit_requests as requests
-from evenkeel.api.usecases.attribute_values import change_values, create_values
+from evenkeel.api.usecases.attribute_values import values_to_change, values_to_create
 from evenkeel.api.usecases.parents import ParentPlace, check_project
 from evenkeel.api.usecases.writes import state_after_write, write_changes
 from evenkeel.core.control.lists import ListQuery
@@ -31,7 +31,7 @@ async def make_rate_limit_policy(
         load_balancer_id=listener.load_balancer_id,
         project_id=listener.project_id,
         action=wanted.action,
-        **create_values(wanted, RateLimitPolicy, "action"),
+        **values_to_create(wanted, RateLimitPolicy, "action"),
     )
     served = await services.providers.find_served_object(LoadBalancer, row.load_balancer_id, scope)
     served.raise_first_problem(rate_limit_problems(served.table.rate_limits, listener.protocol, [rate_limit(row, ())]))
@@ -45,7 +45,7 @@ async def change_rate_limit_policy(
     services: Services, call: Call, policy_id: str, body: requests.RateLimitPolicyChange
 ) -> RateLimitPolicy:
     """Change a rate limit policy; returns the stored policy."""
-    changes = change_values(body, RateLimitPolicy)
+    changes = values_to_change(body, RateLimitPolicy)
     if changes.keys() & _DECIDING:
         current: RateLimitPolicy = await services.tenants.get(RateLimitPolicy, policy_id, project_id=call.caller.scope)
         await _check_device_can(services, call, replace(current, **changes))
@@ -65,7 +65,7 @@ async def make_rate_limit_rule(
         project_id=policy.project_id,
         metric=wanted.metric,
         threshold=wanted.threshold,
-        **create_values(wanted, RateLimitRule, "metric", "threshold"),
+        **values_to_create(wanted, RateLimitRule, "metric", "threshold"),
     )
     _check_urls(row)
     await _check_device_can(services, call, policy, row)
@@ -82,7 +82,7 @@ async def change_rate_limit_rule(
     whole.
     """
     scope = call.caller.scope
-    changes = change_values(body, RateLimitRule)
+    changes = values_to_change(body, RateLimitRule)
     if changes.keys() & _COUNTING:
         current: RateLimitRule = await services.tenants.get(
             RateLimitRule, rule_id, parent_id=policy_id, project_id=scope

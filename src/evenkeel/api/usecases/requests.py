@@ -6,9 +6,9 @@ from msgspec import Meta
 
 from evenkeel.api.http.bodies import Request
 from evenkeel.api.http.fields import (
-    MAX_ADDITIONAL_VIPS,
-    MAX_LISTENERS,
-    MAX_POOLS,
+    ADDITIONAL_VIPS_MAX,
+    REQUEST_LISTENERS_MAX,
+    REQUEST_POOLS_MAX,
     Address,
     AlpnProtocols,
     Cidrs,
@@ -160,9 +160,9 @@ class LoadBalancerNew(Request):
     tenant_id: ProjectId | None = None
     provider: ProviderName | None = None
     tags: Tags | None = None
-    listeners: Annotated[list[NestedListener], Meta(max_length=MAX_LISTENERS)] | None = None
-    pools: Annotated[list[NestedPool], Meta(max_length=MAX_POOLS)] | None = None
-    additional_vips: Annotated[list[AdditionalVip], Meta(max_length=MAX_ADDITIONAL_VIPS)] | None = None
+    listeners: Annotated[list[NestedListener], Meta(max_length=REQUEST_LISTENERS_MAX)] | None = None
+    pools: Annotated[list[NestedPool], Meta(max_length=REQUEST_POOLS_MAX)] | None = None
+    additional_vips: Annotated[list[AdditionalVip], Meta(max_length=ADDITIONAL_VIPS_MAX)] | None = None
     vip_qos_policy_id: ObjectId | None = None
     vip_sg_ids: SecurityGroups | None = None
     flavor_id: ObjectId | None = None

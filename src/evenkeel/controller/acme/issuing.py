@@ -46,7 +46,7 @@ from evenkeel.core.ports import (
 from evenkeel.core.tls.acme import progress as p
 from evenkeel.core.tls.acme.names import WILDCARD
 from evenkeel.core.tls.acme.rate_limits import RateLimits
-from evenkeel.core.tls.acme.references import spellings
+from evenkeel.core.tls.acme.references import references_to_request
 from evenkeel.core.tls.acme.values import (
     REVOCATION_REASONS,
     AcmeCertificate,
@@ -343,7 +343,7 @@ class AcmeIssuing:
         key = await self._keys.order_key(certificate)
         issued = await authority.download(account, order, key, certificate.names)
         kept = await self._keys.store_certificate(certificate, issued, key)
-        for reference in (kept.reference, *spellings(certificate.reference)):
+        for reference in (kept.reference, *references_to_request(certificate.reference)):
             await self._renewals.make_due(certificate.project_id, reference, CertificateKind.CERTIFICATE)
         return p.Issued(
             not_before=issued.not_before.timestamp(),

@@ -18,7 +18,7 @@ PREFIX = "req-"
 """Prefix of a request id, like that of OpenStack's ``x-openstack-request-id``."""
 HEADER = "X-Request-Id"
 """Header of requests to devices: one or more request ids, separated by commas."""
-NAMED_MAX = 20
+REQUEST_IDS_MAX = 20
 """Maximum number of request ids in one header and in one line of a log."""
 USER_MAX = 255
 """Maximum number of characters of a user's name or id that are stored."""
@@ -128,14 +128,14 @@ def statements() -> int:
 
 
 def request_ids(change_ids: Iterable[str]) -> str:
-    """Return the ids of the requests that made these changes, at most :data:`NAMED_MAX`, separated by commas for a log
-    or a header.
+    """Return the ids of the requests that made these changes, at most :data:`REQUEST_IDS_MAX`, separated by commas for
+    a log or a header.
 
     A change without a request (a certificate was renewed, for example) has an id, too.
     """
     # sorted, so that equal changes give equal texts
     named = sorted({PREFIX + change_id for change_id in change_ids if change_id})
-    return ",".join(named[:NAMED_MAX])
+    return ",".join(named[:REQUEST_IDS_MAX])
 
 
 @contextmanager
@@ -158,4 +158,4 @@ def written_ids() -> str:
 def read_header(text: str) -> tuple[str, ...]:
     """Return the ids in a client's header; entries that are no valid ids are left out."""
     # cut first: a client may send a header of any length
-    return tuple(_ID.findall(text[: (len(PREFIX) + 37) * NAMED_MAX]))
+    return tuple(_ID.findall(text[: (len(PREFIX) + 37) * REQUEST_IDS_MAX]))

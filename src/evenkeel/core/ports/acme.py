@@ -92,8 +92,7 @@ class AcmeStore(Protocol):
         ...
 
     async def remove_request(self, certificate: AcmeCertificate) -> None:
-        """Delete the row of a request whose next step is REMOVE, whoever has its lease; nothing if it has another step.
-        """
+        """Delete the row of a request whose next step is REMOVE, whoever has its lease; nothing for another step."""
         ...
 
     async def reserve_order(self, certificate: AcmeCertificate, *, orders_max: int, lease_seconds: float) -> bool:

@@ -73,7 +73,7 @@ BANDWIDTH_POLICY = "net/bwc/policy"
 FTP_PROFILE = "ltm/profile/ftp"
 F5_ONLY_TYPES = (BANDWIDTH_POLICY, FTP_PROFILE)
 """Types that only F5's agent creates, read so that its objects are found in adopted partitions."""
-LIGHT_TYPES = (POOL, VIRTUAL)
+PARTIAL_READ_TYPES = (POOL, VIRTUAL)
 """Types read when a whole read is not due, because manual changes of these are likely and harmful."""
 
 

@@ -43,7 +43,9 @@ class PartitionOperations(Protocol):
 
 
 class Handlers:
-    """HTTP handlers, one method per route."""
+    """HTTP handlers of the daemon's API, one method per route. All raise :class:`DaemonRefused` for a bad parameter or
+    body.
+    """
 
     def __init__(
         self,
@@ -65,11 +67,11 @@ class Handlers:
         self._changes: set[asyncio.Task[wire.Receipt]] = set()
 
     async def show_about(self, request: web.Request) -> web.Response:
-        """Handle ``GET /v1``: versions, identity and settings of the daemon."""
+        """Handle ``GET /v1``: answer with versions, identity and settings of the daemon."""
         return json_response(self._about())
 
     async def partitions(self, request: web.Request) -> web.Response:
-        """Handle ``GET /v1/partitions``."""
+        """Handle ``GET /v1/partitions``: answer with a summary of each partition, sorted by name."""
         shown = [self._operations.show(name) for name in sorted(self._operations.names())]
         return json_response(
             wire.PartitionList(
@@ -90,7 +92,9 @@ class Handlers:
         return json_response(self._operations.show(_partition_name(request)))
 
     async def guard(self, request: web.Request) -> web.Response:
-        """Handle ``POST /v1/partitions/{name}/guard``."""
+        """Handle ``POST /v1/partitions/{name}/guard``: make the sender the partition's owner, creating the partition if
+        it does not exist; answer with the new owner.
+        """
         name = _partition_name(request)
         wanted = await self._decode_body(request, wire.GuardState)
         try:
@@ -102,15 +106,19 @@ class Handlers:
         return json_response(guard)
 
     async def put_partition(self, request: web.Request) -> web.Response:
-        """Handle ``PUT /v1/partitions/{name}``."""
+        """Handle ``PUT /v1/partitions/{name}``: replace the partition's whole contents; answer with a receipt. Raises
+        :class:`DaemonRefused` if that takes too long; it continues then.
+        """
         return await self._change_partition(request, complete=True)
 
     async def patch_partition(self, request: web.Request) -> web.Response:
-        """Handle ``PATCH /v1/partitions/{name}``."""
+        """Handle ``PATCH /v1/partitions/{name}``: change parts of the partition's contents; otherwise like
+        :meth:`put_partition`.
+        """
         return await self._change_partition(request, complete=False)
 
     async def observation(self, request: web.Request) -> web.Response:
-        """Handle ``GET /v1/observation``."""
+        """Handle ``GET /v1/observation``: answer with the status of all partitions, at most ``within`` seconds old."""
         return json_response(await self._observe(_number_parameter(request, "within", OBSERVATION_AGE_SECONDS_MAX)))
 
     async def events(self, request: web.Request) -> web.Response:
@@ -128,7 +136,7 @@ class Handlers:
             self._waiting -= 1
 
     async def show_journal(self, request: web.Request) -> web.Response:
-        """Handle ``GET /v1/journal``."""
+        """Handle ``GET /v1/journal``: answer with the entries above the number ``after``, oldest first."""
         return json_response(self._journal.entries_after(_integer_parameter(request, "after", NUMBER_MAX)))
 
     async def _change_partition(self, request: web.Request, *, complete: bool) -> web.Response:

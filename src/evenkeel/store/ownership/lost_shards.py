@@ -29,7 +29,7 @@ RESTORED_TOTAL_MAX = 5_000
 """Maximum number of shards restored for one agent in one history, as many as an agent remembers. All shards created for
 the agent since the history began count.
 """
-NAMED_MAX = 3
+SHARDS_NAMED_MAX = 3
 """Maximum number of shards that an event ``shard_restored`` names; it counts the others."""
 
 _agent = schema.agent
@@ -98,8 +98,8 @@ def _restore_shard(
 
 
 def _record_restored(connection: Connection, agent_id: AgentId, agent: Any, made: dict[ShardId, ProjectId]) -> None:
-    named = ", ".join(shard_title(project_id) for project_id in list(made.values())[:NAMED_MAX])
-    more = f" and {len(made) - NAMED_MAX} more" if len(made) > NAMED_MAX else ""
+    named = ", ".join(shard_title(project_id) for project_id in list(made.values())[:SHARDS_NAMED_MAX])
+    more = f" and {len(made) - SHARDS_NAMED_MAX} more" if len(made) > SHARDS_NAMED_MAX else ""
     record_event(
         connection,
         kind="shard_restored",

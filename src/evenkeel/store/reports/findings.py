@@ -29,7 +29,7 @@ from evenkeel.store.writing.events import EventRow, event_row, record_events
 _agent, _root, _shard = schema.agent, schema.load_balancer, schema.shard
 
 ABSENT_REASON = "no reachable device holds it; its agent restores it"
-NAMED_MAX = 3
+LOAD_BALANCERS_NAMED_MAX = 3
 """Maximum number of load balancers that one event names."""
 DEVICES_NAMED_MAX = 16
 
@@ -197,8 +197,10 @@ def _finding_events(group: Any, rows: Sequence[Any], kind: str, told: str) -> li
     found = []
     for shard_id, some in by_shard.items():
         ids = [row.id for row in some]
-        titles = [name_and_id(row.name, row.id) for row in some[:NAMED_MAX]]
-        named = ", ".join(titles) + (f" and {len(ids) - NAMED_MAX} more" if len(ids) > NAMED_MAX else "")
+        titles = [name_and_id(row.name, row.id) for row in some[:LOAD_BALANCERS_NAMED_MAX]]
+        named = ", ".join(titles) + (
+            f" and {len(ids) - LOAD_BALANCERS_NAMED_MAX} more" if len(ids) > LOAD_BALANCERS_NAMED_MAX else ""
+        )
         where = f"{shard_title(some[0].project_id)}, device group {group.environment}/{group.group_number}"
         found.append(
             event_row(

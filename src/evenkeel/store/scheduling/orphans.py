@@ -47,7 +47,7 @@ def read_due(connection: Connection, grace_seconds: float, limit: int) -> list[t
     return [(row.environment, row.group_number, row.project_id) for row in connection.execute(statement)]
 
 
-def from_the_future(connection: Connection) -> bool:
+def is_clock_set_back(connection: Connection) -> bool:
     """Whether an orphaned partition was found, or one of the database's histories began, later than now by the
     database's clock, which was therefore set back. One query.
     """

@@ -104,7 +104,10 @@ class SqlScheduling:
 
     async def serve_orphans(self, *, grace_seconds: float, limit: int) -> int:
         due, later = await self._db.read(
-            lambda connection: (orphans.read_due(connection, grace_seconds, limit), orphans.from_the_future(connection))
+            lambda connection: (
+                orphans.read_due(connection, grace_seconds, limit),
+                orphans.is_clock_set_back(connection),
+            )
         )
         if later:
             await self._db.write(orphans.date_back)

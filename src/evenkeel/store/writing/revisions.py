@@ -36,8 +36,8 @@ KEPT = 50
 
 _revision = schema.load_balancer_revision
 _root = schema.load_balancer
-_KEY = ("load_balancer_id", "slot")
-_VALUES = tuple(column.name for column in _revision.columns if column.name not in _KEY)
+_KEY_COLUMNS = ("load_balancer_id", "slot")
+_VALUE_COLUMNS = tuple(column.name for column in _revision.columns if column.name not in _KEY_COLUMNS)
 
 
 def revision_rows(load_balancer_id: LoadBalancerId, at: float) -> TableRows:
@@ -52,7 +52,7 @@ def note_revision(connection: Connection, load_balancer_id: LoadBalancerId, revi
 
     ``at``: the database's time.
     """
-    upsert_rows(connection, _revision, _VALUES, [_revision_values(load_balancer_id, revision, at)])
+    upsert_rows(connection, _revision, _VALUE_COLUMNS, [_revision_values(load_balancer_id, revision, at)])
 
 
 def note_revisions(connection: Connection, condition: ColumnElement[bool]) -> None:
@@ -71,10 +71,12 @@ def note_revisions(connection: Connection, condition: ColumnElement[bool]) -> No
     ]
     statement = _insert_statement(connection.dialect.name).from_select(list(asked), select(*columns).where(condition))
     if isinstance(statement, mysql.Insert):
-        connection.execute(statement.on_duplicate_key_update({name: statement.inserted[name] for name in _VALUES}))
+        connection.execute(
+            statement.on_duplicate_key_update({name: statement.inserted[name] for name in _VALUE_COLUMNS})
+        )
     else:
-        set_ = {name: statement.excluded[name] for name in _VALUES}
-        connection.execute(statement.on_conflict_do_update(index_elements=list(_KEY), set_=set_))
+        set_ = {name: statement.excluded[name] for name in _VALUE_COLUMNS}
+        connection.execute(statement.on_conflict_do_update(index_elements=list(_KEY_COLUMNS), set_=set_))
 
 
 def _insert_statement(dialect: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evenkeel.cli.client import ApiRefused
-from evenkeel.cli.moving_in.switching.ours import Balancer, Ours
+from evenkeel.cli.moving_in.switching.ours import OurLoadBalancer, Ours
 from evenkeel.cli.moving_in.switching.source import Source, SourceProblem
 from evenkeel.cli.moving_in.switching.steps import Failed, Switch, SwitchSettings, finish
 
@@ -107,7 +107,7 @@ class World:
         finish(Ours(client), Source(client, client), BALANCER, timeout_seconds=PATIENCE, say=self.said.append)
 
 
-BALANCER = Balancer(id=LB, name="web", addresses=(VIP, OTHER_VIP), port_id=VIP_PORT, tcp_port=80)
+BALANCER = OurLoadBalancer(id=LB, name="web", addresses=(VIP, OTHER_VIP), port_id=VIP_PORT, tcp_port=80)
 
 
 @pytest.fixture

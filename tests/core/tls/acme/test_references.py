@@ -7,8 +7,8 @@ from evenkeel.core.tls.acme.references import (
     by_authority,
     is_acme_reference,
     parse_reference,
+    references_to_request,
     shown_reference,
-    spellings,
 )
 
 
@@ -20,8 +20,8 @@ def test_a_reference_has_names_and_identifies_its_request_whatever_its_parameter
     assert plain.bare == both.bare == "acme://www.example.org,example.org"
     assert plain.name == both.name and plain.name.startswith("acme-") and len(plain.name) == 29
     assert parse_reference("acme://example.org").name != plain.name
-    assert spellings(plain.bare) == (plain.bare, f"{plain.bare}?self_signed")
-    assert spellings("") == ()
+    assert references_to_request(plain.bare) == (plain.bare, f"{plain.bare}?self_signed")
+    assert references_to_request("") == ()
 
 
 @pytest.mark.parametrize("parameter", ["", "?self_signed"])
@@ -33,7 +33,7 @@ def test_a_reference_by_a_flavors_authority_is_another_certificate_that_is_shown
     found, plain = parse_reference(stored), parse_reference(written)
     assert (found.names, found.self_signed, found.authority) == (plain.names, plain.self_signed, "internal")
     assert found.name != plain.name
-    assert stored in spellings(found.bare) and stored not in spellings(plain.bare)
+    assert stored in references_to_request(found.bare) and stored not in references_to_request(plain.bare)
     assert shown_reference(stored) == written == shown_reference(written) == by_authority(written, "")
     assert by_authority("vault://p1/www", "internal") == shown_reference("vault://p1/www") == "vault://p1/www"
 

@@ -18,7 +18,7 @@ from evenkeel.api.neutron.v1.lists import POOLS, read_object
 from evenkeel.api.neutron.v1.requests import V1PoolChange, V1PoolNew
 from evenkeel.api.neutron.v1.showing import statistics_view
 from evenkeel.api.responses.answers import Answer, json_answer
-from evenkeel.api.usecases.attribute_values import create_values
+from evenkeel.api.usecases.attribute_values import values_to_create
 from evenkeel.api.usecases.change_requests import PoolChange
 from evenkeel.api.usecases.parents import project_of
 from evenkeel.api.usecases.pools import change_pool, check_and_convert_changes
@@ -74,7 +74,7 @@ def _tree_of_pool(
         project_id=project_id,
         protocol=wanted.protocol,
         lb_algorithm=wanted.lb_method,
-        **create_values(wanted, Pool),
+        **values_to_create(wanted, Pool),
     )
     return LoadBalancerTree(load_balancer=root, pools=(pool,))
 

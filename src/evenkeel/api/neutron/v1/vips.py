@@ -9,7 +9,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v1.lists import VIPS, read_object
 from evenkeel.api.neutron.v1.requests import V1Persistence, V1VipChange, V1VipNew
-from evenkeel.api.usecases.attribute_values import change_values, create_values
+from evenkeel.api.usecases.attribute_values import values_to_change, values_to_create
 from evenkeel.api.usecases.chaining import check_chaining
 from evenkeel.api.usecases.parents import project_of
 from evenkeel.api.usecases.rules import check_pool_rules, checked_vip_address
@@ -73,7 +73,7 @@ def _listener_row(wanted: V1VipNew, pool: Pool, vip_id: str) -> Listener:
         protocol=wanted.protocol,
         protocol_port=wanted.protocol_port,
         default_pool_id=pool.id,
-        **create_values(wanted, Listener),
+        **values_to_create(wanted, Listener),
     )
 
 
@@ -143,7 +143,7 @@ async def change_vip(services: Services, call: Call, vip_id: str, wanted: V1VipC
     if wanted.pool_id not in (UNSET, pool.id):
         pool = await _find_new_pool(services, call, row, wanted.pool_id)
     persistence = persistence_from_body(wanted.session_persistence)
-    changes = change_values(wanted, Listener)
+    changes = values_to_change(wanted, Listener)
     served = await services.providers.find_served_object(LoadBalancer, row.load_balancer_id, scope)
     served.raise_first_problem(listener_problems(served.table, changes))
     _check_persistence(served, row, pool, persistence)

@@ -7,10 +7,10 @@ from msgspec import UNSET, Meta, UnsetType
 from evenkeel.api.http.bodies import Request
 from evenkeel.api.http.fields import (
     END,
-    MAX_LISTENERS,
-    MAX_MEMBERS,
-    MAX_POOLS,
     NO_NUL,
+    REQUEST_LISTENERS_MAX,
+    REQUEST_MEMBERS_MAX,
+    REQUEST_POOLS_MAX,
     Address,
     CookieName,
     ExpectedCodes,
@@ -205,7 +205,7 @@ class V2LoadBalancerNew(NeutronNew):
 class V2GraphPool(V2PoolParts):
     """A pool of a graph, with its members and monitor."""
 
-    members: Annotated[list[V2MemberNew], Meta(max_length=MAX_MEMBERS)] | None = None
+    members: Annotated[list[V2MemberNew], Meta(max_length=REQUEST_MEMBERS_MAX)] | None = None
     healthmonitor: V2HealthMonitorParts | None = None
 
 
@@ -230,7 +230,9 @@ class V2GraphLoadBalancer(V2LoadBalancerNew):
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = V2LoadBalancerNew.NOT_ALLOWED - {"listeners"}
 
-    listeners: Annotated[list[V2GraphListener], Meta(max_length=min(MAX_LISTENERS, MAX_POOLS))] | None = None
+    listeners: (
+        Annotated[list[V2GraphListener], Meta(max_length=min(REQUEST_LISTENERS_MAX, REQUEST_POOLS_MAX))] | None
+    ) = None
 
 
 class V2Graph(NeutronNew):
@@ -264,7 +266,7 @@ class V2MemberNewBody(Request):
     """Body of POST /pools/{id}/members: one member, or several together."""
 
     member: V2MemberNew | None = None
-    members: Annotated[list[V2MemberNew], Meta(min_length=1, max_length=MAX_MEMBERS)] | None = None
+    members: Annotated[list[V2MemberNew], Meta(min_length=1, max_length=REQUEST_MEMBERS_MAX)] | None = None
 
 
 class V2HealthMonitorNewBody(Request):

@@ -13,7 +13,7 @@ from evenkeel.cli.moving_in.octavia.catalogue import FLAVORS, ZONES, EntryChoose
 from evenkeel.cli.moving_in.octavia.login import source_client
 from evenkeel.cli.moving_in.octavia.source import OctaviaApi, Wanted
 from evenkeel.cli.moving_in.octavia.trees import Choices, load_balancers
-from evenkeel.cli.moving_in.switching.ours import Balancer, Ours
+from evenkeel.cli.moving_in.switching.ours import OurLoadBalancer, Ours
 from evenkeel.cli.moving_in.switching.prober import Gap
 from evenkeel.cli.moving_in.switching.source import Source, SourceProblem
 from evenkeel.cli.moving_in.switching.steps import Failed, Switch, SwitchSettings, finish
@@ -142,7 +142,7 @@ class _SwitchOverRun:
             return Outcome(load_balancer_id, "failed", str(error))
 
     def _switch_one(self, load_balancer_id: str) -> Outcome:
-        balancer = self._ours.balancer(load_balancer_id)
+        balancer = self._ours.find_load_balancer(load_balancer_id)
         if balancer is None:
             raise SourceProblem("it is not here: evenkeel import octavia --held imports it")
         if not self._args.yes:
@@ -158,7 +158,7 @@ class _SwitchOverRun:
         gap = switch.over()
         return Outcome(load_balancer_id, "switched", self._changed_meanwhile(load_balancer_id), gap)
 
-    def _plan_text(self, balancer: Balancer) -> str:
+    def _plan_text(self, balancer: OurLoadBalancer) -> str:
         hosting = self._ours.hosting(balancer.id)
         state = "held" if hosting.held else "with our devices"
         if self._args.finish:

@@ -9,7 +9,7 @@ _TCP_PROTOCOLS = ("HTTP", "TCP", "HTTPS", "TERMINATED_HTTPS", "PROMETHEUS")
 _NOT_FOUND = 404
 
 
-class Balancer(NamedTuple):
+class OurLoadBalancer(NamedTuple):
     """A load balancer of ours that came from another system."""
 
     id: str
@@ -47,7 +47,7 @@ class Ours:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def balancer(self, load_balancer_id: str) -> Balancer | None:
+    def find_load_balancer(self, load_balancer_id: str) -> OurLoadBalancer | None:
         """Return the load balancer with this id; None if there is none. Raises the client's errors."""
         try:
             row = self._client.get(f"/v2.0/lbaas/loadbalancers/{segment(load_balancer_id)}")["loadbalancer"]
@@ -58,7 +58,7 @@ class Ours:
         query = {"loadbalancer_id": load_balancer_id}
         listeners = self._client.get("/v2.0/lbaas/listeners", query)["listeners"]
         more = [str(each["ip_address"]) for each in row.get("additional_vips") or ()]
-        return Balancer(
+        return OurLoadBalancer(
             id=str(row["id"]),
             name=str(row.get("name") or ""),
             addresses=(str(row["vip_address"]), *more),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from evenkeel.cli.client import ClientError
-from evenkeel.cli.moving_in.switching.ours import Balancer, Hosting, Ours
+from evenkeel.cli.moving_in.switching.ours import Hosting, OurLoadBalancer, Ours
 from evenkeel.cli.moving_in.switching.prober import Gap, Prober
 from evenkeel.cli.moving_in.switching.source import MOVING_OWNER, OCTAVIA_OWNER, Amphora, Source, SourceProblem
 
@@ -44,7 +44,14 @@ class Switch:
     """
 
     def __init__(
-        self, ours: Ours, source: Source, balancer: Balancer, settings: SwitchSettings, *, say: Say, refresh: Refresh
+        self,
+        ours: Ours,
+        source: Source,
+        balancer: OurLoadBalancer,
+        settings: SwitchSettings,
+        *,
+        say: Say,
+        refresh: Refresh,
     ) -> None:
         self._ours = ours
         self._source = source
@@ -184,7 +191,7 @@ class Switch:
             raise Failed(f"the hook ended with {done.returncode}: {done.stderr.strip()[-500:]}")
 
 
-def finish(ours: Ours, source: Source, balancer: Balancer, *, timeout_seconds: float, say: Say) -> None:
+def finish(ours: Ours, source: Source, balancer: OurLoadBalancer, *, timeout_seconds: float, say: Say) -> None:
     """Delete a switched load balancer in Octavia, but keep its VIP's port. Raises :class:`Failed`, and the client's
     errors; a repeated call continues.
     """

@@ -71,6 +71,6 @@ def by_authority(reference: str, authority: str) -> str:
     return f"{SCHEME}{authority}{_AT}{reference.removeprefix(SCHEME)}"
 
 
-def spellings(bare: str) -> tuple[str, ...]:
+def references_to_request(bare: str) -> tuple[str, ...]:
     """Return the references of listeners that lead to the request of this bare reference; none if it is empty."""
     return (bare, bare + SELF_SIGNED) if bare else ()

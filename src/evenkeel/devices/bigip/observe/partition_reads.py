@@ -29,11 +29,11 @@ from evenkeel.devices.bigip.objects import (
     DATA_GROUP,
     F5_ONLY_TYPES,
     FORWARDING_TABLE,
-    LIGHT_TYPES,
     MEMBER,
     NETWORK_TYPES,
     NODE,
     OWNED_TYPES,
+    PARTIAL_READ_TYPES,
     POLICY,
     POOL,
     RULE,
@@ -140,7 +140,9 @@ async def _read_common(device: IControl, partition: str) -> tuple[Observed, Guar
 
 async def read_pools_and_virtuals(device: IControl, partition: str) -> Observed:
     """Read pools with members, and virtual servers, with two requests."""
-    return collect_observed(await _read_collections(device, LIGHT_TYPES, partition), LIGHT_TYPES, partition)
+    return collect_observed(
+        await _read_collections(device, PARTIAL_READ_TYPES, partition), PARTIAL_READ_TYPES, partition
+    )
 
 
 async def read_forwarding_tables(device: IControl, partition: str) -> Observed:

@@ -43,8 +43,8 @@ from evenkeel.devices.bigip.networks.shared_networks import SharedNetworks, shar
 from evenkeel.devices.bigip.objects import (
     FILES,
     FORWARDING_TABLE,
-    LIGHT_TYPES,
     MEMBER,
+    PARTIAL_READ_TYPES,
     POOL,
     ConfigOperation,
     Key,
@@ -288,7 +288,7 @@ class PartitionPass:
             await self._read_partition()
             return self._plan_remaining_work()
         seen = await read_pools_and_virtuals(self._device, self._partition)
-        kept = {key: item for key, item in (self._view.observed or {}).items() if key.type not in LIGHT_TYPES}
+        kept = {key: item for key, item in (self._view.observed or {}).items() if key.type not in PARTIAL_READ_TYPES}
         before, self._view.observed = self._view.observed or {}, {**kept, **seen}
         # Objects that came or vanished show a change from outside, even if the plan has nothing to do.
         if self._plan_remaining_work().operations or before.keys() != self._view.observed.keys():

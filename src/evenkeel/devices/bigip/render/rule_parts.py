@@ -27,7 +27,7 @@ EVENTS = (
     "CLIENT_CLOSED",
 )
 """Events of an iRule in the order in which they happen on a connection; the code has them in this order."""
-_PLACES = {event: place for place, event in enumerate(EVENTS)}
+_POSITIONS_OF_EVENTS = {event: place for place, event in enumerate(EVENTS)}
 
 
 class Order(IntEnum):
@@ -59,7 +59,7 @@ def code_lines(parts: Iterable[RulePart]) -> Iterator[str]:
 
     Raises :class:`KeyError` for an event that is not in :data:`EVENTS`.
     """
-    found = sorted(parts, key=lambda part: (_PLACES[part.event], part.order))
+    found = sorted(parts, key=lambda part: (_POSITIONS_OF_EVENTS[part.event], part.order))
     for event in EVENTS:
         lines = [line for part in found if part.event == event for line in part.lines]
         if lines:

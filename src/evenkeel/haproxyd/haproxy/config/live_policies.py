@@ -40,7 +40,7 @@ _LINES = {"req.hdr(host),host_only": "[^\\n]*\\n", "path": "[^\\n]*\\n[^\\n]*\\n
 
 _FIELDS = ("CN", "O", "OU")
 """Fields of the certificate's distinguished name that rules can be about without having been loaded."""
-_CERTIFICATE = "".join(
+_CLIENT_CERTIFICATE_FACTS = "".join(
     ("used=%[ssl_c_used]/error=%[ssl_c_err]/", *(f"{name}=%[ssl_c_s_dn({name}),hex]/" for name in _FIELDS))
 )
 """Facts about the client's certificate in HAProxy's notation; their values are empty without TLS."""
@@ -176,7 +176,7 @@ def add_live_policy_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
             if _comparison_regex(definition) is None
         ),
         "http-request set-var-fmt(txn.l7)"
-        f' "%[var(txn.l7)]{_CERTIFICATE}\\n%[req.hdr(host),host_only]\\n%[path]\\n" if l7.live',
+        f' "%[var(txn.l7)]{_CLIENT_CERTIFICATE_FACTS}\\n%[req.hdr(host),host_only]\\n%[path]\\n" if l7.live',
         f"http-request set-var(txn.l7) var(txn.l7),map_reg({POLICIES},{_NO_BACKEND}) if l7.live",
         "http-request set-var(txn.pool) var(txn.l7),word(1,|) if l7.live",
         *(_policy_line(policy, numbers) for policy in found.policies),

@@ -22,7 +22,7 @@ import structlog
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.processes import start_ticks
-from evenkeel.haproxyd.haproxy.runtime.held_worker import INFO, HeldWorker, worker_pid
+from evenkeel.haproxyd.haproxy.runtime.held_worker import SHOW_INFO, HeldWorker, worker_pid
 from evenkeel.haproxyd.haproxy.runtime.worker_state import FRONTENDS, FrontendCounts, frontend_counts
 from evenkeel.haproxyd.ports import WorkerCli
 
@@ -181,7 +181,7 @@ class PartitionCounters:
 
     async def _open_worker(self, worker_socket: Path, reads: Sequence[str]) -> _Held | None:
         try:
-            worker, (info, frontends, *answers) = await HeldWorker.open(worker_socket, INFO, FRONTENDS, *reads)
+            worker, (info, frontends, *answers) = await HeldWorker.open(worker_socket, SHOW_INFO, FRONTENDS, *reads)
             with contextlib.ExitStack() as failed:
                 failed.callback(worker.close)
                 pid = worker_pid(info)
@@ -197,7 +197,7 @@ class PartitionCounters:
             if held is not None and held.pid == pid:
                 self._totals.record_counts(held.key, frontend_counts(held.frontends))
                 return held.answers
-            await self._record_worker(cli, worker_pid(await cli.command(INFO)))
+            await self._record_worker(cli, worker_pid(await cli.command(SHOW_INFO)))
         except HaproxyDown as error:
             # A worker that does not answer must not prevent the reload.
             log.warning("counters not carried over", partition=self._name, reason=str(error))

@@ -15,7 +15,7 @@ _PROMPT = b"\n> "
 """Prompt that ends each answer in interactive mode (HAProxy management guide, 9.3, ``prompt``)."""
 _INTERACTIVE = "prompt"
 """Command for interactive mode: otherwise the worker closes the connection after the first answer."""
-INFO = "show info"
+SHOW_INFO = "show info"
 TIMEOUT_SECONDS = 5.0
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evenkeel.haproxyd.errors import HaproxyDown
-from evenkeel.haproxyd.haproxy.runtime.held_worker import INFO, TIMEOUT_SECONDS, HeldWorker, worker_pid
+from evenkeel.haproxyd.haproxy.runtime.held_worker import SHOW_INFO, TIMEOUT_SECONDS, HeldWorker, worker_pid
 
 
 class KeptConnections:
@@ -83,7 +83,7 @@ class KeptConnection:
             failed.callback(self._kept.release_connection)
             try:
                 # One exchange for all: the commands change nothing, whichever worker they reach.
-                worker, (info, *answers) = await HeldWorker.open(self._worker_socket, INFO, *texts)
+                worker, (info, *answers) = await HeldWorker.open(self._worker_socket, SHOW_INFO, *texts)
                 failed.callback(worker.close)
                 if worker_pid(info) != pid:
                     return None

@@ -13,56 +13,56 @@ LONGER_TEXT = sa.Text().with_variant(MEDIUMTEXT(), "mysql", "mariadb")
 
 
 def upgrade() -> None:
-    _agent()
-    _attached_network()
-    _availability_zone_profile()
-    _certificate()
-    _common_network()
-    _controller()
-    _device_address()
-    _environment()
-    _event()
-    _flavor_profile()
-    _former_agent()
-    _history()
-    _member_host()
-    _network()
-    _orphaned_load_balancer()
-    _orphaned_partition()
-    _other_history()
-    _own_certificate()
-    _plan_inquiry()
-    _port_search()
-    _quota()
-    _removed_load_balancer()
-    _route_domain()
-    _shard()
-    _shared_count()
-    _shared_monitor()
-    _subnet()
-    _availability_zone()
-    _device_group()
-    _device_port()
-    _flavor()
-    _device_port_binding()
-    _load_balancer()
-    _capacity_reservation()
-    _certificate_use()
-    _listener()
-    _load_balancer_revision()
-    _load_balancer_tag()
-    _pool()
-    _vip_address()
-    _vip_claim()
-    _vip_port_change()
-    _health_monitor()
-    _l7policy()
-    _listener_statistics()
-    _member()
-    _l7rule()
+    _create_agent()
+    _create_attached_network()
+    _create_availability_zone_profile()
+    _create_certificate()
+    _create_common_network()
+    _create_controller()
+    _create_device_address()
+    _create_environment()
+    _create_event()
+    _create_flavor_profile()
+    _create_former_agent()
+    _create_history()
+    _create_member_host()
+    _create_network()
+    _create_orphaned_load_balancer()
+    _create_orphaned_partition()
+    _create_other_history()
+    _create_own_certificate()
+    _create_plan_inquiry()
+    _create_port_search()
+    _create_quota()
+    _create_removed_load_balancer()
+    _create_route_domain()
+    _create_shard()
+    _create_shared_count()
+    _create_shared_monitor()
+    _create_subnet()
+    _create_availability_zone()
+    _create_device_group()
+    _create_device_port()
+    _create_flavor()
+    _create_device_port_binding()
+    _create_load_balancer()
+    _create_capacity_reservation()
+    _create_certificate_use()
+    _create_listener()
+    _create_load_balancer_revision()
+    _create_load_balancer_tag()
+    _create_pool()
+    _create_vip_address()
+    _create_vip_claim()
+    _create_vip_port_change()
+    _create_health_monitor()
+    _create_l7policy()
+    _create_listener_statistics()
+    _create_member()
+    _create_l7rule()
 
 
-def _agent() -> None:
+def _create_agent() -> None:
     op.create_table(
         "agent",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -104,7 +104,7 @@ def _agent() -> None:
     op.create_index("ix_agent_session_expires_at", "agent", ["session_expires_at"], unique=False)
 
 
-def _attached_network() -> None:
+def _create_attached_network() -> None:
     op.create_table(
         "attached_network",
         sa.Column("shard_id", sa.String(length=36), nullable=False),
@@ -116,7 +116,7 @@ def _attached_network() -> None:
     op.create_index(op.f("ix_attached_network_network_id"), "attached_network", ["network_id"], unique=False)
 
 
-def _availability_zone_profile() -> None:
+def _create_availability_zone_profile() -> None:
     op.create_table(
         "availability_zone_profile",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -128,7 +128,7 @@ def _availability_zone_profile() -> None:
     )
 
 
-def _certificate() -> None:
+def _create_certificate() -> None:
     op.create_table(
         "certificate",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -150,7 +150,7 @@ def _certificate() -> None:
     op.create_index(op.f("ix_certificate_not_after"), "certificate", ["not_after"], unique=False)
 
 
-def _common_network() -> None:
+def _create_common_network() -> None:
     op.create_table(
         "common_network",
         sa.Column("shard_id", sa.String(length=36), nullable=False),
@@ -163,7 +163,7 @@ def _common_network() -> None:
     op.create_index(op.f("ix_common_network_network_id"), "common_network", ["network_id"], unique=False)
 
 
-def _controller() -> None:
+def _create_controller() -> None:
     op.create_table(
         "controller",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -177,7 +177,7 @@ def _controller() -> None:
     )
 
 
-def _device_address() -> None:
+def _create_device_address() -> None:
     op.create_table(
         "device_address",
         sa.Column("shard_id", sa.String(length=36), nullable=False),
@@ -196,7 +196,7 @@ def _device_address() -> None:
     op.create_index(op.f("ix_device_address_subnet_id"), "device_address", ["subnet_id"], unique=False)
 
 
-def _environment() -> None:
+def _create_environment() -> None:
     op.create_table(
         "environment",
         sa.Column("name", sa.String(length=64), nullable=False),
@@ -214,7 +214,7 @@ def _environment() -> None:
     )
 
 
-def _event() -> None:
+def _create_event() -> None:
     op.create_table(
         "event",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
@@ -238,7 +238,7 @@ def _event() -> None:
     op.create_index("ix_event_user_name", "event", ["user_name", "id"], unique=False)
 
 
-def _flavor_profile() -> None:
+def _create_flavor_profile() -> None:
     op.create_table(
         "flavor_profile",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -250,7 +250,7 @@ def _flavor_profile() -> None:
     )
 
 
-def _former_agent() -> None:
+def _create_former_agent() -> None:
     op.create_table(
         "former_agent",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -260,7 +260,7 @@ def _former_agent() -> None:
     )
 
 
-def _history() -> None:
+def _create_history() -> None:
     op.create_table(
         "history",
         sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
@@ -270,7 +270,7 @@ def _history() -> None:
     )
 
 
-def _member_host() -> None:
+def _create_member_host() -> None:
     op.create_table(
         "member_host",
         sa.Column("network_id", sa.String(length=36), nullable=False),
@@ -281,7 +281,7 @@ def _member_host() -> None:
     )
 
 
-def _network() -> None:
+def _create_network() -> None:
     op.create_table(
         "network",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -304,7 +304,7 @@ def _network() -> None:
     op.create_index(op.f("ix_network_read_at"), "network", ["read_at"], unique=False)
 
 
-def _orphaned_load_balancer() -> None:
+def _create_orphaned_load_balancer() -> None:
     op.create_table(
         "orphaned_load_balancer",
         sa.Column("shard_id", sa.String(length=36), nullable=False),
@@ -320,7 +320,7 @@ def _orphaned_load_balancer() -> None:
     )
 
 
-def _orphaned_partition() -> None:
+def _create_orphaned_partition() -> None:
     op.create_table(
         "orphaned_partition",
         sa.Column("environment", sa.String(length=64), nullable=False),
@@ -333,7 +333,7 @@ def _orphaned_partition() -> None:
     op.create_index("ix_orphaned_partition_found_at", "orphaned_partition", ["found_at"], unique=False)
 
 
-def _other_history() -> None:
+def _create_other_history() -> None:
     op.create_table(
         "other_history",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -344,7 +344,7 @@ def _other_history() -> None:
     )
 
 
-def _own_certificate() -> None:
+def _create_own_certificate() -> None:
     op.create_table(
         "own_certificate",
         sa.Column("name", sa.String(length=255), nullable=False),
@@ -355,7 +355,7 @@ def _own_certificate() -> None:
     )
 
 
-def _plan_inquiry() -> None:
+def _create_plan_inquiry() -> None:
     op.create_table(
         "plan_inquiry",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -368,7 +368,7 @@ def _plan_inquiry() -> None:
     op.create_index(op.f("ix_plan_inquiry_asked_at"), "plan_inquiry", ["asked_at"], unique=False)
 
 
-def _port_search() -> None:
+def _create_port_search() -> None:
     op.create_table(
         "port_search",
         sa.Column("name", sa.String(length=16), nullable=False),
@@ -378,7 +378,7 @@ def _port_search() -> None:
     )
 
 
-def _quota() -> None:
+def _create_quota() -> None:
     op.create_table(
         "quota",
         sa.Column("project_id", sa.String(length=255), nullable=False),
@@ -394,7 +394,7 @@ def _quota() -> None:
     )
 
 
-def _removed_load_balancer() -> None:
+def _create_removed_load_balancer() -> None:
     op.create_table(
         "removed_load_balancer",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -404,7 +404,7 @@ def _removed_load_balancer() -> None:
     op.create_index(op.f("ix_removed_load_balancer_removed_at"), "removed_load_balancer", ["removed_at"], unique=False)
 
 
-def _route_domain() -> None:
+def _create_route_domain() -> None:
     op.create_table(
         "route_domain",
         sa.Column("environment", sa.String(length=64), nullable=False),
@@ -416,7 +416,7 @@ def _route_domain() -> None:
     op.create_index(op.f("ix_route_domain_shard_id"), "route_domain", ["shard_id"], unique=False)
 
 
-def _shard() -> None:
+def _create_shard() -> None:
     op.create_table(
         "shard",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -442,7 +442,7 @@ def _shard() -> None:
     op.create_index("ix_shard_home_agent_id", "shard", ["home_agent_id"], unique=False)
 
 
-def _shared_count() -> None:
+def _create_shared_count() -> None:
     op.create_table(
         "shared_count",
         sa.Column("name", sa.String(length=16), nullable=False),
@@ -454,7 +454,7 @@ def _shared_count() -> None:
     )
 
 
-def _shared_monitor() -> None:
+def _create_shared_monitor() -> None:
     op.create_table(
         "shared_monitor",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -477,7 +477,7 @@ def _shared_monitor() -> None:
     )
 
 
-def _subnet() -> None:
+def _create_subnet() -> None:
     op.create_table(
         "subnet",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -495,7 +495,7 @@ def _subnet() -> None:
     )
 
 
-def _availability_zone() -> None:
+def _create_availability_zone() -> None:
     op.create_table(
         "availability_zone",
         sa.Column("name", sa.String(length=255), nullable=False),
@@ -518,7 +518,7 @@ def _availability_zone() -> None:
     )
 
 
-def _device_group() -> None:
+def _create_device_group() -> None:
     op.create_table(
         "device_group",
         sa.Column("environment", sa.String(length=64), nullable=False),
@@ -541,7 +541,7 @@ def _device_group() -> None:
     )
 
 
-def _device_port() -> None:
+def _create_device_port() -> None:
     op.create_table(
         "device_port",
         sa.Column("claim_id", sa.String(length=36), nullable=False),
@@ -560,7 +560,7 @@ def _device_port() -> None:
     op.create_index("ix_device_port_held_by_due_at", "device_port", ["held_by", "due_at"], unique=False)
 
 
-def _flavor() -> None:
+def _create_flavor() -> None:
     op.create_table(
         "flavor",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -576,7 +576,7 @@ def _flavor() -> None:
     op.create_index(op.f("ix_flavor_flavor_profile_id"), "flavor", ["flavor_profile_id"], unique=False)
 
 
-def _device_port_binding() -> None:
+def _create_device_port_binding() -> None:
     op.create_table(
         "device_port_binding",
         sa.Column("claim_id", sa.String(length=36), nullable=False),
@@ -590,7 +590,7 @@ def _device_port_binding() -> None:
     op.create_index(op.f("ix_device_port_binding_due_at"), "device_port_binding", ["due_at"], unique=False)
 
 
-def _load_balancer() -> None:
+def _create_load_balancer() -> None:
     op.create_table(
         "load_balancer",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -663,7 +663,7 @@ def _load_balancer() -> None:
     op.create_index("ix_load_balancer_vip_port_id", "load_balancer", ["vip_port_id"], unique=False)
 
 
-def _capacity_reservation() -> None:
+def _create_capacity_reservation() -> None:
     op.create_table(
         "capacity_reservation",
         sa.Column("load_balancer_id", sa.String(length=36), nullable=False),
@@ -687,7 +687,7 @@ def _capacity_reservation() -> None:
     )
 
 
-def _certificate_use() -> None:
+def _create_certificate_use() -> None:
     op.create_table(
         "certificate_use",
         sa.Column("owner_id", sa.String(length=36), nullable=False),
@@ -706,7 +706,7 @@ def _certificate_use() -> None:
     op.create_index(op.f("ix_certificate_use_load_balancer_id"), "certificate_use", ["load_balancer_id"], unique=False)
 
 
-def _listener() -> None:
+def _create_listener() -> None:
     op.create_table(
         "listener",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -760,7 +760,7 @@ def _listener() -> None:
     op.create_index("ix_listener_project_created", "listener", ["project_id", "created_at", "id"], unique=False)
 
 
-def _load_balancer_revision() -> None:
+def _create_load_balancer_revision() -> None:
     op.create_table(
         "load_balancer_revision",
         sa.Column("load_balancer_id", sa.String(length=36), nullable=False),
@@ -785,7 +785,7 @@ def _load_balancer_revision() -> None:
     )
 
 
-def _load_balancer_tag() -> None:
+def _create_load_balancer_tag() -> None:
     op.create_table(
         "load_balancer_tag",
         sa.Column("tag", sa.String(length=255), nullable=False),
@@ -803,7 +803,7 @@ def _load_balancer_tag() -> None:
     )
 
 
-def _pool() -> None:
+def _create_pool() -> None:
     op.create_table(
         "pool",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -840,7 +840,7 @@ def _pool() -> None:
     op.create_index("ix_pool_project_created", "pool", ["project_id", "created_at", "id"], unique=False)
 
 
-def _vip_address() -> None:
+def _create_vip_address() -> None:
     op.create_table(
         "vip_address",
         sa.Column("load_balancer_id", sa.String(length=36), nullable=False),
@@ -856,7 +856,7 @@ def _vip_address() -> None:
     op.create_index(op.f("ix_vip_address_subnet_id"), "vip_address", ["subnet_id"], unique=False)
 
 
-def _vip_claim() -> None:
+def _create_vip_claim() -> None:
     op.create_table(
         "vip_claim",
         sa.Column("load_balancer_id", sa.String(length=36), nullable=False),
@@ -875,7 +875,7 @@ def _vip_claim() -> None:
     op.create_index("ix_vip_claim_held_by_due_at", "vip_claim", ["held_by", "due_at"], unique=False)
 
 
-def _vip_port_change() -> None:
+def _create_vip_port_change() -> None:
     op.create_table(
         "vip_port_change",
         sa.Column("load_balancer_id", sa.String(length=36), nullable=False),
@@ -897,7 +897,7 @@ def _vip_port_change() -> None:
     op.create_index(op.f("ix_vip_port_change_due_at"), "vip_port_change", ["due_at"], unique=False)
 
 
-def _health_monitor() -> None:
+def _create_health_monitor() -> None:
     op.create_table(
         "health_monitor",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -942,7 +942,7 @@ def _health_monitor() -> None:
     op.create_index(op.f("ix_health_monitor_shared_monitor_id"), "health_monitor", ["shared_monitor_id"], unique=False)
 
 
-def _l7policy() -> None:
+def _create_l7policy() -> None:
     op.create_table(
         "l7policy",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -981,7 +981,7 @@ def _l7policy() -> None:
     op.create_index(op.f("ix_l7policy_redirect_pool_id"), "l7policy", ["redirect_pool_id"], unique=False)
 
 
-def _listener_statistics() -> None:
+def _create_listener_statistics() -> None:
     op.create_table(
         "listener_statistics",
         sa.Column("listener_id", sa.String(length=36), nullable=False),
@@ -1001,7 +1001,7 @@ def _listener_statistics() -> None:
     )
 
 
-def _member() -> None:
+def _create_member() -> None:
     op.create_table(
         "member",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -1046,7 +1046,7 @@ def _member() -> None:
     op.create_index("ix_member_project_created", "member", ["project_id", "created_at", "id"], unique=False)
 
 
-def _l7rule() -> None:
+def _create_l7rule() -> None:
     op.create_table(
         "l7rule",
         sa.Column("id", sa.String(length=36), nullable=False),
