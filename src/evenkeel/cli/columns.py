@@ -10,7 +10,7 @@ from cliff.columns import FormattableColumn
 Row = Mapping[str, Any]
 Columns = Sequence[str]
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_CONTROL_PATTERN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Characters with which tenants' names could control operators' terminals."""
 
 
@@ -22,7 +22,7 @@ ITEMS_MAX = 20
 """Most items of a list that a table shows in one field."""
 LINE_CHARACTERS = 54
 """Most characters of an item on one line, so that a table fits 80 columns."""
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?")
+_MOMENT_PATTERN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?")
 """A time as the API writes it, in UTC without a zone, like Octavia's."""
 TENANTS_TEXTS = frozenset({"name", "description", "text"})
 """Fields with texts that tenants choose: a value that looks like a time is shown unchanged."""
@@ -97,7 +97,7 @@ def _inline_text(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
     if isinstance(value, str):
-        return f"{value}Z" if _MOMENT.fullmatch(value) else value
+        return f"{value}Z" if _MOMENT_PATTERN.fullmatch(value) else value
     return json.dumps(value)
 
 
@@ -131,7 +131,7 @@ def values_of_columns(
 
 def escape_controls(text: str) -> str:
     """Return the text with control characters and bidirectional controls as escapes."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _CONTROL_PATTERN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def list_table(columns: Columns, rows: Iterable[Row]) -> tuple[Columns, list[tuple[Any, ...]]]:
@@ -148,11 +148,11 @@ def for_output(value: Any, name: str = "") -> Any:
     """Wrap a value of the field ``name`` for output: lists and objects as :class:`Structured`, times as
     :class:`Moment`, texts with control characters as :class:`Escaped`.
     """
-    if isinstance(value, str) and name not in TENANTS_TEXTS and _MOMENT.fullmatch(value):
+    if isinstance(value, str) and name not in TENANTS_TEXTS and _MOMENT_PATTERN.fullmatch(value):
         return Moment(value)
     if isinstance(value, (list, dict)):
         return Structured(value)
-    return Escaped(value) if isinstance(value, str) and _CONTROL.search(value) else value
+    return Escaped(value) if isinstance(value, str) and _CONTROL_PATTERN.search(value) else value
 
 
 def object_title(name: str, id_: str) -> str:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from evenkeel.core.status.traffic import TrafficPoint, TrafficSample
 
-_SLOT = struct.Struct("<fffffHH")
-BYTES_PER_POINT = _SLOT.size
+_SLOT_STRUCT = struct.Struct("<fffffHH")
+BYTES_PER_POINT = _SLOT_STRUCT.size
 _MISSING = float("nan")
-_EMPTY = _SLOT.pack(_MISSING, 0, 0, 0, 0, 0, 0)
+_EMPTY = _SLOT_STRUCT.pack(_MISSING, 0, 0, 0, 0, 0, 0)
 _MEMBERS_MAX = 0xFFFF
 
 
@@ -63,7 +63,7 @@ class TrafficRings:
 
     def write_sample(self, id_: str, traffic: TrafficSample) -> None:
         """Store a sample of the load balancer or listener in the current slot; slots without a sample are gaps."""
-        _SLOT.pack_into(
+        _SLOT_STRUCT.pack_into(
             self._rings[id_],
             self._slot_offset(self._published.end),
             traffic.connections,
@@ -96,7 +96,9 @@ class TrafficRings:
         intact = self._published.end - self._points
         numbered = enumerate(published.times, published.oldest)
         slots = (
-            (at, _SLOT.unpack_from(copied, self._slot_offset(number))) for number, at in numbered if number >= intact
+            (at, _SLOT_STRUCT.unpack_from(copied, self._slot_offset(number)))
+            for number, at in numbered
+            if number >= intact
         )
         return tuple(_point_from_slot(at, *slot) for at, slot in slots if slot[0] == slot[0])  # NaN is not itself
 

@@ -11,9 +11,9 @@ from evenkeel.core.devices.service import ServiceL7Policy, ServiceL7Rule
 from evenkeel.devices.errors import Unrenderable
 
 REDIRECT_CODES = frozenset({301, 302, 303, 307, 308})
-_URL = re.compile(r"https?://[A-Za-z0-9._~!$&'()*+,;=:@/?#\[\]%-]{1,255}", re.IGNORECASE)
-_RESULT = re.compile(r"[0-9]{1,9}")
-_QUOTED = re.compile(r'"([^"]+)"')
+_URL_PATTERN = re.compile(r"https?://[A-Za-z0-9._~!$&'()*+,;=:@/?#\[\]%-]{1,255}", re.IGNORECASE)
+_RESULT_PATTERN = re.compile(r"[0-9]{1,9}")
+_QUOTED_PATTERN = re.compile(r'"([^"]+)"')
 
 
 def redirect_code(policy: ServiceL7Policy) -> int:
@@ -29,7 +29,7 @@ def redirect_url(policy: ServiceL7Policy) -> str:
     """Return the URL or prefix of a redirecting policy."""
     field = "redirect_prefix" if policy.action == "REDIRECT_PREFIX" else "redirect_url"
     url = policy.redirect_prefix if policy.action == "REDIRECT_PREFIX" else policy.redirect_url
-    if url is None or not _URL.fullmatch(url):
+    if url is None or not _URL_PATTERN.fullmatch(url):
         raise Unrenderable(f"l7policy {policy.id}: {field} {url!r} is no http or https URL")
     return url
 
@@ -53,14 +53,14 @@ def verify_result(rule: ServiceL7Rule) -> str:
     """Return OpenSSL's number in a rule of type SSL_VERIFY_RESULT, without leading zeros. Raises
     :class:`Unrenderable`.
     """
-    if not _RESULT.fullmatch(rule.value):
+    if not _RESULT_PATTERN.fullmatch(rule.value):
         raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r}: 0 to 999999999 are possible")
     return str(int(rule.value))
 
 
 def unquoted_value(rule: ServiceL7Rule) -> str:
     """Return the rule's value without quotes: Octavia accepts a value with spaces only in double quotes."""
-    quoted = _QUOTED.fullmatch(rule.value)
+    quoted = _QUOTED_PATTERN.fullmatch(rule.value)
     return quoted[1] if quoted else rule.value
 
 

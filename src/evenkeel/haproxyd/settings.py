@@ -144,21 +144,21 @@ RUN_DIR_CHARS_MAX = 60
 """Maximum length of ``run_dir``: a Unix socket's path has at most 107 bytes, and HAProxy appends to it while it
 binds.
 """
-_PATH = re.compile(r"/[A-Za-z0-9_./+@-]+")
+_PATH_PATTERN = re.compile(r"/[A-Za-z0-9_./+@-]+")
 """Matches paths that need no quotes in HAProxy's configuration."""
 
-_TABLE = re.compile(r"[a-z][a-z0-9_]{0,59}")
+_TABLE_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,59}")
 
 
 def check_settings(settings: DaemonSettings) -> None:
     """Raise :class:`ValueError` naming the first invalid option."""
     paths = {"state_dir": settings.state_dir, "run_dir": settings.run_dir, "keys_dir": settings.keys_dir}
     for what, path in paths.items():
-        if path is not None and not _PATH.fullmatch(str(path)):
+        if path is not None and not _PATH_PATTERN.fullmatch(str(path)):
             raise ValueError(f"{what} = {path}: an absolute path of letters, digits and _ . / + @ - is allowed")
     if len(str(settings.run_dir)) > RUN_DIR_CHARS_MAX:
         raise ValueError(f"run_dir = {settings.run_dir}: at most {RUN_DIR_CHARS_MAX} characters are allowed")
-    if not _TABLE.fullmatch(settings.nftables_table):
-        raise ValueError(f"nftables_table is {settings.nftables_table[:200]!r}; allowed: {_TABLE.pattern}")
+    if not _TABLE_PATTERN.fullmatch(settings.nftables_table):
+        raise ValueError(f"nftables_table is {settings.nftables_table[:200]!r}; allowed: {_TABLE_PATTERN.pattern}")
     if not re.fullmatch(wire.NAME, settings.name):
         raise ValueError(f"name is {settings.name[:200]!r}; allowed: {wire.NAME}")

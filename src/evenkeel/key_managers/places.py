@@ -12,8 +12,8 @@ LISTED_MAX = 1000
 """Maximum number of certificates in a list."""
 NAME_RULE = "1 to 100 letters, digits, '.', '-' and '_', beginning with a letter or a digit"
 
-_PROJECT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,35}")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_PROJECT_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,35}")
+_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class CertificatePlace(Value):
@@ -45,21 +45,21 @@ def parse_place(scheme: str, reference: str) -> CertificatePlace | None:
     """
     start = f"{scheme}://"
     project_id, slash, name = reference.removeprefix(start).partition("/")
-    if not (reference.startswith(start) and slash and _PROJECT.fullmatch(project_id) and is_valid_name(name)):
+    if not (reference.startswith(start) and slash and _PROJECT_PATTERN.fullmatch(project_id) and is_valid_name(name)):
         return None
     return CertificatePlace(scheme=scheme, project_id=project_id, name=name)
 
 
 def is_valid_name(name: str) -> bool:
     """Whether the text is a valid name in a project's folder: see :data:`NAME_RULE`."""
-    return _NAME.fullmatch(name) is not None
+    return _NAME_PATTERN.fullmatch(name) is not None
 
 
 def checked_place(scheme: str, project_id: str, name: str) -> CertificatePlace:
     """Return the place of a project's certificate of this name. Raises :class:`Invalid` naming field and value."""
     for field, value, rule, allowed in (
-        ("project_id", project_id, _PROJECT, PROJECT_RULE),
-        ("name", name, _NAME, NAME_RULE),
+        ("project_id", project_id, _PROJECT_PATTERN, PROJECT_RULE),
+        ("name", name, _NAME_PATTERN, NAME_RULE),
     ):
         if not rule.fullmatch(value):
             raise Invalid(

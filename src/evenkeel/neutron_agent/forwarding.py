@@ -10,7 +10,7 @@ NETWORKS_MAX = 100
 """Network ids taken from one notification; further networks are read later, with all others."""
 CHANGED_ADDRESSES = "chg_ip"
 """Key in the argument of ``update_fdb_entries`` under which the networks are."""
-_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_ID_PATTERN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 def networks_in(entries: object) -> frozenset[str]:
@@ -20,5 +20,5 @@ def networks_in(entries: object) -> frozenset[str]:
     changed = entries.get(CHANGED_ADDRESSES)
     # Additions and removals have the network ids as keys; a change of addresses has them one level deeper.
     names: Iterable[object] = [*entries, *(changed if isinstance(changed, dict) else ())]
-    found = sorted(name for name in names if isinstance(name, str) and _ID.fullmatch(name))
+    found = sorted(name for name in names if isinstance(name, str) and _ID_PATTERN.fullmatch(name))
     return frozenset(found[:NETWORKS_MAX])

@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 
 FILE_BYTES_MAX = 4 * 1024 * 1024
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 Fingerprint = tuple[int, int, int, int]
 
 E = TypeVar("E")
@@ -32,7 +32,7 @@ def is_valid_name(name: str) -> bool:
     """Whether a text may be a line's name: 1 to 64 letters, digits, dots, dashes, underscores and @, the first one a
     letter or digit.
     """
-    return _NAME.fullmatch(name) is not None
+    return _NAME_PATTERN.fullmatch(name) is not None
 
 
 def parse_lines(text: str, parse: Callable[[str], E]) -> Iterator[tuple[int, E]]:

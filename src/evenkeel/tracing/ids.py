@@ -14,8 +14,8 @@ from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 from opentelemetry.trace import SpanContext, TraceFlags
 
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_TRACEPARENT = re.compile(r"00-(?P<trace>[0-9a-f]{32})-(?P<span>[0-9a-f]{16})-(?P<flags>[0-9a-f]{2})")
+_UUID_PATTERN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_TRACEPARENT_PATTERN = re.compile(r"00-(?P<trace>[0-9a-f]{32})-(?P<span>[0-9a-f]{16})-(?P<flags>[0-9a-f]{2})")
 _HALF = (1 << 64) - 1
 _RANDOM_BITS = 56
 """Number of the lowest bits of a UUID that are random: as many as W3C Trace Context requires of a trace id."""
@@ -34,7 +34,7 @@ next_ids: ContextVar[FirstIds | None] = ContextVar("next_trace_ids", default=Non
 
 def first_ids(change_id: str) -> FirstIds | None:
     """Derive the ids of the first span of a change's trace; None if ``change_id`` is no UUID."""
-    if not _UUID.fullmatch(change_id):
+    if not _UUID_PATTERN.fullmatch(change_id):
         return None
     number = int(change_id.replace("-", ""), 16)
     # A span id of zero is invalid (W3C Trace Context).
@@ -48,7 +48,7 @@ def remote_span_context(ids: FirstIds) -> SpanContext:
 
 def parse_traceparent(header: str) -> SpanContext | None:
     """Parse a ``traceparent`` header; None if it is invalid. Never reads more than its fixed length."""
-    found = _TRACEPARENT.fullmatch(header) if len(header) <= 64 else None
+    found = _TRACEPARENT_PATTERN.fullmatch(header) if len(header) <= 64 else None
     if found is None:
         return None
     # All other bits are reserved and must not be passed on (W3C Trace Context, 3.2.2.5).

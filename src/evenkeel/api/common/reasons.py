@@ -17,7 +17,7 @@ replacement.
 """
 # Own kinds come first, so that the ids behind them are kept. The quantifiers are possessive, so that no text of a
 # device makes the match backtrack.
-_REFERENCE = re.compile(
+_REFERENCE_PATTERN = re.compile(
     rf"(?P<own>\b(?:{_OWN_KINDS}) (?:{_ID})(?:, (?:{_ID}))*)"
     r"|(?P<url>https?://\S+)"
     r"|/(?P<folder>[\w.-]++)(?:/[\w.:%~-]++)+"
@@ -58,7 +58,7 @@ def tenant_reason(root: LoadBalancer) -> str:
             return found[0]
         return found[0] if is_own else other
 
-    return _REFERENCE.sub(replace_if_foreign, root.status_reason)
+    return _REFERENCE_PATTERN.sub(replace_if_foreign, root.status_reason)
 
 
 def _may_show_word(folder: str, project_id: str) -> bool:

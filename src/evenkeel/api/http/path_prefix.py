@@ -12,13 +12,13 @@ STATE = "path_prefix"
 HEADER = b"x-forwarded-prefix"
 CHARACTERS_MAX = 128
 # "." alone and ".." would be resolved by clients
-_PREFIX = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~-]+)+")
+_PREFIX_PATTERN = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~-]+)+")
 
 
 def checked_prefix(text: str) -> str:
     """Return the prefix without a slash at its end; empty for none. Raises :class:`ValueError`."""
     prefix = text.rstrip("/")
-    if prefix and (len(prefix) > CHARACTERS_MAX or _PREFIX.fullmatch(prefix) is None):
+    if prefix and (len(prefix) > CHARACTERS_MAX or _PREFIX_PATTERN.fullmatch(prefix) is None):
         raise ValueError(
             f"{text[:CHARACTERS_MAX]!r} is not a path prefix. Allowed: /name or /name/name of letters, digits, . _ ~ -,"
             f" at most {CHARACTERS_MAX} characters."

@@ -13,7 +13,7 @@ from evenkeel.serving.password_hash import PasswordHash, format_hash, parse_hash
 
 MAX_USERS = 10_000
 
-_ROLE = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_ROLE_PATTERN = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class User(Value):
@@ -31,7 +31,7 @@ def checked_user(name: str, project_id: str, roles: Iterable[str], hash: Passwor
         raise Invalid(f"user: {name[:64]!r} is not 1 to 64 letters, digits, dots, dashes, underscores and @.")
     known = roles_of(roles)
     for role in known:
-        if not _ROLE.fullmatch(role):
+        if not _ROLE_PATTERN.fullmatch(role):
             raise Invalid(f"roles: {role[:64]!r} is not 1 to 64 letters, digits, dots, dashes and underscores.")
     return User(name=name, project_id=checked_project(project_id, "project"), roles=known, hash=hash)
 

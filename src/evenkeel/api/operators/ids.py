@@ -11,13 +11,13 @@ from evenkeel.api.responses.errors import BadList
 
 MAX_IDS = 10
 """Most ids of each kind that are listed for a short id."""
-_PREFIX = re.compile(r"[0-9a-f-]{4,36}")
+_PREFIX_PATTERN = re.compile(r"[0-9a-f-]{4,36}")
 
 
 async def complete_ids(services: Services, call: Call) -> Answer:
     """Handle GET /ids: list ids that begin with a prefix."""
     prefix = query_options(call, ("prefix",)).get("prefix", "")
-    if not _PREFIX.fullmatch(prefix):
+    if not _PREFIX_PATTERN.fullmatch(prefix):
         raise BadList(
             f"Invalid input for query parameter prefix. Value: '{prefix[:64]}'. Value should be the first 4 to 36"
             " characters of an id: digits, a to f, and dashes."

@@ -14,7 +14,7 @@ from evenkeel.api.policy.names import GLOBAL_SUFFIX, octavia_rule, own_rule
 _READ, _READ_GLOBAL, _WRITE = "load-balancer:read", "load-balancer:read-global", "load-balancer:write"
 _READ_QUOTA, _READ_QUOTA_GLOBAL = "load-balancer:read-quota", "load-balancer:read-quota-global"
 _WRITE_QUOTA, _ADMIN = "load-balancer:write-quota", "load-balancer:admin"
-_ROLE = re.compile(r"role:([\w-]+)")
+_ROLE_PATTERN = re.compile(r"role:([\w-]+)")
 _ADMINISTRATORS = "role:admin or role:load-balancer_admin"
 _OPERATOR, _WATCHER = own_rule("roles", "operator"), own_rule("roles", "watcher")
 _READ_OR_OPERATOR, _WRITE_OR_OPERATOR = f"{_READ} or rule:{_OPERATOR}", f"{_WRITE} or rule:{_OPERATOR}"
@@ -56,7 +56,7 @@ _ROLES = (
     (_WATCHER, "role:evenkeel_agent or rule:evenkeel:roles:operator", "Read agents, environments, shards and status"),
 )
 
-ADMINISTRATOR_ROLES = frozenset(_ROLE.findall(_ADMINISTRATORS))
+ADMINISTRATOR_ROLES = frozenset(_ROLE_PATTERN.findall(_ADMINISTRATORS))
 """Roles whose users administer everything, whatever their project."""
 
 _TENANT_KINDS = {
@@ -208,4 +208,4 @@ def default_rules() -> tuple[RuleDefault, ...]:
 
 def all_roles() -> frozenset[str]:
     """Return the roles that the default rules name."""
-    return frozenset(role for rule in default_rules() for role in _ROLE.findall(rule.check_str))
+    return frozenset(role for rule in default_rules() for role in _ROLE_PATTERN.findall(rule.check_str))

@@ -38,7 +38,7 @@ _DEFAULT_FILE = "policy.yaml"
 """OpenStack's default name of a policy file; the file is optional."""
 
 
-_NAMED = re.compile(r"(?<!not )\b(role|rule):([^\s()]+)")
+_NAMED_PATTERN = re.compile(r"(?<!not )\b(role|rule):([^\s()]+)")
 """Matches roles and rules in the text of a check, except those that the check excludes."""
 
 
@@ -89,7 +89,7 @@ class Policy:
             if name in seen:
                 continue
             seen.add(name)
-            for kind, what in _NAMED.findall(str(self._enforcer.rules.get(name, ""))):
+            for kind, what in _NAMED_PATTERN.findall(str(self._enforcer.rules.get(name, ""))):
                 if kind == "role":
                     found[what] = None
                 else:

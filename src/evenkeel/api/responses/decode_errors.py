@@ -13,11 +13,11 @@ from msgspec import inspect
 from evenkeel.api.responses.errors import invalid_input, shorten
 from evenkeel.core.kit.errors import Invalid, RequestError
 
-_AT = re.compile(r" - at (?:`key` in )?`(?P<path>\$[^`]*)`$")
-_STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<index>\d+|\.\.\.)\]")
+_AT_PATTERN = re.compile(r" - at (?:`key` in )?`(?P<path>\$[^`]*)`$")
+_STEP_PATTERN = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<index>\d+|\.\.\.)\]")
 # The client chooses the name of an unknown field, so it may contain line breaks.
-_UNKNOWN = re.compile(r"^Object contains unknown field `(?P<name>.*?)`(?: - at `\$[^`]*`)?$", re.DOTALL)
-_MISSING = re.compile(r"^Object missing required field `(?P<name>[^`]*)`")
+_UNKNOWN_PATTERN = re.compile(r"^Object contains unknown field `(?P<name>.*?)`(?: - at `\$[^`]*`)?$", re.DOTALL)
+_MISSING_PATTERN = re.compile(r"^Object missing required field `(?P<name>[^`]*)`")
 
 REFUSAL = "refusal"
 """Key in the ``extra`` of an attribute's type: Octavia's sentence about a wrong value."""
@@ -58,7 +58,7 @@ def explain_decode_error(
     """
     text = str(error)
     path = _parse_path(text)
-    if unknown := _UNKNOWN.match(text):
+    if unknown := _UNKNOWN_PATTERN.match(text):
         name = unknown["name"]
         if octavia:
             names = [argument_of(kind), *(step for step in path if isinstance(step, str))]
@@ -66,7 +66,7 @@ def explain_decode_error(
         if _argument_name(path) == "body":
             return Invalid(f'Unknown argument: "{shorten(name, 64)}"')
         return _unknown_attribute(_argument_name(path), name, _attributes_of_type(kind, _argument_name(path)))
-    if missing := _MISSING.match(text):
+    if missing := _MISSING_PATTERN.match(text):
         if not path:
             return Invalid(f'Missing argument: "{missing["name"]}"')
         return invalid_input(missing["name"], None, "Mandatory field missing.")
@@ -108,11 +108,11 @@ def decode_failure(text: str, body: Any, kind: type[Any]) -> DecodeFailure:
 
 
 def _parse_path(text: str) -> list[Step]:
-    found = _AT.search(text)
+    found = _AT_PATTERN.search(text)
     if not found:
         return []
     steps: list[Step] = []
-    for step in _STEP.finditer(found["path"]):
+    for step in _STEP_PATTERN.finditer(found["path"]):
         if step["name"] is not None:
             steps.append(step["name"])
         else:

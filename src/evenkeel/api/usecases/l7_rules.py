@@ -19,8 +19,8 @@ DEFAULT_REDIRECT_CODE = 302
 KEYED = frozenset({"HEADER", "COOKIE", "SSL_DN_FIELD"})
 """Types of rules that use ``key``."""
 
-_VISIBLE = re.compile(r"[\x21-\x7e]+")
-_QUOTED = re.compile(r'"[\x20-\x7e]+"')
+_VISIBLE_PATTERN = re.compile(r"[\x21-\x7e]+")
+_QUOTED_PATTERN = re.compile(r'"[\x20-\x7e]+"')
 _COOKIE_VALUE = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+")
 _DN_FIELD = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 
@@ -110,7 +110,7 @@ def check_l7rule(rule: L7Rule) -> None:
 def _check_text_value(rule: L7Rule) -> None:
     if rule.compare_type == "REGEX":
         _check_regex(rule.value)
-    elif not _VISIBLE.fullmatch(rule.value) and not _QUOTED.fullmatch(rule.value):
+    elif not _VISIBLE_PATTERN.fullmatch(rule.value) and not _QUOTED_PATTERN.fullmatch(rule.value):
         allowed = "visible ASCII characters; with blanks between them in double quotes"
         raise _invalid_rule_value(rule, "Invalid characters in comparison value", allowed, code="l7rule_value")
 

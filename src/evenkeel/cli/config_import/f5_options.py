@@ -176,7 +176,7 @@ V1_DRIVER = "oslbaasv1agent"
 """Part of ``f5_bigip_lbaas_device_driver`` of LBaaS v1's agent."""
 V1_DEFAULTS = {**DEFAULTS, "environment_prefix": "uuid", "f5_global_routed_mode": "False"}
 """Defaults of LBaaS v1's agent: without a prefix its objects' names begin with ``uuid_``."""
-_NEUTRONS = re.compile(
+_NEUTRONS_PATTERN = re.compile(
     r"(verbose|use_syslog|use_stderr|use_journal|use_json|syslog_\w+|log_\w+|logging_\w+|default_log_levels"
     r"|publish_errors|fatal_deprecations|instance_(uuid_)?format|watch_log_file|rabbit_\w+|kombu_\w+|qpid_\w+|rpc_\w+"
     r"|amqp_\w+|control_exchange|transport_url|notification_\w+|executor_thread_pool_size|host|state_path|lock_path"
@@ -187,4 +187,4 @@ _NEUTRONS = re.compile(
 
 def is_neutrons(option: str) -> bool:
     """Whether the option, in ``[DEFAULT]``, is one of Neutron or its libraries, which F5's agent reads too."""
-    return _NEUTRONS.fullmatch(option) is not None
+    return _NEUTRONS_PATTERN.fullmatch(option) is not None

@@ -12,8 +12,8 @@ Sections = Mapping[str, Mapping[str, list[str]]]
 
 DEFAULT = "DEFAULT"
 # possessive: a file is foreign, and a long line must not cost more than its length
-_SECTION = re.compile(r"\[([^\]]++)\]$")
-_OPTION = re.compile(r"([^\s=:\[][^=:]*+)[=:](.*)$")
+_SECTION_PATTERN = re.compile(r"\[([^\]]++)\]$")
+_OPTION_PATTERN = re.compile(r"([^\s=:\[][^=:]*+)[=:](.*)$")
 # str.splitlines() also splits at characters such as U+0085, which are part of a line for oslo.config.
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _COMMENT = (b"#", b";")
@@ -87,9 +87,9 @@ def _iterate_options(text: str) -> Iterator[tuple[str, str, list[str]]]:
         if option:
             yield section, option, lines
             option = ""
-        if (heading := _SECTION.match(stripped)) and (name := heading[1].strip()):
+        if (heading := _SECTION_PATTERN.match(stripped)) and (name := heading[1].strip()):
             section = name
-        elif given := _OPTION.match(stripped):
+        elif given := _OPTION_PATTERN.match(stripped):
             option, lines = given[1].strip(), [given[2].strip()]
         else:
             raise BadIni(f"line {number}: neither a [section] nor option = value")

@@ -9,7 +9,7 @@ UNSET = ("", "none", "<none>")
 """Values, in lower case, that mean an unset option in F5's and Neutron's example files."""
 TRUE = ("true", "1", "yes", "on")
 FALSE = ("false", "0", "no", "off")
-_REFERENCE = re.compile(r"\$(?:(\$)|\{([A-Za-z_][\w.]*)\}|([A-Za-z_][\w.]*))")
+_REFERENCE_PATTERN = re.compile(r"\$(?:(\$)|\{([A-Za-z_][\w.]*)\}|([A-Za-z_][\w.]*))")
 REFERENCES_MAX = 8
 """Maximum depth of references from one option to the next, so that circular ones end."""
 
@@ -76,7 +76,7 @@ class Settings:
                 return ""
             return self._resolve_references(section, option, raw, depth + 1) + stop
 
-        found = _REFERENCE.sub(replacement, text.replace("\\$", "$$"))
+        found = _REFERENCE_PATTERN.sub(replacement, text.replace("\\$", "$$"))
         if failed:
             reason = "a $ refers to an option that no file has; write its value, or $$ for a $"
             self.problems.setdefault(option, f"{option}: {reason}")

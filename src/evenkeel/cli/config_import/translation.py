@@ -42,8 +42,8 @@ _TUNNELS = ("vxlan", "gre")
 _FLAGS = ("use_namespaces", "f5_route_domain_strictness", "f5_snat_mode", "f5_common_networks")
 FLAGS = (*_FLAGS, "f5_common_external_networks", "external_gateway_mode", "f5_global_routed_mode")
 """Options of F5's agent that are written here and are true or false."""
-_ENVIRONMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_SIGNS = re.compile(r"[{}'\"]")
+_ENVIRONMENT_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_SIGNS_PATTERN = re.compile(r"[{}'\"]")
 """Characters of a dictionary literal; F5's agent accepts ``common_network_ids`` in that form, too."""
 _RABBIT = ("rabbit_", "kombu_", "rpc_backend")
 _RABBIT_REMARK = "transport_url of both files has what names the broker; the rest is set here"
@@ -149,7 +149,7 @@ class Importer:
 
     @property
     def _is_environment(self) -> bool:
-        return _ENVIRONMENT.fullmatch(self._environment_prefix) is not None
+        return _ENVIRONMENT_PATTERN.fullmatch(self._environment_prefix) is not None
 
     def _f5_providers(self) -> list[str]:
         """Return the names of the providers in ``service_provider`` whose driver is F5's."""
@@ -244,7 +244,7 @@ class Importer:
         if value := self._f5_option("service_resync_interval"):
             resync = self._checked_number("service_resync_interval", value, RESYNC_SECONDS_MIN)
             yield Line(DEFAULT, "service_resync_interval", resync, "")
-        if policy := _SIGNS.sub("", self._f5_option("capacity_policy")).strip():
+        if policy := _SIGNS_PATTERN.sub("", self._f5_option("capacity_policy")).strip():
             yield Line(DEFAULT, "capacity_policy", policy, "")
         if (interval := self._neutron_option("agent", "report_interval")) and interval != "0":
             seconds = self._checked_number("report_interval", interval, REPORT_SECONDS_MIN)
@@ -290,7 +290,7 @@ class Importer:
                 yield Line("bigip", name, value, "")
 
     def _attachment_value(self, name: str) -> str:
-        value = _SIGNS.sub("", self._f5_option(name)).strip()
+        value = _SIGNS_PATTERN.sub("", self._f5_option(name)).strip()
         if name in FLAGS:
             return self._attachment_flag(name) if value else ""
         if name == "advertised_tunnel_types":

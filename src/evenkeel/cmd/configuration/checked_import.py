@@ -15,7 +15,7 @@ from evenkeel.config.problems import problem_texts
 
 FILES = {"controller": "controller.ini", "agent": "agent.ini"}
 """Written files by process."""
-_OPTION = re.compile(r"(?:\S+:\d+: )?(?:\[[^\]]*\] )?([\w.]+): ")
+_OPTION_PATTERN = re.compile(r"(?:\S+:\d+: )?(?:\[[^\]]*\] )?([\w.]+): ")
 """Beginning of a problem of the check: position and section, where it has them, then the option's name."""
 
 
@@ -39,7 +39,7 @@ def written_file_refusals(folder: Path, problems: Sequence[str]) -> Sequence[str
     named = (name for problem in problems for name in problem.partition(":")[0].split(", "))
     decided = {name.rpartition(".")[2] for name in named}
     found = [problem for process, file in FILES.items() for problem in _process_refusals(process, folder / file)]
-    options = [(_OPTION.match(problem), problem) for problem in found]
+    options = [(_OPTION_PATTERN.match(problem), problem) for problem in found]
     return [problem for match, problem in options if match is None or match[1].rpartition(".")[2] not in decided]
 
 

@@ -10,7 +10,7 @@ from evenkeel.core.kit.values import Value
 
 DEFAULT = "DEFAULT"
 
-_OPTION = re.compile(r"(?:(?P<section>[\w:-]+)\.)?(?P<option>\w+)(?=(?:, [\w.-]+)*: )")
+_OPTION_PATTERN = re.compile(r"(?:(?P<section>[\w:-]+)\.)?(?P<option>\w+)(?=(?:, [\w.-]+)*: )")
 """Pattern of the first option in a problem: ``option: …``, ``section.option: …`` or ``option, option: …``."""
 
 
@@ -69,7 +69,7 @@ def add_location(problem: str, files: Sequence[IniFile], sections: Sequence[str]
 
     ``sections``: sections in which an option without its section may be, the most likely one first.
     """
-    named = _OPTION.match(problem)
+    named = _OPTION_PATTERN.match(problem)
     if named is None:
         return problem
     option = named["option"]

@@ -12,13 +12,13 @@ URL_OPTIONS = frozenset({"transport_url", "connection"})
 """Names of secret options that hold a URL. Any other secret may look like a URL by chance."""
 
 
-_URL = re.compile(r"([A-Za-z][\w+.-]*)://(.*)", re.DOTALL)
+_URL_PATTERN = re.compile(r"([A-Za-z][\w+.-]*)://(.*)", re.DOTALL)
 
 
 _HOST = r"(?:\[[^\]/]*\]|[^:/\[\],]*)(?::\d*)?"
 
 
-_PLACE = re.compile(rf"{_HOST}(?:,{_HOST})*(?:/.*)?")
+_PLACE_PATTERN = re.compile(rf"{_HOST}(?:,{_HOST})*(?:/.*)?")
 """Hosts with ports, and a path. ``user:password`` of a URL that lacks its host is none."""
 
 
@@ -30,7 +30,7 @@ def shown_value(option: cfg.Opt, value: Any) -> Any:
     """
     if not option.secret or not value:
         return value
-    url = _URL.fullmatch(str(value)) if option.dest in URL_OPTIONS else None
+    url = _URL_PATTERN.fullmatch(str(value)) if option.dest in URL_OPTIONS else None
     if url is None:
         return HIDDEN
     scheme, rest = url.groups()
@@ -38,6 +38,6 @@ def shown_value(option: cfg.Opt, value: Any) -> Any:
     if "@" in query:  # either that is no query but a password with "?", or a password in a query has "@"
         return f"{scheme}://{HIDDEN}"
     login, at, place = before_query.rpartition("@")
-    if not _PLACE.fullmatch(place):
+    if not _PLACE_PATTERN.fullmatch(place):
         return HIDDEN
     return f"{scheme}://{HIDDEN + at if login else ''}{place}"

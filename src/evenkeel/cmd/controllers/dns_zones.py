@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evenkeel.acme_client import DnsResolver, Rfc2136Zone, TsigKey
 
 ALGORITHMS = ("hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512")
-_KEY = re.compile(
+_KEY_PATTERN = re.compile(
     r'key\s+"?(?P<name>[A-Za-z0-9._-]{1,253})"?\s*\{'
     r'(?=[^}]*\balgorithm\s+"?(?P<algorithm>[A-Za-z0-9.-]+)"?\s*;)'
     r'(?=[^}]*\bsecret\s+"(?P<secret>[A-Za-z0-9+/=\s]+)"\s*;)'
@@ -114,7 +114,7 @@ def tsig_key(options: ZoneOptions) -> "TsigKey":
     about, file = f"{options.section}.tsig_key_file", options.tsig_key_file
     if file is None:
         raise ValueError(f"{about}: not set; updates of the zone are signed by a TSIG key")
-    found = _KEY.fullmatch(private_content(about, file).decode("utf-8", "replace"))
+    found = _KEY_PATTERN.fullmatch(private_content(about, file).decode("utf-8", "replace"))
     if found is None:
         raise ValueError(
             f'{about}: {file}: key "NAME" {{ algorithm hmac-sha256; secret "…"; }}; is allowed (tsig-keygen writes it)'

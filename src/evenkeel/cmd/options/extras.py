@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, distribution, requires
 DISTRIBUTION = "evenkeel-lbaas"
 """Name of the distribution. It differs from the import package, because ``evenkeel`` on PyPI is another project."""
 
-_REQUIREMENT = re.compile(r"""([A-Za-z0-9._-]++)[^;]*+;\s*+extra\s*+==\s*+['"]([^'"]+)['"]\s*""")
+_REQUIREMENT_PATTERN = re.compile(r"""([A-Za-z0-9._-]++)[^;]*+;\s*+extra\s*+==\s*+['"]([^'"]+)['"]\s*""")
 """A requirement of an extra without other markers, in the package's metadata (PEP 508), where nested extras are
 resolved.
 """
@@ -30,7 +30,7 @@ def _required_packages(extra: str) -> Iterator[str]:
     except PackageNotFoundError:
         return
     for line in listed:
-        found = _REQUIREMENT.fullmatch(line)
+        found = _REQUIREMENT_PATTERN.fullmatch(line)
         if found is not None and found[2] == extra:
             yield found[1]
 

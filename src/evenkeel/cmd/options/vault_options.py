@@ -53,7 +53,7 @@ NEEDED = {
     "token": ("token_file",),
 }
 """Required options by login method."""
-_PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
+_PATH_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 
 
 class OpenedVault(NamedTuple):
@@ -113,7 +113,7 @@ def _check_options(options: Any) -> None:
         if not options[name]:
             raise ValueError(f"vault.{name}: not set, and auth_method is {options.auth_method}")
     for name in ("kv_mountpoint", "kv_path", "auth_path"):
-        if options[name] is not None and not _PATH.fullmatch(options[name]):
+        if options[name] is not None and not _PATH_PATTERN.fullmatch(options[name]):
             raise ValueError(f"vault.{name}: letters, digits, '.', '-' and '_' are allowed, with '/' between folders")
     if options.ssl_ca_crt_file and not Path(options.ssl_ca_crt_file).is_file():
         raise ValueError(f"vault.ssl_ca_crt_file: there is no file {options.ssl_ca_crt_file}")

@@ -32,13 +32,13 @@ LEVELS = frozenset({"warning", "error", "critical", "exception"})
 """Levels of events that are folded."""
 
 
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_CONTROL_PATTERN = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Control characters, which could control terminals. The renderer handles line feeds, because exceptions contain
 them.
 """
 
 
-_NUMBERS = re.compile(r"\d[\d.]*")
+_NUMBERS_PATTERN = re.compile(r"\d[\d.]*")
 
 
 Event = MutableMapping[str, Any]
@@ -81,14 +81,14 @@ def _event_identity(event: Mapping[str, Any]) -> tuple[str, ...]:
         why.append(f"{type(error).__name__} {error}")
     if not why:
         why = [f"{name}={value}" for name, value in sorted(event.items()) if name != "timestamp"]
-    return (str(event.get("event")), *(_NUMBERS.sub("#", text) for text in why))
+    return (str(event.get("event")), *(_NUMBERS_PATTERN.sub("#", text) for text in why))
 
 
 def escape_controls(logger: Any, method: str, event: Event) -> Event:
     """Escape control characters in foreign texts (tenants' values in reasons, devices' errors)."""
     for key, value in event.items():
-        if isinstance(value, str) and _CONTROL.search(value):
-            event[key] = _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), value)
+        if isinstance(value, str) and _CONTROL_PATTERN.search(value):
+            event[key] = _CONTROL_PATTERN.sub(lambda found: found[0].encode("unicode_escape").decode(), value)
     return event
 
 

@@ -38,7 +38,7 @@ DISCARDED_MAX = len(TAGS)
 SHOWN_CHARACTERS_MAX = 80
 
 _FOLDER = "/Common/"
-_PATH = re.compile(r"/Common/([A-Za-z0-9_.-]{1,128}/)?[A-Za-z0-9_. -]{1,128}")
+_PATH_PATTERN = re.compile(r"/Common/([A-Za-z0-9_.-]{1,128}/)?[A-Za-z0-9_. -]{1,128}")
 _PATH_WORDS = "the name of an object in /Common, or its full path there, is allowed"
 
 _ALL_NAMES = ", ".join((*TAGS, *OTHER_NAMES, *PARTS, PARAMETERS))
@@ -225,7 +225,7 @@ def _object_path(given: str, content: Any) -> str:
     if not isinstance(content, str):
         raise _InvalidPart(f"{given}: {_json_excerpt(content)}: {_PATH_WORDS}")
     path = content if content.startswith("/") else f"{_FOLDER}{content}"
-    if not _PATH.fullmatch(path) or any(part in (".", "..") for part in path.split("/")):
+    if not _PATH_PATTERN.fullmatch(path) or any(part in (".", "..") for part in path.split("/")):
         raise _InvalidPart(f"{given}: {_json_excerpt(content)}: {_PATH_WORDS}")
     return path
 

@@ -9,14 +9,14 @@ import msgspec
 
 from evenkeel.config.esd.parts import Parts
 
-_PLACE = re.compile(r"`\$\.([a-z_.]+)(?:\[\.{3}\])*`")
+_PLACE_PATTERN = re.compile(r"`\$\.([a-z_.]+)(?:\[\.{3}\])*`")
 """The field at the end of msgspec's error, as in ``$.https_redirect.code``."""
 
 
 def part_problem(error: msgspec.ValidationError) -> str:
     """Return the text of msgspec's error, with the allowed values or fields added where msgspec omits them."""
     text = str(error)
-    found = _PLACE.search(text)
+    found = _PLACE_PATTERN.search(text)
     types = list(_field_types(found[1].split(".") if found else []))
     if text.startswith("Invalid enum value"):
         allowed = [str(value) for kind in types for value in _literal_values(kind)]

@@ -25,7 +25,7 @@ USER_MAX = 255
 ADDRESS_MAX = 64
 """Maximum number of characters of a client's address that are stored."""
 
-_ID = re.compile(r"req-[0-9a-f-]{36}")
+_ID_PATTERN = re.compile(r"req-[0-9a-f-]{36}")
 
 
 class Requester(NamedTuple):
@@ -158,4 +158,4 @@ def written_ids() -> str:
 def read_header(text: str) -> tuple[str, ...]:
     """Return the ids in a client's header; entries that are no valid ids are left out."""
     # cut first: a client may send a header of any length
-    return tuple(_ID.findall(text[: (len(PREFIX) + 37) * REQUEST_IDS_MAX]))
+    return tuple(_ID_PATTERN.findall(text[: (len(PREFIX) + 37) * REQUEST_IDS_MAX]))

@@ -34,8 +34,8 @@ PER_LISTENER_MAX = 16
 PARAMETER_WORDS = "1 to 32 lower-case letters, digits, '_' and '-'"
 PARAMETER_FORM = f"{TAG_PREFIX}NAME:PARAMETER=NUMBER"
 _PARAMETER_NAME = re.compile(r"[a-z0-9_-]{1,32}")
-_NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
-_NAME = re.compile(rf"[A-Za-z0-9_.-]{{1,{NAME_CHARACTERS_MAX}}}")
+_NUMBER_PATTERN = re.compile(r"[0-9]{1,10}", re.ASCII)
+_NAME_PATTERN = re.compile(rf"[A-Za-z0-9_.-]{{1,{NAME_CHARACTERS_MAX}}}")
 
 
 class ServiceParameter(Wire):
@@ -103,7 +103,7 @@ class EnhancedService(Wire):
 
 def is_valid_name(text: str) -> bool:
     """Whether a text may be the name of an enhanced service."""
-    return _NAME.fullmatch(text) is not None
+    return _NAME_PATTERN.fullmatch(text) is not None
 
 
 def services_in_tags(tags: Iterable[str]) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ def parameter_tags(tags: Iterable[str]) -> Iterator[ParameterTag]:
         service, colon, setting = tag.removeprefix(TAG_PREFIX).partition(":")
         if colon:
             parameter, _, value = setting.partition("=")
-            number = int(value) if _NUMBER.fullmatch(value) else None
+            number = int(value) if _NUMBER_PATTERN.fullmatch(value) else None
             yield ParameterTag(tag, service, parameter if is_parameter_name(parameter) else "", number)
 
 

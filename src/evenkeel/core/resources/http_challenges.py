@@ -6,7 +6,7 @@ from evenkeel.core.kit.values import Wire
 
 CHALLENGES_PER_LOAD_BALANCER = 200
 CHALLENGE_PATH = "/.well-known/acme-challenge/"
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,200}")
+_TOKEN_PATTERN = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _KEY_AUTHORIZATION = re.compile(r"[A-Za-z0-9_-]{1,200}\.[A-Za-z0-9_-]{1,100}")
 
 
@@ -29,4 +29,4 @@ class HttpChallenge(Wire):
 
 def is_challenge(token: str, key_authorization: str) -> bool:
     """Whether both texts have the form that RFC 8555 prescribes, so that they need no quoting anywhere."""
-    return bool(_TOKEN.fullmatch(token) and _KEY_AUTHORIZATION.fullmatch(key_authorization))
+    return bool(_TOKEN_PATTERN.fullmatch(token) and _KEY_AUTHORIZATION.fullmatch(key_authorization))

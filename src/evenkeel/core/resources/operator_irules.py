@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 PER_LISTENER_MAX = 16
-_PATH = re.compile(r"(?:/[A-Za-z0-9_.-]+){2,3}")
+_PATH_PATTERN = re.compile(r"(?:/[A-Za-z0-9_.-]+){2,3}")
 _PATH_CHARACTERS_MAX = 255
 
 
@@ -13,7 +13,7 @@ def irules_problem(paths: Sequence[str]) -> str:
     if len(paths) > PER_LISTENER_MAX:
         return f"{len(paths)} iRules; at most {PER_LISTENER_MAX} are allowed"
     for path in paths:
-        if len(path) > _PATH_CHARACTERS_MAX or not _PATH.fullmatch(path):
+        if len(path) > _PATH_CHARACTERS_MAX or not _PATH_PATTERN.fullmatch(path):
             shown = path[:_PATH_CHARACTERS_MAX]
             return f"iRule {shown!r}: a path like /Common/name is allowed, of letters, digits, '_', '.' and '-'"
     if len(set(paths)) < len(paths):

@@ -19,7 +19,7 @@ SNAT_ADDRESSES_MAX = 16
 ROUTE_DOMAINS_MAX = 256
 DEFAULT_TRAFFIC_GROUP = "/Common/traffic-group-1"
 """Traffic group of a BIG-IP's partitions unless the device is configured otherwise."""
-_MAPPING = re.compile(
+_MAPPING_PATTERN = re.compile(
     r"(?P<physical>[A-Za-z0-9_.-]+):(?P<interface>[A-Za-z0-9_.-]+):(?P<tagged>True|False)(:(?P<host>.+))?", re.I
 )
 
@@ -192,7 +192,7 @@ def parse_attachment(values: Mapping[str, Any], hosts: Sequence[str], *, synchro
 def _parse_interface_mappings(texts: Sequence[str], hosts: Sequence[str]) -> dict[tuple[str, str], Interface]:
     found: dict[tuple[str, str], Interface] = {}
     for text in texts:
-        match = _MAPPING.fullmatch(text.strip())
+        match = _MAPPING_PATTERN.fullmatch(text.strip())
         host = "" if match is None else match["host"] or ""
         # Names of devices include the port, which a mapping may leave out.
         device = host if not host or host in hosts else f"{host}:443"

@@ -28,9 +28,9 @@ FLOOR = "evenkeel_floor"
 COMMON = "Common"
 LOCAL_FOLDER = "evenkeel_local"
 """Folder in /Common that config-sync does not copy to other devices."""
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
-_ENVIRONMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-_GROUP = re.compile(r"[0-9]{1,9}")
+_PLAIN_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
+_ENVIRONMENT_PATTERN = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_GROUP_PATTERN = re.compile(r"[0-9]{1,9}")
 CERTIFICATE, KEY, CHAIN, AUTHORITY, REVOCATION = ".crt", ".key", "-chain.crt", "-ca.crt", ".crl"
 """Suffixes of the names of files on a device."""
 _FILE_TAIL = re.compile(r"[0-9a-f]{64}(\.crt|\.key|-chain\.crt|-ca\.crt|\.crl)")
@@ -100,7 +100,7 @@ def _environment_and_group(text: str) -> tuple[str, int | None]:
     Even Keel's.
     """
     environment, _, group = text.partition("/")
-    return (environment, int(group)) if _GROUP.fullmatch(group) else (text, None)
+    return (environment, int(group)) if _GROUP_PATTERN.fullmatch(group) else (text, None)
 
 
 class BigIpNames(Value):
@@ -115,7 +115,7 @@ class BigIpNames(Value):
 
     def __post_init__(self) -> None:
         for what, text in (("environment", self.environment), ("prefix", self.prefix)):
-            if not _ENVIRONMENT.fullmatch(text):
+            if not _ENVIRONMENT_PATTERN.fullmatch(text):
                 raise ValueError(f"{what}: {text!r}: letters, digits, '_', '.' and '-' are allowed, at most 64")
 
     def partition(self, project_id: ProjectId) -> str:
@@ -138,7 +138,7 @@ class BigIpNames(Value):
         instead of the id.
         """
         prefix, _, tail = partition.rpartition("_")
-        return ProjectId(tail) if prefix == self.prefix and _PLAIN.fullmatch(tail) else None
+        return ProjectId(tail) if prefix == self.prefix and _PLAIN_PATTERN.fullmatch(tail) else None
 
     def traffic_group(self, project_id: ProjectId) -> str:
         """Return the traffic group of the tenant's virtual addresses; empty: the traffic group of its partition.
@@ -251,7 +251,7 @@ def plain_or_digest(text: str) -> str:
 
     Neither form contains ``_``, so the last ``_`` of a name ends the prefix; and no plain text begins with ``-``.
     """
-    return text if _PLAIN.fullmatch(text) else f"-{_short_digest(text)}"
+    return text if _PLAIN_PATTERN.fullmatch(text) else f"-{_short_digest(text)}"
 
 
 def _short_digest(text: str) -> str:

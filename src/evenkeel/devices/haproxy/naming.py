@@ -15,9 +15,9 @@ from evenkeel.devices.errors import Unrenderable
 
 # Shorter than the identifier limit elsewhere: with the longest prefix, a name reaches the daemon's limit of 127
 # characters.
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,59}")
-_PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_PLAIN_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,59}")
+_PREFIX_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_ID_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 class HaproxyNames(Value):
@@ -26,7 +26,7 @@ class HaproxyNames(Value):
     prefix: str
 
     def __post_init__(self) -> None:
-        if not _PREFIX.fullmatch(self.prefix):
+        if not _PREFIX_PATTERN.fullmatch(self.prefix):
             raise ValueError(
                 f"prefix: {self.prefix!r}: letters, digits, '_', '.' and '-' are allowed, a letter or digit first, "
                 "at most 64"
@@ -43,7 +43,7 @@ class HaproxyNames(Value):
         instead of the id.
         """
         prefix, _, tail = partition.rpartition("_")
-        return ProjectId(tail) if prefix == self.prefix and _PLAIN.fullmatch(tail) else None
+        return ProjectId(tail) if prefix == self.prefix and _PLAIN_PATTERN.fullmatch(tail) else None
 
     def is_own_partition(self, partition: str) -> bool:
         """Whether the partition belongs to this environment."""
@@ -55,12 +55,12 @@ def plain_or_digest(text: str) -> str:
 
     Neither form contains ``_``, and no plain text begins with ``-``.
     """
-    return text if _PLAIN.fullmatch(text) else f"-{hashlib.sha256(text.encode()).hexdigest()[:40]}"
+    return text if _PLAIN_PATTERN.fullmatch(text) else f"-{hashlib.sha256(text.encode()).hexdigest()[:40]}"
 
 
 def object_name(kind: str, object_id: str) -> str:
     """Return the object's name: its id, which must not contain ``:``, reserved for :func:`auxiliary_name`."""
-    if not _ID.fullmatch(object_id):
+    if not _ID_PATTERN.fullmatch(object_id):
         raise Unrenderable(f"{kind}: id {object_id!r}: letters, digits, '_', '.' and '-' are allowed, at most 64")
     return object_id
 

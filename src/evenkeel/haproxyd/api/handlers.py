@@ -27,7 +27,7 @@ AGENT_NAME = web.RequestKey("agent", str)
 """Name of the agent whose credentials the request carried."""
 NUMBER_MAX = 2**53
 OBSERVATION_AGE_SECONDS_MAX = 60.0
-_NAME = re.compile(wire.NAME)
+_NAME_PATTERN = re.compile(wire.NAME)
 
 
 class PartitionOperations(Protocol):
@@ -211,7 +211,7 @@ def json_response(value: msgspec.Struct, *, status: int = 200) -> web.Response:
 
 def _partition_name(request: web.Request) -> str:
     name = request.match_info["name"]
-    if not _NAME.fullmatch(name):
+    if not _NAME_PATTERN.fullmatch(name):
         raise DaemonRefused("invalid", f"partition: {name[:128]!r} does not match {wire.NAME}")
     return name
 

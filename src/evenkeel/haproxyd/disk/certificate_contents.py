@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 _MARK = "kept:"
 """Prefix of a placeholder for a content; no PEM starts with it."""
 _WORD_DIGITS = 32
-_WORD = re.compile(rf"[0-9a-f]{{{_WORD_DIGITS}}}")
+_WORD_PATTERN = re.compile(rf"[0-9a-f]{{{_WORD_DIGITS}}}")
 _SALT_DIGITS = 16
 
 
@@ -70,7 +70,7 @@ class CertificateContents:
     def _read_stored_content(self, written: str) -> str:
         word = written.removeprefix(_MARK)
         # The pattern keeps a manipulated placeholder from leading to another file.
-        content = (_WORD.fullmatch(word) and read_text(self.folder / word)) or ""
+        content = (_WORD_PATTERN.fullmatch(word) and read_text(self.folder / word)) or ""
         if content and _placeholder_word(content, word[:_SALT_DIGITS]) != word:
             log.warning("stored certificate is damaged; its agent sends it again", file=word)
             content = ""

@@ -4,17 +4,19 @@ import re
 
 WORDS_CHARS_MAX = 600
 
-_ALERT = re.compile(r"^\[ALERT\]\s+\(\d+\) : (?:config : )?(.*)$")
+_ALERT_PATTERN = re.compile(r"^\[ALERT\]\s+\(\d+\) : (?:config : )?(.*)$")
 # Possessive quantifiers (`*+`) exclude backtracking on long messages.
-_PARSING = re.compile(r"parsing \[[^\]\[]*+\]\s*+:\s*+")
-_PATH = re.compile(r"(?<![\w.])(?:[\w.@+-]*/)+([\w.@:+-]*)")
-_MEMORY = re.compile(r"(?:out of|not enough) memory\.?$")
+_PARSING_PATTERN = re.compile(r"parsing \[[^\]\[]*+\]\s*+:\s*+")
+_PATH_PATTERN = re.compile(r"(?<![\w.])(?:[\w.@+-]*/)+([\w.@:+-]*)")
+_MEMORY_PATTERN = re.compile(r"(?:out of|not enough) memory\.?$")
 _EMPTY = ("Error(s) found in configuration file", "Fatal errors found in configuration")
 
 
 def extract_alerts(output: str) -> str:
     """Return HAProxy's reasons for a refusal, from its output; empty if there are none."""
-    texts = [found[1] for line in _join_continuations(output).splitlines() if (found := _ALERT.match(line.strip()))]
+    texts = [
+        found[1] for line in _join_continuations(output).splitlines() if (found := _ALERT_PATTERN.match(line.strip()))
+    ]
     useful = [remove_paths(text) for text in texts if not text.startswith(_EMPTY)]
     return "; ".join(dict.fromkeys(useful))[:WORDS_CHARS_MAX]
 
@@ -26,5 +28,5 @@ def _join_continuations(output: str) -> str:
 
 def remove_paths(text: str) -> str:
     """Return a message of HAProxy without the paths in it."""
-    found = _PATH.sub(r"\1", _PARSING.sub("", text)).removeprefix("(null)").strip()
-    return f"{found.rstrip('.')}: more than memory_max allows" if _MEMORY.search(found) else found
+    found = _PATH_PATTERN.sub(r"\1", _PARSING_PATTERN.sub("", text)).removeprefix("(null)").strip()
+    return f"{found.rstrip('.')}: more than memory_max allows" if _MEMORY_PATTERN.search(found) else found

@@ -27,9 +27,9 @@ VERSION_TIMEOUT_SECONDS = 20.0
 NO_SERVER_NAME = "no-check-sni-auto"
 """Server argument with which health checks send no server name (SNI) but that of ``check-sni``."""
 
-_VERSION = re.compile(r"HAProxy version (\S+)")
-_NUMBERS = re.compile(r"(\d+)\.(\d+)")
-_PATCH = re.compile(r"\d+\.\d+\.(\d+)")
+_VERSION_PATTERN = re.compile(r"HAProxy version (\S+)")
+_NUMBERS_PATTERN = re.compile(r"(\d+)\.(\d+)")
+_PATCH_PATTERN = re.compile(r"\d+\.\d+\.(\d+)")
 
 
 class BinaryUnusable(EvenKeelError):
@@ -105,7 +105,7 @@ class Binary(Value):
 
     def _is_since(self, major: int, minor: int, patch: int) -> bool:
         """Whether the version is of this branch and at least this patch level."""
-        found = _PATCH.match(self.version)
+        found = _PATCH_PATTERN.match(self.version)
         return self.release == (major, minor) and found is not None and int(found[1]) >= patch
 
 
@@ -224,8 +224,8 @@ def parse_version(path: Path, text: str) -> Binary:
     """Parse the output of ``haproxy -v``. Raises :class:`BinaryUnusable` if it is not HAProxy's, or the version is too
     old.
     """
-    found = _VERSION.search(text)
-    numbers = _NUMBERS.match(found[1]) if found else None
+    found = _VERSION_PATTERN.search(text)
+    numbers = _NUMBERS_PATTERN.match(found[1]) if found else None
     if found is None or numbers is None:
         raise BinaryUnusable(f"haproxy = {path}: reports no version of HAProxy")
     release = (int(numbers[1]), int(numbers[2]))

@@ -31,8 +31,8 @@ ROW_MAX = 1000
 _QUEUE_LIMIT = Path("/proc/sys/net/unix/max_dgram_qlen")
 QUEUE_LIMIT_MIN = 10
 """The kernel's default of how many datagrams wait on a socket; systemd raises it to 512."""
-_TAG = re.compile(r"(?:.* |<\d{1,3}>)(?P<tag>[A-Za-z0-9][\w.:-]{0,126})\[\d{1,10}", re.DOTALL)
-_HEALTH = re.compile(r"(?:Backup )?Server (?P<backend>[^\s/]+)/(?P<server>[^\s/]+) is (?P<state>UP|DOWN)\b")
+_TAG_PATTERN = re.compile(r"(?:.* |<\d{1,3}>)(?P<tag>[A-Za-z0-9][\w.:-]{0,126})\[\d{1,10}", re.DOTALL)
+_HEALTH_PATTERN = re.compile(r"(?:Backup )?Server (?P<backend>[^\s/]+)/(?P<server>[^\s/]+) is (?P<state>UP|DOWN)\b")
 """Matches a result of a health check, not "was DOWN and now enters maintenance"."""
 
 
@@ -51,8 +51,8 @@ def parse_health_line(datagram: bytes) -> HealthLine | None:
     if len(datagram) > DATAGRAM_BYTES_MAX:
         return None
     before, _, text = datagram.decode(errors="replace").strip().partition("]: ")
-    tag = _TAG.fullmatch(before)
-    health = _HEALTH.match(text)
+    tag = _TAG_PATTERN.fullmatch(before)
+    health = _HEALTH_PATTERN.match(text)
     if tag is None or health is None:
         return None
     return HealthLine(

@@ -16,9 +16,9 @@ PROTOCOL = 132
 PACKET_BYTES_MAX = 2048
 EPHEMERAL_PORTS = range(49_152, 65_536)
 INIT_AGAIN_SECONDS = 1.0
-_HEADER = struct.Struct("!HHII")
-_CHUNK = struct.Struct("!BBH")
-_INIT = struct.Struct("!IIHHI")
+_HEADER_STRUCT = struct.Struct("!HHII")
+_CHUNK_STRUCT = struct.Struct("!BBH")
+_INIT_STRUCT = struct.Struct("!IIHHI")
 _WINDOW_BYTES = 65_536
 INIT, INIT_ACK, ABORT = 1, 2, 6
 _POLYNOMIAL = 0x82F63B78
@@ -43,15 +43,15 @@ def crc32c(data: bytes) -> int:
 
 def build_packet(source: int, destination: int, tag: int, kind: int, value: bytes = b"") -> bytes:
     """Build a packet with one chunk."""
-    chunk = _CHUNK.pack(kind, 0, _CHUNK.size + len(value)) + value
-    checksum = crc32c(_HEADER.pack(source, destination, tag, 0) + chunk)
+    chunk = _CHUNK_STRUCT.pack(kind, 0, _CHUNK_STRUCT.size + len(value)) + value
+    checksum = crc32c(_HEADER_STRUCT.pack(source, destination, tag, 0) + chunk)
     # the only field in the byte order of small machines
-    return _HEADER.pack(source, destination, tag, 0)[:8] + struct.pack("<I", checksum) + chunk
+    return _HEADER_STRUCT.pack(source, destination, tag, 0)[:8] + struct.pack("<I", checksum) + chunk
 
 
 def build_init_packet(source: int, destination: int, own_tag: int) -> bytes:
     """Build the first packet of an association, with one stream in each direction."""
-    return build_packet(source, destination, 0, INIT, _INIT.pack(own_tag, _WINDOW_BYTES, 1, 1, own_tag))
+    return build_packet(source, destination, 0, INIT, _INIT_STRUCT.pack(own_tag, _WINDOW_BYTES, 1, 1, own_tag))
 
 
 class SctpProbe:
@@ -101,12 +101,12 @@ def parse_answer(data: bytes, source: int, port: int, tag: int, *, has_ip_header
     """
     begin = (data[0] & 0xF) * 4 if has_ip_header and data else 0
     data = data[begin:]
-    if len(data) < _HEADER.size + _CHUNK.size:
+    if len(data) < _HEADER_STRUCT.size + _CHUNK_STRUCT.size:
         return 0, 0
-    their_port, our_port, our_tag, _ = _HEADER.unpack_from(data)
+    their_port, our_port, our_tag, _ = _HEADER_STRUCT.unpack_from(data)
     if (their_port, our_port, our_tag) != (port, source, tag):
         return 0, 0
-    kind = data[_HEADER.size]
-    if kind == INIT_ACK and len(data) >= _HEADER.size + _CHUNK.size + 4:
-        return kind, int.from_bytes(data[_HEADER.size + _CHUNK.size :][:4], "big")
+    kind = data[_HEADER_STRUCT.size]
+    if kind == INIT_ACK and len(data) >= _HEADER_STRUCT.size + _CHUNK_STRUCT.size + 4:
+        return kind, int.from_bytes(data[_HEADER_STRUCT.size + _CHUNK_STRUCT.size :][:4], "big")
     return (kind, 0) if kind == ABORT else (0, 0)

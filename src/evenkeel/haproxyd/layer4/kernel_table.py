@@ -34,7 +34,7 @@ _COUNTER_BYTES, _COUNTER_PACKETS = 1, 2
 _BETWEEN_BYTES = 8 + 12 + 8
 """Size of what stands between a counter's name and its data: type, handle and number of users."""
 _COUNTS_HEAD = struct.pack("=HHHH", 28, _OBJECT_DATA, 12, _COUNTER_BYTES)
-_COUNTS = struct.Struct("!Q4xQ")
+_COUNTS_STRUCT = struct.Struct("!Q4xQ")
 _GENERATION = 1
 _USER_DATA_HEADER = 2
 """Size of the type and length that stand before a rule's mark in its user data."""
@@ -139,7 +139,7 @@ def decode_counter(content: bytes, name_at: int) -> tuple[str, CounterValue]:
     length = int.from_bytes(content[name_at : name_at + 2], sys.byteorder)
     data_at = name_at + length + (-length % 4) + _BETWEEN_BYTES
     if content[data_at : data_at + 8] == _COUNTS_HEAD:
-        count, packets = _COUNTS.unpack_from(content, data_at + 8)
+        count, packets = _COUNTS_STRUCT.unpack_from(content, data_at + 8)
         return content[name_at + 4 : name_at + length - 1].decode(), CounterValue(packets=packets, bytes=count)
     attributes_of = decode_attributes(content)
     data = decode_attributes(attributes_of[_OBJECT_DATA])

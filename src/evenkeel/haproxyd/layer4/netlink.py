@@ -17,10 +17,10 @@ CONNTRACK, NFTABLES = 1, 10
 _ERROR, _DONE = 2, 3
 _BATCH_BEGIN, _BATCH_END = 16, 17
 _REQUEST, _ACK, _DUMP = 1, 4, 0x300
-_HEADER = struct.Struct("=IHHII")
-_FAMILY = struct.Struct("!BBH")
+_HEADER_STRUCT = struct.Struct("=IHHII")
+_FAMILY_STRUCT = struct.Struct("!BBH")
 """The kernel's ``struct nfgenmsg``: family, version, resource."""
-_ATTRIBUTE = struct.Struct("=HH")
+_ATTRIBUTE_STRUCT = struct.Struct("=HH")
 _ERROR_CODE = struct.Struct("=i")
 _NESTED, _TYPE = 0x8000, 0x3FFF
 _ANSWER_BYTES = 1 << 17
@@ -37,7 +37,7 @@ Message = tuple[int, int, bytes]
 
 def bytes_attribute(number: int, value: bytes) -> bytes:
     """Encode one netlink attribute, padded to 4 bytes."""
-    return _ATTRIBUTE.pack(_ATTRIBUTE.size + len(value), number) + value + bytes(-len(value) % 4)
+    return _ATTRIBUTE_STRUCT.pack(_ATTRIBUTE_STRUCT.size + len(value), number) + value + bytes(-len(value) % 4)
 
 
 def text_attribute(number: int, text: str) -> bytes:
@@ -68,11 +68,11 @@ def decode_attributes(data: bytes) -> dict[int, bytes]:
 def iterate_attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
     """Decode the attributes in a payload, in order, as (number, value); the items of a list have the same number."""
     place = 0
-    while place + _ATTRIBUTE.size <= len(data):
-        length, number = _ATTRIBUTE.unpack_from(data, place)
-        if length < _ATTRIBUTE.size:
+    while place + _ATTRIBUTE_STRUCT.size <= len(data):
+        length, number = _ATTRIBUTE_STRUCT.unpack_from(data, place)
+        if length < _ATTRIBUTE_STRUCT.size:
             return
-        yield number & _TYPE, data[place + _ATTRIBUTE.size : place + length]
+        yield number & _TYPE, data[place + _ATTRIBUTE_STRUCT.size : place + length]
         place += length + (-length % 4)
 
 
@@ -128,12 +128,12 @@ class Netfilter:
         ``dry_run``: the kernel checks everything and changes nothing. Raises :class:`TransactionRefused`: none was
         carried out.
         """
-        marker = _FAMILY.pack(0, 0, NFTABLES)
+        marker = _FAMILY_STRUCT.pack(0, 0, NFTABLES)
         parts = [self._build_message(_BATCH_BEGIN, _REQUEST, marker)]
         begin = self._number
         for kind, flags, payload in messages:
             parts.append(
-                self._build_message(NFTABLES << 8 | kind, flags | _REQUEST, _FAMILY.pack(_INET, 0, 0) + payload)
+                self._build_message(NFTABLES << 8 | kind, flags | _REQUEST, _FAMILY_STRUCT.pack(_INET, 0, 0) + payload)
             )
         if self._number == begin:
             return
@@ -156,10 +156,12 @@ class Netfilter:
 
     def _build_message(self, kind: int, flags: int, body: bytes) -> bytes:
         self._number += 1
-        return _HEADER.pack(_HEADER.size + len(body), kind, flags, self._number, 0) + body
+        return _HEADER_STRUCT.pack(_HEADER_STRUCT.size + len(body), kind, flags, self._number, 0) + body
 
     def _send_and_receive(self, subsystem: int, kind: int, flags: int, family: int, payload: bytes) -> Iterator[bytes]:
-        self._socket.send(self._build_message(subsystem << 8 | kind, flags, _FAMILY.pack(family, 0, 0) + payload))
+        self._socket.send(
+            self._build_message(subsystem << 8 | kind, flags, _FAMILY_STRUCT.pack(family, 0, 0) + payload)
+        )
         while True:
             for number, kind_, content in self._receive_messages():
                 # what remains of a dump that was not read to its end has another number
@@ -168,23 +170,23 @@ class Netfilter:
                 if kind_ in (_DONE, _ERROR):
                     _raise_error(content)
                     return
-                yield content[_FAMILY.size :]
+                yield content[_FAMILY_STRUCT.size :]
 
     def _receive_messages(self) -> Iterator[tuple[int, int, bytes]]:
         """Yield the number, kind and content of the messages that the kernel has sent."""
         data = self._socket.recv(_ANSWER_BYTES)
         place = 0
-        while place + _HEADER.size <= len(data):
-            length, kind, _, number, _ = _HEADER.unpack_from(data, place)
-            if length < _HEADER.size:
+        while place + _HEADER_STRUCT.size <= len(data):
+            length, kind, _, number, _ = _HEADER_STRUCT.unpack_from(data, place)
+            if length < _HEADER_STRUCT.size:
                 raise OSError(errno.EPROTO, "netlink answered something else")
-            yield number, kind, data[place + _HEADER.size : place + length]
+            yield number, kind, data[place + _HEADER_STRUCT.size : place + length]
             place += length + (-length % 4)
 
 
 def _request_acknowledgement(message: bytes) -> bytes:
-    length, kind, flags, number, port = _HEADER.unpack_from(message)
-    return _HEADER.pack(length, kind, flags | _ACK, number, port) + message[_HEADER.size :]
+    length, kind, flags, number, port = _HEADER_STRUCT.unpack_from(message)
+    return _HEADER_STRUCT.pack(length, kind, flags | _ACK, number, port) + message[_HEADER_STRUCT.size :]
 
 
 def _error_code(content: bytes) -> int:

@@ -22,7 +22,7 @@ _MAP_CONVERTER = re.compile(r",\s*map\w*\(\s*([^)\s,]*)")
 """Matches a map converter in a sample expression; the group is its file argument."""
 _KEY_CONVERTER = re.compile(r",\s*(jwt_verify)\(")
 """Matches the converter that reads a public key from a path."""
-_NAME = re.compile(wire.NAME)
+_NAME_PATTERN = re.compile(wire.NAME)
 _VALUES_AFTER = 3
 """Index of the first word at which ``--`` ends the flags of ``acl NAME CRITERION FLAGS -- VALUES``."""
 
@@ -41,7 +41,7 @@ def forbidden_file(words: Sequence[str], kinds: FileKinds) -> str:
     # After `--` an ACL has only values, which may look like flags.
     flags = _drop_acl_values(words) if words[:1] == ("acl",) else words
     for flag, name in itertools.pairwise(flags):
-        if flag == "-f" and not _NAME.fullmatch(name):
+        if flag == "-f" and not _NAME_PATTERN.fullmatch(name):
             return name
     return forbidden_file_in_expressions(flags, kinds)
 

@@ -8,8 +8,8 @@ validation and HAProxy see the same words.
 import re
 
 _PIECES = r"[^ '\"\\$#]|'[^']*'|\\'"
-_WORD = re.compile(rf"(?:{_PIECES})+")
-_PIECE = re.compile(_PIECES)
+_WORD_PATTERN = re.compile(rf"(?:{_PIECES})+")
+_PIECE_PATTERN = re.compile(_PIECES)
 QUOTING = "single quotes, with \\' between them for a single quote; no other quotes, escapes, variables or comments"
 """Description of the allowed quoting, for error messages."""
 
@@ -24,11 +24,11 @@ def split_line(line: str) -> tuple[str, ...] | None:
         if line[at] == " ":
             at += 1
             continue
-        found = _WORD.match(line, at)
+        found = _WORD_PATTERN.match(line, at)
         if found is None or line[found.end() : found.end() + 1] not in ("", " "):
             # What follows a word must be a space: anything else is quoting that HAProxy would read differently.
             return None
-        words.append(_PIECE.sub(_unquote_piece, found[0]))
+        words.append(_PIECE_PATTERN.sub(_unquote_piece, found[0]))
         at = found.end()
     return tuple(words)
 

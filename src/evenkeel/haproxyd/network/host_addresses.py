@@ -13,9 +13,9 @@ _GET_ROUTE = 26
 _REQUEST = 1
 _ERROR = 2
 _DESTINATION = 1
-_HEADER = struct.Struct("=IHHII")
-_ROUTE = struct.Struct("=BBBBBBBBI")
-_ATTRIBUTE = struct.Struct("=HH")
+_HEADER_STRUCT = struct.Struct("=IHHII")
+_ROUTE_STRUCT = struct.Struct("=BBBBBBBBI")
+_ATTRIBUTE_STRUCT = struct.Struct("=HH")
 _ANSWER_BYTES = 8192
 _TIMEOUT_SECONDS = 1.0
 
@@ -41,14 +41,14 @@ def _route_type(kernel: socket.socket, number: int, address: str) -> int:
     """Return the type of the kernel's route to the address; 0: there is none. ``number``: of the request."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     raw = socket.inet_pton(family, address)
-    route = _ROUTE.pack(family, len(raw) * 8, 0, 0, 0, 0, 0, 0, 0)
-    message = route + _ATTRIBUTE.pack(_ATTRIBUTE.size + len(raw), _DESTINATION) + raw
-    kernel.send(_HEADER.pack(_HEADER.size + len(message), _GET_ROUTE, _REQUEST, number, 0) + message)
+    route = _ROUTE_STRUCT.pack(family, len(raw) * 8, 0, 0, 0, 0, 0, 0, 0)
+    message = route + _ATTRIBUTE_STRUCT.pack(_ATTRIBUTE_STRUCT.size + len(raw), _DESTINATION) + raw
+    kernel.send(_HEADER_STRUCT.pack(_HEADER_STRUCT.size + len(message), _GET_ROUTE, _REQUEST, number, 0) + message)
     answer = kernel.recv(_ANSWER_BYTES)
-    _, kind, _, answered, _ = _HEADER.unpack_from(answer)
+    _, kind, _, answered, _ = _HEADER_STRUCT.unpack_from(answer)
     if answered != number:
         raise OSError(errno.EPROTO, "netlink answered something else")
     if kind == _ERROR:  # there is no route, so the address is not this host's
         return 0
-    found: int = _ROUTE.unpack_from(answer, _HEADER.size)[7]
+    found: int = _ROUTE_STRUCT.unpack_from(answer, _HEADER_STRUCT.size)[7]
     return found

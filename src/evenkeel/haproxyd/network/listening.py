@@ -18,7 +18,7 @@ _AT_ONCE = 253
 """Maximum number of descriptors in one message (SCM_MAX_FD, unix(7))."""
 _NAMES_BYTES = 1 << 16
 """Buffer for the namespace and interface of each socket, which are not used."""
-_COUNT = struct.Struct("=i")
+_COUNT_STRUCT = struct.Struct("=i")
 
 
 def listening_addresses(worker_socket: Path, timeout_seconds: float) -> frozenset[BindAddress]:
@@ -45,7 +45,7 @@ def _listening_addresses(worker: socket.socket) -> Iterator[BindAddress]:
         yield from (name for name in names if name is not None)
         if missing < 0:  # the count comes first, alone or together with the first sockets
             head += data
-            if len(head) >= _COUNT.size:
+            if len(head) >= _COUNT_STRUCT.size:
                 missing = _socket_count(head)
         if not data:
             raise HaproxyDown("HAProxy handed over some of its sockets only")
@@ -53,7 +53,7 @@ def _listening_addresses(worker: socket.socket) -> Iterator[BindAddress]:
 
 
 def _socket_count(head: bytes) -> int:
-    count: int = _COUNT.unpack_from(head)[0]
+    count: int = _COUNT_STRUCT.unpack_from(head)[0]
     if not 0 <= count <= SOCKETS_MAX:
         raise HaproxyDown(f"HAProxy hands over {count} sockets; at most {SOCKETS_MAX} are expected")
     return count

@@ -18,7 +18,7 @@ CERTIFICATE_CHARS_MAX = 4096
 NAME_IN_CERTIFICATE = "peer.evenkeel.invalid"
 """Name in each peer's certificate, which is not verified: each CA has issued one certificate only."""
 
-_CERTIFICATES = re.compile(r"-----BEGIN CERTIFICATE-----\n[A-Za-z0-9+/=\n]+\n-----END CERTIFICATE-----\n")
+_CERTIFICATES_PATTERN = re.compile(r"-----BEGIN CERTIFICATE-----\n[A-Za-z0-9+/=\n]+\n-----END CERTIFICATE-----\n")
 
 
 def make_peer_key() -> str:
@@ -35,7 +35,7 @@ def peer_certificate(key: str) -> str:
     """Return the CA's certificate from the text of :func:`make_peer_key`, for peers to trust; empty if the text has
     another form.
     """
-    found = _CERTIFICATES.findall(key)
+    found = _CERTIFICATES_PATTERN.findall(key)
     # The CA's certificate is the last of the two (make_peer_key).
     return found[-1] if len(found) == 2 and "PRIVATE KEY" in key else ""
 
@@ -44,7 +44,7 @@ def certificate_problem(text: str) -> str:
     """Return the reason why the text is not a peer's certificate; empty if it is one."""
     if not text:
         return "is missing; the one that the peer's daemon answers is needed (its version, or the agent's, is too old)"
-    if len(text) > CERTIFICATE_CHARS_MAX or not _CERTIFICATES.fullmatch(text):
+    if len(text) > CERTIFICATE_CHARS_MAX or not _CERTIFICATES_PATTERN.fullmatch(text):
         return f"one certificate in PEM form of at most {CERTIFICATE_CHARS_MAX} characters is allowed"
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)

@@ -24,8 +24,10 @@ _KINDS = {
 }
 # Arguments that read secrets for which there is no kind of file: a signing CA with its key, ticket keys, ECH keys.
 _NEVER = frozenset(("ca-sign-file", "ca-sign-pass", "ech", "generate-certificates", "tls-ticket-keys"))
-_LINE = re.compile(r"(?P<name>[^\s\[\]]+)(?:[ \t]+\[(?P<options>[^\[\]]*)\])?(?P<names>(?:[ \t]+[^\s\[\]]+)*)[ \t]*")
-_OPTION = re.compile(r"[A-Za-z0-9_.,:/+=!@-]+")
+_LINE_PATTERN = re.compile(
+    r"(?P<name>[^\s\[\]]+)(?:[ \t]+\[(?P<options>[^\[\]]*)\])?(?P<names>(?:[ \t]+[^\s\[\]]+)*)[ \t]*"
+)
+_OPTION_PATTERN = re.compile(r"[A-Za-z0-9_.,:/+=!@-]+")
 _SERVER_NAME = re.compile(r"!?(?:\*\.)?[A-Za-z0-9_-][A-Za-z0-9_.-]{0,252}")
 
 
@@ -54,14 +56,14 @@ def list_problems(file: wire.File, kinds: FileKinds, *, lines_max: int, line_cha
 def _line_problem(line: str, kinds: FileKinds, chars_max: int) -> str:
     if len(line) > chars_max:
         return f"is longer than the {chars_max} characters that are allowed"
-    found = _LINE.fullmatch(line)
+    found = _LINE_PATTERN.fullmatch(line)
     if found is None:
         return "is not a file's name, options in brackets and server names"
     if kinds.get(found["name"]) != "certificate":
         return f"names {found['name'][:60]!r}: certificates of the load balancer alone are allowed"
     options = (found["options"] or "").split()
     for word in options:
-        if not _OPTION.fullmatch(word) or OUTSIDE.search(word):
+        if not _OPTION_PATTERN.fullmatch(word) or OUTSIDE.search(word):
             return f"has the option {word[:60]!r}: files of the load balancer alone, by their names, are allowed"
     for name in found["names"].split():
         if not _SERVER_NAME.fullmatch(name):

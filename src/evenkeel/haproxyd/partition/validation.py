@@ -29,7 +29,7 @@ STICKY_SECONDS_MAX = 7 * 86_400
 DRAIN_SECONDS_MAX = 86_400
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_HIDING = re.compile(r"[\"'\\$#]")
+_HIDING_PATTERN = re.compile(r"[\"'\\$#]")
 _HIDDEN = frozenset(
     ("agent-addr", "agent-check", "agent-port", "init-addr", "namespace", "resolvers", "socks4", "source", "usesrc")
 )
@@ -211,7 +211,7 @@ def _argument_problems(what: str, words: tuple[str, ...], kinds: FileKinds) -> I
     load balancer's.
     """
     for word in words:
-        if _HIDING.search(word):
+        if _HIDING_PATTERN.search(word):
             yield f"{what}: {word[:60]!r} has a quote, a backslash, a variable or a comment; none is allowed"
         if OUTSIDE.search(word):
             yield f"{what}: {word[:60]!r}: files of the load balancer alone, by their names, are allowed"

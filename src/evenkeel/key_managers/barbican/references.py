@@ -3,7 +3,7 @@
 import re
 from typing import Literal, NamedTuple
 
-_REFERENCE = re.compile(
+_REFERENCE_PATTERN = re.compile(
     r"https?://[^/?#\s]{1,200}(?:/[^?#\s]{0,100})?/v1/(?P<kind>secrets|containers)/"
     r"(?P<id>[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})/?"
 )
@@ -25,7 +25,7 @@ class BarbicanReference(NamedTuple):
 
 def parsed_reference(reference: str) -> BarbicanReference | None:
     """Parse a reference; None if it is no reference to Barbican."""
-    found = _REFERENCE.fullmatch(reference)
+    found = _REFERENCE_PATTERN.fullmatch(reference)
     if found is None:
         return None
     return BarbicanReference("secrets" if found["kind"] == "secrets" else "containers", found["id"].lower())

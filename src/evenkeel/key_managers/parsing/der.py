@@ -18,7 +18,7 @@ eighth of it.
 _SEQUENCE, _INTEGER, _OCTETS, _OBJECT = 0x30, 0x02, 0x04, 0x06
 _DEPTH_MAX = 8
 # Possessive quantifiers, of single characters: malformed input must not cause backtracking.
-_BODY = re.compile(rb"-----BEGIN [A-Z0-9 ]++-----([^-]*+(?:-(?!----)[^-]*+)*)-----END ")
+_BODY_PATTERN = re.compile(rb"-----BEGIN [A-Z0-9 ]++-----([^-]*+(?:-(?!----)[^-]*+)*)-----END ")
 _RSA = bytes.fromhex("2a864886f70d010101")
 _EC = bytes.fromhex("2a8648ce3d0201")
 """Algorithms of PKCS#8 (RFC 3279, 2.3)."""
@@ -28,7 +28,7 @@ def der_of_pem(pem: bytes) -> bytes:
     """Return the decoded content of one PEM block, wherever its lines break, without headers; empty if it is not in
     base64.
     """
-    found = _BODY.search(pem)
+    found = _BODY_PATTERN.search(pem)
     body = b"".join(line for line in found[1].splitlines() if b":" not in line) if found else b""
     try:
         return base64.b64decode(body)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from evenkeel.core.kit.errors import CertificateTooLarge
 from evenkeel.core.kit.values import Value
 
-_BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]{1,40})-----(?:[^-]|-(?!----))*-----END \1-----")
+_BLOCK_PATTERN = re.compile(rb"-----BEGIN ([A-Z0-9 ]{1,40})-----(?:[^-]|-(?!----))*-----END \1-----")
 """Matches one PEM block, whose body ends at the next five dashes, so that malformed input is scanned only once."""
 
 
@@ -54,5 +54,5 @@ def _blocks_labelled(blocks: list[tuple[bytes, bytes]], *labels: bytes) -> tuple
 
 
 def _find_blocks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
-    for found in _BLOCK.finditer(content):
+    for found in _BLOCK_PATTERN.finditer(content):
         yield found[1], found[0] + b"\n"

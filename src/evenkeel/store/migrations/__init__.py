@@ -30,7 +30,7 @@ from evenkeel.store.migrations import mariadb
 _LOCK_KEY = 0x6576656E6B65656C  # "evenkeel"
 LOCK_SECONDS = 25
 UPGRADE_ATTEMPTS = 20
-_DEVELOPMENT = re.compile(r"\d{4}")
+_DEVELOPMENT_PATTERN = re.compile(r"\d{4}")
 """Revisions of the migrations that :mod:`evenkeel.store.migrations.versions.v0001_baseline` replaced."""
 __all__ = [
     "DevelopmentSchema",
@@ -50,7 +50,7 @@ class DevelopmentSchema(ValueError):
 def refuse_development_schema(present: Iterable[str]) -> None:
     """Raise :class:`DevelopmentSchema` if a revision found in a database is one from before the first release."""
     for revision in present:
-        if _DEVELOPMENT.fullmatch(revision):
+        if _DEVELOPMENT_PATTERN.fullmatch(revision):
             raise DevelopmentSchema(
                 f"the database has revision {revision} of a development version before 0.1.0, which is not upgraded:"
                 " stop all controllers, drop the database and create it empty (SQLite: delete its file, -wal and -shm),"

@@ -19,7 +19,7 @@ OVERLAP_SECONDS = 10.0
 """More than any transaction takes that writes statuses."""
 OLDEST_SECONDS = 3600.0
 """Age above which a cursor is no longer accepted; the answer is then that every load balancer may have changed."""
-_CURSOR = re.compile(r"[0-9]{1,11}\.[0-9]{6}")
+_CURSOR_PATTERN = re.compile(r"[0-9]{1,11}\.[0-9]{6}")
 _root = schema.load_balancer
 
 
@@ -30,7 +30,7 @@ def read_mirror_changes(connection: Connection, provider: str, since: str) -> Mi
     # before the rows are read, so that none is missed by the next request
     now = float(connection.scalar(select(db_now())) or 0.0)
     cursor = f"{now - OVERLAP_SECONDS:.6f}"
-    begin = float(since) if _CURSOR.fullmatch(since) else 0.0
+    begin = float(since) if _CURSOR_PATTERN.fullmatch(since) else 0.0
     # A time ahead of the clock is of another database, or from before the clock was set back.
     if not now - OLDEST_SECONDS <= begin <= now:
         return MirrorChanges(cursor=cursor, all=True)

@@ -10,7 +10,7 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.kit.names import MAX_ENVIRONMENT_NAME_CHARACTERS
 
 UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-_SECONDS = re.compile(r"[0-9]{1,11}(?:\.[0-9]{1,9})?")
+_SECONDS_PATTERN = re.compile(r"[0-9]{1,11}(?:\.[0-9]{1,9})?")
 
 
 def path_id(call: Call) -> LoadBalancerId:
@@ -35,7 +35,7 @@ def parse_provider(options: Mapping[str, str]) -> str:
 def parse_snapshot(options: Mapping[str, str]) -> float:
     """Return the query parameter ``snapshot``, which is required. Raises :class:`BadList`."""
     given = options.get("snapshot", "")
-    if not _SECONDS.fullmatch(given):
+    if not _SECONDS_PATTERN.fullmatch(given):
         raise BadList("Invalid input for query parameter snapshot. Value should be a time in seconds.")
     return float(given)
 
@@ -45,7 +45,7 @@ def parse_older_seconds(options: Mapping[str, str]) -> float:
     :class:`BadList`.
     """
     given = options.get("older", "0")
-    if not _SECONDS.fullmatch(given):
+    if not _SECONDS_PATTERN.fullmatch(given):
         raise BadList("Invalid input for query parameter older. Value should be an age in seconds.")
     return float(given)
 

@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 LABEL = "worker"
 END = b"# EOF\n"
 """Last line of an exposition in OpenMetrics."""
-_FAMILY = re.compile(rb"^(?=# HELP )", re.MULTILINE)
+_FAMILY_PATTERN = re.compile(rb"^(?=# HELP )", re.MULTILINE)
 
 
 class LabelledRegistry(Collector):
@@ -47,7 +47,7 @@ def merge_expositions(texts: Iterable[bytes]) -> bytes:
         # format has none.
         if text.endswith(END):
             text, end = text[: -len(END)], END
-        for family in _FAMILY.split(text):
+        for family in _FAMILY_PATTERN.split(text):
             if family:
                 head, samples = _comments_and_samples(family)
                 families.setdefault(head, []).append(samples)

@@ -20,7 +20,7 @@ from evenkeel.core.resources.patterns.tree import (
 )
 
 DEPTH_MAX = 10
-_COUNTED = re.compile(r"\{([0-9]{1,6})(,([0-9]{0,6}))?\}")
+_COUNTED_PATTERN = re.compile(r"\{([0-9]{1,6})(,([0-9]{0,6}))?\}")
 _SIGNS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _NOT_ASCII = ANY & ~((1 << 128) - 1)
 
@@ -156,7 +156,7 @@ class _Parser:
             return _SIGNS[sign]
         if sign != "{":
             return None
-        found = _COUNTED.match(self._text, self._at)
+        found = _COUNTED_PATTERN.match(self._text, self._at)
         if found is None:
             raise PatternRefused("'{' begins no count such as {2}, {2,} or {2,4}; write \\{ for the character")
         self._at = found.end()

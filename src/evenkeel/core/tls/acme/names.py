@@ -15,7 +15,7 @@ WILDCARD = "*."
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 # The last label has a letter, so that no IPv4 address is taken for a name.
-_NAME = re.compile(rf"(?:{_LABEL}\.)+(?=[a-z0-9-]*[a-z]){_LABEL}")
+_NAME_PATTERN = re.compile(rf"(?:{_LABEL}\.)+(?=[a-z0-9-]*[a-z]){_LABEL}")
 _SHOWN_CHARACTERS = 100
 
 
@@ -26,7 +26,7 @@ def without_wildcard(name: str) -> str:
 
 def is_zone_name(text: str) -> bool:
     """Whether a DNS zone can have this name: ASCII in lower case, one label or more, without a dot at the end."""
-    return len(text) <= NAME_CHARACTERS_MAX and _NAME.fullmatch(f"a.{text}") is not None
+    return len(text) <= NAME_CHARACTERS_MAX and _NAME_PATTERN.fullmatch(f"a.{text}") is not None
 
 
 def checked_names(names: Sequence[str], *, names_max: int, wildcards: bool = False) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ def checked_names(names: Sequence[str], *, names_max: int, wildcards: bool = Fal
         )
     for name in names:
         bare = without_wildcard(name) if wildcards else name
-        if len(bare) > NAME_CHARACTERS_MAX or not _NAME.fullmatch(bare):
+        if len(bare) > NAME_CHARACTERS_MAX or not _NAME_PATTERN.fullmatch(bare):
             shown = name[:_SHOWN_CHARACTERS]
             raise Invalid(f"Invalid input for field/attribute names. Value: '{shown}'. Value should be {RULE}.")
     if len(set(names)) != len(names):

@@ -26,19 +26,19 @@ GATEWAY = "gw-"
 """Prefix of F5's names of self IPs that have the address of a subnet's gateway."""
 _LOCAL, _SNAT = "local-", "snat-"
 _INDEX_DIGITS_MAX = 4
-_UUID = re.compile("[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_UUID_PATTERN = re.compile("[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _UUID_LENGTH = 36
-_LINK = re.compile(r"vlan-\d+|flat-[\w.-]+|tunnel-(vxlan|gre)-\d+")
+_LINK_PATTERN = re.compile(r"vlan-\d+|flat-[\w.-]+|tunnel-(vxlan|gre)-\d+")
 
 
 def is_self_ip(name: str) -> bool:
     """Whether F5's agent gives this name to a device's self IP, in any Neutron subnet."""
-    return is_self_ip_of(name, name[-_UUID_LENGTH:]) and _UUID.fullmatch(name[-_UUID_LENGTH:]) is not None
+    return is_self_ip_of(name, name[-_UUID_LENGTH:]) and _UUID_PATTERN.fullmatch(name[-_UUID_LENGTH:]) is not None
 
 
 def is_link(name: str) -> bool:
     """Whether F5's agent gives this name to the VLAN or tunnel of a network."""
-    return _LINK.fullmatch(name) is not None
+    return _LINK_PATTERN.fullmatch(name) is not None
 
 
 def is_self_ip_of(name: str, subnet_id: str) -> bool:
@@ -64,7 +64,7 @@ def is_prefixed_object_name(name: str, partition: str) -> bool:
     SNAT pool or virtual address.
     """
     prefix, _, id_ = name.rpartition("_")
-    return prefix == partition.rpartition("_")[0] and _UUID.fullmatch(id_) is not None
+    return prefix == partition.rpartition("_")[0] and _UUID_PATTERN.fullmatch(id_) is not None
 
 
 def is_route_domain(name: str, partition: str) -> bool:

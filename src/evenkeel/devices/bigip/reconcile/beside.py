@@ -51,7 +51,7 @@ _REFERENCES: Mapping[str, str] = {
     "apiAnonymous": DATA_GROUP,
 }
 """``{attribute that refers to such objects: name space of these objects}``."""
-_PATH = re.compile(r"/[\w./-]+")
+_PATH_PATTERN = re.compile(r"/[\w./-]+")
 
 _Held = Mapping[tuple[str, str], Sequence[ObservedObject]]
 _Renamed = Mapping[tuple[str, str], str]
@@ -124,7 +124,7 @@ def _rename_references(item: WantedObject, renamed: _Renamed) -> WantedObject:
 def _rename_paths(value: Any, space: str, renamed: _Renamed) -> Any:
     """Replace renamed objects in an attribute's value: a text with paths, or a list of references by path or name."""
     if isinstance(value, str):
-        return _PATH.sub(lambda found: renamed.get((space, found[0]), found[0]), value)
+        return _PATH_PATTERN.sub(lambda found: renamed.get((space, found[0]), found[0]), value)
     return [_rename_reference(each, space, renamed) for each in value]
 
 

@@ -59,7 +59,7 @@ _NAMES: Mapping[str, str] = {
     FTP_PROFILE: "ftp_profile_{id}",
     BANDWIDTH_POLICY: "bwc_policy_{id}",
 }
-_BANDWIDTH = re.compile(r"BWC::policy\s+attach\s+(/\S+)")
+_BANDWIDTH_PATTERN = re.compile(r"BWC::policy\s+attach\s+(/\S+)")
 _LISTS = {"rules": "rule", "policies": "policy", "profiles": "profile", "persist": "persist"}
 """``{attribute of a virtual server that lists other objects: their kind}``. Names are unique within a kind."""
 _KIND = {
@@ -117,7 +117,9 @@ def _referenced_paths(items: Iterable[tuple[Key, Attributes]]) -> Iterator[tuple
             yield "bandwidth", canonical.full_path(attributes.get("bwcPolicy") or "")
         elif key.type == RULE:
             # A device finds a policy by its path in an iRule only when the iRule runs.
-            yield from (("bandwidth", path) for path in _BANDWIDTH.findall(str(attributes.get("apiAnonymous", ""))))
+            yield from (
+                ("bandwidth", path) for path in _BANDWIDTH_PATTERN.findall(str(attributes.get("apiAnonymous", "")))
+            )
         elif key.type in (*_PROFILES, *PERSISTENCE):
             yield _KIND[key.type], canonical.full_path(attributes.get("defaultsFrom") or "")
             yield "rule", canonical.full_path(attributes.get("rule") or "")

@@ -14,7 +14,7 @@ from evenkeel.devices.bigip.naming import AUTHORITY, CERTIFICATE, CHAIN, KEY, RE
 from evenkeel.devices.bigip.objects import CertificateNeed
 from evenkeel.devices.errors import Unrenderable
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+_SHA256_PATTERN = re.compile(r"[0-9a-f]{64}")
 
 
 class CertificatePaths(Value):
@@ -83,7 +83,7 @@ class CertificateReferences:
         if known is None:
             raise Unrenderable(f"{what} {reference}: no controller has read this {kind.words}")
         sha256 = known.sha256
-        if not _SHA256.fullmatch(sha256):
+        if not _SHA256_PATTERN.fullmatch(sha256):
             raise Unrenderable(f"{what} {reference}: the identity of this {kind.words} is no SHA-256")
         self._needs[CertificateNeed(kind=kind, sha256=sha256)] = None
         return sha256

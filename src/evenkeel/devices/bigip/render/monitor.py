@@ -53,7 +53,7 @@ SECONDS_MAX = 86_400
 LINE_END = "\\r\\n"
 """Line end in the notation of the device's own monitors: a backslash and a letter, which the device turns into
 bytes."""
-_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,253}[A-Za-z0-9])?")
+_HOST_PATTERN = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,253}[A-Za-z0-9])?")
 # All other characters are percent-encoded: above all spaces, quotes, braces, angle brackets, line breaks and the
 # backslash, with which a path could end the request line and inject headers.
 _PATH_SAFE = "/%:?[]@!$&'()*+,;=-._~"
@@ -184,7 +184,7 @@ def send_string(monitor: ServiceMonitor) -> str:
 
 
 def _domain_name(monitor: ServiceMonitor) -> str:
-    if monitor.domain_name and not _HOST.fullmatch(monitor.domain_name):
+    if monitor.domain_name and not _HOST_PATTERN.fullmatch(monitor.domain_name):
         raise Unrenderable(f"health monitor {monitor.id}: domain_name {monitor.domain_name!r} is no host name")
     return monitor.domain_name or ""
 

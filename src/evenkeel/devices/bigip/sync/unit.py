@@ -39,7 +39,7 @@ POLL = Backoff(initial_seconds=0.1, max_seconds=2.0, jitter=(0.8, 1.0))
 UNVERIFIED = "its owner cannot be verified before config-sync"
 UNEXPLAINED = ("Changes Pending", "Awaiting Initial Sync", "Sync Failure")
 """States of config-sync in which a push would spread, or overwrite, changes of others."""
-_LINK = re.compile(r"(?P<device>\S+): (?P<state>connected|disconnected)(?: \(.*\))?")
+_LINK_PATTERN = re.compile(r"(?P<device>\S+): (?P<state>connected|disconnected)(?: \(.*\))?")
 """Matches the state of a connection; newer devices add for how long: ``bigip2: connected (for 3128 seconds)``."""
 
 
@@ -352,7 +352,7 @@ class SyncUnit:
 
 def connection_states(status: SyncStatus) -> dict[str, str]:
     """Return ``{device name: connected or disconnected}`` of the other devices."""
-    found = (_LINK.fullmatch(line.strip()) for line in status.details)
+    found = (_LINK_PATTERN.fullmatch(line.strip()) for line in status.details)
     return {match["device"]: match["state"] for match in found if match}
 
 

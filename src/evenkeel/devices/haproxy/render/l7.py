@@ -44,8 +44,8 @@ from evenkeel.devices.l7 import (
 CHOSEN = "l7.chosen"
 MATCHES = {"REGEX": "reg", "STARTS_WITH": "beg", "ENDS_WITH": "end", "CONTAINS": "sub", "EQUAL_TO": "str"}
 FILE_TYPE_MATCHES = {"REGEX": "reg", "EQUAL_TO": "end"}
-_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,255}")
-_FIELD = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
+_TOKEN_PATTERN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,255}")
+_FIELD_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
 
 
 class PolicyLines(Value):
@@ -173,7 +173,7 @@ def _verify_result_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
 
 
 def _dn_field_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
-    if not _FIELD.fullmatch(rule.key or ""):
+    if not _FIELD_PATTERN.fullmatch(rule.key or ""):
         raise Unrenderable(f"l7rule {rule.id}: key {rule.key!r} is no field of a distinguished name")
     return (f"ssl_c_s_dn({rule.key})", "-m", _match_method(rule), _rule_value(rule))
 
@@ -201,7 +201,7 @@ def _match_method(rule: ServiceL7Rule, possible: Mapping[str, str] = MATCHES) ->
 
 
 def _rule_key(rule: ServiceL7Rule) -> str:
-    if not _TOKEN.fullmatch(rule.key or ""):
+    if not _TOKEN_PATTERN.fullmatch(rule.key or ""):
         raise Unrenderable(f"l7rule {rule.id}: key {rule.key!r} is no name of a header or cookie")
     return quote_argument(rule.key or "")
 

@@ -33,7 +33,7 @@ BY_DAEMON: dict[str, Literal["icmp", "udp", "sctp"]] = {"PING": "icmp", "UDP-CON
 METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
 SECONDS_MAX = 86_400
 RETRIES_MAX = 100
-_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,253}[A-Za-z0-9])?")
+_HOST_PATTERN = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,253}[A-Za-z0-9])?")
 
 
 class Checks(Value):
@@ -148,7 +148,7 @@ def _host_header_of_check(monitor: ServiceMonitor, vip_address: str) -> str:
 
 def _monitor_domain(monitor: ServiceMonitor) -> str:
     name = monitor.domain_name or ""
-    if not _HOST.fullmatch(name):
+    if not _HOST_PATTERN.fullmatch(name):
         raise Unrenderable(f"health monitor {monitor.id}: domain_name {name!r} is no host name")
     return name
 

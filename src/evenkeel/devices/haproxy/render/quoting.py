@@ -9,8 +9,8 @@ import re
 from urllib.parse import quote
 
 # None of these is special anywhere in a word.
-_BARE = re.compile(r"[A-Za-z0-9_.:/@+,=%*-]+")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_BARE_PATTERN = re.compile(r"[A-Za-z0-9_.:/@+,=%*-]+")
+_CONTROL_PATTERN = re.compile(r"[\x00-\x1f\x7f]")
 _PATH_SAFE = "/%:?[]@!$&'()*+,;=-._~"
 
 
@@ -18,9 +18,9 @@ def quote_word(text: str) -> str:
     """Quote the text as one word. Raises :class:`ValueError` for empty text, and for control characters, which cannot
     be quoted.
     """
-    if not text or _CONTROL.search(text):
+    if not text or _CONTROL_PATTERN.search(text):
         raise ValueError(f"{text!r}: control characters are not allowed, and an empty word is none")
-    if _BARE.fullmatch(text):
+    if _BARE_PATTERN.fullmatch(text):
         return text
     # In single quotes only the single quote is special.
     return "'" + text.replace("'", "'\\''") + "'"

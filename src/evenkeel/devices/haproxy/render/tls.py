@@ -22,7 +22,7 @@ VERSIONS = {"TLSv1": "TLSv1.0", "TLSv1.1": "TLSv1.1", "TLSv1.2": "TLSv1.2", "TLS
 """``{Octavia's name of a TLS version: HAProxy's name}``, oldest first."""
 PROTOCOLS = ("h2", "http/1.1", "http/1.0")
 _OLD = frozenset({"TLSv1", "TLSv1.1"})
-_CIPHER = re.compile(r"[!+-]?[A-Za-z0-9_]+([.+=-][A-Za-z0-9_]+)*|@(STRENGTH|SECLEVEL=[0-5])", re.ASCII)
+_CIPHER_PATTERN = re.compile(r"[!+-]?[A-Za-z0-9_]+([.+=-][A-Za-z0-9_]+)*|@(STRENGTH|SECLEVEL=[0-5])", re.ASCII)
 
 
 def tls_arguments(what: str, versions: Sequence[str], ciphers: str | None) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def _split_ciphers(what: str, text: str | None) -> tuple[list[str], list[str]]:
     """
     names = text.split(":") if text else []
     for name in names:
-        if not _CIPHER.fullmatch(name):
+        if not _CIPHER_PATTERN.fullmatch(name):
             raise Unrenderable(f"{what}: tls_ciphers: {name!r} is no name of a cipher")
     newest = [name for name in names if name.startswith("TLS_")]
     # @SECLEVEL applies to the whole list wherever it stands; a value that begins with "@" could be read as a file name

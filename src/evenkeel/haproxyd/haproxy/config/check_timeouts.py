@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 KEEPS_CHECK_TIMEOUT = "version_atleast(3.2.1) || version_atleast(2.8.16) && version_before(2.9)"
 """HAProxy's condition for versions that end a check in time; must equal :attr:`Binary.check_timeout_kept`."""
-_TIMEOUT = re.compile(r"timeout (check|connect) (\d+)(ms|s)")
+_TIMEOUT_PATTERN = re.compile(r"timeout (check|connect) (\d+)(ms|s)")
 _MILLISECONDS = {"ms": 1, "s": 1000}
 
 
@@ -46,7 +46,7 @@ def limits_client_connects(lines: Iterable[str]) -> bool:
 
 def _find_timeouts(lines: Iterable[str]) -> tuple[re.Match[str] | None, re.Match[str] | None]:
     """Return the matches for the lines ``timeout check`` and ``timeout connect``."""
-    found = {match[1]: match for match in map(_TIMEOUT.fullmatch, lines) if match}
+    found = {match[1]: match for match in map(_TIMEOUT_PATTERN.fullmatch, lines) if match}
     return found.get("check"), found.get("connect")
 
 

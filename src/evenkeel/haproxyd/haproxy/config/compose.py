@@ -81,7 +81,7 @@ _METRICS_LINES = (
     "http-request deny deny_status 405 unless { method GET }",
     f"default_backend {METRICS_BACKEND}",
 )
-_RULE = re.compile(r"acl l7\.")
+_RULE_PATTERN = re.compile(r"acl l7\.")
 # OPTIONS with an empty path is about the server as a whole (`*`), not about `/` (RFC 9112, 3.2.4).
 _ROOT_PATH = "http-request set-path / if !METH_OPTIONS !{ path -m len gt 0 } { url_beg -i http:// https:// }"
 _FORBIDS_REUSE = ("send-proxy", "source", "usesrc")
@@ -328,7 +328,7 @@ def _insert_root_path(lines: tuple[str, ...]) -> tuple[str, ...]:
 
     The line comes after all ``tcp-request`` lines, which HAProxy wants first.
     """
-    place = next((place for place, line in enumerate(lines) if _RULE.match(line)), None)
+    place = next((place for place, line in enumerate(lines) if _RULE_PATTERN.match(line)), None)
     return lines if place is None else (*lines[:place], _ROOT_PATH, *lines[place:])
 
 

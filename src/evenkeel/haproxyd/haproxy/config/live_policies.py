@@ -28,9 +28,11 @@ _NO_BACKEND = "-"
 """Value for requests that no policy matches: the name of no backend, so the default backend is used."""
 _CHOSEN = "acl l7.chosen var(txn.pool) -m found"
 _SEND = "use_backend %[var(txn.pool)] if l7.chosen"
-_ACL = re.compile(r"acl (l7\.[0-9.]+) (.+)")
-_POLICY = re.compile(r"(http-request (?:deny|redirect|set-var\(txn\.pool\)) .+) if ((?:!?l7\.(?:[0-9.]+|chosen) ?)+)")
-_POOL = re.compile(r"http-request set-var\(txn\.pool\) str\((.+)\)")
+_ACL_PATTERN = re.compile(r"acl (l7\.[0-9.]+) (.+)")
+_POLICY_PATTERN = re.compile(
+    r"(http-request (?:deny|redirect|set-var\(txn\.pool\)) .+) if ((?:!?l7\.(?:[0-9.]+|chosen) ?)+)"
+)
+_POOL_PATTERN = re.compile(r"http-request set-var\(txn\.pool\) str\((.+)\)")
 _DENY = "http-request deny deny_status 403"
 _REDIRECTS = {"l": "location", "p": "prefix"}
 _CODES = (301, 302, 303, 307, 308)
@@ -131,9 +133,9 @@ def split_policies(lines: Sequence[str]) -> ParsedPolicies | None:
     after: list[str] = []
     policies: list[ParsedPolicy] = []
     for line in lines:
-        if acl := _ACL.fullmatch(line):
+        if acl := _ACL_PATTERN.fullmatch(line):
             acls[acl[1]] = acl[2]
-        elif policy := _POLICY.fullmatch(line):
+        elif policy := _POLICY_PATTERN.fullmatch(line):
             words = [word for word in policy[2].split() if word != "!l7.chosen"]
             if after or any(word.removeprefix("!") not in acls for word in words):
                 return None
@@ -154,7 +156,7 @@ def _parse_conditions(words: Iterable[str], acls: Mapping[str, str]) -> Iterator
 def has_policies(lines: Iterable[str]) -> bool:
     """Whether a frontend has L7 policies."""
     # the prefix first: nearly all lines of a partition are none, and each change looks at all
-    return any(line.startswith("acl l7.") and _ACL.match(line) for line in lines)
+    return any(line.startswith("acl l7.") and _ACL_PATTERN.match(line) for line in lines)
 
 
 def add_live_policy_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
@@ -244,7 +246,7 @@ def _generation_prefix(generation: int) -> str:
 def _map_value(action: str) -> str | None:
     if action == _DENY:
         return f"{ANSWER_BACKEND}|deny"
-    if pool := _POOL.fullmatch(action):
+    if pool := _POOL_PATTERN.fullmatch(action):
         return pool[1]
     words = shlex.split(action)
     letter = next((letter for letter, keyword in _REDIRECTS.items() if words[2:3] == [keyword]), "")

@@ -11,7 +11,7 @@ import msgspec
 
 from evenkeel.haproxyd import wire
 
-_NAMES = re.compile(wire.NAME.removeprefix("^").removesuffix("$").replace("{0,126}", "*"))
+_NAMES_PATTERN = re.compile(wire.NAME.removeprefix("^").removesuffix("$").replace("{0,126}", "*"))
 
 
 def loaded_part(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
@@ -67,7 +67,7 @@ def unused_backends(one: wire.LoadBalancerConfig) -> frozenset[str]:
 
 def possible_names(texts: Iterable[str]) -> frozenset[str]:
     """Return all words of configuration that could be names of backends or files."""
-    return frozenset(name for text in texts for name in _NAMES.findall(text))
+    return frozenset(name for text in texts for name in _NAMES_PATTERN.findall(text))
 
 
 def config_texts(one: wire.LoadBalancerConfig) -> Iterator[str]:

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
 LEAVES_MAX = 8192
-_PEM = re.compile(r"-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----")
+_PEM_PATTERN = re.compile(r"-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----")
 
 PresentedNames = frozenset[tuple[str, bool]]
 """Pairs of a name in lower case and whether the key is an RSA key: per name, HAProxy selects one certificate of each
@@ -22,7 +22,7 @@ def presented_names(content: str) -> PresentedNames:
 
     Empty if the file cannot be parsed: HAProxy then reports the error.
     """
-    leaf = _PEM.search(content)
+    leaf = _PEM_PATTERN.search(content)
     return _leaf_certificate_names(leaf[0]) if leaf else frozenset()
 
 

@@ -21,8 +21,8 @@ COMMAND_CHARS_MAX = 8000
 """Maximum length of a request; HAProxy's own buffer is 16 KiB."""
 WORD = re.compile(r"[A-Za-z0-9_.:/@%+,=\[\]*-]+")
 """The characters allowed in a command's word; none is special to the runtime API."""
-_COMMAND = re.compile(rf"{WORD.pattern}(?: {WORD.pattern})*")
-_PAYLOAD = re.compile(r"(?:[\x20-\x7e]+\n)+")
+_COMMAND_PATTERN = re.compile(rf"{WORD.pattern}(?: {WORD.pattern})*")
+_PAYLOAD_PATTERN = re.compile(r"(?:[\x20-\x7e]+\n)+")
 _NO_WORKER = ("Can't find the target", "Can't connect to the target")
 
 
@@ -213,9 +213,9 @@ def encode_request(text: str, payload: str = "") -> bytes:
     parsed as two commands.
     """
     words = text[1:] if text.startswith("@!") else text
-    if len(text) > COMMAND_CHARS_MAX or not _COMMAND.fullmatch(words.lstrip("!")):
+    if len(text) > COMMAND_CHARS_MAX or not _COMMAND_PATTERN.fullmatch(words.lstrip("!")):
         raise ValueError("not a command: a character that has a meaning of its own, or too long")
-    if payload and not _PAYLOAD.fullmatch(payload):
+    if payload and not _PAYLOAD_PATTERN.fullmatch(payload):
         raise ValueError("not a payload: lines of printable ASCII, none of them empty")
     return f"{text} <<\n{payload}\n".encode() if payload else f"{text}\n".encode()
 

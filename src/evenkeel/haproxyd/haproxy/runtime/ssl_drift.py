@@ -18,7 +18,7 @@ from evenkeel.haproxyd.haproxy.runtime.file_changes import list_entries, listed_
 _SHOWN_BY = {"certificate": "cert", "ca": "ca-file", "crt_list": "crt-list"}
 _WORDS = {"certificate": "certificate", "ca": "authority"}
 # A possessive quantifier (`++`) excludes backtracking on long files.
-_PEM = re.compile(r"-----BEGIN CERTIFICATE-----[^-]++-----END CERTIFICATE-----")
+_PEM_PATTERN = re.compile(r"-----BEGIN CERTIFICATE-----[^-]++-----END CERTIFICATE-----")
 _FILE, _FINGERPRINT, _LIST = "Filename: ", "SHA1 FingerPrint: ", "# "
 
 
@@ -69,7 +69,7 @@ def certificate_fingerprints(content: str) -> list[str]:
     parsed.
     """
     try:
-        found = [ssl.PEM_cert_to_DER_cert(text) for text in _PEM.findall(content)]
+        found = [ssl.PEM_cert_to_DER_cert(text) for text in _PEM_PATTERN.findall(content)]
     except ValueError:
         return []
     return [hashlib.sha1(der, usedforsecurity=False).hexdigest().upper() for der in found]

@@ -32,7 +32,7 @@ from evenkeel.devices.l7 import redirect_code, redirect_url
 CHALLENGES_RULE, DEFAULT_RULE = "challenges", "default"
 _OPERANDS = {"host": ("httpHost", "host"), "path": ("httpUri", "path")}
 _OPERATORS = {"equal": "equals", "starts": "startsWith", "ends": "endsWith", "contains": "contains"}
-_PLAIN = re.compile(r"[A-Za-z0-9._~!&'()*+,;=:@/?#%-]+")
+_PLAIN_PATTERN = re.compile(r"[A-Za-z0-9._~!&'()*+,;=:@/?#%-]+")
 """Matches text without characters that are special to tmsh or Tcl."""
 
 
@@ -52,12 +52,12 @@ def _expressible_as_policy(each: EffectivePolicy) -> bool:
         return False
     if each.policy.action == "REDIRECT_TO_URL":
         # Not all supported releases have other codes, and other characters may be special to tmsh or Tcl.
-        return redirect_code(each.policy) == 302 and bool(_PLAIN.fullmatch(redirect_url(each.policy)))
+        return redirect_code(each.policy) == 302 and bool(_PLAIN_PATTERN.fullmatch(redirect_url(each.policy)))
     return each.policy.action == "REDIRECT_TO_POOL"
 
 
 def _is_comparable(wanted: Comparison) -> bool:
-    if wanted.operand not in _OPERANDS or wanted.how not in _OPERATORS or not _PLAIN.fullmatch(wanted.value):
+    if wanted.operand not in _OPERANDS or wanted.how not in _OPERATORS or not _PLAIN_PATTERN.fullmatch(wanted.value):
         return False
     # What `not` means for a request without a Host header is not documented.
     return not (wanted.operand == "host" and wanted.invert)

@@ -17,7 +17,7 @@ ATOMS_MAX = 1000
 COUNT_MAX = 255
 """Highest count that Tcl allows in a counted repetition."""
 _DEPTH_MAX = 50
-_COUNT = re.compile(r"\{([0-9]{1,5})(,([0-9]{0,5}))?\}")
+_COUNT_PATTERN = re.compile(r"\{([0-9]{1,5})(,([0-9]{0,5}))?\}")
 _CLASS_NAME = re.compile(r"\[:(alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit):\]")
 _SAME_ESCAPES = frozenset("dDwWsStnrfv")
 _ANCHORS = {"b": r"\y", "B": r"\Y", "A": r"\A", "z": r"\Z", "Z": r"\Z"}
@@ -143,14 +143,14 @@ class _Parser:
             if self._skip_if_next("+"):
                 raise RegexNotPossible("possessive repetition is not possible")
             self._skip_if_next("?")  # a lazy one matches the same texts
-            if self.rest[:1] in ("*", "+", "?") or _COUNT.match(self.rest):
+            if self.rest[:1] in ("*", "+", "?") or _COUNT_PATTERN.match(self.rest):
                 raise RegexNotPossible("a repetition cannot be repeated")
         return found
 
     def _take_count(self) -> str:
         if not self.rest.startswith("{"):
             return ""
-        count = _COUNT.match(self.rest)
+        count = _COUNT_PATTERN.match(self.rest)
         if count is None:
             raise RegexNotPossible("a { that begins no count must be written \\{")
         least = int(count[1])

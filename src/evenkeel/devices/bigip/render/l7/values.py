@@ -51,7 +51,7 @@ _COMPARED_AS = {
     "SSL_CONN_HAS_CERT": ("EQUAL_TO",),
     "SSL_VERIFY_RESULT": ("EQUAL_TO",),
 }
-_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~][A-Za-z0-9!#$%&'*+.^_`|~-]{0,254}")
+_TOKEN_PATTERN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~][A-Za-z0-9!#$%&'*+.^_`|~-]{0,254}")
 
 
 class Comparison(Value):
@@ -120,7 +120,7 @@ def _rule_key(rule: ServiceL7Rule) -> str:
             allowed = ", ".join(CAPABILITIES.l7rule_dn_fields)
             raise Unrenderable(f"l7rule {rule.id}: key {key!r}: {allowed} are possible on a BIG-IP")
         return key.upper()
-    if not _TOKEN.fullmatch(key):
+    if not _TOKEN_PATTERN.fullmatch(key):
         raise Unrenderable(
             f"l7rule {rule.id}: key {key!r} is no name of a header or cookie that a BIG-IP reads; it begins with no '-'"
         )
