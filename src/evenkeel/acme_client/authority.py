@@ -41,7 +41,7 @@ TEXT_CHARACTERS_MAX = 500
 RENEWAL_INFO = "renewalInfo"
 RENEWAL_LOOK_SECONDS = 6 * 3600.0
 """Interval between reads of renewal information if the authority names none (RFC 9773, 4.3.3)."""
-_UNKNOWN = (404, 410)
+_STATUSES_OF_UNKNOWN_ORDERS = (404, 410)
 _WRONG_ANSWERS = (
     errors.Error,
     JoseError,
@@ -376,13 +376,13 @@ def _translate_error(error: Exception, network: BoundedNetwork | None, *, unknow
     wanted = 0.0 if network is None else network.retry_after_seconds
     if isinstance(error, messages.Error):
         text = f"The authority answered: {_problem_text(error)}"
-        if unknown and status in _UNKNOWN:
+        if unknown and status in _STATUSES_OF_UNKNOWN_ORDERS:
             return OrderUnknown(text)
         if status >= 500 or error.code in ("serverInternal", "badNonce"):
             return AuthorityUnavailable(text, retry_after_seconds=wanted)
         refused = AuthorityRateLimited if error.code == "rateLimited" else AuthorityRefused
         return refused(text, retry_after_seconds=wanted)
-    if unknown and status in _UNKNOWN:
+    if unknown and status in _STATUSES_OF_UNKNOWN_ORDERS:
         return OrderUnknown("The authority does not know the order any more.")
     if isinstance(error, RequestException):
         return AuthorityUnavailable(f"The authority cannot be reached: {_first_line(error)}")

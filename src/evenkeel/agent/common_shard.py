@@ -48,7 +48,7 @@ LATE_SECONDS = 30.0
 objects are reported once more.
 """
 
-_SERVED = (OperatingStatus.ONLINE, OperatingStatus.DEGRADED)
+_SERVED_STATUSES = (OperatingStatus.ONLINE, OperatingStatus.DEGRADED)
 
 
 def degrade_while_unreachable(
@@ -61,7 +61,7 @@ def degrade_while_unreachable(
     reason = f"device {away[0]} is out of reach" if len(away) == 1 else f"devices {', '.join(away)} are out of reach"
     return tuple(
         ObservedStatus(kind=one.kind, id=one.id, status=OperatingStatus.DEGRADED, reason=reason)
-        if one.kind == "loadbalancer" and one.status in _SERVED
+        if one.kind == "loadbalancer" and one.status in _SERVED_STATUSES
         else one
         for one in statuses
     )

@@ -7,7 +7,7 @@ from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.ports import Device
 
-_OPTIONAL = ("attachments", "found_networks", "reloaded_options", "reload", "silent")
+_OPTIONAL_MEMBERS = ("attachments", "found_networks", "reloaded_options", "reload", "silent")
 """Optional members of a device group, in addition to :class:`~evenkeel.core.ports.Device`."""
 
 
@@ -20,7 +20,7 @@ class WatchedDevice:
     def __init__(self, device: Device, on_ports: Callable[[tuple[str, ...]], None]) -> None:
         self._device = device
         self._on_ports = on_ports
-        for name in _OPTIONAL:
+        for name in _OPTIONAL_MEMBERS:
             if hasattr(device, name):
                 # from Python 3.12 on isinstance() of a protocol does not see what __getattr__ would give
                 setattr(self, name, getattr(device, name))

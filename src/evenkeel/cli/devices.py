@@ -30,7 +30,7 @@ NARROW = {
     "failover_state": "failover",
     "sync_state": "sync",
 }
-_REPORTED = ("failover_state", "sync_state", "version")
+_REPORTED_FIELDS = ("failover_state", "sync_state", "version")
 
 
 class ListDevices(ListCommand):
@@ -73,7 +73,7 @@ def _device_row(environment: str, group_number: int, address: str, told: list[Ma
         "environment": environment,
         "group_number": group_number,
         "reached_by": f"{len(reached)}/{len(told)}",
-        **{field: next((str(one[field]) for one in reached if one.get(field)), "") for field in _REPORTED},
+        **{field: next((str(one[field]) for one in reached if one.get(field)), "") for field in _REPORTED_FIELDS},
         "problem": "; ".join(problems),
         "limitation": "; ".join(limitations),
     }

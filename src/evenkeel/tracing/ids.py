@@ -16,7 +16,7 @@ from opentelemetry.trace import SpanContext, TraceFlags
 
 _UUID_PATTERN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TRACEPARENT_PATTERN = re.compile(r"00-(?P<trace>[0-9a-f]{32})-(?P<span>[0-9a-f]{16})-(?P<flags>[0-9a-f]{2})")
-_HALF = (1 << 64) - 1
+_LOWER_64_BITS = (1 << 64) - 1
 _RANDOM_BITS = 56
 """Number of the lowest bits of a UUID that are random: as many as W3C Trace Context requires of a trace id."""
 
@@ -38,7 +38,7 @@ def first_ids(change_id: str) -> FirstIds | None:
         return None
     number = int(change_id.replace("-", ""), 16)
     # A span id of zero is invalid (W3C Trace Context).
-    return FirstIds(number, number & _HALF) if number & _HALF else None
+    return FirstIds(number, number & _LOWER_64_BITS) if number & _LOWER_64_BITS else None
 
 
 def remote_span_context(ids: FirstIds) -> SpanContext:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.services
 async def test_a_full_queue_refuses_messages_and_calls_and_others_do_not(
     amqp: Amqp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(topology._QUEUE, "x-max-length", 3)
+    monkeypatch.setitem(topology._DURABLE_QUEUE_ARGUMENTS, "x-max-length", 3)
     bus = await amqp.bus()
     connected = bus._link.current  # type: ignore[attr-defined]
     # a new queue may be without a leader for a while, and refuses messages then, as if it were full

@@ -24,7 +24,7 @@ PIECE_TIMEOUT_SECONDS = 10.0
 
 
 INVALID = "Invalid JSON in the request body"
-_DEEP = "it is nested too deeply"
+_TOO_DEEP_REASON = "it is nested too deeply"
 
 
 class Request(Value):
@@ -53,7 +53,7 @@ class BodyReader(Generic[T]):
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise self._not_json_error(str(error), raw) from error
         except RecursionError as error:
-            raise self._not_json_error(_DEEP, raw) from error
+            raise self._not_json_error(_TOO_DEEP_REASON, raw) from error
 
     def _not_json_error(self, problem: str, raw: bytes) -> Invalid:
         if self._octavia and not raw.strip():
@@ -66,7 +66,7 @@ class BodyReader(Generic[T]):
         except (msgspec.DecodeError, UnicodeDecodeError) as broken:
             return self._not_json_error(str(broken), raw)
         except RecursionError:
-            return self._not_json_error(_DEEP, raw)
+            return self._not_json_error(_TOO_DEEP_REASON, raw)
 
 
 def check_names_unique(raw: bytes) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from evenkeel.api.identity.caller import Headers
 from evenkeel.api.responses.errors import Refusal, shorten
 
-_LOOKS = frozenset({"GET", "HEAD", "OPTIONS"})
+_READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITES = frozenset({b"same-origin", b"none"})
 """Values of ``Sec-Fetch-Site`` that may write. ``none``: the user's own act, for example by a bookmark."""
 
@@ -29,7 +29,7 @@ class OriginRule:
 
     def check_origin(self, method: str, headers: Headers) -> None:
         """Refuse a writing request from a web page of another origin. Raises :class:`Refusal` (403)."""
-        if method in _LOOKS:
+        if method in _READING_METHODS:
             return
         origin = headers.get(b"origin", b"")
         if origin.lower() in self._trusted:

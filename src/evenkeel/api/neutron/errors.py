@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
-_PLAIN = {
+_TEXTS_BY_STATUS = {
     404: "The resource could not be found.",
     405: "The method is not allowed for the requested URL.",
 }
@@ -78,7 +78,7 @@ def untyped_error(status: int, text: str = "", headers: Headers = ()) -> Answer:
     """Build the response with an error without a type of its own: it is named after its status."""
     phrase = reason_phrase(status)
     kind = f"HTTP{''.join(word.capitalize() for word in phrase.replace('-', ' ').split())}"
-    return error_answer(status, kind, text or _PLAIN.get(status, phrase), headers)
+    return error_answer(status, kind, text or _TEXTS_BY_STATUS.get(status, phrase), headers)
 
 
 def answer_to(error: Exception, names: ErrorTypes, request_id: str) -> Answer:

@@ -83,9 +83,9 @@ class NeutronFlavorView(Value):
     service_profiles: list[str]
 
 
-_UPDATED = "2018-12-01T00:00:00-00:00"
+_UPDATED_AT = "2018-12-01T00:00:00-00:00"
 EXTENSIONS = tuple(
-    NeutronExtension(alias=alias, name=name, description=name, updated=_UPDATED, links=[])
+    NeutronExtension(alias=alias, name=name, description=name, updated=_UPDATED_AT, links=[])
     for alias, name in (
         ("agent", "Agents"),
         ("flavors", "Flavors of load balancers"),

@@ -31,7 +31,7 @@ NAMES = {
 }
 """``{Neutron's name of a quota: Octavia's name}``; the last two are LBaaS v1's, where a VIP is a listener."""
 
-_REFUSED = "User does not have admin privileges: Only admin can view or configure quota."
+_REFUSAL_TEXT = "User does not have admin privileges: Only admin can view or configure quota."
 FILTERS = Filters(parsers={}, tagged=False)
 
 
@@ -92,7 +92,7 @@ def quota_view(quotas: Quotas) -> NeutronQuotaView:
 
 def quotas_forbidden() -> Answer:
     """Build Neutron's response 403 to a request for quotas."""
-    return error_answer(403, "AdminRequired", _REFUSED)
+    return error_answer(403, "AdminRequired", _REFUSAL_TEXT)
 
 
 def _project_of_path(call: Call) -> ProjectId:
@@ -102,7 +102,7 @@ def _project_of_path(call: Call) -> ProjectId:
     try:
         return project_of(call)
     except Forbidden as error:
-        raise NeutronRefusal(403, "AdminRequired", _REFUSED) from error
+        raise NeutronRefusal(403, "AdminRequired", _REFUSAL_TEXT) from error
 
 
 async def list_quotas(services: Services, call: Call) -> Answer:

@@ -26,7 +26,7 @@ def shown_fields(kind: type[Any]) -> dict[str, msgspec.structs.FieldInfo]:
 
 # -- views
 
-_FIRST = (
+_FIRST_ATTRIBUTES = (
     "id",
     "name",
     "description",
@@ -40,7 +40,7 @@ _FIRST = (
 """Attributes that come first in responses; the others follow in the order of the value class, then attributes that the
 view adds.
 """
-_COPIED = "COPIED"
+_COPIED_FIELDS_NAME = "COPIED"
 
 
 def derive_view(kind: type[Any], *, without: frozenset[str] = frozenset()) -> Callable[[type[V]], type[V]]:
@@ -53,7 +53,9 @@ def derive_view(kind: type[Any], *, without: frozenset[str] = frozenset()) -> Ca
         names = {name for name, _, _ in own} | without
         copied = sorted(
             (field for name, field in shown_fields(kind).items() if name not in names),
-            key=lambda field: _FIRST.index(field.name) if field.name in _FIRST else len(_FIRST),
+            key=lambda field: (
+                _FIRST_ATTRIBUTES.index(field.name) if field.name in _FIRST_ATTRIBUTES else len(_FIRST_ATTRIBUTES)
+            ),
         )
         base = msgspec.defstruct(
             f"{kind.__name__}Attributes",
@@ -65,7 +67,7 @@ def derive_view(kind: type[Any], *, without: frozenset[str] = frozenset()) -> Ca
             [(name, type_) if field.required else (name, type_, field.default) for name, type_, field in own],
             bases=(base,),
             module=view.__module__,
-            namespace={"__doc__": view.__doc__, _COPIED: tuple(field.name for field in copied)},
+            namespace={"__doc__": view.__doc__, _COPIED_FIELDS_NAME: tuple(field.name for field in copied)},
             kw_only=True,
         )
 
@@ -89,7 +91,7 @@ def maker(view: Callable[..., V]) -> tuple[Callable[..., V], Callable[[Any], tup
     the time. They are the view, to be called with the copied attributes by position and its own by name, and the
     function that returns the copied attributes of an object.
     """
-    copied: tuple[str, ...] = getattr(view, _COPIED)
+    copied: tuple[str, ...] = getattr(view, _COPIED_FIELDS_NAME)
     return view, attrgetter(*copied)
 
 
@@ -128,10 +130,10 @@ def _value_for_type(table: tuple[tuple[Any, Any], ...], node: inspect.Type) -> A
 
 # -- filters
 
-_MOMENTS = frozenset({"created_at", "updated_at"})
-_ELSEWHERE = frozenset({"project_id", "tags", "vip"})
+_TIME_ATTRIBUTES = frozenset({"created_at", "updated_at"})
+_ATTRIBUTES_FILTERED_ELSEWHERE = frozenset({"project_id", "tags", "vip"})
 """Attributes with list parameters of their own."""
-_LISTS = (inspect.StrType, inspect.LiteralType)
+_FILTERED_ELEMENT_TYPES = (inspect.StrType, inspect.LiteralType)
 """Element types of lists that can be filtered by their elements."""
 _PARSERS: tuple[tuple[Any, Parse], ...] = (
     ((inspect.StrType, inspect.LiteralType, inspect.EnumType, inspect.VarTupleType), keep_text),
@@ -156,14 +158,16 @@ def derive_filters(
     shapes = {
         name: shape_of(field.type)
         for name, field in shown_fields(kind).items()
-        if name not in _ELSEWHERE and name not in without
+        if name not in _ATTRIBUTES_FILTERED_ELSEWHERE and name not in without
     }
     lists = {name: shape.node for name, shape in shapes.items() if isinstance(shape.node, inspect.VarTupleType)}
-    filtered_lists = frozenset(name for name, node in lists.items() if isinstance(node.item_type, _LISTS))
+    filtered_lists = frozenset(
+        name for name, node in lists.items() if isinstance(node.item_type, _FILTERED_ELEMENT_TYPES)
+    )
     parsers: dict[str, Parse] = {}
     for name, (node, may_be_none) in shapes.items():
         if isinstance(node, inspect.DictType | inspect.StructType) or (name in lists and name not in filtered_lists):
             continue
-        parse = parse_time if name in _MOMENTS else _value_for_type(_PARSERS, node)
+        parse = parse_time if name in _TIME_ATTRIBUTES else _value_for_type(_PARSERS, node)
         parsers[name] = parse_optional(parse) if may_be_none else parse
     return Filters(parsers=parsers | dict(given or {}), aliases=aliases, unordered=filtered_lists | unordered)

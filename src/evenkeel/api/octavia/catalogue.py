@@ -43,8 +43,8 @@ from evenkeel.core.resources.catalogue import (
     zone_group_of,
 )
 
-_CHOICE = {"name": keep_text, "description": keep_text, "enabled": parse_bool}
-_PROFILE = {"id": keep_text, "name": keep_text, "provider_name": keep_text}
+_CHOICE_FILTERS = {"name": keep_text, "description": keep_text, "enabled": parse_bool}
+_PROFILE_FILTERS = {"id": keep_text, "name": keep_text, "provider_name": keep_text}
 _DEFAULTS: dict[str, Any] = {"description": "", "enabled": True}
 
 
@@ -68,7 +68,9 @@ FLAVORS = CatalogueResource(
     name="flavor",
     plural="flavors",
     links="flavors_links",
-    filters=Filters(parsers={"id": keep_text, **_CHOICE, "flavor_profile_id": keep_text}, tagged=False, owned=False),
+    filters=Filters(
+        parsers={"id": keep_text, **_CHOICE_FILTERS, "flavor_profile_id": keep_text}, tagged=False, owned=False
+    ),
     view=_view_function(bodies.FlavorView),
 )
 FLAVOR_PROFILES = CatalogueResource(
@@ -79,7 +81,7 @@ FLAVOR_PROFILES = CatalogueResource(
     plural="flavorprofiles",
     rule="flavor-profile",
     links="flavorprofile_links",
-    filters=Filters(parsers={**_PROFILE, "flavor_data": keep_text}, tagged=False, owned=False),
+    filters=Filters(parsers={**_PROFILE_FILTERS, "flavor_data": keep_text}, tagged=False, owned=False),
     view=_view_function(bodies.FlavorProfileView),
 )
 ZONES = CatalogueResource(
@@ -91,7 +93,7 @@ ZONES = CatalogueResource(
     path="availabilityzones",
     rule="availability-zone",
     links="availability_zones_links",
-    filters=Filters(parsers={**_CHOICE, "availability_zone_profile_id": keep_text}, tagged=False, owned=False),
+    filters=Filters(parsers={**_CHOICE_FILTERS, "availability_zone_profile_id": keep_text}, tagged=False, owned=False),
     view=_view_function(bodies.ZoneView),
     id_length=255,
 )
@@ -104,7 +106,7 @@ ZONE_PROFILES = CatalogueResource(
     path="availabilityzoneprofiles",
     rule="availability-zone-profile",
     links="availability_zone_profile_links",
-    filters=Filters(parsers={**_PROFILE, "availability_zone_data": keep_text}, tagged=False, owned=False),
+    filters=Filters(parsers={**_PROFILE_FILTERS, "availability_zone_data": keep_text}, tagged=False, owned=False),
     view=_view_function(bodies.ZoneProfileView),
 )
 

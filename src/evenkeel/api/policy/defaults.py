@@ -19,7 +19,7 @@ _ADMINISTRATORS = "role:admin or role:load-balancer_admin"
 _OPERATOR, _WATCHER = own_rule("roles", "operator"), own_rule("roles", "watcher")
 _READ_OR_OPERATOR, _WRITE_OR_OPERATOR = f"{_READ} or rule:{_OPERATOR}", f"{_WRITE} or rule:{_OPERATOR}"
 
-_EVERYBODY = "@"
+_EVERY_CALLER_CHECK = "@"
 """The check that every authenticated caller passes."""
 
 _ROLES = (
@@ -72,7 +72,7 @@ _TENANT_KINDS = {
 }
 _CATALOGUE_KINDS = {"flavor": "flavors", "availability-zone": "availability zones"}
 _PROFILE_KINDS = {"flavor-profile": "flavor profiles", "availability-zone-profile": "availability zone profiles"}
-_CHANGES = {"post": "Create", "put": "Change", "delete": "Delete"}
+_VERBS_BY_ACTION = {"post": "Create", "put": "Change", "delete": "Delete"}
 
 _OCTAVIA = (
     ("loadbalancer", "get_stats", _READ, "Show a load balancer's statistics"),
@@ -102,7 +102,7 @@ _OCTAVIA = (
     ("amphora", "delete", _ADMIN, "Delete an amphora"),
 )
 
-_OWN = (
+_OWN_RULES = (
     ("lookup", "get", _READ, "Look up subnets, networks, ports and projects, as the OpenStack client does"),
     ("provider", "get_capabilities", _READ, "Show the capabilities of a provider"),
     ("act", "get", _WATCHER, "List what operators can do, and whether the caller may"),
@@ -177,14 +177,14 @@ def _tenant_rules(kind: str, called: str) -> Iterator[RuleDefault]:
     everybodys = f"List {called} of all projects"
     yield _rule_default(octavia_rule(kind, "get_all") + GLOBAL_SUFFIX, f"rule:{_READ_GLOBAL}", everybodys)
     yield _rule_default(octavia_rule(kind, "get_one"), f"rule:{_READ}", f"Show {called}")
-    for action, verb in _CHANGES.items():
+    for action, verb in _VERBS_BY_ACTION.items():
         yield _rule_default(octavia_rule(kind, action), f"rule:{_WRITE}", f"{verb} {called}")
 
 
 def _catalogue_rules(kind: str, called: str, read: str) -> Iterator[RuleDefault]:
     yield _rule_default(octavia_rule(kind, "get_all"), f"rule:{read}", f"List {called}")
     yield _rule_default(octavia_rule(kind, "get_one"), f"rule:{read}", f"Show {called}")
-    for action, verb in _CHANGES.items():
+    for action, verb in _VERBS_BY_ACTION.items():
         yield _rule_default(octavia_rule(kind, action), f"rule:{_ADMIN}", f"{verb} {called}")
 
 
@@ -200,8 +200,8 @@ def default_rules() -> tuple[RuleDefault, ...]:
             for kind, action, check, meaning in _OCTAVIA
         ),
         *(
-            _rule_default(own_rule(kind, action), f"rule:{check}" if check else _EVERYBODY, meaning)
-            for kind, action, check, meaning in _OWN
+            _rule_default(own_rule(kind, action), f"rule:{check}" if check else _EVERY_CALLER_CHECK, meaning)
+            for kind, action, check, meaning in _OWN_RULES
         ),
     )
 

@@ -17,7 +17,7 @@ from evenkeel.core.tls.certificate_references import REFERENCES
 
 R = TypeVar("R", bound=msgspec.Struct)
 Attributes = dict[str, Any]
-_CLEARED = (L7Policy, L7Rule)
+_KINDS_WITH_CLEARED_TAGS = (L7Policy, L7Rule)
 """Kinds of objects whose tags a null clears, like in Octavia; for other kinds null leaves the tags unchanged."""
 
 
@@ -57,7 +57,7 @@ def values_to_change(body: Any, kind: type[Any]) -> Attributes:
     changes: Attributes = {}
     for name, attribute in _common_attributes(type(body), kind).items():
         value = getattr(body, name)
-        if value is not UNSET and not (value is None and name == "tags" and kind not in _CLEARED):
+        if value is not UNSET and not (value is None and name == "tags" and kind not in _KINDS_WITH_CLEARED_TAGS):
             changes[name] = attribute.default if _is_null(name, value) else attribute.convert(value)
     return changes
 

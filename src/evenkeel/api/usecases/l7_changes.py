@@ -20,8 +20,8 @@ from evenkeel.core.resources.model import L7_TARGETS, L7Policy, L7Rule
 
 Row = TypeVar("Row", L7Policy, L7Rule)
 
-_DECIDING = ("action", *L7_TARGETS.values(), "redirect_http_code")
-_COMPARING = ("type", "compare_type", "value", "key")
+_ACTION_ATTRIBUTES = ("action", *L7_TARGETS.values(), "redirect_http_code")
+_COMPARISON_ATTRIBUTES = ("type", "compare_type", "value", "key")
 """Attributes that depend on each other. They are written together, so that of two concurrent changes one is stored
 completely.
 """
@@ -32,13 +32,13 @@ def policy_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Chang
     implies its action.
     """
     changes = values_to_change(body, L7Policy)
-    if not changes.keys() & set(_DECIDING):
+    if not changes.keys() & set(_ACTION_ATTRIBUTES):
         return changes
     changes.setdefault("action", _implied_action(changes) or current.action)
     after = normalise_targets(replace(current, **changes))
     if changes.get("redirect_http_code", after.redirect_http_code) is None:
         after = replace(after, redirect_http_code=None)  # shown as in the request; devices use the default
-    return _changes_with_attributes(changes, _DECIDING, after, check_l7policy)
+    return _changes_with_attributes(changes, _ACTION_ATTRIBUTES, after, check_l7policy)
 
 
 def stored_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Changes:
@@ -46,10 +46,10 @@ def stored_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Chang
     changes it.
     """
     changes = values_to_change(body, L7Policy)
-    if not changes.keys() & set(_DECIDING):
+    if not changes.keys() & set(_ACTION_ATTRIBUTES):
         return changes
     return _changes_with_attributes(
-        changes, _DECIDING, add_default_redirect_code(replace(current, **changes)), check_l7policy
+        changes, _ACTION_ATTRIBUTES, add_default_redirect_code(replace(current, **changes)), check_l7policy
     )
 
 
@@ -63,13 +63,13 @@ def _implied_action(changes: Changes) -> Any:
 def rule_changes(body: l7_requests.L7RuleChange, current: L7Rule) -> Changes:
     """Return the changes of a rule; the result is checked as a whole."""
     changes = values_to_change(body, L7Rule)
-    if not changes.keys() & set(_COMPARING):
+    if not changes.keys() & set(_COMPARISON_ATTRIBUTES):
         return changes
     if "key" in changes:
         changes["key"] = changes["key"] or None
     elif changes.get("type", current.type) not in KEYED:
         changes["key"] = None
-    return _changes_with_attributes(changes, _COMPARING, replace(current, **changes), check_l7rule)
+    return _changes_with_attributes(changes, _COMPARISON_ATTRIBUTES, replace(current, **changes), check_l7rule)
 
 
 def _changes_with_attributes(

@@ -63,7 +63,7 @@ def _redirect_code(policy: L7Policy) -> int | None:
     return (policy.redirect_http_code or DEFAULT_REDIRECT_CODE) if redirects else None
 
 
-_INVALID = "Invalid L7 Rule: "
+_INVALID_RULE_PREFIX = "Invalid L7 Rule: "
 _WRONG_COMPARE = {
     "SSL_CONN_HAS_CERT": "L7rule type SSL_CONN_HAS_CERT only supports the EQUAL_TO compare type.",
     "SSL_VERIFY_RESULT": "L7rule type SSL_VERIFY_RESULT only supports the EQUAL_TO compare type.",
@@ -101,10 +101,10 @@ def check_l7rule(rule: L7Rule) -> None:
         what = "L7 rule type requires a key"
         if rule.type == "SSL_DN_FIELD":
             what = "L7rule type SSL_DN_FIELD needs to specify a key and a value."
-        raise _rule_error(f"{_INVALID}{what} ({rule.type})", code="l7rule_key_missing")
+        raise _rule_error(f"{_INVALID_RULE_PREFIX}{what} ({rule.type})", code="l7rule_key_missing")
     if rule.type not in KEYED and rule.key is not None:
         raise _rule_error(f"L7 rule type {rule.type} does not use the key field; it is '{shorten(rule.key)}'")
-    _CHECKS[rule.type](rule)
+    _CHECKS_BY_TYPE[rule.type](rule)
 
 
 def _check_text_value(rule: L7Rule) -> None:
@@ -132,14 +132,14 @@ def _check_has_certificate_rule(rule: L7Rule) -> None:
     _check_compare_type(rule, "EQUAL_TO")
     if rule.value.lower() != "true":
         raise _invalid_rule_value(
-            rule, f"{_INVALID}L7rule value {shorten(rule.value)} is not a boolean True string.", "true"
+            rule, f"{_INVALID_RULE_PREFIX}L7rule value {shorten(rule.value)} is not a boolean True string.", "true"
         )
 
 
 def _check_verify_result_rule(rule: L7Rule) -> None:
     _check_compare_type(rule, "EQUAL_TO")
     if not (rule.value.isascii() and rule.value.isdigit()):
-        text = f"{_INVALID}L7rule type SSL_VERIFY_RESULT needs a int value, which is >= 0"
+        text = f"{_INVALID_RULE_PREFIX}L7rule type SSL_VERIFY_RESULT needs a int value, which is >= 0"
         raise _invalid_rule_value(rule, text, "a whole number from 0 on")
 
 
@@ -149,7 +149,7 @@ def _check_dn_field_rule(rule: L7Rule) -> None:
     _check_text_value(rule)
 
 
-_CHECKS: dict[str, Callable[[L7Rule], None]] = {
+_CHECKS_BY_TYPE: dict[str, Callable[[L7Rule], None]] = {
     "HOST_NAME": _check_text_value,
     "PATH": _check_text_value,
     "HEADER": _check_text_value,
@@ -164,7 +164,7 @@ _CHECKS: dict[str, Callable[[L7Rule], None]] = {
 def _check_compare_type(rule: L7Rule, *allowed: str) -> None:
     if rule.compare_type not in allowed:
         raise _rule_error(
-            f"{_INVALID}{_WRONG_COMPARE.get(rule.type, 'invalid comparison type for rule type')} "
+            f"{_INVALID_RULE_PREFIX}{_WRONG_COMPARE.get(rule.type, 'invalid comparison type for rule type')} "
             f"{rule.type} takes {' or '.join(allowed)}, not {rule.compare_type}",
             code="l7rule_compare_type",
         )

@@ -42,7 +42,7 @@ from evenkeel.core.networking.vip_networks import VipNetworks
 from evenkeel.core.resources.catalogue import data_path_of
 from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, SessionPersistence, Vip
 
-_READERS: dict[str, BodyReader[Any]] = {
+_READERS_BY_KIND: dict[str, BodyReader[Any]] = {
     kind: BodyReader(form)
     for kind, form in {
         "loadbalancer": CheckedLoadBalancer,
@@ -55,7 +55,7 @@ _READERS: dict[str, BodyReader[Any]] = {
         "l7rule": MirroredRule,
     }.items()
 }
-_UNKNOWN = LoadBalancerId("")
+_UNKNOWN_LOAD_BALANCER_ID = LoadBalancerId("")
 """Placeholder for the load balancer's id of an object that is checked without its load balancer."""
 
 
@@ -66,7 +66,7 @@ async def check_operation(services: Services, check: MirrorCheck) -> None:
     table = services.providers.capabilities_of(await services.providers.device_driver_of(check.provider))
     if check.operation in ("delete", "failover"):
         return
-    body = _READERS[check.kind].decode_body(msgspec.json.encode(check.object))
+    body = _READERS_BY_KIND[check.kind].decode_body(msgspec.json.encode(check.object))
     around = await read_surroundings(services, check, body)
     root = _root_of_checked(body, around)
     on_path = table.of_path(root.data_path)
@@ -92,9 +92,11 @@ def _root_of_checked(body: Any, around: Surroundings) -> LoadBalancer:
     """Return what is known of the object's load balancer. Its VIP is missing unless all VIPs are of one IP version."""
     if isinstance(body, CheckedLoadBalancer):
         path = data_path_of(body.flavor_data or {})
-        return LoadBalancer(id=_UNKNOWN, project_id=ProjectId(""), vip=None, provider="", data_path=path)
+        return LoadBalancer(
+            id=_UNKNOWN_LOAD_BALANCER_ID, project_id=ProjectId(""), vip=None, provider="", data_path=path
+        )
     if around.served is None:
-        return LoadBalancer(id=_UNKNOWN, project_id=ProjectId(""), vip=None, provider="")
+        return LoadBalancer(id=_UNKNOWN_LOAD_BALANCER_ID, project_id=ProjectId(""), vip=None, provider="")
     by = around.served.by
     vip = Vip(address=by.vip_address, subnet_id="", network_id="", port_id="") if by.vip_address else None
     return LoadBalancer(
@@ -120,7 +122,9 @@ def _tree_to_check(
 ) -> LoadBalancerTree:
     if isinstance(body, CheckedLoadBalancer):
         project_id = checked_project(body.project_id, "project_id")
-        place = ParentPlace(LoadBalancerId(body.id or _UNKNOWN), project_id, services.addresses, services.tls, names)
+        place = ParentPlace(
+            LoadBalancerId(body.id or _UNKNOWN_LOAD_BALANCER_ID), project_id, services.addresses, services.tls, names
+        )
         return mirrored_tree(body, place)
     place = ParentPlace(root.id, root.project_id, services.addresses, services.tls, names)
     protocol = check.listener_protocol or (around.listeners[0].protocol if around.listeners else None)

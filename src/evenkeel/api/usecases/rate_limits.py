@@ -14,8 +14,8 @@ from evenkeel.core.devices.service import rate_limit, rate_limits_by_listener
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.resources.model import Listener, LoadBalancer, RateLimitPolicy, RateLimitRule
 
-_DECIDING = frozenset({"action", "enabled"})
-_COUNTING = frozenset({"metric", "threshold", "interval", "urls"})
+_POLICY_ATTRIBUTES_TO_CHECK = frozenset({"action", "enabled"})
+_RULE_ATTRIBUTES_TO_CHECK = frozenset({"metric", "threshold", "interval", "urls"})
 
 
 async def make_rate_limit_policy(
@@ -46,7 +46,7 @@ async def change_rate_limit_policy(
 ) -> RateLimitPolicy:
     """Change a rate limit policy; returns the stored policy."""
     changes = values_to_change(body, RateLimitPolicy)
-    if changes.keys() & _DECIDING:
+    if changes.keys() & _POLICY_ATTRIBUTES_TO_CHECK:
         current: RateLimitPolicy = await services.tenants.get(RateLimitPolicy, policy_id, project_id=call.caller.scope)
         await _check_device_can(services, call, replace(current, **changes))
     row: RateLimitPolicy = await write_changes(services, call, RateLimitPolicy, policy_id, changes, None)
@@ -83,7 +83,7 @@ async def change_rate_limit_rule(
     """
     scope = call.caller.scope
     changes = values_to_change(body, RateLimitRule)
-    if changes.keys() & _COUNTING:
+    if changes.keys() & _RULE_ATTRIBUTES_TO_CHECK:
         current: RateLimitRule = await services.tenants.get(
             RateLimitRule, rule_id, parent_id=policy_id, project_id=scope
         )

@@ -41,7 +41,7 @@ from evenkeel.core.resources.model import ClientAuthentication, ListenerProtocol
 
 Switch = Literal["true", "false"]
 
-_HEADERS = {
+_HEADERS_BY_ATTRIBUTE = {
     "x_for": "X-Forwarded-For",
     "x_port": "X-Forwarded-Port",
     "x_proto": "X-Forwarded-Proto",
@@ -56,7 +56,7 @@ _HEADERS = {
 }
 
 
-class InsertHeaders(Request, rename=_HEADERS):
+class InsertHeaders(Request, rename=_HEADERS_BY_ATTRIBUTE):
     """Headers that the load balancer adds to requests."""
 
     x_for: Switch | None = None
@@ -73,7 +73,7 @@ class InsertHeaders(Request, rename=_HEADERS):
 
     def as_dict(self) -> dict[str, str]:
         """Return the requested headers by name."""
-        values = {header: getattr(self, name) for name, header in _HEADERS.items()}
+        values = {header: getattr(self, name) for name, header in _HEADERS_BY_ATTRIBUTE.items()}
         return {header: value for header, value in values.items() if value is not None}
 
 

@@ -19,8 +19,8 @@ IDLE_HEARTBEAT_SECONDS = 20
 heartbeats would cost as much as keepalives. See :meth:`evenkeel.bus.amqp.connection.AmqpConnection.verify`.
 """
 _TLS_OPTIONS = {"ssl_ca_file": "cafile", "ssl_cert_file": "certfile", "ssl_key_file": "keyfile"}
-_VERIFY = {"yes": True, "no": False}
-_SCHEMES = {"amqp": False, "rabbit": False, "amqps": True, "rabbits": True}
+_VERIFY_BY_WORD = {"yes": True, "no": False}
+_TLS_BY_SCHEME = {"amqp": False, "rabbit": False, "amqps": True, "rabbits": True}
 
 
 class Node(Value):
@@ -62,11 +62,11 @@ class Node(Value):
 def parse_nodes(transport_url: str) -> tuple[Node, ...]:
     """Return the brokers that the URL lists. Raises :class:`ValueError`, whose text never contains the URL."""
     scheme, _, rest = transport_url.partition("://")
-    if scheme not in _SCHEMES:
+    if scheme not in _TLS_BY_SCHEME:
         raise ValueError("transport_url: not an AMQP URL")
     rest, _, query = rest.partition("?")
     authority, _, path = rest.partition("/")
-    tls = _SCHEMES[scheme]
+    tls = _TLS_BY_SCHEME[scheme]
     files, verify = _tls_options(query, tls)
     common = {"vhost": unquote(path) or "/", "tls": tls, "tls_files": files, "tls_verify": verify}
     nodes: list[Node] = []
@@ -103,7 +103,7 @@ def _tls_options(query: str, tls: bool) -> tuple[tuple[tuple[str, str], ...], bo
     if options and not tls:
         raise ValueError("transport_url: ssl options need amqps")
     verify = options.pop("ssl_verify", "yes")
-    if verify not in _VERIFY:
+    if verify not in _VERIFY_BY_WORD:
         raise ValueError("transport_url: ssl_verify is yes or no")
     unknown = sorted(set(options) - set(_TLS_OPTIONS))
     if unknown:
@@ -113,4 +113,4 @@ def _tls_options(query: str, tls: bool) -> tuple[tuple[tuple[str, str], ...], bo
     for name, path in options.items():
         if not Path(path).is_file():
             raise ValueError(f"transport_url: {name} {path} is no file")
-    return tuple((_TLS_OPTIONS[name], value) for name, value in sorted(options.items())), _VERIFY[verify]
+    return tuple((_TLS_OPTIONS[name], value) for name, value in sorted(options.items())), _VERIFY_BY_WORD[verify]

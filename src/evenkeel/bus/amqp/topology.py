@@ -24,7 +24,7 @@ MAX_LIGHT = 10_000
 ABANDONED_SECONDS = 7 * 86_400
 """Time without consumers after which a queue is deleted, because its agent is gone."""
 
-_QUEUE: dict[str, Any] = {
+_DURABLE_QUEUE_ARGUMENTS: dict[str, Any] = {
     "x-queue-type": "quorum",
     "x-delivery-limit": MAX_DELIVERIES,
     "x-dead-letter-exchange": DEAD_EXCHANGE,
@@ -33,13 +33,13 @@ _QUEUE: dict[str, Any] = {
     "x-overflow": "reject-publish",
     "x-expires": ABANDONED_SECONDS * 1000,
 }
-_LIGHT: dict[str, Any] = {
+_TRANSIENT_QUEUE_ARGUMENTS: dict[str, Any] = {
     "x-queue-type": "classic",
     "x-max-length": MAX_LIGHT,
     "x-overflow": "drop-head",
     "x-expires": ABANDONED_SECONDS * 1000,
 }
-_DEAD: dict[str, Any] = {"x-queue-type": "quorum", "x-max-length": MAX_DEAD}
+_DEAD_QUEUE_ARGUMENTS: dict[str, Any] = {"x-queue-type": "quorum", "x-max-length": MAX_DEAD}
 _DEAD_REASONS = ("rejected", "delivery_limit")
 """Reasons of dead letters that need attention; ``expired`` is left out, because callers repeat expired calls."""
 
@@ -52,7 +52,9 @@ async def declare_queue(channel: AbstractChannel, name: str) -> AbstractQueue:
 
 async def declare_own_queue(channel: AbstractChannel, name: str) -> AbstractQueue:
     """Declare a work queue without the dead-letter queue, which an agent with its own user may not declare."""
-    return await channel.declare_queue(name, durable=True, arguments=_LIGHT if is_transient(name) else _QUEUE)
+    return await channel.declare_queue(
+        name, durable=True, arguments=_TRANSIENT_QUEUE_ARGUMENTS if is_transient(name) else _DURABLE_QUEUE_ARGUMENTS
+    )
 
 
 def calls_exchange(queue: str) -> str:
@@ -72,7 +74,7 @@ async def declare_calls(channel: AbstractChannel, queue: AbstractQueue) -> None:
 
 async def _declare_dead(channel: AbstractChannel) -> None:
     exchange = await channel.declare_exchange(DEAD_EXCHANGE, "headers", durable=True)
-    queue = await channel.declare_queue(DEAD_QUEUE, durable=True, arguments=_DEAD)
+    queue = await channel.declare_queue(DEAD_QUEUE, durable=True, arguments=_DEAD_QUEUE_ARGUMENTS)
     # "any-with-x", because RabbitMQ leaves headers that begin with x- out of the comparison otherwise.
     for reason in _DEAD_REASONS:
         await queue.bind(exchange, "", arguments={"x-match": "any-with-x", "x-first-death-reason": reason})

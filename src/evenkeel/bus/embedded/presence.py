@@ -12,18 +12,18 @@ from pathlib import Path
 
 from evenkeel.bus.embedded.wakeups import is_dead, remove_socket
 
-_SUFFIX = ".on"
+_FILE_SUFFIX = ".on"
 
 
 def name_socket_path(directory: str, name: str) -> str:
     """Return the path of the socket that makes a name present; short enough for a socket address."""
     # A digest, because names may be longer than a socket's path, and may contain slashes.
-    return str(Path(directory) / f"{hashlib.sha256(name.encode()).hexdigest()[:12]}{_SUFFIX}")
+    return str(Path(directory) / f"{hashlib.sha256(name.encode()).hexdigest()[:12]}{_FILE_SUFFIX}")
 
 
 def remove_dead_sockets(directory: str) -> None:
     """Remove the presence sockets of killed processes from the directory."""
-    for path in Path(directory).glob(f"*{_SUFFIX}"):
+    for path in Path(directory).glob(f"*{_FILE_SUFFIX}"):
         if path.is_socket() and is_dead(str(path)):
             remove_socket(str(path))
 

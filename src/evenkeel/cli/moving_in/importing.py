@@ -65,7 +65,7 @@ def run_import(
         pool.shutdown(cancel_futures=True)
 
 
-_WORDS = {DIFFERS: "differs", OUTDATED: "would be updated", "updated": "was different"}
+_REMARK_WORDS = {DIFFERS: "differs", OUTDATED: "would be updated", "updated": "was different"}
 """Word before a remark, by outcome."""
 
 
@@ -73,7 +73,7 @@ def lines_of(one: ImportRow) -> Iterator[str]:
     """Yield lines that show the outcome of one load balancer."""
     name = f" {one.load_balancer.name}" if one.load_balancer.name else ""
     yield f"{one.outcome:<9}{one.load_balancer.id}{name}"
-    yield from (f"  {_WORDS.get(one.outcome, 'because')}: {remark}" for remark in one.remarks)
+    yield from (f"  {_REMARK_WORDS.get(one.outcome, 'because')}: {remark}" for remark in one.remarks)
     if one.outcome in ("new", "imported", OUTDATED, "updated"):
         yield from (f"  note: {remark}" for remark in one.load_balancer.remarks)
         yield from (f"  not carried over: {lost}" for lost in one.load_balancer.lost)

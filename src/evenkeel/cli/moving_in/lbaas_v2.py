@@ -23,7 +23,7 @@ _KINDS: Mapping[str, str] = {
     **{name: name for name in (_PERSISTENCES, _SNI, _PROVIDERS)},
 }
 """Kind of the objects in a list, by the list's name: in an API response, or the table in the database."""
-_SINGLE = {
+_KINDS_BY_SINGULAR = {
     "loadbalancer": LOAD_BALANCERS,
     "listener": LISTENERS,
     "pool": POOLS,
@@ -35,8 +35,8 @@ _SINGLE = {
 _KEYS = {_PERSISTENCES: "pool_id", _PROVIDERS: "resource_id"}
 """Attribute that identifies an object, by its kind; ``id`` for kinds that are not listed."""
 
-_COMMON = ("name", "description", "admin_state_up")
-_COPIED: Mapping[str, tuple[str, ...]] = {
+_COMMON_ATTRIBUTES = ("name", "description", "admin_state_up")
+_COPIED_ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     LOAD_BALANCERS: ("vip_address", "vip_subnet_id", "vip_port_id", "vip_network_id"),
     LISTENERS: ("protocol", "protocol_port", "connection_limit", "default_pool_id"),
     POOLS: ("protocol", "lb_algorithm"),
@@ -46,15 +46,15 @@ _COPIED: Mapping[str, tuple[str, ...]] = {
     RULES: ("type", "compare_type", "key", "value", "invert"),
 }
 """Attributes that have the same name and meaning in Octavia's API."""
-_LACKING: Mapping[str, frozenset[str]] = {
+_MISSING_ATTRIBUTES: Mapping[str, frozenset[str]] = {
     MEMBERS: frozenset({"description"}),
     MONITORS: frozenset({"description"}),
     RULES: frozenset({"name", "description"}),
 }
-"""Attributes in :data:`_COMMON` that objects of a kind do not have in Octavia's API."""
+"""Attributes in :data:`_COMMON_ATTRIBUTES` that objects of a kind do not have in Octavia's API."""
 _OF_HTTP = ("http_method", "url_path", "expected_codes")
 _HTTP = ("HTTP", "HTTPS")
-_HANDLED: Mapping[str, tuple[str, ...]] = {
+_HANDLED_ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     LOAD_BALANCERS: (LISTENERS, POOLS, "provider"),
     LISTENERS: (
         "loadbalancers",
@@ -87,7 +87,7 @@ _HANDLED: Mapping[str, tuple[str, ...]] = {
     RULES: ("l7policy_id", "policy_id", "policies"),
 }
 """Attributes that are converted, or show how objects belong together."""
-_IGNORED = frozenset(
+_IGNORED_ATTRIBUTES = frozenset(
     {"id", "tenant_id", "project_id", "provisioning_status", "operating_status", "status", "created_at", "updated_at"}
 )
 _TITLES = dict(zip((LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, MONITORS, POLICIES, RULES), KINDS, strict=True))
@@ -109,14 +109,14 @@ class Documents:
             raise BadSource(
                 f"{name}: a status tree has neither algorithms nor addresses of VIPs: the lists of the API are needed"
             )
-        known = [key for key in document if key in _KINDS or key in _SINGLE]
+        known = [key for key in document if key in _KINDS or key in _KINDS_BY_SINGULAR]
         if not known:
-            raise BadSource(f"{name}: has none of {', '.join(sorted((*_KINDS, *_SINGLE)))}")
+            raise BadSource(f"{name}: has none of {', '.join(sorted((*_KINDS, *_KINDS_BY_SINGULAR)))}")
         for key in known:
             rows = document[key] if key in _KINDS else [document[key]]
             if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
                 raise BadSource(f"{name}: {key}: a list of objects is needed")
-            self._add_rows(_KINDS.get(key) or _SINGLE[key], rows, f"{name}: {key}")
+            self._add_rows(_KINDS.get(key) or _KINDS_BY_SINGULAR[key], rows, f"{name}: {key}")
 
     def _add_rows(self, kind: str, rows: Iterable[Row], place: str) -> None:
         if kind == _SNI:
@@ -198,7 +198,7 @@ class _TreeMaker:
         """Return the objects of ``kind`` that the parent lists, or that name the parent in one of the attributes
         ``names``. Raises :class:`BadSource`.
         """
-        listed = [_id_of_reference(each) for each in parent.get(_LISTED.get(kind, kind)) or ()]
+        listed = [_id_of_reference(each) for each in parent.get(_CHILD_ID_ATTRIBUTES.get(kind, kind)) or ()]
         found = {row["id"]: row for row in self._documents.all(kind) if _refers_to_id(row, names, parent["id"])}
         found |= {id_: self._required_row(kind, id_, parent["id"]) for id_ in listed}
         return [found[id_] for id_ in sorted(found)]
@@ -265,7 +265,7 @@ class _TreeMaker:
         return body
 
 
-_LISTED = {RULES: "rules"}
+_CHILD_ID_ATTRIBUTES = {RULES: "rules"}
 """Name of a parent's attribute with the ids of its children, by kind, where it is not the kind's name."""
 
 
@@ -286,8 +286,8 @@ def _copied_attributes(kind: str, row: Row) -> dict[str, Any]:
     database are converted.
     """
     body: dict[str, Any] = {"id": row["id"]}
-    common = [name for name in _COMMON if name not in _LACKING.get(kind, ())]
-    for name in (*common, *_COPIED[kind]):
+    common = [name for name in _COMMON_ATTRIBUTES if name not in _MISSING_ATTRIBUTES.get(kind, ())]
+    for name in (*common, *_COPIED_ATTRIBUTES[kind]):
         if (value := row.get(name)) is not None:
             body[name] = bool(value) if name in ("admin_state_up", "invert") else value
     return body
@@ -333,7 +333,7 @@ def _number_or_none(value: Any) -> int | None:
 
 def _lost_attributes(kind: str, row: Row) -> Iterator[Lost]:
     """Yield the attributes with an effect that Octavia does not have, so that they are not carried over."""
-    known = {*_COMMON, *_COPIED[kind], *_HANDLED[kind], *_IGNORED}
+    known = {*_COMMON_ATTRIBUTES, *_COPIED_ATTRIBUTES[kind], *_HANDLED_ATTRIBUTES[kind], *_IGNORED_ATTRIBUTES}
     names = [name for name in sorted(row.keys() - known) if has_effect(row[name])]
     if kind == LISTENERS and row.get("http2") and row.get("protocol") != "TERMINATED_HTTPS":
         names.append("http2")

@@ -10,7 +10,7 @@ from evenkeel.cli.moving_in.importing import REFUSED, ImportRow
 LOAD_BALANCER, LISTENER, POOL, MEMBER, MONITOR, POLICY, RULE = KINDS
 CERTIFICATE = "certificate"
 
-_BELOW: Mapping[str, Mapping[str, str]] = {
+_CHILD_KINDS: Mapping[str, Mapping[str, str]] = {
     LOAD_BALANCER: {"listeners": LISTENER, "pools": POOL},
     LISTENER: {"l7policies": POLICY},
     POLICY: {"rules": RULE},
@@ -123,14 +123,14 @@ def _table_lines(title: str, counts: Mapping[str, Count]) -> Iterator[str]:
 def _object_and_children(kind: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the object and all objects below it, each with its kind."""
     yield kind, body
-    for attribute, below in _BELOW.get(kind, {}).items():
+    for attribute, below in _CHILD_KINDS.get(kind, {}).items():
         value = body.get(attribute) or ()
         for each in [value] if isinstance(value, Mapping) else value:
             yield from _object_and_children(below, each)
 
 
 def _is_carried(kind: str, name: str, value: Any) -> bool:
-    return name not in _BELOW.get(kind, {}) and value not in (None, [], {}, "")
+    return name not in _CHILD_KINDS.get(kind, {}) and value not in (None, [], {}, "")
 
 
 def _certificate_references(body: Mapping[str, Any]) -> Iterable[str]:

@@ -38,7 +38,7 @@ ErrorStatus = Literal["400", "403", "408", "413", "429", "500", "502", "503", "5
 """Statuses of responses that a device makes itself, for which an error page can be given."""
 SecurityHeaders = Literal["basic", "strict"]
 
-_FRAMING = frozenset(
+_FRAMING_HEADERS = frozenset(
     ("connection", "content-length", "host", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding",
      "upgrade")
 )  # fmt: skip
@@ -96,9 +96,9 @@ class HeaderChanges(Value):
     def __post_init__(self) -> None:
         """Check names and templates. Raises :class:`ValueError`."""
         for name in (*self.remove, *self.set, *self.add):
-            if name.lower() in _FRAMING or name.lower().startswith(_RESERVED_PREFIX):
+            if name.lower() in _FRAMING_HEADERS or name.lower().startswith(_RESERVED_PREFIX):
                 raise ValueError(
-                    f"header {name!r}: any but {', '.join(sorted(_FRAMING))} and {_RESERVED_PREFIX}* is allowed"
+                    f"header {name!r}: any but {', '.join(sorted(_FRAMING_HEADERS))} and {_RESERVED_PREFIX}* is allowed"
                 )
         _ = self.variables  # raises for an invalid value
 

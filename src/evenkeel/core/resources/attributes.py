@@ -20,7 +20,7 @@ from evenkeel.core.resources.model import (
     RateLimitRule,
 )
 
-_SYSTEM = frozenset(
+_SYSTEM_ATTRIBUTES = frozenset(
     {
         "id",
         "project_id",
@@ -35,7 +35,7 @@ _SYSTEM = frozenset(
     }
 )
 """Attributes that no update sets, for every object below a load balancer."""
-_OPERATORS = frozenset({"operator_irules"})
+_OPERATOR_ATTRIBUTES = frozenset({"operator_irules"})
 """Attributes that only operators set, and no request of a tenant."""
 LINKS: dict[type[Any], tuple[str, ...]] = {
     LoadBalancer: ("listener_ids", "pool_ids"),
@@ -51,7 +51,7 @@ LINKS: dict[type[Any], tuple[str, ...]] = {
 """Attributes with ids of related objects, by class; they are stored with the related objects and stand last in their
 class.
 """
-_FIXED: dict[type[Any], frozenset[str]] = {
+_FIXED_ATTRIBUTES: dict[type[Any], frozenset[str]] = {
     Listener: frozenset({"protocol", "protocol_port", "operator_irules"}),
     Pool: frozenset({"protocol", "subnet_id"}),
     Member: frozenset(
@@ -100,18 +100,22 @@ def defaults_of(kind: type[Any]) -> dict[str, Any]:
 
 CHANGEABLE: dict[type[Any], frozenset[str]] = {
     LoadBalancer: frozenset({"name", "description", "admin_state_up", "tags", "vip_qos_policy_id", "vip_sg_ids"}),
-    **{kind: frozenset(fields_of(kind)) - _SYSTEM - fixed - set(LINKS[kind]) for kind, fixed in _FIXED.items()},
+    **{
+        kind: frozenset(fields_of(kind)) - _SYSTEM_ATTRIBUTES - fixed - set(LINKS[kind])
+        for kind, fixed in _FIXED_ATTRIBUTES.items()
+    },
 }
 """Attributes that an update may set, by class (Octavia API reference). A new attribute can be changed unless it is
 named above.
 """
 CONTENT: dict[type[Any], frozenset[str]] = {
-    kind: frozenset(fields_of(kind)) - _SYSTEM - _OPERATORS - set(LINKS[kind]) for kind in _FIXED
+    kind: frozenset(fields_of(kind)) - _SYSTEM_ATTRIBUTES - _OPERATOR_ATTRIBUTES - set(LINKS[kind])
+    for kind in _FIXED_ATTRIBUTES
 }
 """Attributes of an object below a load balancer that requests set, when it is created or later, by class."""
 STORABLE = CHANGEABLE | {
     Member: CHANGEABLE[Member] | {"given_monitor_address"},
-    Listener: CHANGEABLE[Listener] | _OPERATORS,
+    Listener: CHANGEABLE[Listener] | _OPERATOR_ATTRIBUTES,
 }
 """Attributes that an update may store, by class: :data:`CHANGEABLE`, the spelling in which a request gave an address,
 and what operators set.

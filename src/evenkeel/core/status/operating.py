@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from evenkeel.core.resources.statuses import OperatingStatus
 
 S = OperatingStatus
-_UNSEEN = frozenset({S.OFFLINE, S.NO_MONITOR})
+_UNSEEN_STATUSES = frozenset({S.OFFLINE, S.NO_MONITOR})
 
 KEPT_BELOW = frozenset({S.OFFLINE, S.NO_MONITOR})
 """Statuses that a child keeps when the status of its whole load balancer is set: neither of them
@@ -33,7 +33,7 @@ def first_member_status(was: OperatingStatus, *, new: bool, enabled: bool, monit
     """Status of a member after its device confirmed it. ``new``: it was confirmed for the first time. ``monitored``:
     its pool has a health monitor, which decides.
     """
-    if not new or was not in _UNSEEN:
+    if not new or was not in _UNSEEN_STATUSES:
         return was
     if not enabled:
         return S.OFFLINE

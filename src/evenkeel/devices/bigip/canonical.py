@@ -26,7 +26,7 @@ def has_wanted_value(name: str, wanted: Any, seen: Mapping[str, Any]) -> bool:
 
 def canonical_form_function(name: str) -> Callable[[Any], object]:
     """Return the function that converts values of this attribute to their canonical form."""
-    return _FORMS.get(name, scalar_text)
+    return _FORMS_BY_ATTRIBUTE.get(name, scalar_text)
 
 
 def differing_attributes(wanted: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,7 +214,7 @@ def _policy_statements(value: Any) -> tuple[frozenset[object], ...]:
 def _canonical_statement(setting: tuple[str, Any]) -> tuple[str, object] | None:
     """Return one setting of a condition or action in canonical form; None if it is empty or one that devices add."""
     name, value = setting
-    if name in _ADDED or name.endswith("Reference") or (name == "code" and value == _USUAL_CODE):
+    if name in _IGNORED_ATTRIBUTES or name.endswith("Reference") or (name == "code" and value == _USUAL_CODE):
         return None
     if name == "values":
         return name, tuple(map(scalar_text, _item_list(value)))
@@ -224,7 +224,7 @@ def _canonical_statement(setting: tuple[str, Any]) -> tuple[str, object] | None:
 
 # of conditions: defaults, and the opposite of caseSensitive
 _DEFAULTS = ("caseInsensitive", "external", "remote", "present")
-_ADDED = frozenset({"name", "fullPath", "kind", "selfLink", "generation", *_DEFAULTS})
+_IGNORED_ATTRIBUTES = frozenset({"name", "fullPath", "kind", "selfLink", "generation", *_DEFAULTS})
 _USUAL_CODE = 302
 
 
@@ -232,7 +232,7 @@ def _is_true(value: Any) -> bool:
     return value is True or value == "true"
 
 
-_FORMS: Mapping[str, Callable[[Any], object]] = {
+_FORMS_BY_ATTRIBUTE: Mapping[str, Callable[[Any], object]] = {
     "address": _canonical_address,
     "ipAddress": _canonical_address,
     "remoteAddress": _canonical_address,

@@ -42,7 +42,7 @@ def _counter_figures(*texts: tuple[str, str, str]) -> tuple[Figure, ...]:
     return tuple(Figure(name=name, column=column, kind="counter", help=help_) for name, column, help_ in texts)
 
 
-_EVERYWHERE = (
+_COMMON_FIGURES = (
     *_gauge_figures(
         ("current_sessions", "scur", "Current number of sessions."),
         ("max_sessions", "smax", "Highest number of sessions at once."),
@@ -57,11 +57,11 @@ _EVERYWHERE = (
         ("failed_header_rewriting_total", "wrew", "Headers that could not be rewritten."),
     ),
 )
-_REQUESTS = _counter_figures(
+_REQUEST_FIGURES = _counter_figures(
     ("requests_denied_total", "dreq", "Requests that rules denied."),
     ("http_requests_total", "req_tot", "HTTP requests."),
 )
-_BEHIND = (
+_SERVER_SIDE_FIGURES = (
     *_gauge_figures(
         ("last_session_seconds", "lastsess", "Seconds since the last session."),
         ("current_queue", "qcur", "Requests that wait."),
@@ -93,8 +93,8 @@ _BEHIND = (
     ),
 )
 LISTENER = (
-    *_EVERYWHERE,
-    *_REQUESTS,
+    *_COMMON_FIGURES,
+    *_REQUEST_FIGURES,
     *_gauge_figures(
         ("limit_session_rate", "rate_lim", "Most new sessions that there may be in a second; 0: no limit."),
         ("connections_rate_max", "conn_rate_max", "Highest number of new connections in a second."),
@@ -109,9 +109,9 @@ LISTENER = (
     ),
 )
 POOL = (
-    *_EVERYWHERE,
-    *_REQUESTS,
-    *_BEHIND,
+    *_COMMON_FIGURES,
+    *_REQUEST_FIGURES,
+    *_SERVER_SIDE_FIGURES,
     *_gauge_figures(
         ("active_members", "act", "Members that serve."),
         ("backup_members", "bck", "Backup members that could serve."),
@@ -119,8 +119,8 @@ POOL = (
     *_counter_figures(("member_aborts_total", "srv_abrt", "Transfers that members ended.")),
 )
 MEMBER = (
-    *_EVERYWHERE,
-    *_BEHIND,
+    *_COMMON_FIGURES,
+    *_SERVER_SIDE_FIGURES,
     *_gauge_figures(
         ("queue_limit", "qlimit", "Most requests that may wait; 0: no limit."),
         ("weight", "weight", "Its weight."),

@@ -9,7 +9,7 @@ import sys
 from evenkeel.haproxyd.layer4.commands import AddTable, DeleteTable
 from evenkeel.haproxyd.layer4.netlink import Netfilter
 
-_IMPOSSIBLE = (errno.EPERM, errno.EOPNOTSUPP, errno.EPROTONOSUPPORT, errno.EAFNOSUPPORT, errno.EINVAL)
+_ERRORS_WITHOUT_TABLE = (errno.EPERM, errno.EOPNOTSUPP, errno.EPROTONOSUPPORT, errno.EAFNOSUPPORT, errno.EINVAL)
 """Errors of hosts on which no daemon with these permissions can have created a table."""
 
 
@@ -20,7 +20,7 @@ def remove_table(table: str) -> None:
             # created first, because what is not there cannot be deleted
             netfilter.transact(message for step in (AddTable(), DeleteTable()) for message in step.messages(table))
     except OSError as error:
-        if error.errno not in _IMPOSSIBLE:
+        if error.errno not in _ERRORS_WITHOUT_TABLE:
             raise
 
 

@@ -19,7 +19,12 @@ _ATTRIBUTE_STRUCT = struct.Struct("=HH")
 _ANSWER_BYTES = 8192
 _TIMEOUT_SECONDS = 1.0
 
-_OWN = {2: "an address of this host", 3: "a broadcast address", 4: "an anycast address", 5: "a multicast address"}
+_HOST_ROUTE_TYPES = {
+    2: "an address of this host",
+    3: "a broadcast address",
+    4: "an anycast address",
+    5: "a multicast address",
+}
 """Types of routes to this host itself or to all hosts of a network."""
 
 
@@ -33,7 +38,10 @@ def own_addresses(addresses: Iterable[str]) -> dict[str, str]:
         return {}
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as kernel:  # NETLINK_ROUTE
         kernel.settimeout(_TIMEOUT_SECONDS)
-        kinds = {address: _OWN.get(_route_type(kernel, number, address), "") for number, address in enumerate(wanted)}
+        kinds = {
+            address: _HOST_ROUTE_TYPES.get(_route_type(kernel, number, address), "")
+            for number, address in enumerate(wanted)
+        }
     return {address: kind for address, kind in kinds.items() if kind}
 
 

@@ -23,7 +23,7 @@ _KINDS = {
     "crl-file": "crl",
 }
 # Arguments that read secrets for which there is no kind of file: a signing CA with its key, ticket keys, ECH keys.
-_NEVER = frozenset(("ca-sign-file", "ca-sign-pass", "ech", "generate-certificates", "tls-ticket-keys"))
+_REFUSED_ARGUMENTS = frozenset(("ca-sign-file", "ca-sign-pass", "ech", "generate-certificates", "tls-ticket-keys"))
 _LINE_PATTERN = re.compile(
     r"(?P<name>[^\s\[\]]+)(?:[ \t]+\[(?P<options>[^\[\]]*)\])?(?P<names>(?:[ \t]+[^\s\[\]]+)*)[ \t]*"
 )
@@ -35,7 +35,7 @@ def argument_problems(what: str, words: Sequence[str], kinds: FileKinds) -> Iter
     """Yield the problems of arguments. ``what``: the object that has the arguments, for messages."""
     # The empty word at the end gives a last keyword without a value a pair too, so that it is refused.
     for word, name in itertools.pairwise((*words, "")):
-        if word in _NEVER:
+        if word in _REFUSED_ARGUMENTS:
             yield f"{what}: {word!r} is not allowed"
         if word in _KINDS and kinds.get(name) != _KINDS[word]:
             yield f"{what}: {word} {name[:60]!r}: files of the load balancer alone, of kind {_KINDS[word]}, are allowed"

@@ -11,7 +11,7 @@ import msgspec
 from evenkeel.haproxyd import wire
 
 _SENT_ONCE = frozenset(("certificate", "ca", "crl"))
-_HELD = "held"
+_HELD_CONTENT = "held"
 """Placeholder for a content with an identity; it is not valid PEM."""
 
 
@@ -58,7 +58,7 @@ def replace_contents_by_placeholders(one: wire.LoadBalancerConfig) -> wire.LoadB
     return _map_files(
         one,
         lambda file: (
-            _set_file_content(file, _HELD) if file.sha256 and file.kind in _SENT_ONCE and file.content else file
+            _set_file_content(file, _HELD_CONTENT) if file.sha256 and file.kind in _SENT_ONCE and file.content else file
         ),
     )
 

@@ -30,7 +30,7 @@ DRAIN_SECONDS_MAX = 86_400
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _HIDING_PATTERN = re.compile(r"[\"'\\$#]")
-_HIDDEN = frozenset(
+_ADDRESS_ARGUMENTS = frozenset(
     ("agent-addr", "agent-check", "agent-port", "init-addr", "namespace", "resolvers", "socks4", "source", "usesrc")
 )
 """Server arguments that set another address, or allow another party to set it."""
@@ -191,7 +191,7 @@ def _backend_problems(backend: wire.Backend, settings: DaemonSettings, kinds: Fi
         yield from _text_problems(f"{where}: arguments", server.arguments, settings)
         yield from _argument_problems(f"{where}: arguments", server_argument_words(server), kinds)
         for word in server_argument_words(server):
-            if word in _HIDDEN:
+            if word in _ADDRESS_ARGUMENTS:
                 yield f"{where}: arguments: {word!r} is not allowed; address, ping_address and addr set its address"
 
 

@@ -15,7 +15,7 @@ SHOWN_MAX = 1000
 NETWORKS_ASKED_MAX = 100
 """Networks of other projects whose subnets one response lists: their ids are in the request's URL."""
 
-_PATHS: dict[LookUp, str] = {
+_PATHS_BY_KIND: dict[LookUp, str] = {
     "subnets": "/subnets",
     "networks": "/networks",
     "ports": "/ports",
@@ -23,16 +23,17 @@ _PATHS: dict[LookUp, str] = {
     "security_groups": "/security-groups",
     "floatingips": "/floatingips",
 }
-_ALWAYS = frozenset({"id", "name", "description", "project_id", "tenant_id", "shared"})
-_SHOWN: dict[LookUp, frozenset[str]] = {
-    "subnets": _ALWAYS | {"network_id", "cidr", "ip_version", "gateway_ip", "allocation_pools", "enable_dhcp"},
-    "networks": _ALWAYS | {"admin_state_up", "status", "subnets", "mtu", "router:external"},
-    "ports": _ALWAYS
+_COMMON_ATTRIBUTES = frozenset({"id", "name", "description", "project_id", "tenant_id", "shared"})
+_SHOWN_ATTRIBUTES: dict[LookUp, frozenset[str]] = {
+    "subnets": _COMMON_ATTRIBUTES
+    | {"network_id", "cidr", "ip_version", "gateway_ip", "allocation_pools", "enable_dhcp"},
+    "networks": _COMMON_ATTRIBUTES | {"admin_state_up", "status", "subnets", "mtu", "router:external"},
+    "ports": _COMMON_ATTRIBUTES
     | {"network_id", "fixed_ips", "mac_address", "admin_state_up", "status", "device_owner", "device_id"}
     | {"security_groups"},
-    "policies": _ALWAYS,
-    "security_groups": _ALWAYS,
-    "floatingips": _ALWAYS
+    "policies": _COMMON_ATTRIBUTES,
+    "security_groups": _COMMON_ATTRIBUTES,
+    "floatingips": _COMMON_ATTRIBUTES
     | {"floating_ip_address", "floating_network_id", "fixed_ip_address", "port_id", "router_id", "status"},
 }
 Document = dict[str, Any]
@@ -45,7 +46,7 @@ def look_up(
     queries = _request_filters(client, kind, project_id)
     # By id: an object of the project may also be shared with it, and would be listed twice.
     found = {row["id"]: row for query in queries for row in _list_documents(client, kind, filters, query)}
-    shown = _SHOWN[kind]
+    shown = _SHOWN_ATTRIBUTES[kind]
     rows = [{name: value for name, value in row.items() if name in shown} for row in found.values()]
     # Filtered once more: Neutron without the extension filter-validation ignores filters that it does not know, and
     # lists everything.
@@ -62,7 +63,7 @@ def _list_documents(
         merged[name] = [value for value in merged[name] if value in query[name]]
         if not merged[name]:
             return []
-    return client.documents(_PATHS[kind], kind, {**query, **merged}, limit=SHOWN_MAX)
+    return client.documents(_PATHS_BY_KIND[kind], kind, {**query, **merged}, limit=SHOWN_MAX)
 
 
 def _request_filters(client: NeutronClient, kind: LookUp, project_id: ProjectId | None) -> list[Document]:

@@ -60,7 +60,7 @@ def add_shared_monitor(writes: TenantWrites, row: SharedMonitor) -> Op[SharedMon
     defaults = writes.options.default_quotas
 
     def op(connection: Connection) -> SharedMonitor:
-        now, limited = connection.execute(_LOOK, {"its_project_id": row.project_id}).one()
+        now, limited = connection.execute(_READ_TIME_AND_QUOTA, {"its_project_id": row.project_id}).one()
         check_quota(connection, row.project_id, {"healthmonitor": 1}, defaults=defaults, has_quota=bool(limited))
         stored = replace(row, created_at=now)
         insert_rows(connection, _shared, [{**{name: getattr(stored, name) for name in _NAMES}, "revision": 1}])
@@ -146,7 +146,7 @@ def _lock_pool(writes: TenantWrites, connection: Connection, pool_id: str, proje
 
 
 _NAMES = ("id", "project_id", *MONITOR_ATTRIBUTES, "created_at", "updated_at")
-_LOOK = select(db_now().label("now"), has_quota(bindparam("its_project_id")))
+_READ_TIME_AND_QUOTA = select(db_now().label("now"), has_quota(bindparam("its_project_id")))
 
 
 def _check_has_no_monitor(connection: Connection, pool_id: str, monitor_id: str) -> None:

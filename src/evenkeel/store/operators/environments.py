@@ -26,7 +26,7 @@ CHANGEABLE = (
     "vip_networks_allowed",
     "vip_networks_denied",
 )
-_STATED = ("device_driver", *CHANGEABLE)
+_STATED_ATTRIBUTES = ("device_driver", *CHANGEABLE)
 """The attributes of an environment that operators set."""
 
 
@@ -58,7 +58,7 @@ def add_environment(connection: Connection, wanted: Environment) -> Environment:
     stored = _find_environment(connection, wanted.name)
     if stored is not None:
         return _check_same(stored, wanted)
-    values = {field: environment_column(getattr(wanted, field)) for field in _STATED}
+    values = {field: environment_column(getattr(wanted, field)) for field in _STATED_ATTRIBUTES}
     connection.execute(_environment.insert().values(name=wanted.name, **values, created_at=db_now()))
     record_act(
         connection,
@@ -72,7 +72,7 @@ def add_environment(connection: Connection, wanted: Environment) -> Environment:
 
 def _check_same(stored: Environment, wanted: Environment) -> Environment:
     """Return the stored environment if it equals the wanted one. Raises :class:`Conflict` naming the difference."""
-    differing = [field for field in _STATED if getattr(stored, field) != getattr(wanted, field)]
+    differing = [field for field in _STATED_ATTRIBUTES if getattr(stored, field) != getattr(wanted, field)]
     if differing:
         values = {field: [_value_text(getattr(row, field)) for row in (stored, wanted)] for field in differing}
         told = ", ".join(f"{field} {there} and not {asked}" for field, (there, asked) in values.items())

@@ -56,7 +56,7 @@ _OTHER_SCANS = sql(
 )
 
 _root, _member, _shard = schema.load_balancer, schema.member, schema.shard
-_SHOWN = (
+_SHOWN_COLUMNS = (
     _root.c.id,
     _root.c.name,
     _root.c.project_id,
@@ -113,7 +113,7 @@ def _page_and_total(
 
 def _read_page(connection: Connection, query: ListQuery, wanted: Sequence[ColumnElement[bool]]) -> PageRows:
     place = ListQuery(sort=query.sort, limit=query.limit, marker=query.marker, page_reverse=query.page_reverse)
-    selected = select(*_SHOWN).select_from(_root.outerjoin(_shard, _shard.c.id == _root.c.shard_id))
+    selected = select(*_SHOWN_COLUMNS).select_from(_root.outerjoin(_shard, _shard.c.id == _root.c.shard_id))
     return page_rows(connection, LOAD_BALANCER, place, selected, wanted)
 
 

@@ -164,10 +164,12 @@ def _hold_port(connection: Connection, root: LoadBalancer, plan: VipPlan) -> boo
 
 
 _TAKEN_OF_SOME = HELD_OF_SOME.subquery()
-_HELD = select(join_values(_TAKEN_OF_SOME.c.address)).scalar_subquery()
+_TAKEN_ADDRESSES = select(join_values(_TAKEN_OF_SOME.c.address)).scalar_subquery()
 
 
-_AROUND = query_shards_with_capacity(db_now().label("now"), _HELD.label("held"), has_quota(PROJECT_ID))
+_READ_SURROUNDINGS = query_shards_with_capacity(
+    db_now().label("now"), _TAKEN_ADDRESSES.label("held"), has_quota(PROJECT_ID)
+)
 
 
 class _StateBefore(NamedTuple):
@@ -195,7 +197,7 @@ def _read_state_before(
         "network_id": NO_NETWORK if plan is None else plan.network_id,
         "some": some,
     }
-    row = connection.execute(_AROUND, parameters).first()
+    row = connection.execute(_READ_SURROUNDINGS, parameters).first()
     if row is None:
         raise Invalid(f"Provider '{root.provider}' is not enabled.")
     return _StateBefore(

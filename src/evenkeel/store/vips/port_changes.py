@@ -143,7 +143,7 @@ def _lost_port(row: Any, addresses: Sequence[Any]) -> LostPort:
     )
 
 
-_AGAIN = (
+_UPDATE_CHANGE = (
     update(_change)
     .where(_change.c.load_balancer_id == bindparam("root_id"))
     .values(
@@ -155,7 +155,7 @@ _AGAIN = (
         attempts=0,
     )
 )
-_FIRST = insert(_change).from_select(
+_INSERT_CHANGE = insert(_change).from_select(
     ["load_balancer_id", "revision", "security_groups", "due_at", "attempts", "binding"],
     select(
         bindparam("root_id", type_=_change.c.load_balancer_id.type),
@@ -183,8 +183,8 @@ def store_pending_change(
     """
     values = {"root_id": load_balancer_id, "new_revision": revision, "groups": security_groups, "bound": binding}
     # The load balancer's lock keeps another transaction from inserting the row between the two statements.
-    if not connection.execute(_AGAIN, values).rowcount:
-        connection.execute(_FIRST, values)
+    if not connection.execute(_UPDATE_CHANGE, values).rowcount:
+        connection.execute(_INSERT_CHANGE, values)
 
 
 _BIND_TOO = (
@@ -192,7 +192,7 @@ _BIND_TOO = (
     .where(_change.c.load_balancer_id == bindparam("root_id"))
     .values(binding=True, due_at=AT_ONCE, attempts=0)
 )
-_BIND = insert(_change).from_select(
+_INSERT_BINDING_CHANGE = insert(_change).from_select(
     ["load_balancer_id", "revision", "security_groups", "due_at", "attempts", "binding"],
     select(_root.c.id, _root.c.revision, false(), literal(AT_ONCE), literal(0), true())
     .join(_claim, _claim.c.held_by == _root.c.id)
@@ -208,7 +208,7 @@ def bind(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
     """
     values = {"root_id": load_balancer_id}
     if not connection.execute(_BIND_TOO, values).rowcount:
-        connection.execute(_BIND, values)
+        connection.execute(_INSERT_BINDING_CHANGE, values)
 
 
 def bind_shard(connection: Connection, shard_id: ShardId) -> None:

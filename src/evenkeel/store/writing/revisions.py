@@ -129,7 +129,7 @@ def outcomes_statement(changes: Iterable[tuple[StatusChange, AppliedBy]]) -> Sta
     return StatementRun(_OUTCOME, rows)
 
 
-_BROUGHT = ("problem", "agent_id", "host", "epoch")
+_OUTCOME_COLUMNS = ("problem", "agent_id", "host", "epoch")
 
 
 def _outcome_update(given: BindParameter) -> Update:
@@ -144,7 +144,7 @@ def _outcome_update(given: BindParameter) -> Update:
         )
         .values(
             applied_at=case((given("applied"), db_now()), else_=null().cast(Double())),
-            **{name: given(name) for name in _BROUGHT},
+            **{name: given(name) for name in _OUTCOME_COLUMNS},
         )
     )
 
@@ -154,7 +154,7 @@ _OUTCOME = RowsStatement(
     {
         "revision": _revision.c.revision.type,
         "applied": Boolean(),
-        **{name: _revision.c[name].type for name in _BROUGHT},
+        **{name: _revision.c[name].type for name in _OUTCOME_COLUMNS},
     },
     _outcome_update,
 )

@@ -24,7 +24,7 @@ Protocol = Literal["TCP", "HTTP", "HTTPS"]
 LbMethod = Literal["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP"]
 OneMonitor = Annotated[list[Uuid], Meta(max_length=1, description="Ids of health monitors; a pool can have one")]
 
-_STATUS = frozenset({"status", "status_description"})
+_STATUS_ATTRIBUTES = frozenset({"status", "status_description"})
 
 
 class V1Persistence(Request):
@@ -37,7 +37,7 @@ class V1Persistence(Request):
 class V1VipNew(NeutronNew):
     """A new vip: an address and port in front of a pool."""
 
-    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "port_id"}) | _STATUS
+    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "port_id"}) | _STATUS_ATTRIBUTES
 
     subnet_id: Uuid
     protocol: Protocol
@@ -57,7 +57,7 @@ class V1VipChange(NeutronChange):
     """The mutable attributes of a vip. If session persistence is absent, it is removed, like in LBaaS v1."""
 
     READ_ONLY: ClassVar[frozenset[str]] = (
-        NeutronChange.READ_ONLY | {"subnet_id", "address", "port_id", "protocol", "protocol_port"} | _STATUS
+        NeutronChange.READ_ONLY | {"subnet_id", "address", "port_id", "protocol", "protocol_port"} | _STATUS_ATTRIBUTES
     )
 
     name: Text | UnsetType | None = UNSET
@@ -71,7 +71,9 @@ class V1VipChange(NeutronChange):
 class V1PoolNew(NeutronNew):
     """A new pool: a group of members."""
 
-    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "vip_id", "members", "health_monitors_status"}) | _STATUS
+    NOT_ALLOWED: ClassVar[frozenset[str]] = (
+        frozenset({"id", "vip_id", "members", "health_monitors_status"}) | _STATUS_ATTRIBUTES
+    )
 
     subnet_id: Uuid
     protocol: Protocol
@@ -91,7 +93,7 @@ class V1PoolChange(NeutronChange):
     READ_ONLY: ClassVar[frozenset[str]] = (
         NeutronChange.READ_ONLY
         | {"subnet_id", "protocol", "provider", "vip_id", "members", "health_monitors_status"}
-        | _STATUS
+        | _STATUS_ATTRIBUTES
     )
 
     name: Text | UnsetType | None = UNSET
@@ -104,7 +106,7 @@ class V1PoolChange(NeutronChange):
 class V1MemberNew(NeutronNew):
     """A new member: one server of a pool."""
 
-    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id"}) | _STATUS
+    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id"}) | _STATUS_ATTRIBUTES
 
     pool_id: Uuid
     address: Address
@@ -118,7 +120,7 @@ class V1MemberNew(NeutronNew):
 class V1MemberChange(NeutronChange):
     """The mutable attributes of a member."""
 
-    READ_ONLY: ClassVar[frozenset[str]] = NeutronChange.READ_ONLY | {"address", "protocol_port"} | _STATUS
+    READ_ONLY: ClassVar[frozenset[str]] = NeutronChange.READ_ONLY | {"address", "protocol_port"} | _STATUS_ATTRIBUTES
 
     pool_id: Uuid | UnsetType = UNSET
     weight: Weight | UnsetType | None = UNSET
@@ -128,7 +130,7 @@ class V1MemberChange(NeutronChange):
 class V1HealthMonitorNew(NeutronNew):
     """A new health monitor: how members are checked, in any number of pools. Times in seconds."""
 
-    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "pools"}) | _STATUS
+    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "pools"}) | _STATUS_ATTRIBUTES
 
     type: SharedMonitorType
     delay: Seconds
@@ -145,7 +147,7 @@ class V1HealthMonitorNew(NeutronNew):
 class V1HealthMonitorChange(NeutronChange):
     """The mutable attributes of a health monitor."""
 
-    READ_ONLY: ClassVar[frozenset[str]] = NeutronChange.READ_ONLY | {"type", "pools"} | _STATUS
+    READ_ONLY: ClassVar[frozenset[str]] = NeutronChange.READ_ONLY | {"type", "pools"} | _STATUS_ATTRIBUTES
 
     delay: Seconds | UnsetType = UNSET
     timeout: Seconds | UnsetType = UNSET

@@ -21,7 +21,7 @@ from evenkeel.core.resources.model import L7Policy, L7Rule, Listener, Pool
 
 Rule = TypeVar("Rule", requests.V2L7RuleNew, change_requests.V2L7RuleChange)
 
-_KEYED = frozenset({"HEADER", "COOKIE"})
+_TYPES_WITH_KEY = frozenset({"HEADER", "COOKIE"})
 _KEY_PATTERN = re.compile(f"[{HTTP_NAME_CHARACTERS}]+")
 
 
@@ -104,6 +104,6 @@ def checked_rule(wanted: Rule, kind: str, value: str) -> Rule:
         return wanted
     if wanted.key == "":
         return replace(wanted, key=None)
-    if kind in _KEYED and not _KEY_PATTERN.fullmatch(wanted.key):
+    if kind in _TYPES_WITH_KEY and not _KEY_PATTERN.fullmatch(wanted.key):
         raise bad_request("Invalid characters in key. See RFCs 2616, 2965, 6265, 7230.", "L7RuleInvalidKey")
     return wanted

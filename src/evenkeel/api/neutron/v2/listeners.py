@@ -34,7 +34,7 @@ def check_container(wanted: requests.V2ListenerParts) -> None:
         raise bad_request("Default TLS container was not specified", "TLSDefaultContainerNotSpecified")
 
 
-_PAIRS = {"HTTP": "HTTP", "TCP": "TCP", "HTTPS": "HTTPS", TLS_PROTOCOL: "HTTP"}
+_POOL_PROTOCOLS = {"HTTP": "HTTP", "TCP": "TCP", "HTTPS": "HTTPS", TLS_PROTOCOL: "HTTP"}
 """``{protocol of a listener: protocol of the pools that it may send to}``, in LBaaS v2."""
 
 
@@ -42,9 +42,9 @@ def check_protocol_pair(listener_protocol: str, pool_protocol: str) -> None:
     """Check that LBaaS v2 allows a pool of this protocol behind a listener of that protocol. Raises
     :class:`NeutronRefusal` (409).
     """
-    wanted = _PAIRS.get(listener_protocol)
+    wanted = _POOL_PROTOCOLS.get(listener_protocol)
     # Protocols that only Octavia's API has are left to Octavia's rules.
-    if wanted is not None and pool_protocol in _PAIRS.values() and wanted != pool_protocol:
+    if wanted is not None and pool_protocol in _POOL_PROTOCOLS.values() and wanted != pool_protocol:
         raise NeutronRefusal(
             409,
             "ListenerPoolProtocolMismatch",

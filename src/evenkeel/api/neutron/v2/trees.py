@@ -31,7 +31,7 @@ from evenkeel.core.resources.model import (
 )
 from evenkeel.core.resources.statuses import ProvisioningStatus
 
-_GOOD = frozenset({"ONLINE", "NO_MONITOR", DISABLED})
+_GOOD_STATUSES = frozenset({"ONLINE", "NO_MONITOR", DISABLED})
 
 
 class V2MonitorStatus(View, kw_only=True):
@@ -224,7 +224,7 @@ def _object_statuses(
         "operating_status": status,
         "provisioning_status": str(row.provisioning_status),
     }
-    return shown, status == DISABLED or (status in _GOOD and _is_provisioned(row))
+    return shown, status == DISABLED or (status in _GOOD_STATUSES and _is_provisioned(row))
 
 
 def _member_statuses(row: Member, disabled: bool) -> tuple[dict[str, str], bool]:

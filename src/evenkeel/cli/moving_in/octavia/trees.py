@@ -12,7 +12,7 @@ from evenkeel.cli.moving_in.octavia.source import Found, Row, ids_of
 
 LOAD_BALANCER, LISTENER, POOL, MEMBER, MONITOR, POLICY, RULE = KINDS
 
-_COPIED: Mapping[str, tuple[str, ...]] = {
+_COPIED_ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     LOAD_BALANCER: (
         *("name", "description", "admin_state_up", "tags", "vip_address", "vip_subnet_id", "vip_network_id"),
         *("vip_port_id", "vip_qos_policy_id", "vip_sg_ids"),
@@ -44,7 +44,7 @@ _COPIED: Mapping[str, tuple[str, ...]] = {
     RULE: ("admin_state_up", "tags", "type", "compare_type", "key", "value", "invert"),
 }
 """Attributes that have the same name and meaning here, by kind."""
-_HANDLED: Mapping[str, tuple[str, ...]] = {
+_HANDLED_ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     LOAD_BALANCER: (
         *("listeners", "pools", "additional_vips", "provider", "flavor_id", "availability_zone"),
         "vip_vnic_type",
@@ -258,7 +258,7 @@ def _copied_attributes(kind: str, row: Row) -> _Part:
     """Return the attributes that have the same meaning here, without nulls, and as lost the other attributes that have
     an effect.
     """
-    body = {name: row[name] for name in ("id", *_COPIED[kind]) if row.get(name) is not None}
-    known = {*_COPIED[kind], *_HANDLED[kind], *_OF_THE_SOURCE}
+    body = {name: row[name] for name in ("id", *_COPIED_ATTRIBUTES[kind]) if row.get(name) is not None}
+    known = {*_COPIED_ATTRIBUTES[kind], *_HANDLED_ATTRIBUTES[kind], *_OF_THE_SOURCE}
     unknown = [name for name in sorted(row.keys() - known) if has_effect(row[name])]
     return _Part(body, [Lost(kind, str(row["id"]), name, row[name]) for name in unknown])

@@ -46,10 +46,10 @@ _POLLS = Backoff(initial_seconds=0.5, max_seconds=30.0, factor=1.5)
 _OUTAGES = Backoff(initial_seconds=5.0, max_seconds=3600.0, jitter=(1.0, 1.25))
 # Let's Encrypt allows five failed validations of an account and a name in an hour.
 _FAILURES = Backoff(initial_seconds=300.0, max_seconds=DAY_SECONDS, factor=3.0, jitter=(1.0, 1.25))
-_RENEWAL = 2 / 3
-_SPREAD = 1 / 24
+_RENEWAL_PART = 2 / 3
+_SPREAD_PART = 1 / 24
 """Part of the lifetime over which renewals are spread."""
-_LATEST = 0.9
+_LATEST_PART = 0.9
 """Part of the rest of the lifetime after which a certificate is renewed, even if a later time is suggested."""
 _LOOKS_SECONDS = (60.0, DAY_SECONDS)
 """Shortest and longest interval between two reads of renewal information (RFC 9773, 4.3)."""
@@ -245,7 +245,7 @@ def _advance_later(
 
 def _advance_issued(event: Issued, at: float, uniform: Uniform) -> Advance:
     lifetime = max(event.not_after - event.not_before, 0.0)
-    renew_at = event.not_before + lifetime * (_RENEWAL + uniform(0.0, _SPREAD))
+    renew_at = event.not_before + lifetime * (_RENEWAL_PART + uniform(0.0, _SPREAD_PART))
     issued = AcmeProgress(
         state=AcmeState.ISSUED, not_after=event.not_after, certificate_id=event.certificate_id if event.window else ""
     )
@@ -261,7 +261,7 @@ def _advance_to_suggested_window(now: AcmeProgress, window: RenewalWindow, at: f
     """A moment of the window, which stays as long as it is in the window (RFC 9773, 4.2)."""
     start, end = window.start, max(window.start, window.end)
     # A certificate is not left to expire, whatever is suggested.
-    latest = at + ((now.not_after or at) - at) * _LATEST
+    latest = at + ((now.not_after or at) - at) * _LATEST_PART
     known = now.renew_at if start <= now.renew_at <= end else uniform(start, end)
     renew_at = min(known, latest)
     again = min(max(window.retry_after_seconds, _LOOKS_SECONDS[0]), _LOOKS_SECONDS[1])

@@ -37,7 +37,7 @@ _UNMARKED = (*FILES, FORWARDING_TABLE, NODE)
 """Types whose objects never have a mark, not even Even Keel's own."""
 _RECREATED = "an attribute of it cannot be changed in place; it is recreated"
 _REPLACED = "an attribute of it cannot be changed in place;"
-_IMPLIED = ("name", "partition")
+_IMPLIED_ATTRIBUTES = ("name", "partition")
 """Attributes left out, because the object's path shows them."""
 
 
@@ -119,7 +119,7 @@ def _new_members(step: ConfigOperation, partition: str) -> Iterator[PlannedOpera
     """Yield the members of a new pool as operations, although the device creates them together with the pool."""
     for body in step.body.get("members", ()) if (step.verb, step.key.type) == (Verb.CREATE, POOL) else ():
         key = Key(type=MEMBER, name=member_name(body), pool=step.key.name)
-        wanted = {name: value for name, value in body.items() if name not in _IMPLIED}
+        wanted = {name: value for name, value in body.items() if name not in _IMPLIED_ATTRIBUTES}
         yield PlannedOperation(
             verb="create", type=MEMBER, name=_object_path(key, partition), attributes=attribute_changes(wanted, {})
         )
@@ -135,7 +135,7 @@ def _wanted_attributes(step: ConfigOperation) -> Mapping[str, Any]:
     if step.verb is Verb.DELETE or step.key.type in FILES:
         return {}
     shown_apart = ("members",) if step.key.type == POOL else ()
-    return {name: value for name, value in step.body.items() if name not in (*_IMPLIED, *shown_apart)}
+    return {name: value for name, value in step.body.items() if name not in (*_IMPLIED_ATTRIBUTES, *shown_apart)}
 
 
 def _observed_attributes(step: ConfigOperation, observed: Observed) -> Mapping[str, Any]:

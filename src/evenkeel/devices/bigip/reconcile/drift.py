@@ -23,7 +23,7 @@ from evenkeel.devices.bigip.objects import (
     Verb,
 )
 
-_WORDS = {
+_TITLES_BY_TYPE = {
     VIRTUAL: "virtual server",
     VIRTUAL_ADDRESS: "virtual address",
     POOL: "pool",
@@ -62,7 +62,7 @@ def _finding_text(step: ConfigOperation, replaced: bool) -> str:
 
 
 def _object_text(step: ConfigOperation) -> str:
-    word = f"{_WORDS.get(step.key.type, step.key.type.rpartition('/')[2])} {step.key.name}"
+    word = f"{_TITLES_BY_TYPE.get(step.key.type, step.key.type.rpartition('/')[2])} {step.key.name}"
     return f"{word} of pool {step.key.pool}" if step.key.pool else word
 
 

@@ -36,7 +36,7 @@ from evenkeel.devices.bigip.options import BigIpOptions
 
 _START = f"/{COMMON}/"
 _canonical = canonical.canonical_form_function("address")
-_MOVED = (
+_MOVED_ATTRIBUTES = (
     "address",
     "connectionLimit",
     "dynamicRatio",
@@ -47,7 +47,11 @@ _MOVED = (
     "ratio",
 )
 """Attributes of a member that a move copies as the device shows them; other attributes are converted."""
-_USUAL = {"monitor": ("", "default", "/Common/none"), "connectionLimit": ("", "0"), "rateLimit": ("", "0", "disabled")}
+_DEFAULT_ATTRIBUTES = {
+    "monitor": ("", "default", "/Common/none"),
+    "connectionLimit": ("", "0"),
+    "rateLimit": ("", "0", "disabled"),
+}
 """``{attribute: values}`` that a node has as the device made it."""
 
 
@@ -172,7 +176,7 @@ def _is_untouched(node: ObservedObject) -> bool:
         _is_made_by_device(node)
         and seen.get("session") != "user-disabled"
         and seen.get("state") != "user-down"
-        and all(canonical.scalar_text(seen.get(name)) in usual for name, usual in _USUAL.items())
+        and all(canonical.scalar_text(seen.get(name)) in usual for name, usual in _DEFAULT_ATTRIBUTES.items())
     )
 
 
@@ -218,7 +222,7 @@ def _member_on_new_node(key: Key, attributes: Mapping[str, Any], partition: str)
     session, state = (canonical.canonical_form_function(name)(attributes.get(name)) for name in ("session", "state"))
     return {
         **name_and_partition(key.name, partition),
-        **{name: attributes[name] for name in _MOVED if name in attributes},
+        **{name: attributes[name] for name in _MOVED_ATTRIBUTES if name in attributes},
         "monitor": canonical.scalar_text(attributes.get("monitor")) or "default",
         "description": attributes["description"],
         "session": f"user-{session}",

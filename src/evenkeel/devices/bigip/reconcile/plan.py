@@ -94,8 +94,8 @@ SHARED = ""
 # An address or port must be free before it is used again, so listeners and their addresses are removed first; all other
 # objects are removed after the objects that referred to them were changed.
 _REPLACED = 5
-_MAKE = {kind: 6 + place for place, kind in enumerate((*NETWORK_TYPES, *OWNED_TYPES))} | {MEMBER: 50}
-_REMOVE = (
+_RANKS_OF_CREATION = {kind: 6 + place for place, kind in enumerate((*NETWORK_TYPES, *OWNED_TYPES))} | {MEMBER: 50}
+_RANKS_OF_REMOVAL = (
     {VIRTUAL: 0, VIRTUAL_ADDRESS: 1, POLICY: 139, MEMBER: 140, POOL: 141}
     | dict.fromkeys((*PERSISTENCE, *PROFILES, FTP_PROFILE, *MONITORS), 144)
     | {RULE: 145, DATA_GROUP: 146, SERVER_SSL: 146, CIPHER_GROUP: 147, CIPHER_RULE: 148, BANDWIDTH_POLICY: 149}
@@ -314,7 +314,9 @@ def _member_address(member: ObservedObject) -> str:
 
 
 def _modify_operation(item: WantedObject, body: Mapping[str, Any]) -> ConfigOperation:
-    return ConfigOperation(verb=Verb.MODIFY, key=item.key, owner=item.owner, body=body, rank=_MAKE[item.key.type])
+    return ConfigOperation(
+        verb=Verb.MODIFY, key=item.key, owner=item.owner, body=body, rank=_RANKS_OF_CREATION[item.key.type]
+    )
 
 
 def _foreign_object_problem(
@@ -370,7 +372,7 @@ def _create_operation(item: WantedObject, partition: str) -> ConfigOperation:
         owner=item.owner,
         body=_create_body(item, partition),
         secrets=item.secrets,
-        rank=_MAKE[item.key.type],
+        rank=_RANKS_OF_CREATION[item.key.type],
     )
 
 
@@ -394,7 +396,9 @@ def _missing_files(
 
 
 def _delete_operation(key: Key, owner: str, *, rank: int | None = None) -> ConfigOperation:
-    return ConfigOperation(verb=Verb.DELETE, key=key, owner=owner, rank=_REMOVE[key.type] if rank is None else rank)
+    return ConfigOperation(
+        verb=Verb.DELETE, key=key, owner=owner, rank=_RANKS_OF_REMOVAL[key.type] if rank is None else rank
+    )
 
 
 # -- nodes

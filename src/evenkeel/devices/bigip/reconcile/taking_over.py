@@ -36,14 +36,16 @@ from evenkeel.devices.bigip.objects import (
     WantedObject,
 )
 
-_SAME = {ROUTE_DOMAIN: "id", SELF_IP: "address", SNAT_ADDRESS: "address"} | dict.fromkeys(NEIGHBOURS, "ipAddress")
+_IDENTIFYING_ATTRIBUTES = {ROUTE_DOMAIN: "id", SELF_IP: "address", SNAT_ADDRESS: "address"} | dict.fromkeys(
+    NEIGHBOURS, "ipAddress"
+)
 """``{type: attribute}`` whose value identifies an object: a device has no two objects of the type with the same
 value.
 """
-_UNLIMITED = ("", "0", "disabled")
+_UNLIMITED_RATES = ("", "0", "disabled")
 """Values by which a virtual server has no limit of connections per second."""
-_BESIDE = "-evenkeel"
-_PATHS = ("vlan", "vlans", "members")
+_SECOND_NAME_SUFFIX = "-evenkeel"
+_PATH_ATTRIBUTES = ("vlan", "vlans", "members")
 """Attributes that refer to other network objects."""
 
 Attributes = Mapping[str, Any]
@@ -64,7 +66,7 @@ def use_f5_names(
     found = {
         (key.type, canonical.canonical_form_function(attribute)(seen.attributes.get(attribute))): seen
         for key, seen in observed.items()
-        if (attribute := _SAME.get(key.type)) is not None
+        if (attribute := _IDENTIFYING_ATTRIBUTES.get(key.type)) is not None
     }
     return [
         replace(one, networks=_use_found_names(one.networks, found, observed, names, partition))
@@ -88,7 +90,7 @@ def _remove_f5_limits(item: WantedObject, observed: Observed) -> WantedObject:
     freed: dict[str, Any] = {}
     if seen.attributes.get("vlansEnabled"):
         freed |= {"vlansDisabled": True, "vlans": []}
-    if canonical.scalar_text(seen.attributes.get("rateLimit")) not in _UNLIMITED:
+    if canonical.scalar_text(seen.attributes.get("rateLimit")) not in _UNLIMITED_RATES:
         freed["rateLimit"] = "disabled"
     if canonical.scalar_text(seen.attributes.get("bwcPolicy")):
         freed["bwcPolicy"] = "none"
@@ -114,7 +116,8 @@ def _use_found_names(
     made = []
     for item in networks:
         attributes = {
-            name: _replace_paths(value, paths) if name in _PATHS else value for name, value in item.attributes.items()
+            name: _replace_paths(value, paths) if name in _PATH_ATTRIBUTES else value
+            for name, value in item.attributes.items()
         }
         if item.key in profiles:
             attributes["profile"] = profiles[item.key]
@@ -149,7 +152,7 @@ def _key_on_device(
     if item.key.type == VLAN:
         key = Key(type=VLAN, name=f5_agent.f5_flat_vlan_name(item.key.name))
         return key if key in observed and item.key.name.startswith("flat-") else None
-    attribute = _SAME.get(item.key.type)
+    attribute = _IDENTIFYING_ATTRIBUTES.get(item.key.type)
     if attribute is None:
         return None
     seen = found.get((item.key.type, canonical.canonical_form_function(attribute)(item.attributes[attribute])))
@@ -157,7 +160,7 @@ def _key_on_device(
         names.is_own_mark(seen.mark) or (seen.mark is None and _has_name_by_f5(seen, item, partition))
     ):
         return seen.key
-    return None if own is None else replace(item.key, name=f"{item.key.name}{_BESIDE}")
+    return None if own is None else replace(item.key, name=f"{item.key.name}{_SECOND_NAME_SUFFIX}")
 
 
 def _blocks_wanted_name(item: WantedObject, seen: ObservedObject, partition: str) -> bool:

@@ -23,13 +23,13 @@ _SWITCHES = {
     "TLSv1.2": "no-tlsv1.2",
     NEWEST: "no-tlsv1.3",
 }
-_ALWAYS = "dont-insert-empty-fragments"
+_CONSTANT_OPTION = "dont-insert-empty-fragments"
 _NEWEST_CIPHERS = {
     "TLS_AES_128_GCM_SHA256": "TLS13-AES128-GCM-SHA256",
     "TLS_AES_256_GCM_SHA384": "TLS13-AES256-GCM-SHA384",
     "TLS_CHACHA20_POLY1305_SHA256": "TLS13-CHACHA20-POLY1305-SHA256",
 }
-_SAME = (
+_CIPHERS_NAMED_ALIKE = (
     "ECDHE-ECDSA-AES128-GCM-SHA256",
     "ECDHE-ECDSA-AES256-GCM-SHA384",
     "ECDHE-ECDSA-AES128-SHA256",
@@ -59,7 +59,7 @@ _SAME = (
 )
 CIPHERS = {
     **_NEWEST_CIPHERS,
-    **{name: name for name in _SAME},
+    **{name: name for name in _CIPHERS_NAMED_ALIKE},
     "ECDHE-RSA-AES128-SHA": "ECDHE-RSA-AES128-CBC-SHA",
     "ECDHE-RSA-AES256-SHA": "ECDHE-RSA-AES256-CBC-SHA",
     "ECDHE-RSA-CHACHA20-POLY1305": "ECDHE-RSA-CHACHA20-POLY1305-SHA256",
@@ -93,7 +93,8 @@ def tls_profile_options(speaker: ServiceListener | ServicePool) -> str:
     them.
     """
     wanted = _tls_versions(speaker)
-    return f"{{ {' '.join((_ALWAYS, *(switch for version, switch in _SWITCHES.items() if version not in wanted)))} }}"
+    switches = (switch for version, switch in _SWITCHES.items() if version not in wanted)
+    return f"{{ {' '.join((_CONSTANT_OPTION, *switches))} }}"
 
 
 def cipher_objects(

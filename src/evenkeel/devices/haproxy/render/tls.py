@@ -21,7 +21,7 @@ from evenkeel.devices.errors import Unrenderable
 VERSIONS = {"TLSv1": "TLSv1.0", "TLSv1.1": "TLSv1.1", "TLSv1.2": "TLSv1.2", "TLSv1.3": "TLSv1.3"}
 """``{Octavia's name of a TLS version: HAProxy's name}``, oldest first."""
 PROTOCOLS = ("h2", "http/1.1", "http/1.0")
-_OLD = frozenset({"TLSv1", "TLSv1.1"})
+_OLD_VERSIONS = frozenset({"TLSv1", "TLSv1.1"})
 _CIPHER_PATTERN = re.compile(r"[!+-]?[A-Za-z0-9_]+([.+=-][A-Za-z0-9_]+)*|@(STRENGTH|SECLEVEL=[0-5])", re.ASCII)
 
 
@@ -32,7 +32,7 @@ def tls_arguments(what: str, versions: Sequence[str], ciphers: str | None) -> tu
     """
     old, new = _split_ciphers(what, ciphers)
     spoken = _version_words(what, versions, only_newest=bool(new) and not old)
-    if old and _OLD & set(spoken) and not any(name.startswith("@SECLEVEL") for name in old):
+    if old and _OLD_VERSIONS & set(spoken) and not any(name.startswith("@SECLEVEL") for name in old):
         old = [*old, "@SECLEVEL=0"]
     return (
         "ssl-min-ver",

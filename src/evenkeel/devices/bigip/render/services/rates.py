@@ -18,7 +18,7 @@ from evenkeel.devices.rate_limits import ClientLimit, Condition, action_command,
 _ACTIONS = {"REJECT": "reject", "SILENT_DROP": "drop"}
 Conditions = Mapping[Counter, Sequence[Condition]]
 _ADDRESS = "[IP::client_addr]"
-_CARRIED = "[expr { [IP::stats bytes in] + [IP::stats bytes out] }]"
+_BYTES_SO_FAR = "[expr { [IP::stats bytes in] + [IP::stats bytes out] }]"
 
 
 def rate_limit_lines(
@@ -90,7 +90,7 @@ def _count_lines(key: str, counter: Counter, number: int) -> Iterator[str]:
 
 
 def _byte_count_lines(listener: ServiceListener, counter: Counter) -> Iterator[str]:
-    yield f"    set service_total {_CARRIED}"
+    yield f"    set service_total {_BYTES_SO_FAR}"
     yield f'    set service_key "bytes:{plain_or_digest(listener.id)}:{counter.interval}:{_ADDRESS}"'
     yield f"    table add $service_key 0 indefinite {counter.interval}"
     yield "    set service_bytes [table incr -notouch $service_key [expr { $service_total - $service_carried }]]"
