@@ -72,7 +72,7 @@ async def test_starting_again_keeps_what_is_there(empty_database: str) -> None:
 
 
 @pytest.mark.services
-async def test_where_statements_are_no_transaction_an_interrupted_upgrade_continues(mariadb_database: str) -> None:
+async def test_interrupted_upgrade_continues_where_statements_are_no_transaction(mariadb_database: str) -> None:
     """Each statement of the newest migrations runs again, as if the version number had not been written."""
     store = open_store(mariadb_database)
     await store.start()
