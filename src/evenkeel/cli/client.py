@@ -164,7 +164,7 @@ class Client:
 
 
 def checked_endpoint(text: str) -> str:
-    """Return the endpoint without a trailing slash. Raises :class:`UsageError`."""
+    """Return the endpoint without a trailing slash. Raises :class:`UsageError` if it is no HTTP URL."""
     endpoint = text.strip().rstrip("/")
     parts = urlsplit(endpoint)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -178,7 +178,9 @@ def segment(text: str) -> str:
 
 
 def _tls_context(ca_file: str) -> ssl.SSLContext:
-    """Return a TLS context that verifies servers with these CA certificates. Raises :class:`UsageError`."""
+    """Return a TLS context that verifies servers with the CA certificates in this file. Raises :class:`UsageError` if
+    it cannot be read or parsed.
+    """
     try:
         return ssl.create_default_context(cafile=ca_file)
     except ssl.SSLError as error:

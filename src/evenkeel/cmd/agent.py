@@ -212,7 +212,9 @@ def agent_settings(conf: cfg.ConfigOpts) -> AgentSettings:
 
 
 def _agent_id(conf: cfg.ConfigOpts) -> AgentId:
-    """Return the agent's id: the option, or derived from environment, group and host. Raises :class:`ValueError`."""
+    """Return the agent's id: the option, or derived from environment, group and host. Raises :class:`ValueError` for an
+    option that differs from the derived id where RabbitMQ authenticates agents.
+    """
     derived = derived_agent_id(conf.environment_prefix, conf.environment_group_number, conf.host or "")
     if conf.rabbit_agents_authenticated and conf.agent_id not in (None, derived):
         raise ValueError(f"agent_id: with rabbit_agents_authenticated it is {derived}; leave it out")

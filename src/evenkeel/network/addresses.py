@@ -94,7 +94,9 @@ def prefer_unused_subnets(subnets: Sequence[Subnet], used: Iterable[Subnet]) -> 
 
 
 def check_subnets(subnets: Sequence[Subnet]) -> None:
-    """Check the subnets of all addresses of one load balancer, with Octavia's texts. Raises :class:`Invalid`."""
+    """Check the subnets of all addresses of one load balancer, with Octavia's texts. Raises :class:`Invalid` if two are
+    the same, or they are of different networks.
+    """
     if len({subnet.id for subnet in subnets}) < len(subnets):
         raise duplicate_subnet()
     if len(networks := sorted({subnet.network_id for subnet in subnets})) > 1:

@@ -23,7 +23,9 @@ REFERENCE_CHARACTERS_MAX = 255
 
 
 def check_authority(services: Services, name: str) -> None:
-    """Check that controllers have the authority that a flavor names. Raises :class:`Invalid`."""
+    """Check that controllers have the authority ``name``, which a flavor names; empty: it names none. Raises
+    :class:`Invalid` if they do not.
+    """
     known = [] if services.acme is None else [each.name for each in services.acme.authorities]
     if name and name not in known:
         allowed = f"one of {', '.join(sorted(known))}" if known else "left out: the controllers have none"

@@ -57,12 +57,16 @@ class ListenerRows(NamedTuple):
 
 
 def persistence_or_none(body: requests.Persistence | None) -> SessionPersistence | None:
-    """Convert a requested session persistence to its core value; None if there is none. Raises :class:`Invalid`."""
+    """Convert a requested session persistence to its core value; None if there is none. Raises :class:`Invalid` like
+    :func:`persistence_from_body`.
+    """
     return None if body is None else persistence_from_body(body)
 
 
 def persistence_from_body(body: requests.Persistence) -> SessionPersistence:
-    """Convert a request's session persistence to a :class:`SessionPersistence`. Raises :class:`Invalid`."""
+    """Convert a request's session persistence to a :class:`SessionPersistence`. Raises :class:`Invalid` for a
+    granularity that is no address.
+    """
     seconds, mask = body.persistence_timeout, body.persistence_granularity
     return SessionPersistence(
         type=body.type,
@@ -82,7 +86,8 @@ def listener_row(
     idle: IdleAttributes = NOTHING_IDLE,
 ) -> Listener:
     """Convert a requested listener of a load balancer with this VIP, or with another address of the same family.
-    ``idle``: TLS attributes that the listener may have although they have no effect. Raises :class:`Invalid`.
+    ``idle``: TLS attributes that the listener may have although they have no effect. Raises :class:`Invalid` for an
+    attribute that is not allowed, or another project than the load balancer's.
     """
     check_project(body, place)
     wanted = Listener(
@@ -104,7 +109,9 @@ def listener_row(
 
 
 def member_row(body: requests.MemberNew, place: ParentPlace, *, pool_id: str, new_id: NewId, monitored: bool) -> Member:
-    """Convert a create request to a member. ``monitored``: the pool has a health monitor. Raises :class:`Invalid`."""
+    """Convert a create request to a member. ``monitored``: the pool has a health monitor. Raises :class:`Invalid` for
+    an address that is not allowed, or another project than the load balancer's.
+    """
     check_project(body, place)
     address = member_address("address", body.address, place.addresses)
     monitored_at = None
@@ -157,7 +164,8 @@ def pool_row(
     any_cookies: bool = False,
 ) -> Pool:
     """Convert a requested pool without its members and monitor. ``any_cookies``: accept session persistence by cookies
-    with every pool protocol, not only with HTTP. Raises :class:`Invalid`.
+    with every pool protocol, not only with HTTP. Raises :class:`Invalid` for an attribute that is not allowed, or
+    another project than the load balancer's.
     """
     check_project(body, place)
     new = Pool(
@@ -186,7 +194,8 @@ def pool_rows(
     any_cookies: bool = False,
 ) -> NewPool:
     """Convert a requested pool with its members and monitor. ``any_cookies``: accept session persistence by cookies
-    with every pool protocol, not only with HTTP. Raises :class:`Invalid`.
+    with every pool protocol, not only with HTTP. Raises :class:`Invalid` like :func:`pool_row`, also for the members
+    and the monitor; :class:`Conflict` for two members at one address and port.
     """
     pool = pool_row(body, protocol, lb_algorithm, place, pool_id=new_id(), any_cookies=any_cookies)
     wanted = body.healthmonitor

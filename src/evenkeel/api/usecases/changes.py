@@ -58,7 +58,8 @@ def changed_persistence(
     change: change_requests.PersistenceChange, now: SessionPersistence | None
 ) -> SessionPersistence:
     """Return the session persistence of a pool after a change of some of its attributes. ``now``: before the change,
-    None: there is none. Raises :class:`Invalid`.
+    None: there is none. Raises :class:`Invalid` without a type where there is none before, or for a granularity that is
+    no address.
     """
     given_ = {name: value for name in change.__struct_fields__ if (value := getattr(change, name)) is not UNSET}
     if "type" not in given_:

@@ -88,7 +88,9 @@ class OfferedServices:
                 )
 
     def check_flavor(self, names: Iterable[str]) -> None:
-        """Check the names that a flavor gives. Raises :class:`Invalid`."""
+        """Check the names of enhanced services that a flavor gives. Raises :class:`Invalid` for one that is not
+        offered, :class:`Unsupported` if the provider offers none.
+        """
         self._check_names(FLAVOR_KEY, names, "")
 
     def check_tree(self, tree: LoadBalancerTree) -> None:

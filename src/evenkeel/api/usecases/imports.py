@@ -156,7 +156,9 @@ async def _update_held(
 
 
 def _check_changeable(root: LoadBalancer, result: ImportResult) -> None:
-    """Check that no difference is in an attribute that cannot change after creation. Raises :class:`Conflict`."""
+    """Check that no difference is in an attribute of a held load balancer that cannot change after creation. Raises
+    :class:`Conflict` naming the first one that does.
+    """
     for name in ("flavor_id", "availability_zone"):
         if name in result.differences:
             raise Conflict(f"{name}: load balancer {root.id} is held with another one: discard it and import it again.")
@@ -173,7 +175,9 @@ def _import_with_stored_port(wanted: ImportedLoadBalancer, there: StoredLoadBala
 
 
 def _check_catalogue(wanted: ImportedLoadBalancer) -> None:
-    """Check that each option of the catalogue is given once. Raises :class:`Invalid`."""
+    """Check that a flavor and an availability zone are given by id or by their data, not by both. Raises
+    :class:`Invalid`.
+    """
     for entry, data in (("flavor_id", "flavor_data"), ("availability_zone", "availability_zone_data")):
         if getattr(wanted, entry) is not None and getattr(wanted, data) is not None:
             raise Invalid(f"{data}: must not be given together with {entry}, which has its own.")

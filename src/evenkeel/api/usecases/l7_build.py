@@ -33,7 +33,9 @@ def policy_rows(
     settle: Settle = normalise_targets,
 ) -> PolicyRows:
     """Convert a requested policy with its rules, at the requested position. ``redirect_pool_id``: pool to which it
-    redirects; None: none. ``settle`` converts the requested policy to the one to store. Raises :class:`Invalid`.
+    redirects; None: none. ``settle`` converts the requested policy to the one to store. Raises :class:`Invalid` for an
+    attribute that is not allowed, another project than the load balancer's, or rules of a policy that stands for an
+    enhanced service.
     """
     check_project(body, place)
     enhanced_service = body.name in place.enhanced_services
@@ -57,7 +59,9 @@ def policy_rows(
 
 
 def rule_row(body: l7_requests.L7RuleNew, place: ParentPlace, *, policy_id: str, new_id: NewId) -> L7Rule:
-    """Convert a create request to an L7 rule. Raises :class:`Invalid`."""
+    """Convert a create request to an L7 rule. Raises :class:`Invalid` for an attribute that is not allowed, or another
+    project than the load balancer's.
+    """
     check_project(body, place)
     rule = L7Rule(
         id=new_id(),

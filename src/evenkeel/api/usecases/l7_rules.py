@@ -39,7 +39,9 @@ def check_l7_listener(protocol: str) -> None:
 
 
 def check_action_supported(action: str) -> None:
-    """Check that the action of a policy with a new pool redirects to a pool. Raises :class:`Invalid`."""
+    """Check that ``action``, of a policy that is created with a new pool, redirects to a pool. Raises :class:`Invalid`
+    if it does not.
+    """
     if action != "REDIRECT_TO_POOL":
         raise Invalid(f"Invalid L7 Policy arguments: redirect_pool needs action REDIRECT_TO_POOL, not {action}.")
 

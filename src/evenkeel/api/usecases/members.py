@@ -25,7 +25,9 @@ async def check_sriov(
     load_balancer_id: LoadBalancerId,
     bodies: Iterable[requests.MemberNew | change_requests.MemberBatchItem],
 ) -> None:
-    """Check that the load balancer's flavor allows the SR-IOV ports of the request. Raises :class:`Invalid`."""
+    """Check that the load balancer's flavor allows the SR-IOV ports of the request, if it has any. Raises
+    :class:`Invalid` if it does not.
+    """
     if not any(body.request_sriov is True for body in bodies):
         return
     if (await flavor_data_of(services, load_balancer_id)).get("allow_member_sriov") is not True:

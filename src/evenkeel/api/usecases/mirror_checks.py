@@ -105,7 +105,7 @@ def _root_of_checked(body: Any, around: Surroundings) -> LoadBalancer:
 
 
 def _check_networks(permitted: VipNetworks, body: CheckedLoadBalancer) -> None:
-    """Check that the VIPs are on permitted networks. Raises :class:`Invalid`."""
+    """Check that the VIPs are on permitted networks and subnets. Raises :class:`Invalid` for one that is not."""
     subnet_ids = [("vip_subnet_id", body.vip_subnet_id or "")]
     subnet_ids += [(ADDITIONAL_SUBNET, each.subnet_id) for each in body.additional_vips or ()]
     for field, subnet_id in subnet_ids:

@@ -31,7 +31,9 @@ HTTP_MONITORS = ("HTTP", "HTTPS")
 
 
 def checked_address(field: str, value: str) -> str:
-    """Return the address in its canonical form. Raises :class:`Invalid`."""
+    """Return the address in its canonical form. Raises :class:`Invalid`, naming ``field``, for a text that is no IP
+    address.
+    """
     normal = canonical_address(value)
     if normal is None:
         raise invalid_input(field, value, "Value should be IPv4 or IPv6 format.")
@@ -39,7 +41,9 @@ def checked_address(field: str, value: str) -> str:
 
 
 def member_address(field: str, value: str, addresses: AddressRules) -> str:
-    """Check the address of a member or monitor, to which a device may connect. Raises :class:`Invalid`."""
+    """Return the address of a member or monitor in canonical form. Raises :class:`Invalid`, naming ``field``, for a
+    text that is no address, or an address to which ``addresses`` lets no device connect.
+    """
     normal = checked_address(field, value)
     if problem := addresses.member_problem(normal):
         if field == "address":
@@ -56,7 +60,9 @@ def given_spelling_if_different(value: str | None, normal: str | None) -> str | 
 
 
 def checked_vip_address(field: str, value: str, addresses: AddressRules) -> str:
-    """Check a requested VIP, at which a device may listen. Raises :class:`Invalid`."""
+    """Return a requested VIP in canonical form. Raises :class:`Invalid`, naming ``field``, for a text that is no
+    address, or an address at which ``addresses`` lets no device listen.
+    """
     normal = checked_address(field, value)
     if problem := addresses.vip_problem(normal):
         raise _not_allowed_error(field, value, problem)
@@ -72,7 +78,8 @@ _CIDR_RULE = "Value should be IPv4 or IPv6 CIDR format."
 
 def checked_cidrs(cidrs: Iterable[str], vip_address: str | None) -> tuple[str, ...]:
     """Return the networks in canonical form, without duplicates. All must be of the VIP's address family, else no
-    client could connect; ``vip_address`` None: either family. Raises :class:`Invalid`.
+    client could connect; ``vip_address`` None: either family. Raises :class:`Invalid` for another family, or a text
+    that is no network.
     """
     found: dict[str, None] = {}
     for value in cidrs:
@@ -109,8 +116,9 @@ def check_persistence(persistence: SessionPersistence) -> None:
 
 
 def check_pool_rules(pool: Pool, *, any_cookies: bool = False) -> None:
-    """Check session persistence against the protocol, and TLS attributes. ``any_cookies``: the API does not check the
-    protocol for persistence by cookies and leaves that to the provider, like LBaaS.
+    """Check a pool's session persistence against its protocol, and its TLS attributes. Raises :class:`Invalid`.
+    ``any_cookies``: the API does not check the protocol for persistence by cookies and leaves that to the provider,
+    like LBaaS.
     """
     check_pool_tls(pool)
     persistence = pool.session_persistence

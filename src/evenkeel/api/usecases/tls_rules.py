@@ -69,7 +69,9 @@ def fill_tls_defaults(row: TlsObject, rules: TlsRules) -> TlsObject:
 
 
 def refuse_empty_lists(body: Any, row: Listener | Pool) -> None:
-    """Refuse empty lists (null means the default). Raises :class:`Invalid`."""
+    """Refuse empty lists of TLS versions and ALPN protocols (null means the default) where the object speaks TLS.
+    Raises :class:`Invalid`.
+    """
     for name, title in _LISTS.items():
         if speaks_tls(row) and getattr(body, name) == []:
             raise Invalid(

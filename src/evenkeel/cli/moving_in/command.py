@@ -74,7 +74,9 @@ class ImportLbaas(ApiCommand):
 
 
 def _read_files(paths: Iterable[str], persistence_seconds: int | None) -> list[ForeignLoadBalancer]:
-    """Read the files. Raises :class:`UsageError`."""
+    """Read load balancers from JSON files. Raises :class:`UsageError` for a file that cannot be read, is not JSON, or
+    has no load balancers in the form that is needed.
+    """
     documents = lbaas_v2.Documents()
     try:
         for path in paths:
@@ -85,7 +87,7 @@ def _read_files(paths: Iterable[str], persistence_seconds: int | None) -> list[F
 
 
 def _read_document(path: str) -> Any:
-    """Read a JSON file. Raises :class:`UsageError`."""
+    """Read a JSON file. Raises :class:`UsageError` if it cannot be read, is too large, or is not JSON."""
     try:
         with Path(path).open("rb") as file:
             content = file.read(FILE_BYTES_MAX + 1)

@@ -102,7 +102,9 @@ class Documents:
         self._lists: dict[str, list[Row]] = {}
 
     def add(self, document: Any, name: str) -> None:
-        """Add a document. ``name``: its file's, for errors. Raises :class:`BadSource`."""
+        """Add a document. ``name``: its file's, for errors. Raises :class:`BadSource` if it is none of the API's lists
+        or objects.
+        """
         if not isinstance(document, Mapping):
             raise BadSource(f'{name}: a JSON object is needed, such as {{"loadbalancers": […]}}')
         if "statuses" in document:

@@ -143,7 +143,9 @@ def _open_store(conf: cfg.ConfigOpts) -> SqlStore:
 
 
 def open_controller_bus(conf: cfg.ConfigOpts) -> Bus:
-    """Open the controller's message bus, which does not connect yet. Raises :class:`ValueError`."""
+    """Open the controller's message bus, which does not connect yet. Raises :class:`ValueError` for a ``transport_url``
+    that cannot be used.
+    """
     authenticated = conf.rabbit_agents_authenticated
     if not authenticated and conf.transport_url.startswith(AMQP):
         log.warning(
@@ -159,7 +161,9 @@ def open_controller_bus(conf: cfg.ConfigOpts) -> Bus:
 
 
 def parse_environment(item: str) -> Environment:
-    """Parse ``name:device_driver``. Raises :class:`ValueError`."""
+    """Parse ``name:device_driver``. Raises :class:`ValueError` for another form, a name that is not allowed, or a
+    driver that is not installed.
+    """
     name, _, driver = item.partition(":")
     if not driver or not is_environment_name(name):
         raise ValueError(f"environments: {item!r} is not name:device_driver with a name of {ENVIRONMENT_NAME_RULE}")

@@ -132,7 +132,9 @@ def configured_server(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = A
 
 
 def api_path_prefix(conf: cfg.ConfigOpts) -> str:
-    """Return the path below which clients reach the API; empty if it is the root. Raises :class:`ValueError`."""
+    """Return the path below which clients reach the API; empty if it is the root. Raises :class:`ValueError` for a
+    configured path that is none.
+    """
     try:
         return checked_prefix(conf.api.path_prefix)
     except ValueError as error:
@@ -140,7 +142,9 @@ def api_path_prefix(conf: cfg.ConfigOpts) -> str:
 
 
 def api_proxies(conf: cfg.ConfigOpts) -> tuple[Network, ...]:
-    """Return the networks of trusted proxies in front of the API. Raises :class:`ValueError`."""
+    """Return the networks of trusted proxies in front of the API. Raises :class:`ValueError` for a configured one that
+    is none.
+    """
     return parse_networks(conf.api.proxies, "api.proxies")
 
 

@@ -96,7 +96,9 @@ def named_sections(sections: Iterable[str]) -> list[str]:
 
 
 def authority_name(section: str) -> str:
-    """Return the name of the authority that a section ``[acme:NAME]`` configures. Raises :class:`ValueError`."""
+    """Return the name of the authority that a section ``[acme:NAME]`` configures. Raises :class:`ValueError` for a name
+    that is not allowed.
+    """
     name = section_name(section, PREFIX)
     if name is None or name == "default":
         raise ValueError(f"{section}: the name after {PREFIX} should be {NAME_RULE}, and not default, which is [acme]")

@@ -68,7 +68,9 @@ class OpenedKeyManager(NamedTuple):
 
 
 def open_key_manager(conf: cfg.ConfigOpts) -> OpenedKeyManager:
-    """Open the configured key manager. Raises :class:`ValueError`."""
+    """Open the configured key manager; without members if none is configured. Raises :class:`ValueError` for options
+    that are missing or cannot be used, or a library that is not installed.
+    """
     if conf.certificates.key_manager == "none":
         return OpenedKeyManager(None, None, close=lambda: None)
     if conf.certificates.key_manager == "barbican":

@@ -64,7 +64,9 @@ class OpenedNetwork(NamedTuple):
 
 
 def open_network(conf: cfg.ConfigOpts, store: Store) -> OpenedNetwork:
-    """Open the configured network service, which connects on first use. Raises :class:`ValueError`."""
+    """Open the configured network service, which connects on first use. Raises :class:`ValueError` for options that
+    cannot be used, or a library that is not installed.
+    """
     if conf.network.driver == "builtin":
         return OpenedNetwork(BuiltinNetwork(store.operators), gives_back=False, close=lambda: None)
     try:

@@ -56,7 +56,9 @@ NEUTRON_AGENT = [
 def open_neutron_agent(
     conf: cfg.ConfigOpts, device: Device, on_networks: Callable[[frozenset[str]], None]
 ) -> "NeutronAgent | None":
-    """Open the part that uses Neutron's message bus; None if it is not configured. Raises :class:`ValueError`."""
+    """Open the part that uses Neutron's message bus; None if it is not configured. Raises :class:`ValueError` if a
+    library or an option is missing, or the device driver is not attached to networks of Neutron.
+    """
     options = conf[SECTION]
     if not options.transport_url and not options.config_files:
         return None

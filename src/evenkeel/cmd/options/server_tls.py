@@ -8,7 +8,7 @@ API_CERTIFICATE_OPTIONS = ("api.ssl_cert_file", "api.ssl_key_file", "api.ssl_cli
 
 
 def api_tls(conf: cfg.ConfigOpts) -> ssl.SSLContext | None:
-    """Load the API's TLS context; None: plain HTTP. Raises :class:`ValueError`."""
+    """Load the API's TLS context; None: plain HTTP. Raises :class:`ValueError` like :func:`server_tls`."""
     return server_tls("api", conf.api.ssl_cert_file, conf.api.ssl_key_file, conf.api.ssl_client_ca_file)
 
 
@@ -16,7 +16,7 @@ def server_tls(
     section: str, certificate: str | None, key: str | None, authorities: str | None
 ) -> ssl.SSLContext | None:
     """Load a TLS context, TLS 1.2 and newer, with the certificate that the options of ``section`` name; None: plain
-    HTTP. Raises :class:`ValueError`.
+    HTTP. Raises :class:`ValueError` if the certificate is not named but other files are, or a file cannot be loaded.
     """
     if not certificate:
         if key or authorities:

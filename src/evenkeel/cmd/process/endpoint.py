@@ -11,7 +11,7 @@ from evenkeel.core.networking.addresses import host_and_port
 
 def bound_socket(section: str, host: str, port: int) -> socket.socket:
     """Bind a socket to host and port, the options ``bind_host`` and ``bind_port`` of ``section``. Raises
-    :class:`ValueError`.
+    :class:`ValueError`, naming them, if that fails.
     """
     made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     # Connections of an earlier process that are in TIME_WAIT would keep the address busy for a minute after a
@@ -27,7 +27,7 @@ def bound_socket(section: str, host: str, port: int) -> socket.socket:
 
 
 def api_socket(conf: cfg.ConfigOpts) -> socket.socket:
-    """Bind the API's socket. Raises :class:`ValueError`."""
+    """Bind the API's socket. Raises :class:`ValueError` like :func:`bound_socket`."""
     return bound_socket("api", conf.api.bind_host, conf.api.bind_port)
 
 

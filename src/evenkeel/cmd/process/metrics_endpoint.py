@@ -46,7 +46,9 @@ class MetricsEndpoint:
             await self._server.start()
 
     def reload(self, changed: cfg.ConfigOpts) -> None:
-        """Load the certificate from its files again. Raises :class:`ValueError`."""
+        """Load the certificate from its files again. Raises :class:`ValueError` like :func:`metrics_tls`, or if the
+        options turn HTTPS on or off, which needs a restart.
+        """
         tls = metrics_tls(changed)
         if (tls is None) != (self._tls is None):
             raise ValueError("metrics.ssl_cert_file: HTTPS is turned on and off by a restart")

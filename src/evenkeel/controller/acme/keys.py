@@ -52,7 +52,9 @@ class AcmeKeys:
             await self._certificates.delete(ACME_PROJECT, certificate.id)
 
     async def issued_certificate(self, certificate: AcmeCertificate) -> str:
-        """Return the issued certificate, PEM, without intermediates. Raises :class:`NotFound`."""
+        """Return the issued certificate, PEM, without intermediates. Raises :class:`NotFound` if the key manager does
+        not have it.
+        """
         kept = await self._certificates.show(certificate.project_id, certificate.name)
         return (await self._key_manager.certificate(kept.reference, certificate.project_id)).certificate
 

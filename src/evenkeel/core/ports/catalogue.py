@@ -15,7 +15,9 @@ class CatalogueStore(Protocol):
         ...
 
     async def catalogue_entry(self, kind: CatalogueKind, key: str) -> Any:
-        """Return one catalogue entry by its key: the id, or an availability zone's name. Raises :class:`NotFound`."""
+        """Return one catalogue entry by its key: the id, or an availability zone's name. Raises :class:`NotFound` if
+        there is none.
+        """
         ...
 
     async def add_catalogue_entry(self, entry: CatalogueEntry) -> Any:

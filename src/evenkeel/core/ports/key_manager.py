@@ -59,9 +59,11 @@ class CertificateStore(Protocol):
         ...
 
     async def show(self, project_id: ProjectId, name: str) -> KeptCertificate:
-        """Return one certificate of the project. Raises :class:`NotFound`."""
+        """Return one certificate of the project. Raises :class:`NotFound` if there is none with this name."""
         ...
 
     async def delete(self, project_id: ProjectId, name: str) -> None:
-        """Delete a certificate, even if listeners or pools refer to it. Raises :class:`NotFound`."""
+        """Delete a certificate, even if listeners or pools refer to it. Raises :class:`NotFound` if there is none with
+        this name.
+        """
         ...

@@ -57,7 +57,7 @@ class OperatorStore(Protocol):
     async def update_environment(self, name: str, changes: Mapping[str, Any]) -> Environment:
         """Change attributes of an environment ({attribute: new value}): ``description``, ``failback``,
         ``breaker_share``, ``breaker_agents``, ``vip_networks_allowed``, ``vip_networks_denied``. Raises
-        :class:`NotFound`, :class:`Invalid`.
+        :class:`NotFound`, :class:`Invalid` for another attribute, or a value that is not allowed.
         """
         ...
 
@@ -75,7 +75,8 @@ class OperatorStore(Protocol):
 
     async def begin_moves(self, request: MoveRequest) -> tuple[Change, ...]:
         """Begin to move the load balancers of the request to another device group, all or none; return the changes for
-        hints to agents. Raises :class:`NotFound`, :class:`Conflict` if one of them can no longer be moved.
+        hints to agents. Raises :class:`NotFound` for a load balancer, :class:`Conflict` if one of them can no longer be
+        moved, or the group has no live agent or no capacity.
         """
         ...
 
@@ -166,7 +167,7 @@ class OperatorStore(Protocol):
         """Make another agent of the same group the home of one shard; return the shard.
 
         If another agent serves the shard, it moves gradually. Repeating it is harmless. Raises :class:`NotFound`,
-        :class:`Conflict` naming ``to``.
+        :class:`Conflict` naming ``to`` (no agent of the shard's group).
         """
         ...
 
@@ -183,7 +184,9 @@ class OperatorStore(Protocol):
         ...
 
     async def shard_of_load_balancer(self, load_balancer_id: LoadBalancerId) -> Shard | None:
-        """Return the shard of a load balancer; None if it is not placed. Raises :class:`NotFound`."""
+        """Return the shard of a load balancer; None if it is not placed. Raises :class:`NotFound` for the load
+        balancer.
+        """
         ...
 
     async def place_in_line(self, load_balancer_id: LoadBalancerId) -> int:

@@ -315,7 +315,8 @@ class TenantStore(Protocol):
     async def tree(
         self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None, statuses_only: bool = False
     ) -> LoadBalancerTree:
-        """Return all objects of one load balancer, including objects marked deleted. Raises :class:`NotFound`.
+        """Return all objects of one load balancer, including objects marked deleted. ``project_id``: the project that
+        must have it; None: any. Raises :class:`NotFound`.
 
         ``statuses_only``: for status trees. Members and pools have only what these show (ids of the object and its
         parents, name, statuses, address and port, of pools protocol and algorithm); the other children lack

@@ -217,7 +217,9 @@ def _partition_name(request: web.Request) -> str:
 
 
 def _integer_parameter(request: web.Request, key: str, most: int) -> int:
-    """Return a query parameter as a number from 0 to ``most``; 0 if it is absent. Raises :class:`DaemonRefused`."""
+    """Return a query parameter as a number from 0 to ``most``; 0 if it is absent. Raises :class:`DaemonRefused` if it
+    is no such number.
+    """
     text = request.query.get(key, "0")
     if not re.fullmatch(r"[0-9]{1,16}", text) or int(text) > most:
         raise DaemonRefused("invalid", f"{key}: {text[:40]!r} is not an integer from 0 to {most}")
@@ -226,7 +228,7 @@ def _integer_parameter(request: web.Request, key: str, most: int) -> int:
 
 def _number_parameter(request: web.Request, key: str, most: float) -> float:
     """Return a query parameter, perhaps with a fraction, from 0 to ``most``; 0 if it is absent. Raises
-    :class:`DaemonRefused`.
+    :class:`DaemonRefused` if it is no such number.
     """
     text = request.query.get(key, "0")
     if not re.fullmatch(r"[0-9]{1,16}(\.[0-9]{1,6})?", text) or float(text) > most:

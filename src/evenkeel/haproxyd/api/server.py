@@ -102,7 +102,9 @@ def _bad_request(status: int) -> web.Response:
 
 
 async def _open_sockets(host: str, port: int) -> list[socket.socket]:
-    """Open a listening socket for each address of the host name. Raises :class:`OSError`."""
+    """Open a listening socket for each address of the host name. Raises :class:`OSError` if the name has no address, or
+    one of them cannot be bound.
+    """
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     listening: list[socket.socket] = []
     try:

@@ -19,7 +19,9 @@ class BodyRefused(ValueError):
 
 
 def decode_body(content: bytes, kind: type[T]) -> T:
-    """Decode a request's body. Raises :class:`BodyRefused`."""
+    """Decode a request's body. Raises :class:`BodyRefused` if it is not JSON, or not of this type without unknown
+    fields.
+    """
     try:
         # The strict copy of the type only checks; the second decoding gives the type that the rest of the daemon uses.
         _strict_decoder(kind).decode(content)

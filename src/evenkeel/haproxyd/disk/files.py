@@ -74,7 +74,9 @@ def sync_folder(folder: Path) -> None:
 
 
 def read_value(path: Path, kind: type[T]) -> T | None:
-    """Decode a JSON file as ``kind``; None if the file does not exist. Raises :class:`StorageBroken`."""
+    """Decode a JSON file as ``kind``; None if the file does not exist. Raises :class:`StorageBroken` if it cannot be
+    read or decoded.
+    """
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError:

@@ -168,7 +168,9 @@ class PartitionStorage:
     # -- durable state
 
     def read_guard(self) -> GuardFile | None:
-        """Read the guard file; None: the partition was never guarded. Raises :class:`StorageBroken`."""
+        """Read the guard file; None: the partition was never guarded. Raises :class:`StorageBroken` if it cannot be
+        read or decoded.
+        """
         with self._guard_lock:
             found = read_value(self._guard, GuardFile)
             self._guard_version = _file_version(self._guard)

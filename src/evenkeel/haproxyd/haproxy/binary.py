@@ -155,7 +155,9 @@ class BinaryFinder:
 
 
 async def find_binary(configured: Path | None) -> Binary:
-    """Search for the HAProxy to run. Raises :class:`BinaryUnusable`."""
+    """Return the HAProxy to run: ``configured``, or (None) the first usable one of the system and of the package.
+    Raises :class:`BinaryUnusable` if there is none.
+    """
     if configured is not None:
         if not _is_program(configured):
             raise BinaryUnusable(f"haproxy = {configured}: no such program")

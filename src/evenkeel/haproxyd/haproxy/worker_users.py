@@ -163,7 +163,9 @@ def _user_with_own_group(uid: int) -> WorkerUser:
 
 
 def _configured_user(settings: DaemonSettings, missing_privileges: str) -> WorkerUser | None:
-    """Return the configured user and group for all workers; None: the daemon's own. Raises :class:`ValueError`."""
+    """Return the configured user and group for all workers; None: the daemon's own. Raises :class:`ValueError` if they
+    do not exist, the user is root, or the daemon may not change to them.
+    """
     try:
         account = pwd.getpwnam(settings.user) if settings.user else pwd.getpwuid(os.geteuid())
         gid = grp.getgrnam(settings.group).gr_gid if settings.group else account.pw_gid

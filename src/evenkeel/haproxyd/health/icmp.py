@@ -40,7 +40,9 @@ class IcmpPing:
         self._privileged = False
 
     async def __call__(self, address: str, timeout_seconds: float) -> bool:
-        """Whether the address answered. Raises :class:`PingImpossible`."""
+        """Return whether the address answered within the time-out. Raises :class:`PingImpossible` if this host cannot
+        send the ping.
+        """
         # First the kind of socket that worked last time.
         for privileged in (self._privileged, not self._privileged):
             try:

@@ -58,7 +58,9 @@ class SctpProbe:
     """Probes servers over SCTP."""
 
     async def __call__(self, address: str, port: int, timeout_seconds: float) -> bool:
-        """Whether the server is up. Raises :class:`PingImpossible`."""
+        """Return whether the server accepts an SCTP association within the time-out. Raises :class:`PingImpossible` if
+        this host cannot send the probe.
+        """
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         try:
             with contextlib.closing(socket.socket(family, socket.SOCK_RAW, PROTOCOL)) as probe:

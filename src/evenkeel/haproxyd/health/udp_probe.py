@@ -43,7 +43,9 @@ class UdpProbe:
         """``{address: time from which it may be probed again}``."""
 
     async def __call__(self, address: str, port: int, timeout_seconds: float) -> bool:
-        """Whether the server is up. Raises :class:`PingImpossible`."""
+        """Return whether the server is up: it answers an empty datagram, or at least does not refuse one within the
+        time-out. Raises :class:`PingImpossible` if this host cannot send the probe.
+        """
         await self._wait_for_turn(address)
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         loop = asyncio.get_running_loop()

@@ -90,7 +90,9 @@ def _is_named(issuer: x509.Certificate, signed: x509.Certificate) -> bool:
 
 
 def check_served(certificate: x509.Certificate) -> None:
-    """Check that devices can serve the certificate. Raises :class:`Unusable`."""
+    """Check that devices can serve the certificate. Raises :class:`Unusable` for a key or a signature that they do not
+    support.
+    """
     certificate_public_key(certificate)
     check_signature(certificate)
 

@@ -31,7 +31,7 @@ class Unusable(Exception):
 
 
 def load_certificate(pem: bytes) -> x509.Certificate:
-    """Parse the certificate in one PEM block. Raises :class:`Unusable`."""
+    """Parse the certificate in one PEM block. Raises :class:`Unusable`, without a text, if it cannot be parsed."""
     try:
         return x509.load_pem_x509_certificate(pem)
     except FOREIGN as error:
@@ -63,7 +63,9 @@ def certificate_facts(certificate: x509.Certificate) -> CertificateFacts:
 
 
 def certificate_public_key(certificate: x509.Certificate) -> PublicKey:
-    """Return the certificate's public key. Raises :class:`Unusable`."""
+    """Return the certificate's public key. Raises :class:`Unusable` for a key that is unreadable, or whose type or size
+    no device supports.
+    """
     try:
         key = certificate.public_key()
     except FOREIGN as error:

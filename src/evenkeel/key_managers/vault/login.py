@@ -101,7 +101,9 @@ class LoggedInClient:
         return True
 
     def _request_token(self) -> float:
-        """Log in, and return the token's lifetime in seconds; 0: unlimited. Raises :class:`LoginRefused`."""
+        """Log in, and return the token's lifetime in seconds; 0: unlimited. Raises :class:`LoginRefused` if Vault
+        refuses the credentials.
+        """
         try:
             if self._login.method is AuthMethod.TOKEN:
                 self._client.token = self._read_token_file()

@@ -37,7 +37,9 @@ _records = msgspec.json.Decoder(tuple[TxtRecord, ...])
 
 
 def store_request(connection: Connection, new: NewAcmeCertificate) -> AcmeCertificate:
-    """Store a request. Raises :class:`Conflict`."""
+    """Store a request. Raises :class:`Conflict` for a name that is taken, or if the project has as many requests as it
+    may.
+    """
     lock_project(connection, new.project_id)
     count = select(func.count()).select_from(_row).where(_row.c.project_id == new.project_id)
     if (connection.scalar(count) or 0) >= new.per_project_max:

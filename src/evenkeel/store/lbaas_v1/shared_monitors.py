@@ -56,7 +56,9 @@ SHARED_MONITOR_CHANGES = frozenset(
 
 
 def add_shared_monitor(writes: TenantWrites, row: SharedMonitor) -> Op[SharedMonitor]:
-    """Store a shared monitor that is not associated with a pool yet. Raises :class:`QuotaMet`."""
+    """Store a shared monitor that is not associated with a pool yet. Raises :class:`QuotaMet` for the project's quota
+    of health monitors.
+    """
     defaults = writes.options.default_quotas
 
     def op(connection: Connection) -> SharedMonitor:

@@ -83,7 +83,7 @@ def rebind_agent(connection: Connection, agent_id: AgentId, to_agent_id: str) ->
 
 def rebind_shard(connection: Connection, shard_id: ShardId, to_agent_id: str) -> Shard:
     """Make another agent the home of the shard; return the shard. Raises :class:`NotFound`, :class:`Conflict` naming
-    the field ``to``.
+    the field ``to`` if no agent of the shard's device group has this id.
     """
     environment = select(_shard.c.environment).where(_shard.c.id == storable_text(shard_id)).scalar_subquery()
     connection.execute(select(_environment.c.name).where(_environment.c.name == environment).with_for_update())

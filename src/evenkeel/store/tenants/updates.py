@@ -167,7 +167,9 @@ def change_references(
 
 
 def check_target_pool(connection: Connection, listener_id: str, pool_id: str, locked: Locked) -> None:
-    """Check that the listener may send to the pool. Raises :class:`NotFound`, :class:`Invalid`."""
+    """Check that the listener may send to the pool. Raises :class:`NotFound` for a pool that the load balancer does not
+    have, :class:`Invalid` if the protocols do not match.
+    """
     pool, listener = schema.pool, schema.listener
     row = connection.execute(
         select(listener.c.protocol, pool.c.protocol)

@@ -39,7 +39,9 @@ class _Range(NamedTuple):
 
 
 def normal_address(text: str) -> str:
-    """Return the canonical form of an IP address, so that equal addresses are equal texts. Raises :class:`Invalid`."""
+    """Return the canonical form of an IP address, so that equal addresses are equal texts. Raises :class:`Invalid` for
+    a text that is no address.
+    """
     try:
         return str(ip_address(text))
     except ValueError:
@@ -47,7 +49,7 @@ def normal_address(text: str) -> str:
 
 
 def normal_plan(plan: VipPlan) -> VipPlan:
-    """Return the plan with its addresses in canonical form. Raises :class:`Invalid`."""
+    """Return the plan with its addresses in canonical form. Raises :class:`Invalid` for one that is no address."""
     wanted = None if plan.address is None else normal_address(plan.address)
     return replace(plan, address=wanted, additional=tuple(normal_plan(each) for each in plan.additional))
 
@@ -128,7 +130,9 @@ def _address_range(plan: VipPlan) -> _Range:
 
 @lru_cache(maxsize=1024)
 def _range_between(start: str, end: str) -> _Range | None:
-    """Return the range between two addresses; None if it is empty. Raises :class:`ValueError`."""
+    """Return the range between two addresses; None if it is empty, or they are of different IP versions. Raises
+    :class:`ValueError` for a text that is no address.
+    """
     first, last = ip_address(start), ip_address(end)
     size = int(last) - int(first) + 1
     return _Range(first.version, int(first), size) if first.version == last.version and size > 0 else None

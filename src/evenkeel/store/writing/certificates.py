@@ -192,7 +192,9 @@ _COUNT = select(func.count()).where(_use.c.load_balancer_id == bindparam("load_b
 
 
 def _insert_uses(connection: Connection, options: StoreOptions, locked: Locked, uses: set[tuple[str, str]]) -> None:
-    """Store which listeners and pools use which references. Raises :class:`LimitMet`."""
+    """Store which listeners and pools use which references. Raises :class:`LimitMet` if the load balancer would have
+    more than it may.
+    """
     if not uses:
         return
     # Counted under the load balancer's lock, so that no concurrent write adds to it.

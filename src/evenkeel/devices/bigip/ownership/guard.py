@@ -256,7 +256,10 @@ async def remove_partition(device: IControl, partition: str, names: BigIpNames) 
 
 
 def check_guard_owner(guards: Guards, partition: str, mine: Guard, names: BigIpNames, host: str) -> None:
-    """Check that the owner of ``mine`` may own the partition. Raises :class:`StaleOwner`, :class:`DeviceRejected`."""
+    """Check that the owner of ``mine`` may own the partition. Raises :class:`StaleOwner` if a guard is newer, or of the
+    same epoch and another session; :class:`DeviceRejected` if the partition is another device group's, or the epoch is
+    out of range.
+    """
     if not is_plausible(mine.epoch):
         raise DeviceRejected(host, f"epoch {mine.epoch} is out of range; 0 to {EPOCH_MAX} are allowed")
     if foreign := [mark for mark in guards.marks if not names.is_own_mark(mark)]:

@@ -48,7 +48,9 @@ class VirtualIp(Value):
 
 
 def virtual_ips(service: ServiceDefinition) -> tuple[VirtualIp, ...]:
-    """Return the VIP and the additional VIPs of a load balancer. Raises :class:`Unrenderable`."""
+    """Return the VIP and the additional VIPs of a load balancer. Raises :class:`Unrenderable` for an address that is
+    none.
+    """
     return (
         VirtualIp(address=_canonical_address("vip_address", service.vip.address)),
         *(

@@ -40,7 +40,9 @@ Files = Mapping[str, wire.File]
 def file_changes(
     before: wire.LoadBalancerConfig, after: wire.LoadBalancerConfig, binary: Binary
 ) -> Iterator[RuntimeCommand]:
-    """Yield the commands that change one load balancer's files. Raises :class:`NeedsReload`."""
+    """Yield the commands that change one load balancer's files. Raises :class:`NeedsReload` for a change that no
+    command can make.
+    """
     old = {file.name: file for file in before.files}
     new = {file.name: file for file in after.files}
     changed = {name: file for name, file in new.items() if name in old and old[name] != file}

@@ -154,7 +154,9 @@ class _LoadBalancerChange:
             yield RuntimeCommand(text=f"set maxconn frontend {new.name} {new.maxconn}")
 
     def _policy_commands(self, old: wire.Frontend, new: wire.Frontend) -> Iterator[RuntimeCommand]:
-        """Yield commands for a frontend of which at most the L7 policies differ. Raises :class:`NeedsReload`."""
+        """Yield commands for a frontend of which at most the L7 policies differ. Raises :class:`NeedsReload` if only a
+        reload can bring them, they are too large for a command, or the frontend has an access log.
+        """
         changed = live_frontend(new.name, old.lines, new.lines, self.live)
         # An access log shows that a backend answered, where the loaded lines answer in the frontend.
         if changed is None or new.access_log is not None:
