@@ -13,13 +13,13 @@ from sqlalchemy.engine import URL
 
 SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 VERIFYING = frozenset({"verify-ca", "verify-full"})
-_FILES = ("sslrootcert", "sslcert", "sslkey", "sslcrl")
-_CHOICES: Mapping[str, tuple[str, ...]] = {
+_FILE_OPTIONS = ("sslrootcert", "sslcert", "sslkey", "sslcrl")
+_VALUES_BY_OPTION: Mapping[str, tuple[str, ...]] = {
     "sslmode": SSL_MODES,
     "ssl_min_protocol_version": ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"),
     "target_session_attrs": ("any", "read-write", "read-only", "primary", "standby", "prefer-standby"),
 }
-URL_OPTIONS = frozenset({"host", "port", *_FILES, *_CHOICES})
+URL_OPTIONS = frozenset({"host", "port", *_FILE_OPTIONS, *_VALUES_BY_OPTION})
 
 
 def connect_arguments(url: URL) -> tuple[URL, dict[str, Any]]:
@@ -31,10 +31,10 @@ def connect_arguments(url: URL) -> tuple[URL, dict[str, Any]]:
     if unknown:
         allowed = ", ".join(sorted(URL_OPTIONS))
         raise ValueError(f"database.connection: {unknown[0]!r} is not an option of postgresql; use {allowed}")
-    for name, allowed_values in _CHOICES.items():
+    for name, allowed_values in _VALUES_BY_OPTION.items():
         if name in options and options[name] not in allowed_values:
             raise ValueError(f"database.connection: {name}={options[name]!r}: allowed are {', '.join(allowed_values)}")
-    for name in _FILES:
+    for name in _FILE_OPTIONS:
         _check_file(name, options.get(name))
     # Without it asyncpg, like libpq, looks in the home directory of the service's user.
     if options.get("sslmode") in VERIFYING and "sslrootcert" not in options:

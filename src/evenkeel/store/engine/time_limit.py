@@ -11,9 +11,9 @@ from sqlalchemy.exc import DBAPIError
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.store.engine.in_list import MARIADB
 
-_STEPS = 10_000
+_STEPS_BETWEEN_CHECKS = 10_000
 """Number of instructions of SQLite's virtual machine between two checks of the clock."""
-_ENDED = {"57014", 1969}
+_TIME_LIMIT_CODES = {"57014", 1969}
 """Error codes of PostgreSQL and MariaDB for a statement that was ended by the time limit."""
 
 
@@ -59,7 +59,7 @@ def _limit_on_mariadb(connection: Connection, seconds: float) -> Iterator[None]:
 def _limit_on_sqlite(connection: Connection, seconds: float) -> Iterator[None]:
     raw: Any = connection.connection.driver_connection
     end = time.monotonic() + seconds
-    raw.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
+    raw.set_progress_handler(lambda: time.monotonic() > end, _STEPS_BETWEEN_CHECKS)
     try:
         yield
     finally:
@@ -72,4 +72,4 @@ _BY_DIALECT = {"postgresql": _limit_on_postgresql, **dict.fromkeys(MARIADB, _lim
 def _is_time_limit_error(error: DBAPIError) -> bool:
     original = error.orig
     codes = {getattr(original, "sqlstate", None), next(iter(getattr(original, "args", ())), None)}
-    return bool(codes & _ENDED) or getattr(original, "sqlite_errorname", "") == "SQLITE_INTERRUPT"
+    return bool(codes & _TIME_LIMIT_CODES) or getattr(original, "sqlite_errorname", "") == "SQLITE_INTERRUPT"

@@ -41,7 +41,7 @@ from evenkeel.store.writing.revision_lock import (
 from evenkeel.store.writing.steps import CHILD_KINDS
 
 _root, _claim = schema.load_balancer, schema.vip_claim
-_LOCK = select(_root.c.id, _root.c.deleted, _root.c.mirrored, _root.c.held, _root.c.provider)
+_READ_ROOT = select(_root.c.id, _root.c.deleted, _root.c.mirrored, _root.c.held, _root.c.provider)
 
 
 def update_held(
@@ -115,7 +115,7 @@ def _lock_root(connection: Connection, load_balancer_id: LoadBalancerId) -> Any:
     """Lock and return the load balancer's row. Raises :class:`NotFound`; :class:`Conflict` if it mirrors another
     system's load balancer, or is marked deleted.
     """
-    row = connection.execute(_LOCK.where(_root.c.id == load_balancer_id).with_for_update(key_share=True)).first()
+    row = connection.execute(_READ_ROOT.where(_root.c.id == load_balancer_id).with_for_update(key_share=True)).first()
     if row is None:
         raise NotFound("Load Balancer", load_balancer_id)
     if row.mirrored:

@@ -156,18 +156,18 @@ def _monitor_uses(connection: Connection, monitor_ids: Sequence[str]) -> dict[st
 
 # -- monitors of both kinds as one table
 
-_NAMES = (
+_MONITOR_COLUMNS = (
     *("id", "project_id", "admin_state_up", "type", "delay", "timeout", "max_retries", "http_method"),
     *("url_path", "expected_codes", "created_at", "updated_at"),
 )
-_BOTH = union_all(
+_ALL_MONITORS = union_all(
     select(
-        *(_shared.c[name] for name in _NAMES),
+        *(_shared.c[name] for name in _MONITOR_COLUMNS),
         # Typed NULLs: SQLAlchemy takes the types of a union's columns from its first part.
         cast(null(), String(36)).label("pool_id"),
         cast(null(), String(16)).label("provisioning_status"),
     ),
-    select(*(_monitor.c[name] for name in _NAMES), _monitor.c.pool_id, _monitor.c.provisioning_status).where(
+    select(*(_monitor.c[name] for name in _MONITOR_COLUMNS), _monitor.c.pool_id, _monitor.c.provisioning_status).where(
         _monitor.c.shared_monitor_id.is_(None), _monitor.c.deleted == false()
     ),
 ).subquery("monitors")
@@ -175,7 +175,7 @@ _BOTH = union_all(
 
 def _shared_monitor_from_row(row: Sequence[Any]) -> SharedMonitor:
     *own, pool_id, status = row
-    values = dict(zip(_NAMES, own, strict=True))
+    values = dict(zip(_MONITOR_COLUMNS, own, strict=True))
     if pool_id is None:
         return SharedMonitor(**values)
     use = MonitorUse(pool_id=pool_id, provisioning_status=ProvisioningStatus(status))
@@ -184,7 +184,7 @@ def _shared_monitor_from_row(row: Sequence[Any]) -> SharedMonitor:
 
 _MONITORS = Kind(
     HEALTH_MONITOR.title,
-    _BOTH,  # type: ignore[arg-type]
-    tuple(_BOTH.c),  # type: ignore[arg-type]
+    _ALL_MONITORS,  # type: ignore[arg-type]
+    tuple(_ALL_MONITORS.c),  # type: ignore[arg-type]
     _shared_monitor_from_row,
 )

@@ -65,7 +65,9 @@ def add_shared_monitor(writes: TenantWrites, row: SharedMonitor) -> Op[SharedMon
         now, limited = connection.execute(_READ_TIME_AND_QUOTA, {"its_project_id": row.project_id}).one()
         check_quota(connection, row.project_id, {"healthmonitor": 1}, defaults=defaults, has_quota=bool(limited))
         stored = replace(row, created_at=now)
-        insert_rows(connection, _shared, [{**{name: getattr(stored, name) for name in _NAMES}, "revision": 1}])
+        insert_rows(
+            connection, _shared, [{**{name: getattr(stored, name) for name in _STORED_ATTRIBUTES}, "revision": 1}]
+        )
         return stored
 
     return op
@@ -147,7 +149,7 @@ def _lock_pool(writes: TenantWrites, connection: Connection, pool_id: str, proje
     return locked
 
 
-_NAMES = ("id", "project_id", *MONITOR_ATTRIBUTES, "created_at", "updated_at")
+_STORED_ATTRIBUTES = ("id", "project_id", *MONITOR_ATTRIBUTES, "created_at", "updated_at")
 _READ_TIME_AND_QUOTA = select(db_now().label("now"), has_quota(bindparam("its_project_id")))
 
 

@@ -20,8 +20,8 @@ KEPT_SECONDS = 3600.0
 
 _mark = schema.mirror
 _IS_IT = _mark.c.load_balancer_id == bindparam("wanted_id")
-_LOCK = select(_mark).where(_IS_IT).with_for_update()
-_WRITE = (
+_LOCK_MARK = select(_mark).where(_IS_IT).with_for_update()
+_UPDATE_MARK = (
     update(_mark)
     .where(_IS_IT)
     .values(
@@ -38,12 +38,12 @@ def lock_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: Mi
 
     Raises :class:`MirrorConflict` if the row belongs to another provider, or its snapshot is newer.
     """
-    row = connection.execute(_LOCK, {"wanted_id": load_balancer_id}).first()
+    row = connection.execute(_LOCK_MARK, {"wanted_id": load_balancer_id}).first()
     if row is None:
         if insert_if_absent(connection, _mark, {"load_balancer_id": load_balancer_id, **_mark_values(mark)}):
             return None
         # another transaction has stored it meanwhile
-        row = connection.execute(_LOCK, {"wanted_id": load_balancer_id}).one()
+        row = connection.execute(_LOCK_MARK, {"wanted_id": load_balancer_id}).one()
     if row.provider != mark.provider:
         raise MirrorConflict(
             f"Load balancer {load_balancer_id} belongs to provider '{row.provider}', not '{mark.provider}'.",
@@ -62,7 +62,7 @@ def write_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: M
     """Store the mark in its locked row. ``was``: the row as :func:`lock_mark` returned it."""
     change = was.change_key if mark.change is None else mark.change
     values = {"new_snapshot": mark.snapshot, "new_digest": mark.digest, "new_change_key": change}
-    connection.execute(_WRITE, {"wanted_id": load_balancer_id, **values})
+    connection.execute(_UPDATE_MARK, {"wanted_id": load_balancer_id, **values})
 
 
 def store_removal_mark(connection: Connection, load_balancer_id: LoadBalancerId, snapshot: float) -> None:

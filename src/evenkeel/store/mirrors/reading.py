@@ -16,7 +16,7 @@ from evenkeel.store.records.rows import HEALTH_MONITOR, L7POLICY, L7RULE, LISTEN
 
 _root, _mark = schema.load_balancer, schema.mirror
 
-_BELOW = {
+_KINDS_OF_CHILDREN = {
     "listeners": LISTENER,
     "pools": POOL,
     "members": MEMBER,
@@ -25,7 +25,7 @@ _BELOW = {
     "l7rules": L7RULE,
 }
 """{attribute of :class:`MirrorStatus`: kind of children whose statuses it holds}."""
-_FIND = (
+_READ_MARK = (
     select(_mark)
     .join(_root, _root.c.id == _mark.c.load_balancer_id)
     .where(_mark.c.load_balancer_id == bindparam("wanted_id"), _root.c.mirrored, _root.c.deleted == false())
@@ -38,7 +38,7 @@ _OF_ROOT = (
     "operating_status",
     "status_reason",
 )
-_ROOTS = (
+_READ_ROOTS = (
     select(*(_root.c[name] for name in _OF_ROOT), _mark.c.snapshot, _mark.c.digest)
     .join(_mark, _mark.c.load_balancer_id == _root.c.id)
     .where(is_in_bound_list(_root.c.id, "wanted"), _root.c.mirrored)
@@ -48,7 +48,7 @@ _ROOTS = (
 
 def find_mirrored(connection: Connection, load_balancer_id: LoadBalancerId) -> Mirrored | None:
     """Return a mirrored load balancer with its mark; None if there is none or it is marked deleted."""
-    row = connection.execute(_FIND, {"wanted_id": storable_text(load_balancer_id)}).first()
+    row = connection.execute(_READ_MARK, {"wanted_id": storable_text(load_balancer_id)}).first()
     if row is None:
         return None
     return Mirrored(mark=mark_from_row(row), tree=load_trees(connection, [load_balancer_id])[load_balancer_id])
@@ -57,10 +57,10 @@ def find_mirrored(connection: Connection, load_balancer_id: LoadBalancerId) -> M
 def read_statuses(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[MirrorStatus, ...]:
     """Return the statuses of mirrored load balancers and their children. Seven queries for any number."""
     # The load balancers first, so that none is reported as settled with children of a later state.
-    roots = [row._asdict() for row in connection.execute(_ROOTS, {"wanted": list(load_balancer_ids)})]
+    roots = [row._asdict() for row in connection.execute(_READ_ROOTS, {"wanted": list(load_balancer_ids)})]
     wanted = {"wanted": [root["id"] for root in roots]}
     below: dict[str, dict[str, list[ObjectStatus]]] = {root["id"]: {} for root in roots}
-    for name, kind in _BELOW.items() if roots else ():
+    for name, kind in _KINDS_OF_CHILDREN.items() if roots else ():
         for row in connection.execute(_children_query(kind), wanted):
             below[row.load_balancer_id].setdefault(name, []).append(_object_status(row))
     return tuple(
@@ -84,10 +84,10 @@ def list_mirrored(connection: Connection, provider: str, *, marker: str, limit: 
     ids.
     """
     parameters = {"provider": provider, "marker": storable_text(marker), "page": limit}
-    return tuple(MirrorEntry(**row._asdict()) for row in connection.execute(_LIST, parameters))
+    return tuple(MirrorEntry(**row._asdict()) for row in connection.execute(_READ_ENTRIES, parameters))
 
 
-_LIST = (
+_READ_ENTRIES = (
     select(_root.c.id, _mark.c.snapshot, _mark.c.digest, _root.c.provisioning_status)
     .join(_root, _root.c.id == _mark.c.load_balancer_id)
     .where(_mark.c.provider == bindparam("provider"), _mark.c.load_balancer_id > bindparam("marker"), _root.c.mirrored)
@@ -99,12 +99,12 @@ _LIST = (
 def read_statistics(
     connection: Connection, load_balancer_ids: Collection[LoadBalancerId]
 ) -> tuple[ListenerTotals, ...]:
-    rows = connection.execute(_STATISTICS, {"wanted": list(load_balancer_ids)})
+    rows = connection.execute(_READ_STATISTICS, {"wanted": list(load_balancer_ids)})
     return tuple(ListenerTotals(**row._asdict()) for row in rows)
 
 
 _totals = schema.listener_statistics
-_STATISTICS = (
+_READ_STATISTICS = (
     select(
         _totals.c.listener_id.label("id"),
         *(_totals.c[name] for name in ListenerTotals.__struct_fields__ if name != "id"),

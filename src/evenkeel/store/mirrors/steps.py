@@ -60,14 +60,14 @@ def _apply_step(connection: Connection, step: Step, before: Mapping[str, Child],
             connection.execute(touched.values(values))
 
 
-_KEPT = ("id", "load_balancer_id", "project_id", "operating_status", "created_at")
+_KEPT_COLUMNS = ("id", "load_balancer_id", "project_id", "operating_status", "created_at")
 """Columns that an overwritten object keeps from the stored row."""
 
 
 @cache
 def _overwrite_statement(kind: Kind) -> Update:
     table = kind.table
-    names = [column.name for column in table.columns if column.name not in _KEPT]
+    names = [column.name for column in table.columns if column.name not in _KEPT_COLUMNS]
     given = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in names}
     return update(table).where(table.c.id == bindparam("wanted_id")).values(given)
 
@@ -81,7 +81,7 @@ def _overwriting_values(row: Child, was: Child, locked: Locked) -> dict[str, Any
         "deleted": False,
         "live_key": live_key_of(row),
     }
-    return {"wanted_id": row.id} | {f"new_{name}": value for name, value in values.items() if name not in _KEPT}
+    return {"wanted_id": row.id} | {f"new_{name}": value for name, value in values.items() if name not in _KEPT_COLUMNS}
 
 
 def remove_deleted_children(connection: Connection, locked: Locked) -> None:

@@ -18,8 +18,8 @@ from evenkeel.store.networks.claims import AT_ONCE, KEPT_SECONDS_MAX, claim_from
 from evenkeel.store.records import schema
 
 _claim, _mark = schema.vip_claim, schema.mirror
-_MINE = _claim.c.load_balancer_id == bindparam("wanted_id")
-_UNHELD = _claim.c.held_by.is_(None)
+_IS_CLAIM_OF_ROOT = _claim.c.load_balancer_id == bindparam("wanted_id")
+_IS_UNHELD = _claim.c.held_by.is_(None)
 
 
 def store_vip_port(connection: Connection, load_balancer_id: LoadBalancerId, provider: str, port_id: str) -> None:
@@ -31,7 +31,7 @@ def store_vip_port(connection: Connection, load_balancer_id: LoadBalancerId, pro
     statement = (
         update(_claim)
         # An attempt means that some controller may be deleting the port; AT_ONCE, that it was given back.
-        .where(_claim.c.load_balancer_id == load_balancer_id, _UNHELD, _claim.c.attempts == 0)
+        .where(_claim.c.load_balancer_id == load_balancer_id, _IS_UNHELD, _claim.c.attempts == 0)
         .where(_claim.c.due_at > AT_ONCE)
         .values(port_id=port_id, due_at=db_now() + KEPT_SECONDS_MAX)
     )
@@ -39,11 +39,11 @@ def store_vip_port(connection: Connection, load_balancer_id: LoadBalancerId, pro
         raise NetworkUnavailable("the port is being deleted, because making it took too long")
 
 
-_UNUSED = (
+_READ_UNUSED = (
     select(_claim.c.load_balancer_id)
     .join(_mark, _mark.c.load_balancer_id == _claim.c.load_balancer_id)
     # neither given back nor being deleted already
-    .where(_UNHELD, _mark.c.provider == bindparam("provider"), _mark.c.removed_at.is_(None), _claim.c.attempts == 0)
+    .where(_IS_UNHELD, _mark.c.provider == bindparam("provider"), _mark.c.removed_at.is_(None), _claim.c.attempts == 0)
     .where(_claim.c.made_at < db_now() - bindparam("older", type_=_claim.c.made_at.type))
     .order_by(_claim.c.made_at)
     .limit(IDS_MAX)
@@ -54,7 +54,7 @@ def unused_ports(connection: Connection, provider: str, older_seconds: float) ->
     """Return the provider's load balancers whose ports were created more than ``older_seconds`` ago, and that were
     never stored. One query.
     """
-    return tuple(connection.scalars(_UNUSED, {"provider": provider, "older": older_seconds}))
+    return tuple(connection.scalars(_READ_UNUSED, {"provider": provider, "older": older_seconds}))
 
 
 def give_back_port(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
@@ -62,10 +62,10 @@ def give_back_port(connection: Connection, load_balancer_id: LoadBalancerId) -> 
     port.
     """
     mine = _claim.c.load_balancer_id == load_balancer_id
-    connection.execute(update(_claim).where(mine, _UNHELD).values(due_at=AT_ONCE))
+    connection.execute(update(_claim).where(mine, _IS_UNHELD).values(due_at=AT_ONCE))
 
 
-_READ_CLAIM = select(_claim).where(_MINE).with_for_update()
+_READ_CLAIM = select(_claim).where(_IS_CLAIM_OF_ROOT).with_for_update()
 
 
 def claim_made_port(connection: Connection, load_balancer_id: LoadBalancerId, plan: VipPlan) -> VipPlan:

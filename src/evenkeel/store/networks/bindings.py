@@ -22,7 +22,7 @@ _other = _due.alias("other")
 _port, _address = schema.device_port, schema.device_address
 _shard, _agent, _group = schema.shard, schema.agent, schema.device_group
 
-_WANTED = (
+_READ_BINDING = (
     select(_due.c.claim_id, _port.c.port_id, _group.c.network_layout, _agent.c.host)
     .join(_port, _port.c.claim_id == _due.c.claim_id)
     .join(_address, _address.c.claim_id == _due.c.claim_id)
@@ -50,7 +50,7 @@ def find_binding(connection: Connection, claim_id: str) -> DeviceBinding | None:
     """Return the host to which a device address's port is to be bound; None: the port is gone, is bound already, or
     must not be bound.
     """
-    row = connection.execute(_WANTED.where(_due.c.claim_id == claim_id)).first()
+    row = connection.execute(_READ_BINDING.where(_due.c.claim_id == claim_id)).first()
     host = None if row is None else decode_layout(row.network_layout).binding_host or row.host
     if row is None or row.port_id is None or not host:
         return None

@@ -12,7 +12,7 @@ from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.records import schema
 
 _address, _port = schema.device_address, schema.device_port
-_ADDRESSES = select(_address, _port.c.port_id).join(_port, _port.c.claim_id == _address.c.claim_id, isouter=True)
+_READ_ADDRESSES = select(_address, _port.c.port_id).join(_port, _port.c.claim_id == _address.c.claim_id, isouter=True)
 
 
 def read_addresses(connection: Connection, *where: ColumnElement[bool]) -> dict[str, tuple[DeviceAddress, ...]]:
@@ -21,7 +21,7 @@ def read_addresses(connection: Connection, *where: ColumnElement[bool]) -> dict[
     ``where``: conditions on rows of ``device_address``.
     """
     found: dict[str, list[DeviceAddress]] = {}
-    for row in connection.execute(_ADDRESSES.where(_address.c.leaving_revision.is_(None), *where)):
+    for row in connection.execute(_READ_ADDRESSES.where(_address.c.leaving_revision.is_(None), *where)):
         address = DeviceAddress(
             use=AddressUse(row.purpose),
             owner=row.owner,

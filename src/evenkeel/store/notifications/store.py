@@ -15,10 +15,10 @@ from evenkeel.store.records import schema
 from evenkeel.store.writing import leases
 
 _notification = schema.notification
-_LEASE = {"name": "notifications"}
-_VIP = ("vip_address", "vip_subnet_id", "vip_network_id", "vip_port_id")
-_OLDEST = select(_notification).order_by(_notification.c.id)
-_STATE = select(func.count().label("entries"), (db_now() - func.min(_notification.c.at)).label("age")).select_from(
+_LEASE_KEY = {"name": "notifications"}
+_VIP_ATTRIBUTES = ("vip_address", "vip_subnet_id", "vip_network_id", "vip_port_id")
+_READ_OLDEST = select(_notification).order_by(_notification.c.id)
+_READ_STATE = select(func.count().label("entries"), (db_now() - func.min(_notification.c.at)).label("age")).select_from(
     _notification
 )
 
@@ -28,12 +28,12 @@ def take_sender_lease(connection: Connection, holder: str, seconds: float) -> bo
     another holder has it.
     """
     lease = schema.notification_lease
-    return leases.take(connection, lease, _LEASE, holder, seconds, seconds_max=LEASE_SECONDS_MAX)
+    return leases.take(connection, lease, _LEASE_KEY, holder, seconds, seconds_max=LEASE_SECONDS_MAX)
 
 
 def read_oldest_notifications(connection: Connection, limit: int) -> tuple[PendingNotification, ...]:
     """Return the oldest notifications of the outbox, in order of their ids."""
-    return tuple(_pending_notification(row) for row in connection.execute(_OLDEST.limit(limit)))
+    return tuple(_pending_notification(row) for row in connection.execute(_READ_OLDEST.limit(limit)))
 
 
 def delete_notifications(connection: Connection, ids: Collection[int]) -> None:
@@ -47,7 +47,7 @@ def delete_notifications(connection: Connection, ids: Collection[int]) -> None:
 
 def read_outbox_state(connection: Connection) -> OutboxState:
     """Return number and age of the notifications that wait in the outbox."""
-    row = connection.execute(_STATE).one()
+    row = connection.execute(_READ_STATE).one()
     return OutboxState(count=row.entries, oldest_seconds=max(0.0, row.age or 0.0))
 
 
@@ -77,7 +77,7 @@ def _pending_notification(row: Any) -> PendingNotification:
     values = dict(row._mapping)
     return PendingNotification(
         **values
-        | {name: (values[name] or None) if row.vip_network_id else None for name in _VIP}
+        | {name: (values[name] or None) if row.vip_network_id else None for name in _VIP_ATTRIBUTES}
         | {
             "event": LifecycleEvent(row.event),
             "admin_state_up": bool(row.admin_state_up),

@@ -59,7 +59,7 @@ def read_counts(connection: Connection) -> LoadBalancerCounts:
             by_home[home] += int(count)
         if status == ProvisioningStatus.ERROR.value:
             failed[environment or "", number] += int(count)
-    pending = connection.execute(_PENDING).fetchall()
+    pending = connection.execute(_COUNT_PENDING).fetchall()
     return LoadBalancerCounts(
         by_status=by_status,
         by_operating_status={status: int(count) for status, count in connection.execute(_BY_OPERATING_STATUS)},
@@ -106,17 +106,17 @@ _BY_SHARD = (
     .group_by(_root.c.shard_id, _root.c.provisioning_status)
     .subquery("by_shard")
 )
-_HOME = (_shard.c.home_agent_id, _shard.c.environment, _shard.c.group_number, _BY_SHARD.c.provisioning_status)
+_HOME_COLUMNS = (_shard.c.home_agent_id, _shard.c.environment, _shard.c.group_number, _BY_SHARD.c.provisioning_status)
 _BY_HOME_AND_STATUS = (
-    select(*_HOME, func.sum(_BY_SHARD.c.count))
+    select(*_HOME_COLUMNS, func.sum(_BY_SHARD.c.count))
     .select_from(_BY_SHARD.outerjoin(_shard, _shard.c.id == _BY_SHARD.c.shard_id))
-    .group_by(*_HOME)
+    .group_by(*_HOME_COLUMNS)
 )
 _BY_OPERATING_STATUS = select(_root.c.operating_status, func.count()).group_by(_root.c.operating_status)
-_PLACE = (_root.c.provider, _shard.c.group_number)
+_PLACE_COLUMNS = (_root.c.provider, _shard.c.group_number)
 _ACCEPTED_AT = func.coalesce(_root.c.updated_at, _root.c.created_at)
 _HAS_REASON = _root.c.status_reason != ""
-_PENDING = (
+_COUNT_PENDING = (
     select(
         _root.c.provider.label("environment"),
         _shard.c.group_number,
@@ -131,5 +131,5 @@ _PENDING = (
         or_(_root.c.pending_deadline.is_not(None), _root.c.shard_id.is_(None)),
         _root.c.provisioning_status.in_(sorted(status.value for status in PENDING)),
     )
-    .group_by(*_PLACE)
+    .group_by(*_PLACE_COLUMNS)
 )

@@ -64,7 +64,7 @@ def read_movable_load_balancers(
 
     rows = connection.execute(
         select(
-            *(_root.c[name] for name in _SHOWN),
+            *(_root.c[name] for name in _SHOWN_COLUMNS),
             _shard.c.group_number,
             _environment.c.device_driver,
             exists().where(_move.c.load_balancer_id == _root.c.id, is_open()).label("moving"),
@@ -79,7 +79,11 @@ def read_movable_load_balancers(
     )
     return tuple(
         MovableLoadBalancer(
-            **{name: getattr(row, name) for name in _SHOWN if name not in ("provider", "deleted", "mirrored", "held")},
+            **{
+                name: getattr(row, name)
+                for name in _SHOWN_COLUMNS
+                if name not in ("provider", "deleted", "mirrored", "held")
+            },
             environment=row.provider,
             deleted=bool(row.deleted),
             mirrored=bool(row.mirrored),
@@ -95,7 +99,7 @@ def read_movable_load_balancers(
     )
 
 
-_SHOWN = (
+_SHOWN_COLUMNS = (
     "id",
     "name",
     "project_id",

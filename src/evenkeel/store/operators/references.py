@@ -18,7 +18,7 @@ from evenkeel.store.writing.acts import record_act
 _certificate = schema.certificate
 _use = schema.certificate_use
 
-_USERS = (
+_COUNT_OF_USERS = (
     select(func.count(_use.c.load_balancer_id.distinct()))
     .where(_use.c.certificate_id == _certificate.c.id)
     .scalar_subquery()
@@ -27,7 +27,7 @@ _USERS = (
 
 def read_references(connection: Connection, query: ReferenceQuery, limit: int) -> tuple[ReferencedCertificate, ...]:
     """Return references to key managers, sorted by expiry, then project and reference. One query."""
-    statement = select(_certificate, _USERS.label("load_balancers")).where(in_use())
+    statement = select(_certificate, _COUNT_OF_USERS.label("load_balancers")).where(in_use())
     if query.project_id is not None:
         statement = statement.where(_certificate.c.project_id == storable_text(query.project_id))
     if query.load_balancer_id is not None:

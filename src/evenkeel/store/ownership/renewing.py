@@ -128,7 +128,7 @@ def _renewed_rows(
     rows = {}
     for each in arrived:
         call = each.call
-        row = _RENEW.first_row(
+        row = _RENEW_SESSION.first_row(
             connection,
             {
                 "b_id": call.agent_id,
@@ -179,7 +179,7 @@ def _is_not_ended_since(waited: Any) -> Any:
 
 
 # built once: building them costs more than running them, and every agent sends a keepalive every second
-_RENEW = update_returning(
+_RENEW_SESSION = update_returning(
     _renewing_update(
         update(_agent).where(
             _agent.c.id == bindparam("b_id"),

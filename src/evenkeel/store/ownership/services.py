@@ -148,7 +148,7 @@ def check_owner(
     that session.
     """
     caller = {"b_shard": shard_id, "b_agent": agent_id, "b_epoch": epoch, "b_session": session_id}
-    row = connection.execute(_OWNED, caller).first()
+    row = connection.execute(_READ_OWNED_SHARD, caller).first()
     if row is None:
         raise SessionLost(f"shard {shard_id} is not owned by agent {agent_id} at epoch {epoch} in that session")
     *columns, silent = row
@@ -167,15 +167,15 @@ def _select_owned_place() -> Select[Any]:
     )
 
 
-_OWNED = _select_owned_place()
+_READ_OWNED_SHARD = _select_owned_place()
 
 
 def _ids_after(connection: Connection, shard_id: ShardId, after_id: str, limit: int) -> list[LoadBalancerId]:
     page = {"b_shard": shard_id, "b_after": after_id, "b_limit": limit}
-    return list(connection.scalars(_FOLLOWING, page))
+    return list(connection.scalars(_READ_FOLLOWING_IDS, page))
 
 
-_FOLLOWING = (
+_READ_FOLLOWING_IDS = (
     select(_root.c.id)
     .where(_root.c.shard_id == bindparam("b_shard"), _root.c.id > bindparam("b_after"))
     .order_by(_root.c.id)
@@ -305,7 +305,7 @@ def _certificates_by_load_balancer(
     """
     found: dict[str, list[ServiceCertificate]] = {}
     if load_balancer_ids:
-        for row in connection.execute(_REFERRED, {"wanted": list(load_balancer_ids)}):
+        for row in connection.execute(_READ_REFERENCES, {"wanted": list(load_balancer_ids)}):
             found.setdefault(row.load_balancer_id, []).append(
                 _service_certificate(row.reference, row.kind, row.sha256, row.facts)
             )
@@ -323,7 +323,7 @@ def _service_certificate(reference: str, kind: str, sha256: str, facts: str | No
 _facts = msgspec.json.Decoder(CertificateFacts)
 
 
-_REFERRED = (
+_READ_REFERENCES = (
     select(
         _use.c.load_balancer_id,
         _certificate.c.reference,
@@ -343,10 +343,10 @@ def _exceeds_page(connection: Connection, load_balancer_ids: Sequence[LoadBalanc
     there.
     """
     asked = {"b_ids": list(load_balancer_ids), "b_limit": MEMBERS_PER_PAGE + 1}
-    return (connection.scalar(_MEMBERS, asked) or 0) > MEMBERS_PER_PAGE
+    return (connection.scalar(_COUNT_MEMBERS, asked) or 0) > MEMBERS_PER_PAGE
 
 
-_MEMBERS = select(func.count()).select_from(
+_COUNT_MEMBERS = select(func.count()).select_from(
     select(literal(1))
     .where(is_in_bound_list(_member.c.load_balancer_id, "b_ids"))
     .limit(bindparam("b_limit", type_=Integer()))

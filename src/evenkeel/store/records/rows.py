@@ -237,18 +237,18 @@ KINDS: dict[type[Any], Kind] = {
 }
 
 
-_FIELDS: dict[type[Any], tuple[str, ...]] = {
+_COLUMN_NAMES: dict[type[Any], tuple[str, ...]] = {
     cls: tuple(name for name in _own_fields(cls) if name != "vip") for cls in KINDS
 }
 """Names of attributes that have a column of the same name, by class."""
 
 
-_COLUMNS = {
+_PLAIN_AND_ENCODED_COLUMNS = {
     kind: (
         tuple(name for name in names if name not in JSON_FIELDS),
         tuple(name for name in names if name in JSON_FIELDS),
     )
-    for kind, names in _FIELDS.items()
+    for kind, names in _COLUMN_NAMES.items()
 }
 """``{class: (attributes stored as they are, attributes stored as JSON)}``."""
 
@@ -268,7 +268,7 @@ def _encode_value(name: str, value: Any) -> Any:
 
 def row_of(value: Resource) -> dict[str, Any]:
     """Convert a tenant's object to the values of all columns of its row."""
-    plain, encoded = _COLUMNS[type(value)]
+    plain, encoded = _PLAIN_AND_ENCODED_COLUMNS[type(value)]
     row = {name: getattr(value, name) for name in plain}
     row.update((name, _encode_value(name, getattr(value, name))) for name in encoded)
     if isinstance(value, LoadBalancer):

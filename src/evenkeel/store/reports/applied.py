@@ -438,8 +438,8 @@ def write_status_changes(
     # One query that saves up to 24 statements: most reports confirm a change of few children.
     unconfirmed = _unconfirmed_children(connection, [each.was.id for each in kept])
     roots = (
-        StatementRun(_REMOVE, [{"id": id_} for id_ in removed]),
-        StatementRun(_CHANGE, [_changed_columns(each.now) for each in kept]),
+        StatementRun(_REMOVE_ROOT, [{"id": id_} for id_ in removed]),
+        StatementRun(_CHANGE_ROOT, [_changed_columns(each.now) for each in kept]),
         outcomes_statement(zip(changes, applied_by, strict=True) if applied_by else ()),
     )
     unwatched = not carries_traffic and (schema.health_monitor.name, True) in unconfirmed
@@ -497,7 +497,7 @@ _UNCONFIRMED = union_all(
 )
 
 
-_CHANGED = (
+_CHANGED_COLUMNS = (
     "applied_revision",
     "earlier_changes",
     "provisioning_status",
@@ -515,7 +515,7 @@ def _change_root(given: BindParameter) -> Update:
         # first the time, because in MariaDB a later assignment sees an earlier one
         .ordered_values(
             (_root.c.updated_at, case((differs, db_now()), else_=_root.c.updated_at)),
-            *((_root.c[name], given(name)) for name in _CHANGED),
+            *((_root.c[name], given(name)) for name in _CHANGED_COLUMNS),
         )
     )
 
@@ -524,8 +524,8 @@ def _remove_root(given: BindParameter) -> Delete:
     return delete(_root).where(_root.c.id == given("id"), _root.c.deleted == true())
 
 
-_CHANGE = RowsStatement(_root.c.id, {name: _root.c[name].type for name in _CHANGED}, _change_root)
-_REMOVE = RowsStatement(_root.c.id, {}, _remove_root)
+_CHANGE_ROOT = RowsStatement(_root.c.id, {name: _root.c[name].type for name in _CHANGED_COLUMNS}, _change_root)
+_REMOVE_ROOT = RowsStatement(_root.c.id, {}, _remove_root)
 
 
 def _one_of(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
@@ -638,21 +638,21 @@ def _fail_children(table: Table, given: BindParameter) -> Update:
     )
 
 
-_CONFIRMED = {"revision": _root.c.revision.type}
+_CONFIRMED_COLUMN_TYPES = {"revision": _root.c.revision.type}
 _CONFIRM_CHILDREN = {
     (table.name, traffic): RowsStatement(
-        table.c.load_balancer_id, _CONFIRMED, partial(_confirm_children, table, traffic)
+        table.c.load_balancer_id, _CONFIRMED_COLUMN_TYPES, partial(_confirm_children, table, traffic)
     )
     for table in CHILD_TABLES
     for traffic in (True, False)
 }
 _CONFIRM_HELD = {
-    table.name: RowsStatement(table.c.load_balancer_id, _CONFIRMED, partial(_confirm_held, table))
+    table.name: RowsStatement(table.c.load_balancer_id, _CONFIRMED_COLUMN_TYPES, partial(_confirm_held, table))
     for table in CHILD_TABLES
 }
-_UNWATCH_MEMBERS = RowsStatement(schema.member.c.load_balancer_id, _CONFIRMED, _unwatch_members)
+_UNWATCH_MEMBERS = RowsStatement(schema.member.c.load_balancer_id, _CONFIRMED_COLUMN_TYPES, _unwatch_members)
 _REMOVE_CHILDREN = {
-    table.name: RowsStatement(table.c.load_balancer_id, _CONFIRMED, partial(_remove_children, table))
+    table.name: RowsStatement(table.c.load_balancer_id, _CONFIRMED_COLUMN_TYPES, partial(_remove_children, table))
     for table in CHILD_TABLES
 }
 _FAIL_CHILDREN = {

@@ -50,7 +50,7 @@ def _is_expected() -> tuple[ColumnElement[bool], ...]:
     )
 
 
-_EXPECTED = (
+_READ_EXPECTED = (
     select(_root.c.id, _root.c.operating_reason)
     .join(_shard, _shard.c.id == _root.c.shard_id)
     .where(
@@ -71,7 +71,7 @@ def read_expected(connection: Connection, report: ReportStatus, limit: int) -> R
     if group is None:
         return ReportReceipt(stale=True)
     given = {"b_environment": group.environment, "b_group": group.group_number, "b_after": report.expected_after or ""}
-    rows = connection.execute(_EXPECTED.limit(limit + 1), given).all()
+    rows = connection.execute(_READ_EXPECTED.limit(limit + 1), given).all()
     page = rows[:limit]
     return ReportReceipt(
         expected=tuple(row.id for row in page),

@@ -114,14 +114,14 @@ def _newest_of_group(connection: Connection, report: ReportStatus) -> Any:
         .where(_is_observer(report), or_(of_another, _shard.c.observed_number <= report.number))
         .values(observed_session_id=report.session_id, observed_number=report.number)
     )
-    return update_returning(statement, *_GROUP, by=_shard.c.id == report.shard_id).first_row(connection)
+    return update_returning(statement, *_GROUP_COLUMNS, by=_shard.c.id == report.shard_id).first_row(connection)
 
 
-_GROUP = (_shard.c.environment, _shard.c.group_number, _REACHED_COUNT)
+_GROUP_COLUMNS = (_shard.c.environment, _shard.c.group_number, _REACHED_COUNT)
 
 
 def _observed_query(report: ReportStatus) -> Select[Any]:
-    return select(*_GROUP).where(_is_observer(report))
+    return select(*_GROUP_COLUMNS).where(_is_observer(report))
 
 
 def _is_observer(report: ReportStatus) -> ColumnElement[bool]:

@@ -14,7 +14,7 @@ from evenkeel.store.records import schema
 _root = schema.load_balancer
 
 BELOW: tuple[Table, ...] = (schema.listener, schema.pool, schema.member)
-_KEPT = tuple(sorted(status.value for status in KEPT_BELOW))
+_KEPT_STATUSES = tuple(sorted(status.value for status in KEPT_BELOW))
 
 
 def changed_at(table: Table, status: ColumnElement[str] | str) -> ColumnElement[float]:
@@ -48,7 +48,7 @@ def set_operating(
             update(table)
             .where(
                 is_in_list(table.c.load_balancer_id, load_balancer_ids),
-                table.c.operating_status.not_in((*_KEPT, status.value)),
+                table.c.operating_status.not_in((*_KEPT_STATUSES, status.value)),
             )
             .ordered_values(
                 (table.c.updated_at, changed_at(table, status.value)), (table.c.operating_status, status.value)

@@ -67,7 +67,7 @@ def place_on_shard(
     _write_shard(connection, load_balancer_id, shard, deadline_seconds)
     if made and connection.execute(_MARK_HOME, _home_values(shard)).rowcount == 0:
         raise ConcurrentUpdate  # the agent was deleted meanwhile, or is of another group
-    there = connection.execute(_PLACED, {"b_id": load_balancer_id, "b_agent": shard.acting_agent_id}).one()
+    there = connection.execute(_READ_PLACED, {"b_id": load_balancer_id, "b_agent": shard.acting_agent_id}).one()
     # As late as possible, because it locks the group's row, for which all placements of the group wait.
     reserve_capacity(connection, load_balancer_id, shard)
     if there.has_port:
@@ -96,8 +96,8 @@ def join(
     }
     # Compare-and-set on the load balancers: those placed or deleted meanwhile are left out, and the query below shows
     # which.
-    connection.execute(_JOIN, given)
-    rows = connection.execute(_JOINED, {"b_ids": given["b_ids"], "b_shard": shard.shard_id}).all()
+    connection.execute(_PLACE_MANY, given)
+    rows = connection.execute(_READ_JOINED, {"b_ids": given["b_ids"], "b_shard": shard.shard_id}).all()
     for row in rows:
         if row.has_port:
             bind(connection, row.id)
@@ -184,7 +184,7 @@ def _write_shard(connection: Connection, load_balancer_id: LoadBalancerId, shard
         "b_group": shard.group_number,
         "b_seconds": float(deadline_seconds),
     }
-    bound = connection.execute(_BIND, place)
+    bound = connection.execute(_PLACE_ONE, place)
     if bound.rowcount == 0:
         raise ConcurrentUpdate
 
@@ -203,7 +203,7 @@ _MARK_HOME = (
     )
     .values(assignments_revision=_agent.c.assignments_revision + 1)
 )
-_PLACED = (
+_READ_PLACED = (
     select(_agent.c.host, exists().where(schema.vip_claim.c.held_by == _root.c.id).label("has_port"))
     .select_from(_root)
     .join(_agent, _agent.c.id == bindparam("b_agent"), isouter=True)
@@ -220,7 +220,7 @@ _GIVE_SHARD = update(_root).values(
     status_reason="",
     pending_deadline=db_now() + bindparam("b_seconds", type_=Double()),
 )
-_BIND = _GIVE_SHARD.where(
+_PLACE_ONE = _GIVE_SHARD.where(
     _root.c.id == bindparam("b_id"),
     *_IS_WAITING,
     # Checked again here, because the decision was made on a snapshot.
@@ -231,8 +231,8 @@ _IS_THERE = exists().where(
     _shard.c.environment == _root.c.provider,
     _shard.c.project_id == _root.c.project_id,
 )
-_JOIN = _GIVE_SHARD.where(is_in_bound_list(_root.c.id, "b_ids"), *_IS_WAITING, _IS_THERE)
-_JOINED = (
+_PLACE_MANY = _GIVE_SHARD.where(is_in_bound_list(_root.c.id, "b_ids"), *_IS_WAITING, _IS_THERE)
+_READ_JOINED = (
     select(
         _root.c.id,
         _root.c.revision,

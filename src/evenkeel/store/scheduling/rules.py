@@ -30,7 +30,7 @@ def reach_of(row: Any) -> Reach:
     return Reach(kind=ReachKind(row.reach), away=names.decode(row.away_devices))
 
 
-_RULES = select(
+_READ_RULES = select(
     _environment.c.name,
     _environment.c.failback,
     _environment.c.breaker_share,
@@ -54,7 +54,7 @@ def read_rules(
     ``environment``: only of this one; None: of all.
     """
     seen = snapshots_by_group(agents)
-    statement = _RULES if environment is None else _RULES.where(_environment.c.name == environment)
+    statement = _READ_RULES if environment is None else _READ_RULES.where(_environment.c.name == environment)
     rows = connection.execute(statement).all()
     rules = {
         (row.name, row.number): GroupRules(

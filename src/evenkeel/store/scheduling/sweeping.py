@@ -83,7 +83,7 @@ def trim_events(connection: Connection, keep: int, limit: int) -> int:
     return connection.execute(delete(_event).where(_event.c.id <= last)).rowcount
 
 
-_UNUSED = (
+_IS_UNUSED = (
     ~exists().where(_use.c.certificate_id == _certificate.c.id),
     _certificate.c.checked_at < db_now() - UNUSED_SECONDS,
 )
@@ -99,14 +99,14 @@ def unused_certificates(connection: Connection, after: str, limit: int) -> tuple
     looked_at = select(_certificate.c.id).where(_certificate.c.id > after).order_by(_certificate.c.id)
     last = connection.scalar(looked_at.offset(CERTIFICATES_PER_LOOK - 1).limit(1))
     up_to = () if last is None else (_certificate.c.id <= last,)
-    ids = list(connection.scalars(looked_at.where(*up_to, *_UNUSED).limit(limit)))
+    ids = list(connection.scalars(looked_at.where(*up_to, *_IS_UNUSED).limit(limit)))
     # A full answer may have left some of this range: the next sweep continues after the last one returned.
     return ids, ids[-1] if len(ids) == limit else last or ""
 
 
 def remove_certificates(connection: Connection, ids: list[str]) -> int:
     """Remove certificates unless they were used or read again meanwhile; return the number of removed ones."""
-    return connection.execute(delete(_certificate).where(is_in_list(_certificate.c.id, ids), *_UNUSED)).rowcount
+    return connection.execute(delete(_certificate).where(is_in_list(_certificate.c.id, ids), *_IS_UNUSED)).rowcount
 
 
 def forget_removed(connection: Connection, limit: int) -> int:

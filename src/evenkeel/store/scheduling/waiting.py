@@ -12,7 +12,7 @@ from evenkeel.store.reports.applied import PENDING_STATUSES
 
 _root, _agent, _shard = schema.load_balancer, schema.agent, schema.shard
 _network = schema.common_network
-_OWNER = _shard.c.id, _shard.c.environment, _shard.c.group_number, _agent.c.id.label("agent_id"), _agent.c.host
+_OWNER_COLUMNS = _shard.c.id, _shard.c.environment, _shard.c.group_number, _agent.c.id.label("agent_id"), _agent.c.host
 
 
 def read_owners_with_waiting_work(
@@ -25,12 +25,12 @@ def read_owners_with_waiting_work(
     """
     # a short deadline leaves no time to wait so long
     left_seconds = max(deadline_seconds - waited_seconds, deadline_seconds / 2)
-    rows = list(connection.execute(_WAITING, {"b_left": left_seconds, "b_limit": limit}))
+    rows = list(connection.execute(_READ_WAITING_OWNERS, {"b_left": left_seconds, "b_limit": limit}))
     rows += connection.execute(_OF_NETWORKS, {"b_limit": limit})
     groups = {(row.environment, row.group_number) for row in rows}
     if groups:  # what they wait for may be a network that the common shard serves
         environments = sorted({environment for environment, _ in groups})
-        observers = connection.execute(_COMMON.where(is_in_list(_shard.c.environment, environments)))
+        observers = connection.execute(_READ_COMMON_SHARD_OWNERS.where(is_in_list(_shard.c.environment, environments)))
         rows += [row for row in observers if (row.environment, row.group_number) in groups]
     # One hint for each agent: it makes the agent request everything that waits.
     return tuple({row.agent_id: owner_from_row(row, row.host) for row in rows}.values())
@@ -48,15 +48,15 @@ _longest = (
     .subquery("longest")
 )
 _served = select(_longest.c.shard_id).distinct().subquery("served")
-_WAITING = (
-    select(*_OWNER)
+_READ_WAITING_OWNERS = (
+    select(*_OWNER_COLUMNS)
     .select_from(_served)
     .join(_shard, _shard.c.id == _served.c.shard_id)
     .join(_agent, _agent.c.id == _shard.c.acting_agent_id)
     .order_by(_shard.c.id)
 )
 _OF_NETWORKS = (
-    select(*_OWNER)
+    select(*_OWNER_COLUMNS)
     .join(_agent, _agent.c.id == _shard.c.acting_agent_id)
     .where(
         _shard.c.id.in_(select(_network.c.shard_id).where(_network.c.revision != _network.c.applied_revision)),
@@ -64,8 +64,8 @@ _OF_NETWORKS = (
     .order_by(_shard.c.id)
     .limit(bindparam("b_limit", type_=Integer()))
 )
-_COMMON = (
-    select(*_OWNER)
+_READ_COMMON_SHARD_OWNERS = (
+    select(*_OWNER_COLUMNS)
     .join(_agent, _agent.c.id == _shard.c.acting_agent_id)
     .where(_shard.c.project_id == COMMON_PROJECT)
     .order_by(_shard.c.id)

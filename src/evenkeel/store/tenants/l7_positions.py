@@ -10,8 +10,8 @@ from evenkeel.store.records import schema
 
 _table = schema.l7policy
 _live = (_table.c.listener_id == bindparam("its_listener_id"), _table.c.deleted == false())
-_COUNT = select(func.count()).select_from(_table).where(*_live)
-_SHIFT = (
+_COUNT_POLICIES = select(func.count()).select_from(_table).where(*_live)
+_SHIFT_POSITIONS = (
     update(_table)
     .where(*_live, _table.c.position.between(bindparam("first"), bindparam("last")))
     .values(position=_table.c.position + bindparam("by"))
@@ -45,9 +45,9 @@ def close_gap(connection: Connection, listener_id: str, place: int) -> None:
 
 
 def _count_policies(connection: Connection, listener_id: str) -> int:
-    return int(connection.scalar(_COUNT, {"its_listener_id": listener_id}) or 0)
+    return int(connection.scalar(_COUNT_POLICIES, {"its_listener_id": listener_id}) or 0)
 
 
 def _shift_positions(connection: Connection, listener_id: str, first: int, last: int, *, by: int) -> None:
     if first <= last:
-        connection.execute(_SHIFT, {"its_listener_id": listener_id, "first": first, "last": last, "by": by})
+        connection.execute(_SHIFT_POSITIONS, {"its_listener_id": listener_id, "first": first, "last": last, "by": by})

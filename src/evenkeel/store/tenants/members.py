@@ -22,11 +22,11 @@ from evenkeel.store.writing.steps import as_new, mark_deleted
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _table = schema.member
-_REPLACED = (*sorted(STORABLE[Member]), "provisioning_status", "revision", "updated_at")
-_UPDATE = (
+_REPLACED_COLUMNS = (*sorted(STORABLE[Member]), "provisioning_status", "revision", "updated_at")
+_UPDATE_MEMBER = (
     update(_table)
     .where(_table.c.id == bindparam("member_id"))
-    .values({name: bindparam(f"new_{name}", type_=_table.c[name].type) for name in _REPLACED})
+    .values({name: bindparam(f"new_{name}", type_=_table.c[name].type) for name in _REPLACED_COLUMNS})
 )
 
 
@@ -117,10 +117,10 @@ def _apply_plan(connection: Connection, plan: MemberPlan, locked: Locked) -> Non
         else:
             connection.execute(_table.delete().where(is_in_list(_table.c.id, ids)))
     if plan.changed:
-        connection.execute(_UPDATE, [_member_parameters(member) for member in plan.changed])
+        connection.execute(_UPDATE_MEMBER, [_member_parameters(member) for member in plan.changed])
     insert_rows(connection, _table, [row_of(member) for member in plan.added])
 
 
 def _member_parameters(member: Member) -> dict[str, Any]:
     row = row_of(member)
-    return {"member_id": member.id} | {f"new_{name}": row[name] for name in _REPLACED}
+    return {"member_id": member.id} | {f"new_{name}": row[name] for name in _REPLACED_COLUMNS}

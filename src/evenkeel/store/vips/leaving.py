@@ -19,7 +19,7 @@ from evenkeel.store.writing.revision_lock import Locked
 _root = schema.load_balancer
 _IS_IT = _root.c.id == bindparam("b_id")
 
-_CLEAR = (
+_CLEAR_VIP = (
     update(_root)
     .where(_IS_IT)
     .values(
@@ -38,13 +38,13 @@ def free_vips(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId
     """Free VIPs of these load balancers that devices have released. Three statements, none without load balancers."""
     if not load_balancer_ids:
         return
-    connection.execute(_CLEAR, [{"b_id": id_} for id_ in load_balancer_ids])
+    connection.execute(_CLEAR_VIP, [{"b_id": id_} for id_ in load_balancer_ids])
     # Only now may another load balancer have the addresses: the device listens there no longer, or never did.
     give_back(connection, load_balancer_ids)
     abandon_claims_of(connection, load_balancer_ids)
 
 
-_LEAVE = (
+_SET_LEAVING_REVISION = (
     update(_root)
     .where(_IS_IT, _root.c.vip_leaving_revision.is_(None), _root.c.vip_network_id != NO_NETWORK)
     .values(vip_leaving_revision=bindparam("b_revision"))
@@ -63,7 +63,7 @@ def give_up_vip(connection: Connection, locked: Locked) -> None:
     if not locked.placed:  # no device has it
         free_vips(connection, [locked.id])
     else:
-        connection.execute(_LEAVE, {"b_id": locked.id, "b_revision": locked.revision})
+        connection.execute(_SET_LEAVING_REVISION, {"b_id": locked.id, "b_revision": locked.revision})
 
 
 def check_has_vip(locked: Locked) -> None:

@@ -36,7 +36,7 @@ def _create_search(connection: Connection) -> None:
 
 # -- the search
 
-_OURS = (_root.c.deleted == false(), _root.c.mirrored == false(), _root.c.held == false())
+_HAS_OWN_PORT = (_root.c.deleted == false(), _root.c.mirrored == false(), _root.c.held == false())
 """SQL conditions of load balancers whose missing ports are recreated here; ports of mirrored and held ones belong to
 the other system.
 """
@@ -46,7 +46,7 @@ def _next_ports(connection: Connection, found: Any, limit: int) -> tuple[VipPort
     rows = connection.execute(
         select(_claim.c.held_by, _claim.c.port_id)
         .join(_root, _root.c.id == _claim.c.held_by)
-        .where(_claim.c.held_by > found.reached, _claim.c.port_id == _root.c.vip_port_id, *_OURS)
+        .where(_claim.c.held_by > found.reached, _claim.c.port_id == _root.c.vip_port_id, *_HAS_OWN_PORT)
         .order_by(_claim.c.held_by)
         .limit(limit)
     ).fetchall()

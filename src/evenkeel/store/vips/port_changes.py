@@ -49,7 +49,7 @@ _root, _held = schema.load_balancer, schema.vip_address
 _claim = schema.vip_claim
 _shard, _agent, _group = schema.shard, schema.agent, schema.device_group
 
-_PORT = (
+_READ_PORT = (
     select(
         _change.c.revision,
         _change.c.security_groups,
@@ -76,7 +76,7 @@ _PORT = (
     )
     .where(_change.c.load_balancer_id == bindparam("root_id"))
 )
-_LOST = (
+_READ_LOST_PORT = (
     select(_held.c.subnet_id, _held.c.address, _claim.c.device_owner, _claim.c.device_id)
     .join(_claim, _claim.c.held_by == _held.c.load_balancer_id)
     .where(_held.c.load_balancer_id == bindparam("root_id"))
@@ -92,14 +92,14 @@ class SqlPortChanges:
 
     async def port_of(self, load_balancer_id: LoadBalancerId) -> DuePort | None:
         here = {"root_id": load_balancer_id}
-        row = await self._db.query(lambda connection: connection.execute(_PORT, here).first())
+        row = await self._db.query(lambda connection: connection.execute(_READ_PORT, here).first())
         if row is None:
             return None
         found = _due_port(load_balancer_id, row)
         # The note is of a former port, which was replaced.
         if row.lost_port_id is None or row.lost_port_id != row.vip_port_id:
             return found
-        rows = await self._db.query(lambda connection: connection.execute(_LOST, here).fetchall())
+        rows = await self._db.query(lambda connection: connection.execute(_READ_LOST_PORT, here).fetchall())
         return replace(found, lost=_lost_port(row, rows)) if rows else None
 
     async def port_set(self, port: DuePort) -> bool:

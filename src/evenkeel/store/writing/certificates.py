@@ -107,7 +107,7 @@ def _served_ids(row: User, project_id: ProjectId) -> set[str]:
     return {certificate_id(project_id, each, CertificateKind.CERTIFICATE) for each in served if each}
 
 
-_READ = ("sha256", "facts", "not_after", "problem", "checked_at", "next_check_at")
+_CHECKED_COLUMNS = ("sha256", "facts", "not_after", "problem", "checked_at", "next_check_at")
 
 
 def _store_checked(
@@ -122,7 +122,7 @@ def _store_checked(
     next_check_at = locked.now + options.certificate_refresh_seconds
     rows = {row["id"]: row for row in (_certificate_row(locked, each, next_check_at) for each in checked)}
     ids = sorted(rows)
-    upsert_rows(connection, _certificate, _READ, [rows[id_] for id_ in ids])
+    upsert_rows(connection, _certificate, _CHECKED_COLUMNS, [rows[id_] for id_ in ids])
     differs = _certificate.c.sha256 != _certificate.c.announced_sha256
     # Only this load balancer gets the content with this write; a renewal raises the revisions of all others.
     changed = update(_certificate).where(is_in_list(_certificate.c.id, ids), differs)
@@ -148,7 +148,7 @@ def _store_awaited(connection: Connection, locked: Locked, awaited: Sequence[Che
             shown = shown_reference(rows[id_]["reference"])
             raise Conflict(f"Certificate {shown} is served, and is not in the key manager: repeat the request.")
         if row.announced_sha256:
-            values = {name: rows[id_][name] for name in (*_READ, "announced_sha256")}
+            values = {name: rows[id_][name] for name in (*_CHECKED_COLUMNS, "announced_sha256")}
             connection.execute(update(_certificate).where(_certificate.c.id == id_).values(**values))
     return set(rows)
 
@@ -188,7 +188,7 @@ def _certificate_row(locked: Locked, each: CheckedCertificate, next_check_at: fl
     }
 
 
-_COUNT = select(func.count()).where(_use.c.load_balancer_id == bindparam("load_balancer_id"))
+_COUNT_USES = select(func.count()).where(_use.c.load_balancer_id == bindparam("load_balancer_id"))
 
 
 def _insert_uses(connection: Connection, options: StoreOptions, locked: Locked, uses: set[tuple[str, str]]) -> None:
@@ -198,7 +198,7 @@ def _insert_uses(connection: Connection, options: StoreOptions, locked: Locked, 
     if not uses:
         return
     # Counted under the load balancer's lock, so that no concurrent write adds to it.
-    there = connection.scalar(_COUNT, {"load_balancer_id": locked.id}) or 0
+    there = connection.scalar(_COUNT_USES, {"load_balancer_id": locked.id}) or 0
     check_limits(locked.id, options.load_balancer_limits, {"certificate": there}, {"certificate": len(uses)})
     rows = [
         {"owner_id": owner_id, "certificate_id": id_, "load_balancer_id": locked.id} for owner_id, id_ in sorted(uses)

@@ -30,7 +30,7 @@ class EventRow(TypedDict):
     client_address: str
 
 
-_INSERT = schema.event.insert().values(
+_INSERT_EVENT = schema.event.insert().values(
     at=db_now(), **{name: bindparam(name, type_=schema.event.c[name].type) for name in EventRow.__annotations__}
 )
 
@@ -90,4 +90,4 @@ def record_event(
 def record_events(connection: Connection, rows: Sequence[EventRow]) -> None:
     """Record any number of events with one statement."""
     if rows:
-        connection.execute(_INSERT, [dict(row) for row in rows])
+        connection.execute(_INSERT_EVENT, [dict(row) for row in rows])

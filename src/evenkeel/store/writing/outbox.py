@@ -18,7 +18,7 @@ from evenkeel.store.records import schema
 
 _notification = schema.notification
 _root = schema.load_balancer
-_COPIED = tuple(each.name for each in _notification.columns if each.name in _root.columns and each.name != "id")
+_COPIED_COLUMNS = tuple(each.name for each in _notification.columns if each.name in _root.columns and each.name != "id")
 """Attributes of the load balancer that are copied to an entry of the outbox, to columns of the same names."""
 
 
@@ -35,7 +35,7 @@ def _insert_event(event: LifecycleEvent) -> Insert:
         "event": literal(event.value, _notification.c.event.type),
         "at": db_now(),
         "load_balancer_id": _root.c.id,
-        **{name: _root.c[name] for name in _COPIED},
+        **{name: _root.c[name] for name in _COPIED_COLUMNS},
         "flavor": _flavor_data_query(),
         "listener_ids": _joined_ids_query(schema.listener),
         "pool_ids": _joined_ids_query(schema.pool),

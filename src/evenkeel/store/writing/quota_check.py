@@ -66,7 +66,7 @@ in Octavia's specification; the load balancer's limits count them.
 """
 
 _IS_IT = _quota.c.project_id == bindparam("quota_project_id")
-_LOCK = update_returning(
+_LOCK_QUOTA = update_returning(
     update(_quota).where(_IS_IT).values(checks=_quota.c.checks + 1), *(_quota.c[name] for name in TITLES), by=_IS_IT
 )
 
@@ -131,11 +131,11 @@ def lock_project(connection: Connection, project_id: ProjectId) -> dict[str, int
     exact.
     """
     parameters = {"quota_project_id": project_id}
-    row = _LOCK.first_row(connection, parameters)
+    row = _LOCK_QUOTA.first_row(connection, parameters)
     if row is None:
         # A project with default quotas only has no row yet; without one there would be nothing to lock.
         insert_if_absent(connection, _quota, {"project_id": project_id, "checks": 0})
-        row = _LOCK.first_row(connection, parameters)
+        row = _LOCK_QUOTA.first_row(connection, parameters)
     return {name: getattr(row, name) for name in TITLES}
 
 

@@ -370,7 +370,7 @@ def touch_policy(connection: Connection, kind: Kind, policy_id: str, locked: Loc
 # -- results
 
 
-_OWNER = (
+_READ_OWNER = (
     select(schema.shard.c.id, schema.shard.c.environment, schema.shard.c.group_number, schema.agent.c.host)
     .join(schema.agent, schema.agent.c.id == schema.shard.c.acting_agent_id)
     .where(schema.shard.c.id == bindparam("shard_id"))
@@ -381,7 +381,7 @@ def owner_of(connection: Connection, shard_id: ShardId | None) -> ShardOwner | N
     """Return the acting agent of the shard, live or not; None without one."""
     if shard_id is None:
         return None
-    row = connection.execute(_OWNER, {"shard_id": shard_id}).first()
+    row = connection.execute(_READ_OWNER, {"shard_id": shard_id}).first()
     if row is None:
         return None
     return ShardOwner(shard_id=row.id, environment=row.environment, group_number=row.group_number, host=row.host)

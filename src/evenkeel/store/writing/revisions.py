@@ -126,7 +126,7 @@ def outcomes_statement(changes: Iterable[tuple[StatusChange, AppliedBy]]) -> Sta
         for each, by in changes
         if not each.removed and (each.failed or each.confirmed_revision is not None)
     ]
-    return StatementRun(_OUTCOME, rows)
+    return StatementRun(_STORE_OUTCOME, rows)
 
 
 _OUTCOME_COLUMNS = ("problem", "agent_id", "host", "epoch")
@@ -149,7 +149,7 @@ def _outcome_update(given: BindParameter) -> Update:
     )
 
 
-_OUTCOME = RowsStatement(
+_STORE_OUTCOME = RowsStatement(
     _revision.c.load_balancer_id,
     {
         "revision": _revision.c.revision.type,

@@ -8,7 +8,7 @@ from evenkeel.core.control.mirrors import ID_TAKEN, MirrorConflict
 from evenkeel.store.engine.in_list import is_in_bound_list
 from evenkeel.store.records.rows import KINDS
 
-_TAKEN = union_all(
+_READ_TAKEN_IDS = union_all(
     *(
         select(literal(kind.title).label("title"), kind.table.c.id).where(is_in_bound_list(kind.table.c.id, "wanted"))
         for kind in KINDS.values()
@@ -19,7 +19,7 @@ _TAKEN = union_all(
 def check_ids_free(connection: Connection, ids: Iterable[str]) -> None:
     """Check that no object of any kind has one of these ids. One query. Raises :class:`MirrorConflict`."""
     if wanted := list(ids):
-        found = connection.execute(_TAKEN, {"wanted": wanted}).first()
+        found = connection.execute(_READ_TAKEN_IDS, {"wanted": wanted}).first()
         if found is not None:
             raise id_taken(f"{found.title} {found.id} exists")
 
