@@ -16,7 +16,7 @@ from evenkeel.core.status.lifecycle import LifecycleEvent
 
 OCTAVIA, NEUTRON = "octavia", "neutron"
 SHAPES = (OCTAVIA, NEUTRON)
-_IDS = uuid.UUID("6f7ab2f5-6b0e-4c55-9d3b-51f6f2c1b0a7")
+_ID_NAMESPACE = uuid.UUID("6f7ab2f5-6b0e-4c55-9d3b-51f6f2c1b0a7")
 """Namespace of message ids: any constant."""
 
 
@@ -99,7 +99,9 @@ _BUILDERS: Mapping[str, Callable[[PendingNotification, str], Notification]] = {
 def _message_id(entry: PendingNotification, shape: str) -> str:
     """Return the id of the entry's message, which is the same in each repetition by any controller."""
     # The time as well, because a database that was restored or replaced counts its entries anew.
-    return str(uuid.uuid5(_IDS, f"{shape}/{entry.id}/{entry.load_balancer_id}/{entry.event.value}/{entry.at!r}"))
+    return str(
+        uuid.uuid5(_ID_NAMESPACE, f"{shape}/{entry.id}/{entry.load_balancer_id}/{entry.event.value}/{entry.at!r}")
+    )
 
 
 def _format_timestamp(seconds: float) -> str:

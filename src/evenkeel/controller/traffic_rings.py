@@ -12,8 +12,8 @@ from evenkeel.core.status.traffic import TrafficPoint, TrafficSample
 
 _SLOT_STRUCT = struct.Struct("<fffffHH")
 BYTES_PER_POINT = _SLOT_STRUCT.size
-_MISSING = float("nan")
-_EMPTY = _SLOT_STRUCT.pack(_MISSING, 0, 0, 0, 0, 0, 0)
+_MISSING_VALUE = float("nan")
+_EMPTY_SLOT = _SLOT_STRUCT.pack(_MISSING_VALUE, 0, 0, 0, 0, 0, 0)
 _MEMBERS_MAX = 0xFFFF
 
 
@@ -54,12 +54,12 @@ class TrafficRings:
         offset = self._slot_offset(self._published.end)
         for ring in self._rings.values():
             # The slot still holds its sample of one turn ago; a load balancer without a new one must show a gap.
-            ring[offset : offset + BYTES_PER_POINT] = _EMPTY
+            ring[offset : offset + BYTES_PER_POINT] = _EMPTY_SLOT
 
     def add_ring(self, id_: str) -> None:
         """Add a ring for the load balancer or listener, unless it has one."""
         if id_ not in self._rings:
-            self._rings[id_] = bytearray(_EMPTY * self._slots)
+            self._rings[id_] = bytearray(_EMPTY_SLOT * self._slots)
 
     def write_sample(self, id_: str, traffic: TrafficSample) -> None:
         """Store a sample of the load balancer or listener in the current slot; slots without a sample are gaps."""

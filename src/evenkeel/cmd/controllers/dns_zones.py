@@ -134,12 +134,12 @@ def _zone_options(conf: cfg.ConfigOpts) -> Iterator[ZoneOptions]:
         yield ZoneOptions(section, **{**values, "zone": values["zone"].lower().rstrip(".")})
 
 
-_NEEDED = {
+_NEEDED_OPTIONS = {
     RFC2136: ("server", "the zone's primary name server"),
     DESIGNATE: ("cloud", "the cloud in clouds.yaml"),
 }
 """The option that a zone of this type needs, and what it is."""
-_UNUSED: dict[str, tuple[str, ...]] = {
+_UNUSED_OPTIONS: dict[str, tuple[str, ...]] = {
     RFC2136: ("cloud", "clouds_file"),
     DESIGNATE: ("server", "tsig_key_file", "name_servers"),
 }
@@ -151,10 +151,10 @@ def _check_zone(options: ZoneOptions) -> None:
         raise ValueError(f"{section}.zone: {options.zone!r}: a DNS name of letters, digits and '-' is allowed")
     if not options.projects:
         raise ValueError(f"{section}.projects: not set; name the projects to which names of the zone belong")
-    option, what = _NEEDED[options.type]
+    option, what = _NEEDED_OPTIONS[options.type]
     if not getattr(options, option):
         raise ValueError(f"{section}.{option}: not set; name {what}")
-    for other in _UNUSED[options.type]:
+    for other in _UNUSED_OPTIONS[options.type]:
         if getattr(options, other):
             raise ValueError(f"{section}.{other}: is not used with type = {options.type}")
     if options.clouds_file and not Path(options.clouds_file).is_file():

@@ -40,7 +40,7 @@ _TITLES: dict[type[Child], str] = {
     RateLimitPolicy: "rate limit policy",
     RateLimitRule: "rate limit rule",
 }
-_ADDRESSES = ("vip", "additional_vips")
+_VIP_ATTRIBUTES = ("vip", "additional_vips")
 _OF_CATALOGUE = ("flavor_id", "availability_zone")
 
 
@@ -59,7 +59,7 @@ def differences(stored: LoadBalancerTree, given: LoadBalancerTree) -> tuple[str,
 
 def _difference_texts(stored: LoadBalancerTree, given: LoadBalancerTree) -> Iterator[str]:
     before, after = stored.load_balancer, given.load_balancer
-    yield from (name for name in FIXED if name not in _ADDRESSES and getattr(before, name) != getattr(after, name))
+    yield from (name for name in FIXED if name not in _VIP_ATTRIBUTES and getattr(before, name) != getattr(after, name))
     yield from (name for name in _OF_CATALOGUE if getattr(before, name) != getattr(after, name))
     # A port that was recreated at the network service has another id.
     if _vip_places(before) != _vip_places(after):

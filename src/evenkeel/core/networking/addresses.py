@@ -23,7 +23,7 @@ ALLOWED_WORDS = "a unicast address that is neither loopback nor link-local"
 
 _NAT64 = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
 """NAT64 prefixes (RFC 6052, RFC 8215): the IPv4 address is in the last 32 bits."""
-_COMPATIBLE = IPv6Network("::/96")
+_IPV4_COMPATIBLE = IPv6Network("::/96")
 _UNICAST6 = (IPv6Network("2000::/3"), IPv6Network("fc00::/7"))
 """All routed IPv6 unicast addresses: global and unique local (RFC 4291, RFC 4193)."""
 _THIS_NETWORK4 = IPv4Network("0.0.0.0/8")
@@ -182,7 +182,7 @@ def _reserved_ipv4_use(address: IPv4Address) -> str:
 
 def _reserved_ipv6_use(address: IPv6Address) -> str:
     # This network holds `::` and `::1`, too; the caller has recognized these two before.
-    if address in _COMPATIBLE:
+    if address in _IPV4_COMPATIBLE:
         return "an IPv4-compatible address"
     return "" if any(address in network for network in (*_UNICAST6, *_NAT64)) else "reserved"
 

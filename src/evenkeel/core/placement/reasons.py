@@ -12,7 +12,7 @@ from evenkeel.core.kit.ids import AgentId
 from evenkeel.core.placement.shards import PlacementBlocker, Rule, min_id
 from evenkeel.core.placement.views import AgentSnapshot, GroupSnapshot, ShardSnapshot
 
-_ORDER = {blocker: position for position, blocker in enumerate(PlacementBlocker)}
+_POSITIONS_OF_BLOCKERS = {blocker: position for position, blocker in enumerate(PlacementBlocker)}
 
 
 class PlacementReasons:
@@ -44,7 +44,7 @@ class PlacementReasons:
         agent = self._rule.agents.get(agent_id)
         if agent is None or agent.eligible:
             return None
-        return min(self._waiting_blockers(agent), key=_ORDER.__getitem__, default=None)
+        return min(self._waiting_blockers(agent), key=_POSITIONS_OF_BLOCKERS.__getitem__, default=None)
 
     def _waiting_blockers(self, agent: AgentSnapshot) -> Iterator[PlacementBlocker]:
         unserved = [shard for shard in self._homed.get(agent.id, ()) if shard.acting is None]

@@ -39,7 +39,7 @@ FIXED = (
 )
 """Attributes of a load balancer that never change; a wanted tree with other values is refused."""
 
-_PLACES: dict[ChildKind, tuple[str, ...]] = {
+_FIXED_ATTRIBUTES: dict[ChildKind, tuple[str, ...]] = {
     Pool: (),
     Member: ("pool_id", "address", "protocol_port"),
     HealthMonitor: ("pool_id",),
@@ -61,7 +61,7 @@ class _Parent(NamedTuple):
     """Attribute with the parent's id."""
 
 
-_PARENTS: dict[ChildKind, _Parent] = {
+_PARENTS_BY_KIND: dict[ChildKind, _Parent] = {
     L7Policy: _Parent(Listener, "listener_id"),
     L7Rule: _Parent(L7Policy, "l7policy_id"),
     RateLimitPolicy: _Parent(Listener, "listener_id"),
@@ -173,7 +173,7 @@ def _compare_children(stored: LoadBalancerTree, wanted: LoadBalancerTree) -> dic
     found: dict[ChildKind, _Compared] = {}
     before = children_of(stored)
     for kind, rows in children_of(wanted).items():
-        parent = _PARENTS.get(kind)
+        parent = _PARENTS_BY_KIND.get(kind)
         # Parents come first, so those that move are known.
         removed = frozenset() if parent is None else found[parent.kind].moved
         orphaned = {row.id for row in before[kind] if parent is not None and getattr(row, parent.field) in removed}
@@ -190,7 +190,7 @@ def _compared_kind(
     moved = frozenset(
         row.id
         for was, row in kept
-        if not was.deleted and (row.id in orphaned or _has_difference(_PLACES[kind], was, row))
+        if not was.deleted and (row.id in orphaned or _has_difference(_FIXED_ATTRIBUTES[kind], was, row))
     )
     return _Compared(
         gone=tuple(row for id_, row in known.items() if id_ not in by_id and not row.deleted),
@@ -208,10 +208,10 @@ def _has_difference(names: Iterable[str], one: Child, other: Child) -> bool:
 
 def _change_steps(compared: Mapping[ChildKind, _Compared], wanted: LoadBalancerTree) -> Iterator[Step]:
     # Children before parents. Objects that move are removed first, so that their places are free for each other.
-    for kind in reversed(_PLACES):
+    for kind in reversed(_FIXED_ATTRIBUTES):
         if kind is not Pool:
             yield from _removal_steps(kind, chain((row.id for row in compared[kind].gone), compared[kind].moved))
-    for kind in _PLACES:
+    for kind in _FIXED_ATTRIBUTES:
         if rows := compared[kind].new:
             yield Insert(kind=kind, rows=rows)
         if rows := compared[kind].changed:

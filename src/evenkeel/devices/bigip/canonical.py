@@ -12,7 +12,7 @@ from typing import Any
 
 from evenkeel.devices.bigip.naming import COMMON
 
-_NOTHING = ("", "none", "None")
+_EMPTY_VALUES = ("", "none", "None")
 
 
 def has_wanted_value(name: str, wanted: Any, seen: Mapping[str, Any]) -> bool:
@@ -58,7 +58,7 @@ def scalar_text(value: Any) -> str:
     if value is None or value is False:
         return ""
     text = "true" if value is True else str(value).strip()
-    return "" if text in _NOTHING else text
+    return "" if text in _EMPTY_VALUES else text
 
 
 def _canonical_address(value: Any) -> str:
@@ -73,13 +73,13 @@ def _canonical_address(value: Any) -> str:
 def _shortest_address(text: str) -> str:
     host, percent, domain = text.partition("%")
     try:
-        found = ipaddress.ip_address(_WILDCARDS.get(host, host))
+        found = ipaddress.ip_address(_ADDRESSES_OF_WILDCARDS.get(host, host))
     except ValueError:
         return text
     return str(found) if found.is_unspecified else f"{found}{percent}{domain}"
 
 
-_WILDCARDS = {"any": "0.0.0.0", "any6": "::"}  # noqa: S104  # compared, not bound
+_ADDRESSES_OF_WILDCARDS = {"any": "0.0.0.0", "any6": "::"}  # noqa: S104  # compared, not bound
 
 
 def _address_and_port(value: Any) -> tuple[str, str]:
@@ -137,7 +137,7 @@ def _path_list(value: Any) -> tuple[str, ...]:
 def _option_set(value: Any) -> frozenset[str]:
     """Return the options of a profile as a set: devices send a list, or since 14.0 one text in braces."""
     words = value if isinstance(value, list) else scalar_text(value).strip("{} ").split()
-    return frozenset(map(str, words)) - set(_NOTHING)
+    return frozenset(map(str, words)) - set(_EMPTY_VALUES)
 
 
 def _cert_key_chains(value: Any) -> tuple[tuple[str, ...], ...]:
@@ -223,8 +223,8 @@ def _canonical_statement(setting: tuple[str, Any]) -> tuple[str, object] | None:
 
 
 # of conditions: defaults, and the opposite of caseSensitive
-_DEFAULTS = ("caseInsensitive", "external", "remote", "present")
-_IGNORED_ATTRIBUTES = frozenset({"name", "fullPath", "kind", "selfLink", "generation", *_DEFAULTS})
+_DEFAULT_SETTINGS = ("caseInsensitive", "external", "remote", "present")
+_IGNORED_ATTRIBUTES = frozenset({"name", "fullPath", "kind", "selfLink", "generation", *_DEFAULT_SETTINGS})
 _USUAL_CODE = 302
 
 

@@ -34,7 +34,7 @@ _GROUP_PATTERN = re.compile(r"[0-9]{1,9}")
 CERTIFICATE, KEY, CHAIN, AUTHORITY, REVOCATION = ".crt", ".key", "-chain.crt", "-ca.crt", ".crl"
 """Suffixes of the names of files on a device."""
 _FILE_TAIL = re.compile(r"[0-9a-f]{64}(\.crt|\.key|-chain\.crt|-ca\.crt|\.crl)")
-_EXTERNAL = "external"
+_EXTERNAL_WORD = "external"
 _GUARD_NAME = re.compile(rf"{GUARD}_(0|[1-9][0-9]{{0,99}})(?:_([0-9a-f]{{12}}))?")
 
 
@@ -235,7 +235,7 @@ class MarkedSubnet(NamedTuple):
         """Return the notation for the mark, without ``:``: ``<id>``, ``<id>@<gateway>`` or
         ``<id>@<gateway>@external``.
         """
-        parts = [self.id, self.gateway.replace(":", "-"), _EXTERNAL if self.external else ""]
+        parts = [self.id, self.gateway.replace(":", "-"), _EXTERNAL_WORD if self.external else ""]
         return "@".join(parts[: 1 if not self.gateway else 3 if self.external else 2])
 
 
@@ -243,7 +243,7 @@ def marked_subnet(text: str) -> MarkedSubnet:
     """Parse the notation of :attr:`MarkedSubnet.text`."""
     subnet_id, _, rest = text.partition("@")
     gateway, _, external = rest.partition("@")
-    return MarkedSubnet(subnet_id, gateway.replace("-", ":"), external == _EXTERNAL)
+    return MarkedSubnet(subnet_id, gateway.replace("-", ":"), external == _EXTERNAL_WORD)
 
 
 def plain_or_digest(text: str) -> str:

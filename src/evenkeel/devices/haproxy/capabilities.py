@@ -10,7 +10,7 @@ from evenkeel.core.devices.rate_limits import RateLimitSupport
 from evenkeel.core.resources.catalogue import ACME_AUTHORITY, ACME_AUTHORITY_MEANING, DATA_PATH
 from evenkeel.core.resources.enhanced_services import FLAVOR_KEY
 
-_PROXY = Capabilities(
+_PROXY_CAPABILITIES = Capabilities(
     protocol_pairs={
         "HTTP": ("HTTP", "PROXY", "PROXYV2"),
         "TCP": ("HTTP", "HTTPS", "PROXY", "PROXYV2", "TCP"),
@@ -108,7 +108,7 @@ _PROXY = Capabilities(
     availability_zone_metadata={},
 )
 KERNEL = replace(
-    _PROXY,
+    _PROXY_CAPABILITIES,
     protocol_pairs={
         **dict.fromkeys(("TCP", "HTTPS"), ("HTTPS", "TCP")),
         "UDP": ("UDP",),
@@ -138,4 +138,4 @@ KERNEL = replace(
     rate_limits=RateLimitSupport(),
 )
 """Features of load balancers with the data path "kernel", which forwards TCP; HAProxy only checks their members."""
-CAPABILITIES = replace(_PROXY, data_paths={"kernel": KERNEL})
+CAPABILITIES = replace(_PROXY_CAPABILITIES, data_paths={"kernel": KERNEL})

@@ -20,7 +20,7 @@ from evenkeel.haproxyd.disk.files import read_text, write_file
 
 log = structlog.get_logger(__name__)
 
-_MARK = "kept:"
+_PLACEHOLDER_PREFIX = "kept:"
 """Prefix of a placeholder for a content; no PEM starts with it."""
 _WORD_DIGITS = 32
 _WORD_PATTERN = re.compile(rf"[0-9a-f]{{{_WORD_DIGITS}}}")
@@ -65,10 +65,10 @@ class CertificateContents:
             word = _placeholder_word(content, secrets.token_hex(_SALT_DIGITS // 2))
             write_file(self.folder / word, content.encode(), sync=True)
             self._words[content] = word
-        return f"{_MARK}{self._words[content]}" if content else ""
+        return f"{_PLACEHOLDER_PREFIX}{self._words[content]}" if content else ""
 
     def _read_stored_content(self, written: str) -> str:
-        word = written.removeprefix(_MARK)
+        word = written.removeprefix(_PLACEHOLDER_PREFIX)
         # The pattern keeps a manipulated placeholder from leading to another file.
         content = (_WORD_PATTERN.fullmatch(word) and read_text(self.folder / word)) or ""
         if content and _placeholder_word(content, word[:_SALT_DIGITS]) != word:

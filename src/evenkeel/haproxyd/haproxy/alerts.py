@@ -9,7 +9,7 @@ _ALERT_PATTERN = re.compile(r"^\[ALERT\]\s+\(\d+\) : (?:config : )?(.*)$")
 _PARSING_PATTERN = re.compile(r"parsing \[[^\]\[]*+\]\s*+:\s*+")
 _PATH_PATTERN = re.compile(r"(?<![\w.])(?:[\w.@+-]*/)+([\w.@:+-]*)")
 _MEMORY_PATTERN = re.compile(r"(?:out of|not enough) memory\.?$")
-_EMPTY = ("Error(s) found in configuration file", "Fatal errors found in configuration")
+_USELESS_BEGINNINGS = ("Error(s) found in configuration file", "Fatal errors found in configuration")
 
 
 def extract_alerts(output: str) -> str:
@@ -17,7 +17,7 @@ def extract_alerts(output: str) -> str:
     texts = [
         found[1] for line in _join_continuations(output).splitlines() if (found := _ALERT_PATTERN.match(line.strip()))
     ]
-    useful = [remove_paths(text) for text in texts if not text.startswith(_EMPTY)]
+    useful = [remove_paths(text) for text in texts if not text.startswith(_USELESS_BEGINNINGS)]
     return "; ".join(dict.fromkeys(useful))[:WORDS_CHARS_MAX]
 
 

@@ -17,7 +17,7 @@ LOG_BLOCKS_MAX = 131_072
 
 HAProxy is not killed when it reaches the limit."""
 # No core dumps, which would contain private keys; SIGXFSZ is ignored, so that HAProxy continues when its log is full.
-_START = f"""umask 077; ulimit -c 0; trap '' XFSZ; ulimit -f {LOG_BLOCKS_MAX}
+_START_SCRIPT = f"""umask 077; ulimit -c 0; trap '' XFSZ; ulimit -f {LOG_BLOCKS_MAX}
 log=$1; shift; "$@" >>"$log" 2>&1 </dev/null & echo $!"""
 
 
@@ -39,7 +39,7 @@ def launch_haproxy(
     # not by asyncio, whose pipes and thread for the shell's end cost more than the shell
     shell = subprocess.run(  # noqa: S603 - the daemon's own paths and settings
         [
-            "/bin/sh", "-c", _START, "sh", log_path, binary.path, "-W",
+            "/bin/sh", "-c", _START_SCRIPT, "sh", log_path, binary.path, "-W",
             "-S", f"{master_socket},mode,600", "-m", str(memory_mib),
             "-f", config_dir,
             *arguments,

@@ -130,7 +130,7 @@ MEMBER = (
         ("check_failures_total", "chkfail", "Checks that failed."),
     ),
 )
-_TOTALS = (
+_PROCESS_FIGURES = (
     Figure(name="current_connections", column="scur", kind="gauge", help="Current number of connections."),
     Figure(name="connections_total", column="conn_tot", kind="counter", help="Connections."),
     Figure(name="requests_total", column="req_tot", kind="counter", help="HTTP requests."),
@@ -180,7 +180,7 @@ def _member_labels(row: Row) -> str:
 def _total_lines(listeners: list[Row]) -> Iterator[str]:
     yield _metric_head("octavia_loadbalancer_listeners", "gauge", "Listeners.")
     yield f"octavia_loadbalancer_listeners {len(listeners)}\n"
-    for metric in _TOTALS:
+    for metric in _PROCESS_FIGURES:
         name = f"octavia_loadbalancer_{metric.name}"
         yield _metric_head(name, metric.kind, metric.help)
         yield f"{name} {sum(int(row.get(metric.column) or 0) for row in listeners)}\n"

@@ -29,7 +29,7 @@ Reading them costs a HAProxy with 10,000 servers a sixth of a second."""
 CONNECTIONS_MAX = 256
 HEAD_BYTES_MAX = 64 * 1024
 LIMIT_SECONDS = 15.0
-_REASONS = {200: "OK", 403: "Forbidden", 404: "Not Found", 503: "Service Unavailable"}
+_REASONS_BY_STATUS = {200: "OK", 403: "Forbidden", 404: "Not Found", 503: "Service Unavailable"}
 
 
 class _CachedStatistics:
@@ -139,7 +139,7 @@ def _load_balancer_with_listener(partition: ObservedPartition, name: str) -> wir
 def _encode_response(status: int, text: str) -> bytes:
     body = text.encode()
     head = (
-        f"HTTP/1.1 {status} {_REASONS[status]}",
+        f"HTTP/1.1 {status} {_REASONS_BY_STATUS[status]}",
         f"Content-Type: {CONTENT_TYPE}",
         f"Content-Length: {len(body)}",
         "Cache-Control: no-store",

@@ -116,7 +116,7 @@ def _deal_rules(deal: Deal) -> tuple[Rule, ...]:
     return _rule_for_each_family(lambda family: (TranslateByMap(family, deal_key(family, deal), f"slots{family}"),))
 
 
-_DISPATCH = (
+_DISPATCH_RULES = (
     *_rule_for_each_family(lambda family: (VisitChainByMap(service_key(family), f"services{family}"),)),
     (goto_chain("deal"),),
 )
@@ -153,8 +153,8 @@ BASE_CHAIN_RULES: Mapping[str, tuple[Rule, ...]] = {
         *_rule_for_each_family(lambda family: (KeyInSet(_client_key(family), f"gone{family}"), DROP)),
     ),
     # the first packet of a flow only, from other hosts and from this one
-    "dispatch": _DISPATCH,
-    "dispatch-local": _DISPATCH,
+    "dispatch": _DISPATCH_RULES,
+    "dispatch-local": _DISPATCH_RULES,
     # A service has elements of one deal. With the other ones, its key and number are in no map, and the next is tried.
     "deal": (
         *_rule_for_each_family(lambda family: (CountByMap(service_key(family), f"new{family}"),)),

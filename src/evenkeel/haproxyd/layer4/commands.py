@@ -34,11 +34,11 @@ from evenkeel.haproxyd.layer4.statements import ADDRESS_BYTES, Family, Rule, jum
 _NEW_TABLE, _DELETE_TABLE, _NEW_CHAIN, _DELETE_CHAIN, _NEW_RULE, _DELETE_RULE = 0, 2, 3, 5, 6, 8
 _NEW_SET, _DELETE_SET, _NEW_ELEMENTS, _DELETE_ELEMENTS, _NEW_OBJECT, _DELETE_OBJECT = 9, 11, 12, 14, 18, 20
 _CREATE, _APPEND = 0x400, 0x800
-_TABLE = 1
+_TABLE_ATTRIBUTE = 1
 _INTERVAL, _MAP, _TIMEOUT, _DYNAMIC, _OBJECTS = 4, 8, 0x10, 0x20, 0x40
 _VERDICT_TYPE = 0xFFFFFF00
 _ACCEPT, _COUNTER, _INTERVAL_END, _DATA_VALUE, _ELEMENT = 1, 1, 1, 1, 1
-_TYPES = {"verdict": 1, "addr4": 7, "addr6": 8, "inet_proto": 12, "inet_service": 13, "mark": 19}
+_DATA_TYPES = {"verdict": 1, "addr4": 7, "addr6": 8, "inet_proto": 12, "inet_service": 13, "mark": 19}
 _TYPE_BITS = 6
 _USER_DATA = 0xE0
 """Type of the rule's mark among its user data; the command nft shows only the type of comments."""
@@ -90,7 +90,7 @@ class _NamedObjectCommand(TableCommand):
 
     def payload(self, table: str) -> bytes:
         """Return the encoded attributes that name the table and the object."""
-        return text_attribute(_TABLE, table) + text_attribute(2, self.name)
+        return text_attribute(_TABLE_ATTRIBUTE, table) + text_attribute(2, self.name)
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class AddTable(TableCommand):
     """Create the table if it is not there."""
 
     def messages(self, table: str) -> Iterator[Message]:
-        yield _NEW_TABLE, _CREATE, text_attribute(_TABLE, table)
+        yield _NEW_TABLE, _CREATE, text_attribute(_TABLE_ATTRIBUTE, table)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class DeleteTable(TableCommand):
     """Remove the table with all that is in it."""
 
     def messages(self, table: str) -> Iterator[Message]:
-        yield _DELETE_TABLE, 0, text_attribute(_TABLE, table)
+        yield _DELETE_TABLE, 0, text_attribute(_TABLE_ATTRIBUTE, table)
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class AddChain(_NamedObjectCommand):
     """Create a chain, attached to its hook if it is a base chain."""
 
     def messages(self, table: str) -> Iterator[Message]:
-        parts = [text_attribute(_TABLE, table), text_attribute(3, self.name)]
+        parts = [text_attribute(_TABLE_ATTRIBUTE, table), text_attribute(3, self.name)]
         if (hook := BASE_CHAIN_HOOKS.get(self.name)) is not None:
             parts.append(
                 nested_attribute(
@@ -130,7 +130,7 @@ class DeleteChain(_NamedObjectCommand):
     """Remove an empty chain."""
 
     def messages(self, table: str) -> Iterator[Message]:
-        yield _DELETE_CHAIN, 0, text_attribute(_TABLE, table) + text_attribute(3, self.name)
+        yield _DELETE_CHAIN, 0, text_attribute(_TABLE_ATTRIBUTE, table) + text_attribute(3, self.name)
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ def _new_set_message(
     for field in fields:
         key_type = key_type << _TYPE_BITS | _key_type(field, family)
     flags = _MAP if kind else 0
-    parts = [text_attribute(_TABLE, table), text_attribute(2, name), number32_attribute(4, key_type)]
+    parts = [text_attribute(_TABLE_ATTRIBUTE, table), text_attribute(2, name), number32_attribute(4, key_type)]
     parts.append(number32_attribute(5, sum(field_register_bytes(field, family) for field in fields)))
     match kind:
         case "verdict":
@@ -281,7 +281,7 @@ def _new_set_message(
             flags = _OBJECTS
             parts.append(number32_attribute(15, _COUNTER))
         case "target":
-            data_type = _key_type("addr", family) << _TYPE_BITS | _TYPES["inet_service"]
+            data_type = _key_type("addr", family) << _TYPE_BITS | _DATA_TYPES["inet_service"]
             parts += [number32_attribute(6, data_type), number32_attribute(7, ADDRESS_BYTES[family] + 4)]
     if seconds:
         flags |= _TIMEOUT
@@ -296,7 +296,7 @@ def _new_set_message(
 
 
 def _key_type(field: str, family: Family) -> int:
-    return _TYPES[f"addr{family}" if field == "addr" else field]
+    return _DATA_TYPES[f"addr{family}" if field == "addr" else field]
 
 
 def _encode_key(packed: bytes) -> bytes:
@@ -315,7 +315,7 @@ def _encode_data(kind: Kind, data: ElementData) -> bytes:
 
 def _element_messages(kind: int, flags: int, table: str, name: str, encoded: Iterable[bytes]) -> Iterator[Message]:
     """Yield messages of the given kind with all encoded elements, as few messages as possible."""
-    head = text_attribute(_TABLE, table) + text_attribute(2, name)
+    head = text_attribute(_TABLE_ATTRIBUTE, table) + text_attribute(2, name)
     found: list[bytes] = []
     size = 0
     for each in encoded:

@@ -21,12 +21,12 @@ from evenkeel.haproxyd.layer4.netlink import NFTABLES, Netfilter, bytes_attribut
 from evenkeel.haproxyd.layer4.ruleset import PartitionContent
 from evenkeel.haproxyd.layer4.statements import FAMILIES
 
-_INET = 1
+_INET_FAMILY = 1
 _GET_RULE, _GET_SET, _GET_ELEMENTS, _GET_GENERATION, _GET_OBJECT, _GET_CHAIN = 7, 10, 13, 16, 19, 4
 _TABLE, _NAME = 1, 2
 """Attribute numbers of chains, rules, sets and objects; a chain's own name is attribute 3."""
 _CHAIN_NAME, _RULE_USER_DATA = 3, 7
-_ELEMENTS = 3
+_ELEMENTS_ATTRIBUTE = 3
 _ELEMENT_KEY, _ELEMENT_DATA, _ELEMENT_OBJECT = 1, 2, 9
 _VALUE, _VERDICT, _VERDICT_CHAIN = 1, 2, 2
 _OBJECT_TYPE, _OBJECT_DATA, _COUNTER = 3, 4, 1
@@ -35,7 +35,7 @@ _BETWEEN_BYTES = 8 + 12 + 8
 """Size of what stands between a counter's name and its data: type, handle and number of users."""
 _COUNTS_HEAD = struct.pack("=HHHH", 28, _OBJECT_DATA, 12, _COUNTER_BYTES)
 _COUNTS_STRUCT = struct.Struct("!Q4xQ")
-_GENERATION = 1
+_GENERATION_ATTRIBUTE = 1
 _USER_DATA_HEADER = 2
 """Size of the type and length that stand before a rule's mark in its user data."""
 
@@ -81,22 +81,25 @@ def read_generation(netfilter: Netfilter) -> int:
     Raises :class:`OSError`.
     """
     found = netfilter.get(NFTABLES, _GET_GENERATION)
-    return int.from_bytes(found[_GENERATION], "big")
+    return int.from_bytes(found[_GENERATION_ATTRIBUTE], "big")
 
 
 def read_table_outline(netfilter: Netfilter, table: str) -> TableOutline:
     """Read the outline of the kernel's table; empty if there is no such table. Raises :class:`OSError`."""
     in_table = bytes_attribute(_TABLE, table.encode() + b"\0")
     rules: dict[str, list[bytes]] = {}
-    for found in netfilter.dump(NFTABLES, _GET_CHAIN, family=_INET):
+    for found in netfilter.dump(NFTABLES, _GET_CHAIN, family=_INET_FAMILY):
         if _decode_text(found[_TABLE]) == table:
             rules[_decode_text(found[_CHAIN_NAME])] = []
     if not rules:
         # The daemon's table always has chains; of a table that is not there, sets cannot be asked for.
         return TableOutline()
-    for found in netfilter.dump(NFTABLES, _GET_RULE, family=_INET, payload=in_table):
+    for found in netfilter.dump(NFTABLES, _GET_RULE, family=_INET_FAMILY, payload=in_table):
         rules.setdefault(_decode_text(found[_NAME]), []).append(_rule_mark(found))
-    sets = [_decode_text(found[_NAME]) for found in netfilter.dump(NFTABLES, _GET_SET, family=_INET, payload=in_table)]
+    sets = [
+        _decode_text(found[_NAME])
+        for found in netfilter.dump(NFTABLES, _GET_SET, family=_INET_FAMILY, payload=in_table)
+    ]
     return TableOutline(
         rules={name: tuple(marks) for name, marks in rules.items()},
         sets=frozenset(sets),
@@ -127,7 +130,7 @@ def read_refusing_servers(netfilter: Netfilter, table: str) -> frozenset[FlowTar
 def _read_counters(netfilter: Netfilter, table: str) -> dict[str, CounterValue]:
     in_table = bytes_attribute(_TABLE, table.encode() + b"\0")
     payload = in_table + bytes_attribute(_OBJECT_TYPE, struct.pack("!I", _COUNTER))
-    found = netfilter.dump_contents(NFTABLES, _GET_OBJECT, family=_INET, payload=payload)
+    found = netfilter.dump_contents(NFTABLES, _GET_OBJECT, family=_INET_FAMILY, payload=payload)
     return dict(decode_counter(content, len(in_table)) for content in found)
 
 
@@ -150,7 +153,7 @@ def decode_counter(content: bytes, name_at: int) -> tuple[str, CounterValue]:
 
 def _read_elements(netfilter: Netfilter, table: str, name: str) -> frozenset[tuple[bytes, bytes]]:
     payload = bytes_attribute(_TABLE, table.encode() + b"\0") + bytes_attribute(_NAME, name.encode() + b"\0")
-    found = netfilter.dump(NFTABLES, _GET_ELEMENTS, family=_INET, payload=payload)
+    found = netfilter.dump(NFTABLES, _GET_ELEMENTS, family=_INET_FAMILY, payload=payload)
     return frozenset(_parse_element(each) for part in found for each in _list_items(part))
 
 
@@ -173,7 +176,7 @@ def _rule_mark(rule: Mapping[int, bytes]) -> bytes:
 
 
 def _list_items(found: Mapping[int, bytes]) -> list[bytes]:
-    return [value for _, value in iterate_attributes(found.get(_ELEMENTS, b""))]
+    return [value for _, value in iterate_attributes(found.get(_ELEMENTS_ATTRIBUTE, b""))]
 
 
 def _decode_text(value: bytes) -> str:

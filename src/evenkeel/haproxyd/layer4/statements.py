@@ -22,7 +22,7 @@ _FIRST_REGISTER = 8
 _HASH_REGISTER = 18
 """First register of a hash's input: behind the longest key that contains a hash."""
 _VERDICT_REGISTER = 0
-_RANDOM = 1
+_RANDOM_TYPE = 1
 _EXPRESSION, _EXPRESSION_NAME, _EXPRESSION_DATA = 1, 1, 2
 _NETWORK, _TRANSPORT = 1, 2
 _DATA_VALUE, _DATA_VERDICT, _VERDICT_CODE, _VERDICT_CHAIN = 1, 2, 1, 2
@@ -127,7 +127,7 @@ class RandomNumber:
 
     def load(self, register: int) -> Iterator[bytes]:
         """Yield the expression that puts the random number into a register."""
-        numbers = (register, self.below, _RANDOM, self.offset)
+        numbers = (register, self.below, _RANDOM_TYPE, self.offset)
         yield encode_expression(
             "numgen", *(number32_attribute(place, number) for place, number in enumerate(numbers, 1))
         )

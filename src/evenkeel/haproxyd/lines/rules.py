@@ -55,13 +55,13 @@ _TCP_ACTIONS = frozenset(
         "set-var", "set-var-fmt", "silent-drop", "switch-mode", "track-sc0", "track-sc1", "track-sc2", "unset-var",
     )
 )  # fmt: skip
-_CHECKS = frozenset(
+_CHECK_KEYWORDS = frozenset(
     (
         "comment", "disable-on-404", "expect", "send", "send-binary", "send-binary-lf", "send-lf", "send-state",
         "set-var", "set-var-fmt", "unset-var",
     )
 )  # fmt: skip
-_OPTIONS = frozenset(
+_ALLOWED_OPTIONS = frozenset(
     (
         "abortonclose", "allbackups", "checkcache", "clitcpka", "contstats", "dontlog-normal", "dontlognull",
         "forwardfor", "h1-case-adjust-bogus-client", "h1-case-adjust-bogus-server", "http-buffer-request",
@@ -74,15 +74,15 @@ _OPTIONS = frozenset(
         "tcp-smart-connect", "tcpka", "tcplog",
     )
 )  # fmt: skip
-_STAGES = frozenset(("connection", "content", "session"))
-_INSPECTION = "inspect-delay"
+_RULE_STAGES = frozenset(("connection", "content", "session"))
+_INSPECTION_KEYWORD = "inspect-delay"
 ACTIONS = {
     "http-after-response": _HTTP_ACTIONS,
-    "http-check": _CHECKS,
+    "http-check": _CHECK_KEYWORDS,
     "http-request": _HTTP_ACTIONS,
     "http-response": _HTTP_ACTIONS,
-    "option": _OPTIONS,
-    "tcp-check": _CHECKS,
+    "option": _ALLOWED_OPTIONS,
+    "tcp-check": _CHECK_KEYWORDS,
     "tcp-request": _TCP_ACTIONS,
     "tcp-response": _TCP_ACTIONS,
 }
@@ -125,9 +125,9 @@ def _excluded_action(words: Sequence[str]) -> str:
     rest = words[1:]
     if words[0].startswith("tcp-re"):
         # `tcp-request inspect-delay` sets a time and has no action.
-        if rest[:1] == (_INSPECTION,):
+        if rest[:1] == (_INSPECTION_KEYWORD,):
             return ""
-        if rest[:1] and rest[0] in _STAGES:
+        if rest[:1] and rest[0] in _RULE_STAGES:
             rest = rest[1:]
     # An action may have arguments in parentheses, as in `set-var(txn.name)`.
     action = rest[0].partition("(")[0] if rest else ""

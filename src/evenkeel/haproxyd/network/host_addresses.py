@@ -10,9 +10,9 @@ from collections.abc import Iterable
 
 # rtnetlink(7), netlink(7)
 _GET_ROUTE = 26
-_REQUEST = 1
-_ERROR = 2
-_DESTINATION = 1
+_REQUEST_FLAG = 1
+_ERROR_KIND = 2
+_DESTINATION_ATTRIBUTE = 1
 _HEADER_STRUCT = struct.Struct("=IHHII")
 _ROUTE_STRUCT = struct.Struct("=BBBBBBBBI")
 _ATTRIBUTE_STRUCT = struct.Struct("=HH")
@@ -50,13 +50,13 @@ def _route_type(kernel: socket.socket, number: int, address: str) -> int:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     raw = socket.inet_pton(family, address)
     route = _ROUTE_STRUCT.pack(family, len(raw) * 8, 0, 0, 0, 0, 0, 0, 0)
-    message = route + _ATTRIBUTE_STRUCT.pack(_ATTRIBUTE_STRUCT.size + len(raw), _DESTINATION) + raw
-    kernel.send(_HEADER_STRUCT.pack(_HEADER_STRUCT.size + len(message), _GET_ROUTE, _REQUEST, number, 0) + message)
+    message = route + _ATTRIBUTE_STRUCT.pack(_ATTRIBUTE_STRUCT.size + len(raw), _DESTINATION_ATTRIBUTE) + raw
+    kernel.send(_HEADER_STRUCT.pack(_HEADER_STRUCT.size + len(message), _GET_ROUTE, _REQUEST_FLAG, number, 0) + message)
     answer = kernel.recv(_ANSWER_BYTES)
     _, kind, _, answered, _ = _HEADER_STRUCT.unpack_from(answer)
     if answered != number:
         raise OSError(errno.EPROTO, "netlink answered something else")
-    if kind == _ERROR:  # there is no route, so the address is not this host's
+    if kind == _ERROR_KIND:  # there is no route, so the address is not this host's
         return 0
     found: int = _ROUTE_STRUCT.unpack_from(answer, _HEADER_STRUCT.size)[7]
     return found

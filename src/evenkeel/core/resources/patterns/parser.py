@@ -21,7 +21,7 @@ from evenkeel.core.resources.patterns.tree import (
 
 DEPTH_MAX = 10
 _COUNTED_PATTERN = re.compile(r"\{([0-9]{1,6})(,([0-9]{0,6}))?\}")
-_SIGNS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_LIMITS_BY_SIGN = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _NOT_ASCII = ANY & ~((1 << 128) - 1)
 
 
@@ -151,9 +151,9 @@ class _Parser:
 
     def _parse_counts(self) -> tuple[int, int | None] | None:
         sign = self._peek_character()
-        if sign in _SIGNS:
+        if sign in _LIMITS_BY_SIGN:
             self._at += 1
-            return _SIGNS[sign]
+            return _LIMITS_BY_SIGN[sign]
         if sign != "{":
             return None
         found = _COUNTED_PATTERN.match(self._text, self._at)

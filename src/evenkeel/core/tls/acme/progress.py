@@ -40,12 +40,12 @@ LEAST_RENEWAL_SECONDS = 60.0
 PROBLEM_CHARACTERS_MAX = 1000
 
 # Quick at first: a load balancer that is created with the request is soon on a device.
-_CHECKS = Backoff(initial_seconds=0.5, max_seconds=600.0, jitter=(1.0, 1.25))
-_PLACEMENTS = Backoff(initial_seconds=0.25, max_seconds=5.0, factor=1.5)
-_POLLS = Backoff(initial_seconds=0.5, max_seconds=30.0, factor=1.5)
-_OUTAGES = Backoff(initial_seconds=5.0, max_seconds=3600.0, jitter=(1.0, 1.25))
+_CHECK_BACKOFF = Backoff(initial_seconds=0.5, max_seconds=600.0, jitter=(1.0, 1.25))
+_PLACEMENT_BACKOFF = Backoff(initial_seconds=0.25, max_seconds=5.0, factor=1.5)
+_POLL_BACKOFF = Backoff(initial_seconds=0.5, max_seconds=30.0, factor=1.5)
+_OUTAGE_BACKOFF = Backoff(initial_seconds=5.0, max_seconds=3600.0, jitter=(1.0, 1.25))
 # Let's Encrypt allows five failed validations of an account and a name in an hour.
-_FAILURES = Backoff(initial_seconds=300.0, max_seconds=DAY_SECONDS, factor=3.0, jitter=(1.0, 1.25))
+_FAILURE_BACKOFF = Backoff(initial_seconds=300.0, max_seconds=DAY_SECONDS, factor=3.0, jitter=(1.0, 1.25))
 _RENEWAL_PART = 2 / 3
 _SPREAD_PART = 1 / 24
 """Part of the lifetime over which renewals are spread."""
@@ -172,7 +172,7 @@ def advance(now: AcmeProgress, event: Event, *, at: float, uniform: Uniform) -> 
         )
     match event:
         case NamesUnproven(reason=reason):
-            return _advance_later(now, reason, _CHECKS, uniform, at=at, state=AcmeState.WAITING)
+            return _advance_later(now, reason, _CHECK_BACKOFF, uniform, at=at, state=AcmeState.WAITING)
         case OrderMade(url=url):
             made = replace(
                 now,
@@ -186,13 +186,13 @@ def advance(now: AcmeProgress, event: Event, *, at: float, uniform: Uniform) -> 
             renewing = ("certificate_renewal_begun", "is being renewed") if now.not_after is not None else None
             return Advance(made, 0.0, renewing)
         case NotApplied(reason=reason):
-            return _advance_later(now, reason, _PLACEMENTS, uniform, at=at, state=AcmeState.ORDERING)
+            return _advance_later(now, reason, _PLACEMENT_BACKOFF, uniform, at=at, state=AcmeState.ORDERING)
         case ChallengesApplied():
             return Advance(replace(now, step=AcmeStep.ANSWER, problem="", waits=0), 0.0)
         case Answered():
-            return Advance(replace(now, step=AcmeStep.COLLECT, problem="", waits=0), _POLLS.initial_seconds)
+            return Advance(replace(now, step=AcmeStep.COLLECT, problem="", waits=0), _POLL_BACKOFF.initial_seconds)
         case OrderOpen(retry_after_seconds=wanted):
-            polled = _advance_later(now, "", _POLLS, uniform, at=at, state=AcmeState.ORDERING)
+            polled = _advance_later(now, "", _POLL_BACKOFF, uniform, at=at, state=AcmeState.ORDERING)
             # The order is given up at its end, whatever delay the authority wants.
             longest = max(now.order_until - at, 0.0) + 1.0
             return polled._replace(delay_seconds=min(max(polled.delay_seconds, wanted), longest))
@@ -218,10 +218,10 @@ def advance(now: AcmeProgress, event: Event, *, at: float, uniform: Uniform) -> 
             return _advance_refused(now, problem, wanted, at, uniform)
         case OrderLost(reason=reason):
             lost = replace(now, step=AcmeStep.CHECK, order_url="", order_until=0.0)
-            return _advance_later(lost, reason, _OUTAGES, uniform, at=at, state=AcmeState.WAITING)
+            return _advance_later(lost, reason, _OUTAGE_BACKOFF, uniform, at=at, state=AcmeState.WAITING)
         case StepInterrupted(problem=problem, retry_after_seconds=wanted):
             state = AcmeState.ORDERING if now.order_url else AcmeState.WAITING
-            later = _advance_later(now, problem, _OUTAGES, uniform, at=at, state=state, wanted_seconds=wanted)
+            later = _advance_later(now, problem, _OUTAGE_BACKOFF, uniform, at=at, state=state, wanted_seconds=wanted)
             if now.step is AcmeStep.RENEWAL:  # without an answer the time known last counts
                 return later._replace(delay_seconds=min(later.delay_seconds, max(now.renew_at - at, 1.0)))
             return later
@@ -278,7 +278,7 @@ def _advance_refused(now: AcmeProgress, problem: str, wanted_seconds: float, at:
         not_after=now.not_after,
         certificate_id=now.certificate_id,
     )
-    delay = max(_FAILURES.delay_seconds(failures, uniform), min(wanted_seconds, RETRY_AFTER_SECONDS_MAX))
+    delay = max(_FAILURE_BACKOFF.delay_seconds(failures, uniform), min(wanted_seconds, RETRY_AFTER_SECONDS_MAX))
     return Advance(failed, delay, ("certificate_failed", f"was not issued: {text}"))
 
 

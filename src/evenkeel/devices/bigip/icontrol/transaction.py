@@ -20,7 +20,7 @@ from evenkeel.devices.bigip.naming import uri_segment
 from evenkeel.devices.bigip.objects import MEMBER, POOL, ConfigOperation, Key, Verb
 
 TRANSACTIONS = "/mgmt/tm/transaction"
-_FAILED = "transaction failed:"
+_FAILED_PREFIX = "transaction failed:"
 
 
 class OutcomeUnknown(DeviceUnavailable):
@@ -95,11 +95,11 @@ async def _commit_transaction(
     except DeviceRejected as error:
         pending.discard(number)
         # A 404 about an object begins with the text of a failed transaction; any other is about the transaction itself.
-        if isinstance(error, ObjectAbsent) and not error.reason.startswith(_FAILED):
+        if isinstance(error, ObjectAbsent) and not error.reason.startswith(_FAILED_PREFIX):
             raise DeviceUnavailable(device.host, "the transaction expired before it was committed") from error
         # the device judges the queued commands only now, so its reason may quote one of them
         reason = hide_echo(error.reason, [secret.reveal() for secret in hidden])
-        raise DeviceRejected(device.host, reason.removeprefix(_FAILED).strip()) from error
+        raise DeviceRejected(device.host, reason.removeprefix(_FAILED_PREFIX).strip()) from error
     except DeviceUnavailable as error:
         # the number stays in pending: the device may still be carrying the transaction out
         raise OutcomeUnknown(device.host, f"commit: {error}") from error

@@ -20,8 +20,8 @@ Form = Callable[[Any], object]
 Place = tuple[str, str, str, str]
 """Identity of an object: type, partition, pool (only of members), name."""
 
-_ADDRESS = ("fullPath", "address", "mask", "autoDelete", "enabled", "description")
-_VIRTUAL = (
+_ADDRESS_ATTRIBUTES = ("fullPath", "address", "mask", "autoDelete", "enabled", "description")
+_VIRTUAL_ATTRIBUTES = (
     "fullPath",
     "destination",
     "mask",
@@ -35,7 +35,7 @@ _VIRTUAL = (
 _VIRTUAL_FORMS = tuple(
     (name, canonical.canonical_form_function(name)) for name in ("persist", "sourceAddressTranslation")
 )
-_POOL = (
+_POOL_ATTRIBUTES = (
     "fullPath",
     "loadBalancingMode",
     "minActiveMembers",
@@ -45,7 +45,7 @@ _POOL = (
     "monitor",
     "description",
 )
-_MEMBER = ("name", "address", "ratio", "connectionLimit", "priorityGroup", "monitor", "description")
+_MEMBER_ATTRIBUTES = ("name", "address", "ratio", "connectionLimit", "priorityGroup", "monitor", "description")
 _MEMBER_FORMS = tuple((name, canonical.canonical_form_function(name)) for name in ("session", "state"))
 
 
@@ -101,19 +101,19 @@ def _member_place(partition: str, key: Key) -> Place:
 
 
 def _address_text(item: Item) -> str:
-    return _attributes_text(item, _ADDRESS)
+    return _attributes_text(item, _ADDRESS_ATTRIBUTES)
 
 
 def _virtual_text(item: Item) -> str:
-    return _attributes_text(item, _VIRTUAL) + _formatted_text(item, _VIRTUAL_FORMS)
+    return _attributes_text(item, _VIRTUAL_ATTRIBUTES) + _formatted_text(item, _VIRTUAL_FORMS)
 
 
 def _pool_text(item: Item) -> str:
     members = sorted(
-        _attributes_text(member, _MEMBER) + _formatted_text(member, _MEMBER_FORMS)
+        _attributes_text(member, _MEMBER_ATTRIBUTES) + _formatted_text(member, _MEMBER_FORMS)
         for member in subcollection_items(item, "members")
     )
-    return "\n".join((_attributes_text(item, _POOL), *members))
+    return "\n".join((_attributes_text(item, _POOL_ATTRIBUTES), *members))
 
 
 def _attributes_text(item: Item, attributes: Iterable[str]) -> str:

@@ -46,7 +46,7 @@ class BigIpReading(Value):
     cluster: ClusterView = ClusterView()
 
 
-_NOTHING: Item = {}
+_NO_ENTRIES: Item = {}
 
 
 async def read_device(device: IControl, before: BigIpReading | None = None) -> BigIpReading:
@@ -75,7 +75,7 @@ async def read_device(device: IControl, before: BigIpReading | None = None) -> B
 async def _read_virtual_statistics(device: IControl, judged: ResultCache) -> list[Any]:
     path = f"{VIRTUAL}/stats"
     answer = await device.observed(f"/mgmt/tm/{path}")
-    return [judged.result(check_statistics, device.host, path, answer).get("entries", _NOTHING)]
+    return [judged.result(check_statistics, device.host, path, answer).get("entries", _NO_ENTRIES)]
 
 
 def merge_readings(

@@ -32,7 +32,7 @@ from evenkeel.devices.bigip.objects import (
 BESIDE = "-anew"
 """Suffix of the second name of an object."""
 _MONITOR, _PERSISTENCE, _PROFILE = "monitor", "persistence", "profile"
-_SPACES: Mapping[str, str] = {
+_SPACES_BY_TYPE: Mapping[str, str] = {
     **dict.fromkeys(MONITORS, _MONITOR),
     **dict.fromkeys(PERSISTENCE, _PERSISTENCE),
     **dict.fromkeys((*PROFILES, SERVER_SSL), _PROFILE),
@@ -40,7 +40,7 @@ _SPACES: Mapping[str, str] = {
     DATA_GROUP: DATA_GROUP,
 }
 """``{type that is replaced under a second name: name space}``. Types of one name space cannot use the same name."""
-_REFERENCES: Mapping[str, str] = {
+_SPACES_BY_ATTRIBUTE: Mapping[str, str] = {
     "monitor": _MONITOR,
     "persist": _PERSISTENCE,
     "fallbackPersistence": _PERSISTENCE,
@@ -65,14 +65,14 @@ def choose_second_names(
     """
     held: defaultdict[tuple[str, str], list[ObservedObject]] = defaultdict(list)
     for key, seen in observed.items():
-        if (space := _SPACES.get(key.type)) is not None:
+        if (space := _SPACES_BY_TYPE.get(key.type)) is not None:
             held[space, key.name].append(seen)
     return [_apply_second_names(one, held, names, partition) for one in rendered]
 
 
 def other_name_key(key: Key) -> Key | None:
     """Return the key with the other of the object's two names; None: the type is replaced in place and has one name."""
-    if key.type not in _SPACES:
+    if key.type not in _SPACES_BY_TYPE:
         return None
     first = key.name.removesuffix(BESIDE)
     return replace(key, name=first if first != key.name else f"{first}{BESIDE}")
@@ -82,14 +82,16 @@ def _apply_second_names(one: RenderedObjects, held: _Held, names: BigIpNames, pa
     keys = {item.key: key for item in one.objects if (key := _second_name_key(item, held, names)) is not None}
     if not keys:
         return one
-    renamed = {(_SPACES[old.type], f"/{partition}/{old.name}"): f"/{partition}/{new.name}" for old, new in keys.items()}
+    renamed = {
+        (_SPACES_BY_TYPE[old.type], f"/{partition}/{old.name}"): f"/{partition}/{new.name}" for old, new in keys.items()
+    }
     objects = (replace(item, key=keys.get(item.key, item.key)) for item in one.objects)
     return replace(one, objects=tuple(_rename_references(item, renamed) for item in objects))
 
 
 def _second_name_key(item: WantedObject, held: _Held, names: BigIpNames) -> Key | None:
     """Return the key with the second name, if the object must be replaced; None: the first name is right."""
-    space = _SPACES.get(item.key.type)
+    space = _SPACES_BY_TYPE.get(item.key.type)
     if space is None or not held:
         return None
     second = replace(item.key, name=f"{item.key.name}{BESIDE}")
@@ -114,7 +116,7 @@ def _can_change_in_place(seen: ObservedObject, item: WantedObject) -> bool:
 
 def _rename_references(item: WantedObject, renamed: _Renamed) -> WantedObject:
     attributes = {
-        name: value if (space := _REFERENCES.get(name)) is None else _rename_paths(value, space, renamed)
+        name: value if (space := _SPACES_BY_ATTRIBUTE.get(name)) is None else _rename_paths(value, space, renamed)
         for name, value in item.attributes.items()
     }
     members = tuple(_rename_references(member, renamed) for member in item.members)

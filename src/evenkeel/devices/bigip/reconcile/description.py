@@ -28,15 +28,15 @@ from evenkeel.devices.bigip.reconcile.meanings import adoption_note
 from evenkeel.devices.bigip.reconcile.plan import Plan, remaining_attributes
 from evenkeel.devices.bigip.reconcile.taking_over import keys_replaced_later
 
-_WORDS: Mapping[Verb, Literal["create", "modify", "delete"]] = {
+_WORDS_BY_VERB: Mapping[Verb, Literal["create", "modify", "delete"]] = {
     Verb.CREATE: "create",
     Verb.MODIFY: "modify",
     Verb.DELETE: "delete",
 }
-_UNMARKED = (*FILES, FORWARDING_TABLE, NODE)
+_UNMARKED_TYPES = (*FILES, FORWARDING_TABLE, NODE)
 """Types whose objects never have a mark, not even Even Keel's own."""
-_RECREATED = "an attribute of it cannot be changed in place; it is recreated"
-_REPLACED = "an attribute of it cannot be changed in place;"
+_RECREATED_REASON = "an attribute of it cannot be changed in place; it is recreated"
+_REPLACED_REASON = "an attribute of it cannot be changed in place;"
 _IMPLIED_ATTRIBUTES = ("name", "partition")
 """Attributes left out, because the object's path shows them."""
 
@@ -71,7 +71,9 @@ def removal_in_common(key: Key) -> PlannedOperation:
 
 def _foreign_objects(observed: Observed, wanted: Collection[Key], partition: str) -> list[str]:
     strangers = (
-        key for key, seen in observed.items() if seen.mark is None and key not in wanted and key.type not in _UNMARKED
+        key
+        for key, seen in observed.items()
+        if seen.mark is None and key not in wanted and key.type not in _UNMARKED_TYPES
     )
     later = keys_replaced_later(observed, partition)
     later.update(abandoned_objects(remaining_attributes(observed, {}, later), wanted, observed, partition))
@@ -99,7 +101,7 @@ def _planned_operation(
 ) -> PlannedOperation:
     return PlannedOperation(
         note=_replacement_note(step, partition, made) or adoption_note(step.key, step.body, observed, partition),
-        verb=_WORDS[step.verb],
+        verb=_WORDS_BY_VERB[step.verb],
         type=step.key.type,
         name=_object_path(step.key, partition),
         attributes=attribute_changes(_wanted_attributes(step), _observed_attributes(step, observed)),
@@ -110,9 +112,13 @@ def _replacement_note(step: ConfigOperation, partition: str, made: Container[Key
     if step.verb is not Verb.DELETE:
         return ""
     if step.key in made:
-        return _RECREATED
+        return _RECREATED_REASON
     other = other_name_key(step.key)
-    return f"{_REPLACED} {_object_path(other, partition)} replaces it" if other is not None and other in made else ""
+    return (
+        f"{_REPLACED_REASON} {_object_path(other, partition)} replaces it"
+        if other is not None and other in made
+        else ""
+    )
 
 
 def _new_members(step: ConfigOperation, partition: str) -> Iterator[PlannedOperation]:

@@ -22,9 +22,9 @@ from evenkeel.devices.bigip.objects import (
     Verb,
 )
 
-_TYPES = frozenset((*MONITORS, POLICY))
+_DETACHED_TYPES = frozenset((*MONITORS, POLICY))
 _AT_ONCE = frozenset((VIRTUAL, VIRTUAL_ADDRESS, MEMBER))
-_MONITOR = "monitor"
+_MONITOR_NAMESPACE = "monitor"
 
 
 def keys_deleted_later(steps: Collection[ConfigOperation], observed: Observed, partition: str) -> frozenset[Key]:
@@ -48,7 +48,7 @@ def _detaches_object_in_use(steps: Collection[ConfigOperation], observed: Observ
     """
     deleted = {step.key for step in steps if step.verb is Verb.DELETE}
     anew = {step.key for step in steps if step.verb is Verb.CREATE}
-    found = {(_key_namespace(key), f"/{partition}/{key.name}") for key in deleted - anew if key.type in _TYPES}
+    found = {(_key_namespace(key), f"/{partition}/{key.name}") for key in deleted - anew if key.type in _DETACHED_TYPES}
     if not found:
         return False
     staying = (seen for key, seen in observed.items() if key.type in (POOL, VIRTUAL) and key not in deleted)
@@ -57,7 +57,7 @@ def _detaches_object_in_use(steps: Collection[ConfigOperation], observed: Observ
 
 def _key_namespace(key: Key) -> str:
     """Return the namespace of a key's name: monitors of all types share one."""
-    return POLICY if key.type == POLICY else _MONITOR
+    return POLICY if key.type == POLICY else _MONITOR_NAMESPACE
 
 
 def _attached_objects(seen: ObservedObject, deleted: Collection[Key]) -> Iterator[tuple[str, str]]:
@@ -68,7 +68,7 @@ def _attached_objects(seen: ObservedObject, deleted: Collection[Key]) -> Iterato
         yield from ((POLICY, canonical.full_path(each)) for each in seen.attributes.get("policies") or ())
         return
     members = (member for member in seen.members.values() if member.key not in deleted)
-    yield from ((_MONITOR, path) for path in _monitor_paths((seen, *members)))
+    yield from ((_MONITOR_NAMESPACE, path) for path in _monitor_paths((seen, *members)))
 
 
 def _monitor_paths(items: Iterable[ObservedObject]) -> Iterator[str]:

@@ -47,7 +47,7 @@ F5_TYPES = (POLICY, RULE, *PERSISTENCE, *_PROFILES, BANDWIDTH_POLICY)
 """Types of objects of F5's agent that this module finds."""
 _ID = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 _HTTP_PROFILE, _TCP_PROFILE = "ltm/profile/http", "ltm/profile/tcp"
-_NAMES: Mapping[str, str] = {
+_NAME_PATTERNS: Mapping[str, str] = {
     POLICY: "wrapper_policy_{id}|redirect-policy-{prefix}_{id}",
     RULE: "(?:irule|bwc_irule|TOA|acl_irule)_{id}|app_cookie_{prefix}_{id}",
     UNIVERSAL_PERSISTENCE: "app_cookie_{prefix}_{id}",
@@ -60,9 +60,9 @@ _NAMES: Mapping[str, str] = {
     BANDWIDTH_POLICY: "bwc_policy_{id}",
 }
 _BANDWIDTH_PATTERN = re.compile(r"BWC::policy\s+attach\s+(/\S+)")
-_LISTS = {"rules": "rule", "policies": "policy", "profiles": "profile", "persist": "persist"}
+_KINDS_BY_ATTRIBUTE = {"rules": "rule", "policies": "policy", "profiles": "profile", "persist": "persist"}
 """``{attribute of a virtual server that lists other objects: their kind}``. Names are unique within a kind."""
-_KIND = {
+_KINDS_BY_TYPE = {
     POLICY: "policy",
     RULE: "rule",
     BANDWIDTH_POLICY: "bandwidth",
@@ -75,13 +75,13 @@ Attributes = Mapping[str, Any]
 
 def is_f5_key(key: Key, prefix: str) -> bool:
     """Whether F5's agent gives an object of this type this name."""
-    pattern = _NAMES.get(key.type)
+    pattern = _NAME_PATTERNS.get(key.type)
     return pattern is not None and bool(re.fullmatch(pattern.format(id=_ID, prefix=re.escape(prefix)), key.name))
 
 
 def is_f5_rule_name(name: str) -> bool:
     """Whether F5's agent gives an iRule this name, with any prefix."""
-    return re.fullmatch(_NAMES[RULE].format(id=_ID, prefix=".+"), name) is not None
+    return re.fullmatch(_NAME_PATTERNS[RULE].format(id=_ID, prefix=".+"), name) is not None
 
 
 def f5_object_keys(observed: Observed, prefix: str) -> list[Key]:
@@ -98,7 +98,9 @@ def unreferenced_keys(theirs: Iterable[Key], left: Mapping[Key, Attributes], par
     for types in (PERSISTENCE, (POLICY, RULE, *_PROFILES), (BANDWIDTH_POLICY,)):
         used = set(_referenced_paths(item for item in left.items() if item[0] not in gone))
         gone.update(
-            key for key in theirs if key.type in types and (_KIND[key.type], f"/{partition}/{key.name}") not in used
+            key
+            for key in theirs
+            if key.type in types and (_KINDS_BY_TYPE[key.type], f"/{partition}/{key.name}") not in used
         )
     return sorted(gone, key=lambda key: (key.type, key.name))
 
@@ -109,7 +111,7 @@ def _referenced_paths(items: Iterable[tuple[Key, Attributes]]) -> Iterator[tuple
     """
     for key, attributes in items:
         if key.type == VIRTUAL:
-            for name, kind in _LISTS.items():
+            for name, kind in _KINDS_BY_ATTRIBUTE.items():
                 yield from ((kind, canonical.full_path(each)) for each in attributes.get(name) or ())
             yield "persist", canonical.full_path(attributes.get("fallbackPersistence") or "")
             yield "bandwidth", canonical.full_path(attributes.get("bwcPolicy") or "")
@@ -121,5 +123,5 @@ def _referenced_paths(items: Iterable[tuple[Key, Attributes]]) -> Iterator[tuple
                 ("bandwidth", path) for path in _BANDWIDTH_PATTERN.findall(str(attributes.get("apiAnonymous", "")))
             )
         elif key.type in (*_PROFILES, *PERSISTENCE):
-            yield _KIND[key.type], canonical.full_path(attributes.get("defaultsFrom") or "")
+            yield _KINDS_BY_TYPE[key.type], canonical.full_path(attributes.get("defaultsFrom") or "")
             yield "rule", canonical.full_path(attributes.get("rule") or "")

@@ -31,7 +31,7 @@ from evenkeel.devices.bigip.objects import (
 
 Files = dict[Key, Secret | None]
 """Files that must exist, by key; with the content if the file has to be created, else None."""
-_REFERRING = ("cert", "key", "chain", "caFile", "clientCertCa", "crlFile")
+_REFERRING_ATTRIBUTES = ("cert", "key", "chain", "caFile", "clientCertCa", "crlFile")
 
 
 class WrongContent(Exception):
@@ -85,7 +85,8 @@ def _needed_files(
     None if neither the device nor the batch has them.
     """
     place = {
-        suffix: Key(type=kind, name=names.file(need.sha256, suffix)) for suffix, kind in _PLACES[need.kind].items()
+        suffix: Key(type=kind, name=names.file(need.sha256, suffix))
+        for suffix, kind in _FILE_TYPES_BY_SUFFIX[need.kind].items()
     }
     if all(key in observed for suffix, key in place.items() if suffix != CHAIN):
         return {key: None for key in place.values() if key in observed}
@@ -95,7 +96,7 @@ def _needed_files(
     return {place[suffix]: None if place[suffix] in observed else text for suffix, text in texts.items()}
 
 
-_PLACES = {
+_FILE_TYPES_BY_SUFFIX = {
     CertificateKind.CERTIFICATE: {CERTIFICATE: CERTIFICATE_FILE, KEY: KEY_FILE, CHAIN: CERTIFICATE_FILE},
     CertificateKind.AUTHORITY: {AUTHORITY: CERTIFICATE_FILE},
     CertificateKind.REVOCATION_LIST: {REVOCATION: REVOCATION_FILE},
@@ -172,7 +173,7 @@ def _file_paths(attributes: Mapping[str, Any]) -> Iterator[str]:
     pairs = attributes.get("certKeyChain")
     for holder in (attributes, *(pairs if isinstance(pairs, list) else ())):
         if isinstance(holder, Mapping):
-            yield from (str(holder.get(name, "")) for name in _REFERRING)
+            yield from (str(holder.get(name, "")) for name in _REFERRING_ATTRIBUTES)
 
 
 def _sha256_in_name(name: str, names: BigIpNames) -> str:

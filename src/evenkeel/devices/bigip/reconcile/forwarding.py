@@ -16,7 +16,7 @@ from evenkeel.devices.bigip.objects import SELF_IP, VIRTUAL, VIRTUAL_ADDRESS, Ke
 from evenkeel.devices.bigip.render.network.addresses import add_route_domain
 
 KIND = "net-forward"
-_GATEWAY = "gw-"
+_GATEWAY_PREFIX = "gw-"
 
 Attributes = Mapping[str, Any]
 
@@ -25,7 +25,7 @@ def is_forwarder(key: Key) -> bool:
     """Whether the key is a forwarding virtual server's or its address's; names of listeners begin otherwise, with the
     environment.
     """
-    return key.type in (VIRTUAL, VIRTUAL_ADDRESS) and key.name.startswith(_GATEWAY) and "_" not in key.name
+    return key.type in (VIRTUAL, VIRTUAL_ADDRESS) and key.name.startswith(_GATEWAY_PREFIX) and "_" not in key.name
 
 
 def forwarding_servers(self_ips: Mapping[Key, Attributes], partition: str, names: BigIpNames) -> Iterator[WantedObject]:
@@ -34,7 +34,7 @@ def forwarding_servers(self_ips: Mapping[Key, Attributes], partition: str, names
     """
     for key, attributes in sorted(self_ips.items(), key=lambda item: item[0].name):
         mark = names.own_mark(attributes.get("description"))
-        if key.type != SELF_IP or not key.name.startswith(_GATEWAY) or mark is None:
+        if key.type != SELF_IP or not key.name.startswith(_GATEWAY_PREFIX) or mark is None:
             continue
         host, _, rest = str(attributes.get("address", "")).partition("%")
         number = int(rest.partition("/")[0]) if rest else COMMON_ROUTE_DOMAIN
@@ -42,7 +42,7 @@ def forwarding_servers(self_ips: Mapping[Key, Attributes], partition: str, names
         address, wildcard = add_route_domain("::" if six else "0.0.0.0", number), "any6" if six else "any"  # noqa: S104
         name = address
         if number != COMMON_ROUTE_DOMAIN:
-            name = f"{_GATEWAY}{'six-' if six else ''}{number}"
+            name = f"{_GATEWAY_PREFIX}{'six-' if six else ''}{number}"
             yield _virtual_address(name, address, wildcard, str(attributes.get("trafficGroup", "")), names)
         yield WantedObject(
             key=Key(type=VIRTUAL, name=key.name),

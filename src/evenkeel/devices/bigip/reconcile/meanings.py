@@ -19,7 +19,7 @@ from evenkeel.devices.bigip.objects import (
 from evenkeel.devices.bigip.reconcile.f5_objects import is_f5_rule_name
 
 _FASTL4 = "/Common/fastL4"
-_TCP = "ltm/profile/tcp"
+_TCP_PROFILE = "ltm/profile/tcp"
 _NO_EXPIRY = ("", "0")
 Attributes = Mapping[str, Any]
 
@@ -43,7 +43,7 @@ def _behaviour_changes(seen: ObservedObject, body: Attributes, observed: Observe
         yield "REJECT reset connections, and answers 403 now"
     if "profiles" in body and _FASTL4 in map(canonical.full_path, body["profiles"]):
         was = [canonical.full_path(each) for each in seen.attributes.get("profiles") or ()]
-        if any(path == "/Common/tcp" or _find_object(_TCP, path, observed, partition) for path in was):
+        if any(path == "/Common/tcp" or _find_object(_TCP_PROFILE, path, observed, partition) for path in was):
             yield "TCP ended at the device, and is passed on by fastL4 now"
     others = foreign_irules(seen)
     wanted = set(map(canonical.full_path, body["rules"])) if "rules" in body else set(others)

@@ -38,7 +38,7 @@ from evenkeel.devices.bigip.reconcile.forwarding import is_forwarder
 from evenkeel.devices.bigip.reconcile.taking_over import default_route_key
 from evenkeel.devices.bigip.render.network.addresses import add_route_domain
 
-_JOINED = {ROUTE_DOMAIN: "vlans", SNAT_POOL: "members", FORWARDING_TABLE: "records"}
+_JOINED_ATTRIBUTES = {ROUTE_DOMAIN: "vlans", SNAT_POOL: "members", FORWARDING_TABLE: "records"}
 """``{type: list attribute}``: lists of shared objects to which each load balancer adds items."""
 # The record of this address has the end points that get what is sent to all hosts.
 EVERYWHERE_RECORD = "ff:ff:ff:ff:ff:ff"
@@ -50,12 +50,12 @@ Place = tuple[int, IPv4Network | IPv6Network]
 
 def merge_network_objects(wanted: Iterable[WantedObject]) -> dict[Key, WantedObject]:
     """Merge the network objects that several load balancers need; for one key, the first decides about all attributes
-    but :data:`_JOINED`.
+    but :data:`_JOINED_ATTRIBUTES`.
     """
     found: dict[Key, WantedObject] = {}
     for item in wanted:
         before = found.get(item.key)
-        name = _JOINED.get(item.key.type)
+        name = _JOINED_ATTRIBUTES.get(item.key.type)
         if before is None:
             found[item.key] = item
         elif name is not None:
@@ -85,7 +85,7 @@ def _item_name(item: Any) -> str:
 
 def keep_others_items(item: WantedObject, seen: ObservedObject) -> WantedObject:
     """Return the wanted object with the list items that other load balancers have in the existing one."""
-    name = _JOINED.get(item.key.type)
+    name = _JOINED_ATTRIBUTES.get(item.key.type)
     if name is not None:
         there = [_record_as_written(one) for one in seen.attributes.get(name) or ()]
         return replace(item, attributes={**item.attributes, name: _union_of_lists(there, item.attributes[name])})
@@ -306,7 +306,7 @@ def list_reductions(
     for key, attributes in left.items():
         if key.type not in (SNAT_POOL, ROUTE_DOMAIN) or key in gone:
             continue
-        name = _JOINED[key.type]
+        name = _JOINED_ATTRIBUTES[key.type]
         members = [canonical.full_path(item) for item in attributes.get(name) or ()]
         kept = [path for path in members if path not in paths]
         if kept != members:

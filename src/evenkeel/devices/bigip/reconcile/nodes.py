@@ -34,7 +34,7 @@ from evenkeel.devices.bigip.objects import (
 )
 from evenkeel.devices.bigip.options import BigIpOptions
 
-_START = f"/{COMMON}/"
+_COMMON_PREFIX = f"/{COMMON}/"
 _canonical = canonical.canonical_form_function("address")
 _MOVED_ATTRIBUTES = (
     "address",
@@ -105,7 +105,7 @@ def _place_members_at_nodes(item: WantedObject, found: Mapping[str, str], names:
 def _place_member_at_node(member: WantedObject, found: Mapping[str, str], names: BigIpNames) -> WantedObject:
     address = str(_canonical(member.attributes["address"]))
     # An address with a number is in the tenant's own route domain, where nobody else has nodes.
-    own = member_node_name(member.key.name) if "%" in address else f"{_START}{names.node(address)}"
+    own = member_node_name(member.key.name) if "%" in address else f"{_COMMON_PREFIX}{names.node(address)}"
     name = member_name_at_node(found.get(address, own), member.key.name)
     return member if name == member.key.name else replace(member, key=replace(member.key, name=name))
 
@@ -127,7 +127,7 @@ def removable_nodes(
         key
         for key in nodes
         if (
-            key.name == f"{_START}{names.node(found[key.name])}"
+            key.name == f"{_COMMON_PREFIX}{names.node(found[key.name])}"
             if is_in_common(key.name)
             else _is_made_by_device(observed.get(key))
         )
@@ -162,7 +162,7 @@ def moves_to_common(
         for name, member in seen.members.items():
             at[member_node_name(name)].append(member)
     return [
-        tuple(_moves_to_node(key, at[key.name], f"{_START}{names.node(str(_canonical(key.name)))}"))
+        tuple(_moves_to_node(key, at[key.name], f"{_COMMON_PREFIX}{names.node(str(_canonical(key.name)))}"))
         for key, seen in sorted(observed.items(), key=lambda item: item[0].name)
         if key.type == NODE and "%" not in str(seen.attributes.get("address")) and _is_untouched(seen)
         if at[key.name] and all(names.is_own_mark(member.mark) for member in at[key.name])
@@ -198,7 +198,7 @@ def moves_from_common(
     return [
         tuple(_moves_to_node(Key(type=NODE, name=path), here, address, partition))
         for path, address, here in found
-        if path == f"{_START}{names.node(address)}" and path not in used_elsewhere
+        if path == f"{_COMMON_PREFIX}{names.node(address)}" and path not in used_elsewhere
         if all(names.is_own_mark(member.mark) for member in here)
     ]
 

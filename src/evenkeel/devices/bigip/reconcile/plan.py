@@ -93,7 +93,7 @@ SHARED = ""
 
 # An address or port must be free before it is used again, so listeners and their addresses are removed first; all other
 # objects are removed after the objects that referred to them were changed.
-_REPLACED = 5
+_RANK_OF_REPLACED = 5
 _RANKS_OF_CREATION = {kind: 6 + place for place, kind in enumerate((*NETWORK_TYPES, *OWNED_TYPES))} | {MEMBER: 50}
 _RANKS_OF_REMOVAL = (
     {VIRTUAL: 0, VIRTUAL_ADDRESS: 1, POLICY: 139, MEMBER: 140, POOL: 141}
@@ -105,7 +105,7 @@ _RANKS_OF_REMOVAL = (
     | {ROUTE: 170, SNAT_POOL: 170, SNAT_ADDRESS: 172, SELF_IP: 173, VLAN: 174, TUNNEL: 174}
     | dict.fromkeys((ROUTE_DOMAIN, *TUNNEL_PROFILES), 175)
 )
-_SHORTENED = 171
+_RANK_OF_SHORTENED = 171
 
 
 class Plan(Value):
@@ -214,7 +214,7 @@ def is_planned_again(key: Key) -> bool:
 
 def _is_for_networks(step: ConfigOperation) -> bool:
     """Whether the operation creates or changes a network object that its owner shares with other load balancers."""
-    removes = step.verb is Verb.DELETE and step.rank != _REPLACED
+    removes = step.verb is Verb.DELETE and step.rank != _RANK_OF_REPLACED
     return step.key.type in NETWORK_TYPES and step.owner != SHARED and not removes
 
 
@@ -286,7 +286,7 @@ def _shared_removals(
         *list_reductions(shown, unused, partition, spare),
         *table_reductions(shown, observed, removed, names),
     ):
-        yield ConfigOperation(verb=Verb.MODIFY, key=key, owner=SHARED, body=body, rank=_SHORTENED)
+        yield ConfigOperation(verb=Verb.MODIFY, key=key, owner=SHARED, body=body, rank=_RANK_OF_SHORTENED)
 
 
 def remaining_attributes(
@@ -348,7 +348,7 @@ def _object_operations(item: WantedObject, seen: ObservedObject | None, partitio
     changed = canonical.differing_attributes(item.attributes, seen.attributes)
     # the removal comes first, because both have the same name
     if item.immutables & changed.keys():
-        yield _delete_operation(item.key, item.owner, rank=_REPLACED)
+        yield _delete_operation(item.key, item.owner, rank=_RANK_OF_REPLACED)
         yield _create_operation(item, partition)
         return
     if changed:

@@ -23,7 +23,7 @@ from evenkeel.devices.challenges import answered_paths, own_listener
 
 KIND = "challenges"
 # The connection ends with the response, because it is left without its later requests' events.
-_CODE = f"""\
+_ANSWER_CODE = f"""\
     if {{ [HTTP::path] starts_with "{CHALLENGE_PATH}" }} {{
         set challenge_content [class lookup [HTTP::path] @GROUP@]
         if {{ $challenge_content ne "" }} {{
@@ -66,5 +66,5 @@ def challenge_parts(service: ServiceDefinition, listener: ServiceListener, names
     """
     if not answered_paths(service, listener):
         return []
-    code = _CODE.replace("@GROUP@", data_group_path(service, KIND, listener.id, names))
+    code = _ANSWER_CODE.replace("@GROUP@", data_group_path(service, KIND, listener.id, names))
     return [RulePart(event="HTTP_REQUEST", order=Order.CHALLENGE, lines=tuple(code.splitlines()))]

@@ -7,12 +7,12 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import DATA_GROUP, Key, WantedObject
 
-_SAFE = "/:._-~"
+_UNQUOTED_CHARACTERS = "/:._-~"
 
 
 def encode_record(text: str) -> str:
     """Percent-encode the text, so that no character is special in a record, wherever it is stored or shown."""
-    return quote(text, safe=_SAFE)
+    return quote(text, safe=_UNQUOTED_CHARACTERS)
 
 
 def data_group_path(service: ServiceDefinition, kind: str, object_id: str, names: BigIpNames) -> str:

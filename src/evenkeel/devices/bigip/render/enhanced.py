@@ -37,7 +37,7 @@ _BUILT_IN = {
 """``{path of a built-in profile that listeners use: its type}``."""
 _TCP_BASED = ("HTTP", "TCP", "HTTPS", TLS_PROTOCOL)
 # A listener with the API's default time-outs, which count as not set.
-_USUAL = ServiceListener(id="", protocol="TCP", protocol_port=1)
+_DEFAULT_LISTENER = ServiceListener(id="", protocol="TCP", protocol_port=1)
 
 
 class _TagSetting(NamedTuple):
@@ -264,8 +264,8 @@ def _refuse_times(made: _VirtualDraft, tag: str, setting: _TagSetting) -> None:
     """
     for name in ("timeout_client_data", "timeout_member_data", "timeout_member_connect"):
         value = getattr(made.listener, name)
-        if value != getattr(_USUAL, name):
-            reason = f"{name} {value} cannot be set beside it; only {getattr(_USUAL, name)} is allowed"
+        if value != getattr(_DEFAULT_LISTENER, name):
+            reason = f"{name} {value} cannot be set beside it; only {getattr(_DEFAULT_LISTENER, name)} is allowed"
             raise made.refuse(tag, setting, reason)
     if made.tunnel is not None:
         raise made.refuse(tag, setting, f"timeouts.tunnel {made.tunnel} cannot be set beside it; none is allowed")

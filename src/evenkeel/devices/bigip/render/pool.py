@@ -16,7 +16,7 @@ from evenkeel.devices.errors import Unrenderable
 
 PRIMARY_GROUP, BACKUP_GROUP = 10, 5
 
-_METHODS = {
+_BALANCING_MODES = {
     ("ROUND_ROBIN", False): "round-robin",
     ("ROUND_ROBIN", True): "ratio-member",
     ("LEAST_CONNECTIONS", False): "least-connections-member",
@@ -40,7 +40,7 @@ def pool_object(
         key=Key(type=POOL, name=names.object_name(pool.id)),
         owner=service.load_balancer_id,
         attributes={
-            "loadBalancingMode": _METHODS[pool.lb_algorithm, different_weights(pool)],
+            "loadBalancingMode": _BALANCING_MODES[pool.lb_algorithm, different_weights(pool)],
             "minActiveMembers": 1 if backups else 0,
             # always there, so that they end with the service
             "queueOnConnectionLimit": "disabled" if limit is None else "enabled",

@@ -12,13 +12,13 @@ from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 
 _CLIENT, _LOCAL = "[getfield [IP::client_addr] % 1]", "[getfield [IP::local_addr] % 1]"
 """iRule expressions for the addresses of client and VIP, without a route domain."""
-_TEXT = (
+_TEXT_HEADER_CODE = (
     f'    set proxy_header "PROXY TCP[IP::version] {_CLIENT} {_LOCAL} [TCP::client_port] [TCP::local_port]\\r\\n"',
 )
 SIGNATURE = "0d0a0d0a000d0a515549540a"
 _IPV4_STREAM, _IPV6_STREAM = "2111000c", "21210024"
 """Fixed part of the binary header: version 2 and command PROXY; family and transport; bytes of addresses and ports."""
-_BINARY = (
+_BINARY_HEADER_CODE = (
     "    if { [IP::version] == 4 } {",
     f"        set proxy_hex {SIGNATURE}{_IPV4_STREAM}",
     f"        foreach address [list {_CLIENT} {_LOCAL}] {{",
@@ -44,12 +44,12 @@ _BINARY = (
     "    append proxy_hex [format %04x%04x [TCP::client_port] [TCP::local_port]]",
     "    set proxy_header [binary format H* $proxy_hex]",
 )
-_HEADERS = {"PROXY": _TEXT, "PROXYV2": _BINARY}
+_CODE_BY_PROTOCOL = {"PROXY": _TEXT_HEADER_CODE, "PROXYV2": _BINARY_HEADER_CODE}
 
 
 def proxy_parts(pool: ServicePool | None) -> Iterator[RulePart]:
     """Yield the parts of the iRule that send the PROXY header. ``pool``: the listener's default pool."""
-    if pool is None or pool.protocol not in _HEADERS:
+    if pool is None or pool.protocol not in _CODE_BY_PROTOCOL:
         return
-    yield RulePart(event="CLIENT_ACCEPTED", order=Order.INSERTION, lines=_HEADERS[pool.protocol])
+    yield RulePart(event="CLIENT_ACCEPTED", order=Order.INSERTION, lines=_CODE_BY_PROTOCOL[pool.protocol])
     yield RulePart(event="SERVER_CONNECTED", order=Order.INSERTION, lines=("    TCP::respond $proxy_header",))

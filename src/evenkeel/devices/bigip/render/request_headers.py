@@ -23,7 +23,7 @@ _CERTIFICATE_VALUES = {
     "X-SSL-Client-Not-Before": "[X509::not_valid_before [SSL::cert 0]]",
     "X-SSL-Client-Not-After": "[X509::not_valid_after [SSL::cert 0]]",
 }
-_DIGEST = "binary scan [sha1 [SSL::cert 0]] H* digest"
+_DIGEST_CODE = "binary scan [sha1 [SSL::cert 0]] H* digest"
 
 
 def header_parts(listener: ServiceListener, listeners: Iterable[ServiceListener]) -> Iterator[RulePart]:
@@ -65,7 +65,7 @@ def _certificate_insertions(headers: HeaderPlan) -> Iterator[str]:
         return
     yield "    if { [SSL::cert count] > 0 } {"
     if "X-SSL-Client-SHA1" in about_client:
-        yield f"        {_DIGEST}"
+        yield f"        {_DIGEST_CODE}"
     for name, value in about_client.items():
         yield f'        HTTP::header insert "{name}" {value}'
     yield "    }"

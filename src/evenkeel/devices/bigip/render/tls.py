@@ -16,7 +16,7 @@ from evenkeel.devices.errors import Unrenderable
 
 DEFAULT_GROUP = "/Common/f5-default"
 """Cipher group of the device, used where no ciphers are named; built in since 13.0."""
-_SWITCHES = {
+_SWITCHES_BY_VERSION = {
     "SSLv3": "no-sslv3",
     "TLSv1": "no-tlsv1",
     "TLSv1.1": "no-tlsv1.1",
@@ -93,7 +93,7 @@ def tls_profile_options(speaker: ServiceListener | ServicePool) -> str:
     them.
     """
     wanted = _tls_versions(speaker)
-    switches = (switch for version, switch in _SWITCHES.items() if version not in wanted)
+    switches = (switch for version, switch in _SWITCHES_BY_VERSION.items() if version not in wanted)
     return f"{{ {' '.join((_CONSTANT_OPTION, *switches))} }}"
 
 
@@ -119,8 +119,10 @@ def _cipher_object_name(speaker: ServiceListener | ServicePool, names: BigIpName
 
 def _tls_versions(speaker: ServiceListener | ServicePool) -> tuple[str, ...]:
     for version in speaker.tls_versions:
-        if version not in _SWITCHES:
-            raise Unrenderable(f"{owner_text(speaker)}: tls_versions {version}: {', '.join(_SWITCHES)} are possible")
+        if version not in _SWITCHES_BY_VERSION:
+            raise Unrenderable(
+                f"{owner_text(speaker)}: tls_versions {version}: {', '.join(_SWITCHES_BY_VERSION)} are possible"
+            )
     return speaker.tls_versions or DEFAULT_VERSIONS
 
 

@@ -51,7 +51,7 @@ _BUILT_IN_VALUES: dict[str, dict[str, Any]] = {
 
 A child profile always has all of these attributes, so that one that is no longer needed is set back.
 """
-_USUAL = ServiceListener(id="", protocol="TCP", protocol_port=1)
+_DEFAULT_LISTENER = ServiceListener(id="", protocol="TCP", protocol_port=1)
 
 
 def transport_kind(listener: ServiceListener, pool: ServicePool | None) -> str:
@@ -158,7 +158,7 @@ def idle_settings(listener: ServiceListener, kind: str, tunnel: int | None = Non
     if tunnel is not None:
         _check_tunnel(listener, tunnel)
         return {"idleTimeout": str(tunnel)}
-    if times == (_USUAL.timeout_client_data, _USUAL.timeout_member_data):
+    if times == (_DEFAULT_LISTENER.timeout_client_data, _DEFAULT_LISTENER.timeout_member_data):
         return {}
     longest = str(SCTP_SECONDS_MAX) if kind == "sctp" else "indefinite"  # the sctp profile takes numbers only
     return {"idleTimeout": longest if 0 in times else str(_seconds_rounded_up(max(times)))}
@@ -184,12 +184,12 @@ def connect_settings(listener: ServiceListener, kind: str) -> dict[str, Any]:
     Raises :class:`Unrenderable`.
     """
     time = listener.timeout_member_connect
-    if time == _USUAL.timeout_member_connect or kind == "udp":
+    if time == _DEFAULT_LISTENER.timeout_member_connect or kind == "udp":
         return {}
     if kind == "sctp":
         raise Unrenderable(
-            f"listener {listener.id}: timeout_member_connect {time}: only {_USUAL.timeout_member_connect} is possible "
-            "with SCTP on a BIG-IP"
+            f"listener {listener.id}: timeout_member_connect {time}: only {_DEFAULT_LISTENER.timeout_member_connect} is"
+            " possible with SCTP on a BIG-IP"
         )
     if kind == "fastl4":
         return {"tcpHandshakeTimeout": str(_seconds_rounded_up(time)) if time else "indefinite"}

@@ -127,7 +127,7 @@ def _redirect_action(policy: ServiceL7Policy, how: str) -> str:
 
 
 def _acl_line(name: str, rule: ServiceL7Rule) -> str:
-    render = _RULES.get(rule.type)
+    render = _CONDITIONS_BY_TYPE.get(rule.type)
     if render is None:
         raise Unrenderable(f"l7rule {rule.id}: type {rule.type} is not possible on HAProxy")
     try:
@@ -183,7 +183,7 @@ def _refuse_comparing(rule: ServiceL7Rule) -> None:
         raise Unrenderable(f"l7rule {rule.id}: compare_type {rule.compare_type}: EQUAL_TO is possible")
 
 
-_RULES: dict[str, Callable[[ServiceL7Rule], tuple[str, ...]]] = {
+_CONDITIONS_BY_TYPE: dict[str, Callable[[ServiceL7Rule], tuple[str, ...]]] = {
     "HOST_NAME": _host_condition,
     "PATH": _path_condition,
     "FILE_TYPE": _file_type_condition,

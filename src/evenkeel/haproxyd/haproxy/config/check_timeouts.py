@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 KEEPS_CHECK_TIMEOUT = "version_atleast(3.2.1) || version_atleast(2.8.16) && version_before(2.9)"
 """HAProxy's condition for versions that end a check in time; must equal :attr:`Binary.check_timeout_kept`."""
 _TIMEOUT_PATTERN = re.compile(r"timeout (check|connect) (\d+)(ms|s)")
-_MILLISECONDS = {"ms": 1, "s": 1000}
+_MILLISECONDS_BY_UNIT = {"ms": 1, "s": 1000}
 
 
 def limit_connect_timeout(lines: Iterable[str]) -> Iterator[str]:
@@ -51,4 +51,4 @@ def _find_timeouts(lines: Iterable[str]) -> tuple[re.Match[str] | None, re.Match
 
 
 def _timeout_milliseconds(found: re.Match[str]) -> int:
-    return int(found[2]) * _MILLISECONDS[found[3]]
+    return int(found[2]) * _MILLISECONDS_BY_UNIT[found[3]]

@@ -87,19 +87,19 @@ _ROOT_PATH = "http-request set-path / if !METH_OPTIONS !{ path -m len gt 0 } { u
 _FORBIDS_REUSE = ("send-proxy", "source", "usesrc")
 """Server arguments that tie a server connection to one client, so that it cannot be reused."""
 
-_CIPHERS = ":".join(
+_TLS12_CIPHERS = ":".join(
     f"{exchange}-{cipher}"
     for cipher in ("AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305")
     for exchange in ("ECDHE-ECDSA", "ECDHE-RSA", "DHE-RSA")
 )
-_SUITES = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
+_TLS13_SUITES = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
 TLS_LINES = (
-    f"ssl-default-bind-ciphers {_CIPHERS}",
-    f"ssl-default-bind-ciphersuites {_SUITES}",
+    f"ssl-default-bind-ciphers {_TLS12_CIPHERS}",
+    f"ssl-default-bind-ciphersuites {_TLS13_SUITES}",
     "ssl-default-bind-curves X25519:P-256:P-384",
     "ssl-default-bind-options prefer-client-ciphers no-tls-tickets",
-    f"ssl-default-server-ciphers {_CIPHERS}",
-    f"ssl-default-server-ciphersuites {_SUITES}",
+    f"ssl-default-server-ciphers {_TLS12_CIPHERS}",
+    f"ssl-default-server-ciphersuites {_TLS13_SUITES}",
     "tune.ssl.default-dh-param 2048",
 )
 """Lines of the global section for TLS (Mozilla, "Server Side TLS", version 5.7, intermediate)."""

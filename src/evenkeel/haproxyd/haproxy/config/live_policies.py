@@ -26,27 +26,27 @@ ENTRIES_MAX = 200
 """Maximum number of entries of policies in a process; earlier generations' entries stay until the next reload."""
 _NO_BACKEND = "-"
 """Value for requests that no policy matches: the name of no backend, so the default backend is used."""
-_CHOSEN = "acl l7.chosen var(txn.pool) -m found"
-_SEND = "use_backend %[var(txn.pool)] if l7.chosen"
+_POOL_CHOSEN_LINE = "acl l7.chosen var(txn.pool) -m found"
+_SEND_LINE = "use_backend %[var(txn.pool)] if l7.chosen"
 _ACL_PATTERN = re.compile(r"acl (l7\.[0-9.]+) (.+)")
 _POLICY_PATTERN = re.compile(
     r"(http-request (?:deny|redirect|set-var\(txn\.pool\)) .+) if ((?:!?l7\.(?:[0-9.]+|chosen) ?)+)"
 )
 _POOL_PATTERN = re.compile(r"http-request set-var\(txn\.pool\) str\((.+)\)")
-_DENY = "http-request deny deny_status 403"
+_DENY_LINE = "http-request deny deny_status 403"
 _REDIRECTS = {"l": "location", "p": "prefix"}
-_CODES = (301, 302, 303, 307, 308)
-_MATCHES = {"str": "{0}\\n", "beg": "{0}", "end": "[^\\n]*{0}\\n", "sub": "[^\\n]*{0}"}
-_LINES = {"req.hdr(host),host_only": "[^\\n]*\\n", "path": "[^\\n]*\\n[^\\n]*\\n"}
+_REDIRECT_CODES = (301, 302, 303, 307, 308)
+_MATCH_EXPRESSIONS = {"str": "{0}\\n", "beg": "{0}", "end": "[^\\n]*{0}\\n", "sub": "[^\\n]*{0}"}
+_EXPRESSIONS_BEFORE = {"req.hdr(host),host_only": "[^\\n]*\\n", "path": "[^\\n]*\\n[^\\n]*\\n"}
 """``{what a rule compares: expression for what is before it in a request's text}``."""
 
-_FIELDS = ("CN", "O", "OU")
+_NAME_FIELDS = ("CN", "O", "OU")
 """Fields of the certificate's distinguished name that rules can be about without having been loaded."""
 _CLIENT_CERTIFICATE_FACTS = "".join(
-    ("used=%[ssl_c_used]/error=%[ssl_c_err]/", *(f"{name}=%[ssl_c_s_dn({name}),hex]/" for name in _FIELDS))
+    ("used=%[ssl_c_used]/error=%[ssl_c_err]/", *(f"{name}=%[ssl_c_s_dn({name}),hex]/" for name in _NAME_FIELDS))
 )
 """Facts about the client's certificate in HAProxy's notation; their values are empty without TLS."""
-_NUMBERS = {"ssl_c_used": "used", "ssl_c_err": "error"}
+_NUMBERS_BY_SAMPLE = {"ssl_c_used": "used", "ssl_c_err": "error"}
 _HEX_MATCHES = {"str": "{0}/", "beg": "{0}", "end": "(?:[0-9A-F]{{2}})*{0}/", "sub": "(?:[0-9A-F]{{2}})*{0}"}
 
 
@@ -140,7 +140,7 @@ def split_policies(lines: Sequence[str]) -> ParsedPolicies | None:
             if after or any(word.removeprefix("!") not in acls for word in words):
                 return None
             policies.append(ParsedPolicy(action=policy[1], conditions=tuple(_parse_conditions(words, acls))))
-        elif line not in (_CHOSEN, _SEND):
+        elif line not in (_POOL_CHOSEN_LINE, _SEND_LINE):
             (after if policies else before).append(line)
     return ParsedPolicies(before=tuple(before), policies=tuple(policies), after=tuple(after))
 
@@ -168,7 +168,7 @@ def add_live_policy_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
     place = next((at for at, line in enumerate(found.after) if line.startswith("default_backend ")), len(found.after))
     return (
         *found.before,
-        _CHOSEN,
+        _POOL_CHOSEN_LINE,
         "acl l7.live var(txn.l7) -m found",
         *(f"acl l7.{number} {definition}" for definition, number in numbers.items()),
         f"http-request set-var(txn.l7) fe_name,map({GENERATIONS})",
@@ -183,7 +183,7 @@ def add_live_policy_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
         "http-request set-var(txn.pool) var(txn.l7),word(1,|) if l7.live",
         *(_policy_line(policy, numbers) for policy in found.policies),
         *found.after[:place],
-        _SEND,
+        _SEND_LINE,
         *found.after[place:],
     )
 
@@ -196,11 +196,11 @@ def _policy_line(policy: ParsedPolicy, numbers: Mapping[str, int]) -> str:
 def answer_lines() -> Iterator[str]:
     """Yield the lines of the backend that answers requests which policies redirect or refuse."""
     for letter, keyword in _REDIRECTS.items():
-        for code in _CODES:
+        for code in _REDIRECT_CODES:
             value = _redirect_value(letter, str(code))
             target = f"%[var(txn.l7),bytes({len(value)})]"
             yield f"http-request redirect {keyword} {target} code {code} if {{ var(txn.l7) -m beg {value} }}"
-    yield _DENY
+    yield _DENY_LINE
 
 
 # -- changes
@@ -244,7 +244,7 @@ def _generation_prefix(generation: int) -> str:
 
 
 def _map_value(action: str) -> str | None:
-    if action == _DENY:
+    if action == _DENY_LINE:
         return f"{ANSWER_BACKEND}|deny"
     if pool := _POOL_PATTERN.fullmatch(action):
         return pool[1]
@@ -280,18 +280,18 @@ def _comparison_regex(definition: str) -> str | None:
         return None
     if not ignores_case and (found := _certificate_regex(what, how, value)):
         return found
-    if what not in _LINES or how not in _MATCHES:
+    if what not in _EXPRESSIONS_BEFORE or how not in _MATCH_EXPRESSIONS:
         return None
     text = "".join(map(_escape_byte, value.encode()))
-    return _LINES[what] + _MATCHES[how].format(f"(?i:{text})" if ignores_case else text)
+    return _EXPRESSIONS_BEFORE[what] + _MATCH_EXPRESSIONS[how].format(f"(?i:{text})" if ignores_case else text)
 
 
 def _certificate_regex(what: str, how: str, value: str) -> str:
     """Return the expression for a rule about the client's certificate; empty if it is about something else."""
-    if what in _NUMBERS and how == "int" and value.isdecimal():
-        return f"[^\\n]*/{_NUMBERS[what]}={int(value)}/"
+    if what in _NUMBERS_BY_SAMPLE and how == "int" and value.isdecimal():
+        return f"[^\\n]*/{_NUMBERS_BY_SAMPLE[what]}={int(value)}/"
     field = what.removeprefix("ssl_c_s_dn(").removesuffix(")")
-    if what == f"ssl_c_s_dn({field})" and field in _FIELDS and how in _HEX_MATCHES:
+    if what == f"ssl_c_s_dn({field})" and field in _NAME_FIELDS and how in _HEX_MATCHES:
         return f"[^\\n]*/{field}={_HEX_MATCHES[how].format(value.encode().hex().upper())}"
     return ""
 

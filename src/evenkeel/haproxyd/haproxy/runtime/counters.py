@@ -38,7 +38,7 @@ FRONTENDS_KEPT_MAX = 10_000
 totals.
 """
 FILE = "counters.json"
-_NOTHING = FrontendCounts(listening=False)
+_NO_COUNTS = FrontendCounts(listening=False)
 
 Counts = Mapping[str, FrontendCounts]
 
@@ -95,13 +95,13 @@ class CounterTotals:
         self.version += 1
         for name, counts in self.workers.pop(worker, {}).items():
             ended = msgspec.structs.replace(counts, active=0, listening=False)
-            self.base[name] = add_counts(self.base.get(name, _NOTHING), ended)
+            self.base[name] = add_counts(self.base.get(name, _NO_COUNTS), ended)
 
     def frontend_total(self, name: str) -> FrontendCounts:
         """Return the total since the frontend was created."""
-        total = self.base.get(name, _NOTHING)
+        total = self.base.get(name, _NO_COUNTS)
         for counts in self.workers.values():
-            total = add_counts(total, counts.get(name, _NOTHING))
+            total = add_counts(total, counts.get(name, _NO_COUNTS))
         return total
 
     def drop_removed_totals(self, kept: Collection[str], limit: int) -> None:
@@ -271,7 +271,7 @@ class PartitionCounters:
         listening = self._totals.workers[current]
         totals = {
             name: msgspec.structs.replace(
-                self._totals.frontend_total(name), listening=listening.get(name, _NOTHING).listening
+                self._totals.frontend_total(name), listening=listening.get(name, _NO_COUNTS).listening
             )
             for name in kept
         }

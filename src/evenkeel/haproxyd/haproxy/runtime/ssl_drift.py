@@ -16,7 +16,7 @@ from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload
 from evenkeel.haproxyd.haproxy.runtime.file_changes import list_entries, listed_certificate, ssl_changes
 
 _SHOWN_BY = {"certificate": "cert", "ca": "ca-file", "crt_list": "crt-list"}
-_WORDS = {"certificate": "certificate", "ca": "authority"}
+_WORDS_BY_KIND = {"certificate": "certificate", "ca": "authority"}
 # A possessive quantifier (`++`) excludes backtracking on long files.
 _PEM_PATTERN = re.compile(r"-----BEGIN CERTIFICATE-----[^-]++-----END CERTIFICATE-----")
 _FILE, _FINGERPRINT, _LIST = "Filename: ", "SHA1 FingerPrint: ", "# "
@@ -84,7 +84,7 @@ def _certificate_findings(one: wire.LoadBalancerConfig, seen: SeenCertificates) 
                 raise NeedsReload(f"list {file.name} was changed", one.id)
             listed.update(names)
     for file in one.files:
-        if file.kind in _WORDS:
+        if file.kind in _WORDS_BY_KIND:
             yield from _file_findings(one.id, file, seen.fingerprints.get(file.name), must_be=file.name in listed)
 
 
@@ -93,13 +93,13 @@ def _file_findings(
 ) -> Iterator[Finding]:
     if found is None:  # without must_be, no configuration line refers to the file
         if must_be:
-            raise NeedsReload(f"{_WORDS[file.kind]} {file.name} is not there", load_balancer_id)
+            raise NeedsReload(f"{_WORDS_BY_KIND[file.kind]} {file.name} is not there", load_balancer_id)
         return
     wanted = certificate_fingerprints(file.content)
     # HAProxy shows the fingerprint of only the first certificate of a certificate file, and of all of a CA file.
     if not wanted or set(found) == set(wanted if file.kind == "ca" else wanted[:1]):
         return
-    text = f"{_WORDS[file.kind]} {file.name} was changed"
+    text = f"{_WORDS_BY_KIND[file.kind]} {file.name} was changed"
     if file.kind == "ca":  # a runtime repair is not reliable here: see Binary.authorities_at_runtime
         raise NeedsReload(text, load_balancer_id)
     try:

@@ -16,7 +16,7 @@ from evenkeel.devices.bigip.render.network.addresses import address_in_member_do
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 
 KIND = "accesslog"
-_VALUES = {
+_CODE_BY_FIELD = {
     "method": "[HTTP::method]",
     "host": "[HTTP::host]",
     "http_version": "[HTTP::version]",
@@ -24,9 +24,9 @@ _VALUES = {
     "referer": "[HTTP::header value Referer]",
 }
 """Tcl code of values that the client sent, beside the path, by the name of the field in the log."""
-_DURATION = "[expr { [clock clicks -milliseconds] - $service_log_start }]"
-_MEMBER = "[getfield [LB::server addr] % 1]:[LB::server port]"
-_SECOND = "[clock format [clock seconds] -gmt 1 -format %Y-%m-%dT%H:%M:%SZ]"
+_DURATION_CODE = "[expr { [clock clicks -milliseconds] - $service_log_start }]"
+_MEMBER_CODE = "[getfield [LB::server addr] % 1]:[LB::server port]"
+_TIME_CODE = "[clock format [clock seconds] -gmt 1 -format %Y-%m-%dT%H:%M:%SZ]"
 
 
 def access_log_pool(
@@ -83,7 +83,7 @@ def access_log_parts(
         return
     begun = ("    set service_log_start [clock clicks -milliseconds]", '    set service_log_member "-:-"')
     yield RulePart(event="CLIENT_ACCEPTED", order=Order.ADMISSION, lines=(*opened, *begun))
-    connected = (f'    set service_log_member "{_MEMBER}"',)
+    connected = (f'    set service_log_member "{_MEMBER_CODE}"',)
     yield RulePart(event="SERVER_CONNECTED", order=Order.ADMISSION, lines=connected)
     lines = tuple(_send_entry_lines(service, listener, log, partition, _connection_fields()))
     closed = ("    if { [info exists service_log_member] } {", *(f"    {line}" for line in lines), "    }")
@@ -92,7 +92,7 @@ def access_log_parts(
 
 def _request_value_lines(log: AccessLog) -> Iterator[str]:
     path = "[HTTP::uri]" if log.query else "[HTTP::path]"
-    values = " ".join(f"[string range {code} 0 {LOGGED_VALUE_BYTES_MAX - 1}]" for code in _VALUES.values())
+    values = " ".join(f"[string range {code} 0 {LOGGED_VALUE_BYTES_MAX - 1}]" for code in _CODE_BY_FIELD.values())
     yield "    set service_log_start [clock clicks -milliseconds]"
     yield "    set service_log_values [list]"
     yield f"    foreach value [list [string range {path} 0 {LOGGED_PATH_BYTES_MAX - 1}] {values}] {{"
@@ -110,17 +110,17 @@ def _response_fields(listener: ServiceListener) -> LogFields:
     over_tls = listener.protocol == TLS_PROTOCOL
     yield "protocol", _json_string("https" if over_tls else "http")
     yield "tls_version", _json_string("[SSL::cipher version]" if over_tls else "-")
-    for place, field in enumerate(("path", *_VALUES)):
+    for place, field in enumerate(("path", *_CODE_BY_FIELD)):
         yield field, _json_string(f"[lindex $service_log_values {place}]")
     yield "status", "[HTTP::status]"
-    yield "duration_ms", _DURATION
-    yield "member", _json_string(_MEMBER)
+    yield "duration_ms", _DURATION_CODE
+    yield "member", _json_string(_MEMBER_CODE)
 
 
 def _connection_fields() -> LogFields:
     yield "protocol", _json_string("tcp")
     yield "tls_version", _json_string("-")
-    yield "duration_ms", _DURATION
+    yield "duration_ms", _DURATION_CODE
     yield "member", _json_string("$service_log_member")
     yield "request_bytes", "[IP::stats bytes in]"
     yield "response_bytes", "[IP::stats bytes out]"
@@ -142,7 +142,7 @@ def _send_entry_lines(
     yield f'    set service_log_key "log:{plain_or_digest(listener.id)}"'
     yield "    table add $service_log_key 0 indefinite 1"
     yield f"    if {{ [table incr -notouch $service_log_key] <= {log.lines_per_second} }} {{"
-    yield f'        HSL::send $service_log "<141>1 {_SECOND} - {partition} - - - \\{{{line}\\}}\\n"'
+    yield f'        HSL::send $service_log "<141>1 {_TIME_CODE} - {partition} - - - \\{{{line}\\}}\\n"'
     yield "    }"
 
 

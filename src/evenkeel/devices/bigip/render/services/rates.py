@@ -17,7 +17,7 @@ from evenkeel.devices.rate_limits import ClientLimit, Condition, action_command,
 
 _ACTIONS = {"REJECT": "reject", "SILENT_DROP": "drop"}
 Conditions = Mapping[Counter, Sequence[Condition]]
-_ADDRESS = "[IP::client_addr]"
+_CLIENT_ADDRESS = "[IP::client_addr]"
 _BYTES_SO_FAR = "[expr { [IP::stats bytes in] + [IP::stats bytes out] }]"
 
 
@@ -63,7 +63,7 @@ def _request_count_lines(
 ) -> Iterator[str]:
     name = f"rate:{plain_or_digest(listener.id)}:{counter.key}.{counter.interval}"
     if counter.key == "client":
-        yield from _count_lines(f"{name}:{_ADDRESS}", counter, number)
+        yield from _count_lines(f"{name}:{_CLIENT_ADDRESS}", counter, number)
         return
     yield f"    set service_rate_{number} 0"
     if counter.key == "url":
@@ -71,7 +71,7 @@ def _request_count_lines(
         yield "    set service_path [URI::decode [HTTP::path]]"
         yield f"    if {{ {_path_match_expression(urls, texts)} }} {{"
         yield "        binary scan [sha256 $service_path] H* service_key"
-        inner = _count_lines(f"{name}:{_ADDRESS}:$service_key", counter, number)
+        inner = _count_lines(f"{name}:{_CLIENT_ADDRESS}:$service_key", counter, number)
     else:
         source = "header" if counter.key == "header" else "cookie"
         yield f"    set service_key [HTTP::{source} value {texts.word(counter.name)}]"
@@ -91,7 +91,7 @@ def _count_lines(key: str, counter: Counter, number: int) -> Iterator[str]:
 
 def _byte_count_lines(listener: ServiceListener, counter: Counter) -> Iterator[str]:
     yield f"    set service_total {_BYTES_SO_FAR}"
-    yield f'    set service_key "bytes:{plain_or_digest(listener.id)}:{counter.interval}:{_ADDRESS}"'
+    yield f'    set service_key "bytes:{plain_or_digest(listener.id)}:{counter.interval}:{_CLIENT_ADDRESS}"'
     yield f"    table add $service_key 0 indefinite {counter.interval}"
     yield "    set service_bytes [table incr -notouch $service_key [expr { $service_total - $service_carried }]]"
 

@@ -15,7 +15,7 @@ from evenkeel.haproxyd import wire
 
 LOG_COUNTER = "sc2"
 """HAProxy's stick counter for the rate of logged requests or connections; rate limits use the others."""
-_VALUES = {
+_SAMPLES_BY_FIELD = {
     "method": "method",
     "host": "req.hdr(host)",
     "http_version": "req.ver",
@@ -28,7 +28,7 @@ because the request is gone when its log line is written.
 """
 
 _REQUEST_FIELDS = (
-    *((field, f'"%[var(txn.log_{field}),json(utf8s)]"') for field in ("path", *_VALUES)),
+    *((field, f'"%[var(txn.log_{field}),json(utf8s)]"') for field in ("path", *_SAMPLES_BY_FIELD)),
     ("status", "%ST"),
 )
 
@@ -56,7 +56,7 @@ def access_log_lines(name: str, log: AccessLog, *, over_http: bool) -> Iterator[
     if not over_http:
         return
     yield f"http-request set-var(txn.log_path) {'pathq' if log.query else 'path'},bytes(0,{LOGGED_PATH_BYTES_MAX})"
-    for field, sample in _VALUES.items():
+    for field, sample in _SAMPLES_BY_FIELD.items():
         yield f"http-request set-var(txn.log_{field}) {sample},bytes(0,{LOGGED_VALUE_BYTES_MAX})"
 
 

@@ -24,7 +24,7 @@ KEY_CHARACTERS_MAX = 128
 """Characters of a header or cookie that a rate limit distinguishes; longer values are counted by their hash."""
 STICK_COUNTERS = ("sc0", "sc1", "sc2")
 """HAProxy's stick counters: one stream has three, unless HAProxy 2.6 is built with more."""
-_PATH = "var(txn.rate_path)"
+_PATH_SAMPLE = "var(txn.rate_path)"
 _STORED_PATH = "http-request set-var(txn.rate_path) path,url_dec"
 _TABLE_TYPES = {"client": "ipv6", "url": "binary len 20"}
 """{what a rate limit counts by: type of the stick table's key}; by anything else, such as a header, it is a string.
@@ -115,7 +115,7 @@ def _counting_lines(name: str, conditions: dict[Counter, list[Condition]], slots
         track, table = f"http-request track-{slots[counter]}", f"table {_table_name(name, counter)}"
         if counter.key == "url":
             files = " ".join(f"-f {_urls_file(name, condition)}" for condition in found)
-            yield f"{track} src,concat(|,txn.rate_path),sha1 {table} if {{ {_PATH} -m str {files} }}"
+            yield f"{track} src,concat(|,txn.rate_path),sha1 {table} if {{ {_PATH_SAMPLE} -m str {files} }}"
         elif counter.key != "client":
             key = f"req.{'hdr' if counter.key == 'header' else 'cook'}({counter.name})"
             # A value that is longer than a key of the table would be cut, and counted with others that begin alike.
@@ -151,5 +151,5 @@ def _condition_expression(name: str, condition: Condition, slot: str) -> str:
         return f"{{ {slot}_bytes_out_rate,add(txn.rate_bytes_{slot}) gt {condition.threshold} }}"
     judged = f"{{ {slot}_http_req_rate gt {condition.threshold} }}"
     if condition.urls:
-        return f"{{ {_PATH} -m str -f {_urls_file(name, condition)} }} {judged}"
+        return f"{{ {_PATH_SAMPLE} -m str -f {_urls_file(name, condition)} }} {judged}"
     return judged

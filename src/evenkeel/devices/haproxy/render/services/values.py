@@ -6,7 +6,7 @@ from evenkeel.config.esd.parts import HeaderChanges, Variable, template_words
 from evenkeel.devices.haproxy.render.headers import ONE_LINE
 from evenkeel.devices.haproxy.render.quoting import log_format_literal
 
-_SAMPLES: Mapping[Variable, str] = {
+_SAMPLES_BY_VARIABLE: Mapping[Variable, str] = {
     "client_address": "%[src]",
     "client_port": "%[src_port]",
     "protocol": "%[ssl_fc,iif(https,http)]",
@@ -17,7 +17,7 @@ _SAMPLES: Mapping[Variable, str] = {
     "sni": "%[ssl_fc_sni]",
     "client_certificate_cn": f"%[ssl_c_s_dn(cn),{ONE_LINE}]",
 }
-_STORED: Mapping[Variable, str] = {
+_LINES_THAT_STORE: Mapping[Variable, str] = {
     "host": "http-request set-var(txn.service_host) req.hdr(host)",
     "request_id": "http-request set-var(txn.service_request_id) uuid()",
 }
@@ -26,7 +26,7 @@ _STORED: Mapping[Variable, str] = {
 def header_log_format(value: str) -> str:
     """Return a header value with variables as a HAProxy log format, not yet quoted as a word."""
     return "".join(
-        log_format_literal(literal) + (_SAMPLES[name] if name else "")  # type: ignore[index]
+        log_format_literal(literal) + (_SAMPLES_BY_VARIABLE[name] if name else "")  # type: ignore[index]
         for literal, name in template_words(value)
     )
 
@@ -34,4 +34,4 @@ def header_log_format(value: str) -> str:
 def stored_variable_lines(*changes: HeaderChanges | None) -> Iterator[str]:
     """Yield the lines that store values of the request which the header values need later."""
     used = frozenset[str]().union(*(each.variables for each in changes if each is not None))
-    yield from (line for name, line in _STORED.items() if name in used)
+    yield from (line for name, line in _LINES_THAT_STORE.items() if name in used)
