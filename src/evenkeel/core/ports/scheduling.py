@@ -101,7 +101,8 @@ class SchedulingStore(Protocol):
     async def note_reach(self, environment: str, group_number: int) -> ShardOwner | None:
         """Determine which devices of a group its agents reach, and record changes: an event for each device that became
         unreachable or came back, and a reason on the load balancers of a group without reachable devices or without
-        agents (see :mod:`evenkeel.core.placement.reach`). Returns the agent that must observe the devices again.
+        agents (see :mod:`evenkeel.core.placement.reach`). Returns the agent that must observe the devices again; None
+        if nothing changed, or the devices are not reached.
         """
         ...
 
@@ -137,7 +138,8 @@ class SchedulingStore(Protocol):
         self, shard_id: ShardId, seen_epoch: int, agent_id: AgentId, *, rebind: bool = False
     ) -> ShardOwner | None:
         """Request that the acting agent releases the shard to ``agent_id``, which with ``rebind`` becomes its home,
-        too. Returns the acting agent, to which a hint must be sent.
+        too. Returns the acting agent, to which a hint must be sent; None if nothing changed, because the shard has
+        another epoch than ``seen_epoch``, is being handed over already, or the agent cannot get it.
         """
         ...
 

@@ -159,7 +159,9 @@ def take_due(connection: Connection, ids: Sequence[str], lease_seconds: float) -
 def store_progress(
     connection: Connection, certificate: AcmeCertificate, result: Advance, lease_seconds: float
 ) -> AcmeCertificate | None:
-    """Store the progress unless the turn is over, with its event."""
+    """Store the progress with its event, and return the certificate as stored; None, and nothing is stored, if the
+    caller's lease is over.
+    """
     delay = result.delay_seconds or lease_seconds
     statement = (
         update(_row)
@@ -189,14 +191,18 @@ def store_dns_records(connection: Connection, certificate: AcmeCertificate, reco
 
 
 def find_with_unneeded_records(connection: Connection, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
-    """Certificates that rest without an order, and have records."""
+    """Return certificates that have TXT records in DNS but no order, and whose next step is not due within
+    ``rest_seconds``.
+    """
     resting = is_in_list(_row.c.step, [AcmeStep.CHECK.value, AcmeStep.RENEWAL.value])
     statement = select(_row).where(resting, _row.c.records != "[]", _row.c.next_attempt_at > db_now() + rest_seconds)
     return tuple(map(_certificate_from_row, connection.execute(statement.order_by(_row.c.id).limit(limit))))
 
 
 def reserve_order(connection: Connection, certificate: AcmeCertificate, orders_max: int, lease_seconds: float) -> bool:
-    """Reserve an order by its end, at which an unused reservation is free again."""
+    """Reserve one of ``orders_max`` orders for ``lease_seconds``, after which it is free again. Returns False if as
+    many are open or reserved, or the caller's lease of the certificate is over.
+    """
     # One lock for all projects: what is counted afterwards is exact.
     lock_project(connection, ACME_PROJECT)
     ordered = _row.c.step.in_([step.value for step in ORDERED_STEPS])
@@ -209,7 +215,7 @@ def reserve_order(connection: Connection, certificate: AcmeCertificate, orders_m
 
 
 def is_lease_current(connection: Connection, certificate: AcmeCertificate) -> bool:
-    """Lock the row; False if the certificate's turn is over."""
+    """Lock the certificate's row, and return whether the caller's lease of it still holds."""
     statement = select(_row.c.id).where(_row.c.id == certificate.id, _row.c.turn == certificate.turn)
     return connection.execute(statement.with_for_update()).first() is not None
 

@@ -31,8 +31,9 @@ OFFLINE = OperatingStatus.OFFLINE
 
 
 def note_reach(connection: Connection, environment: str, number: int) -> ShardOwner | None:
-    """Record a change of a group's reachability; returns the agent that must observe its devices again. Raises
-    :class:`ConcurrentUpdate`.
+    """Record a change of a group's reachability; returns the agent that must observe its devices again, None if nothing
+    changed or the devices are not reached. Raises :class:`ConcurrentUpdate` if another controller recorded a change
+    meanwhile.
     """
     here = (_group.c.environment == environment, _group.c.number == number)
     row = connection.execute(select(_group.c.reach, _group.c.away_devices).where(*here)).first()

@@ -51,7 +51,8 @@ class TenantWrites:
         values: dict[str, Any] | None = None,
         mirrored_too: bool = False,
     ) -> Locked | None:
-        """Lock by :func:`~evenkeel.store.writing.revision_lock.try_lock`, in the statuses that the options accept.
+        """Lock by :func:`~evenkeel.store.writing.revision_lock.try_lock`, in the statuses that the options accept; None
+        as there.
 
         Raises :class:`Conflict` for a held load balancer, and for one that mirrors another system's, unless
         ``mirrored_too``: the write changes no attribute.
