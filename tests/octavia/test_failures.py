@@ -70,7 +70,7 @@ def test_prepared_driver_agent_takes_reports_as_octavias_own(world: World) -> No
 PREPARING = """
 import sys
 from evenkeel_octavia import driver_agent
-driver_agent.prepare(["--config-file", sys.argv[1]])
+driver_agent.prepare_database(["--config-file", sys.argv[1]])
 from octavia.common import config
 from octavia.db import api, models
 from oslo_config import cfg
