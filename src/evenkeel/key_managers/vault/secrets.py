@@ -62,12 +62,8 @@ class SecretFolders:
     def newest_versions(self, places: Sequence[CertificatePlace]) -> list[SecretVersion | None]:
         """Return the newest version of each secret (None: it is missing), in order. Reads :data:`READERS` at a time."""
         with ThreadPoolExecutor(READERS, thread_name_prefix="Vault list") as readers:
-            try:
-                return list(readers.map(self.newest_version, places))
-            except KeyManagerUnavailable:
-                # Requests that wait would fail as well, each after its time-out.
-                readers.shutdown(wait=False, cancel_futures=True)
-                raise
+            # Its first error cancels the reads that wait, which would fail as well, each after its time-out.
+            return list(readers.map(self.newest_version, places))
 
     def _read_version(self, place: CertificatePlace) -> SecretVersion | None:
         """Return the newest version of a secret; None if there is none. Raises :class:`exceptions.Forbidden`."""
