@@ -125,15 +125,17 @@ def lock_agents_and_read_hosts(connection: Connection, agent_ids: Iterable[Agent
 
 def mark_assignments_changed(connection: Connection, agent_ids: Iterable[AgentId | None]) -> None:
     """Raise the assignments revision of each agent, so that it requests its shards after its next keepalive."""
-    agent = schema.agent
     ids = sorted({agent_id for agent_id in agent_ids if agent_id is not None})
     if ids:
-        connection.execute(
-            update(agent)
-            .where(agent.c.id == bindparam("b_id"))
-            .values(assignments_revision=agent.c.assignments_revision + 1),
-            [{"b_id": agent_id} for agent_id in ids],
-        )
+        connection.execute(MARK_ASSIGNMENTS_CHANGED, [{"b_agent": agent_id} for agent_id in ids])
+
+
+MARK_ASSIGNMENTS_CHANGED = (
+    update(schema.agent)
+    .where(schema.agent.c.id == bindparam("b_agent"))
+    .values(assignments_revision=schema.agent.c.assignments_revision + 1)
+)
+"""The statement of :func:`mark_assignments_changed`, for the agent ``b_agent``."""
 
 
 def owner_from_row(shard: Any, host: str) -> ShardOwner:

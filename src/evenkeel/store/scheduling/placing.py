@@ -25,6 +25,7 @@ from evenkeel.store.engine.in_list import is_in_bound_list, is_in_list
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.ownership.capacity import reserve_capacity
 from evenkeel.store.ownership.sql import (
+    MARK_ASSIGNMENTS_CHANGED,
     ConcurrentUpdate,
     acting_ids,
     handover_overdue,
@@ -135,10 +136,7 @@ def shard_for(
     shard, made = _shard_at(connection, environment, project_id, group_number, home_agent_id)
     if not made:
         return shard, False
-    at_home = select(_agent.c.id).where(
-        _agent.c.id == home_agent_id, _agent.c.environment == environment, _agent.c.group_number == group_number
-    )
-    if connection.execute(at_home).first() is None:
+    if connection.execute(_HOME, _home_values(shard)).first() is None:
         raise ConcurrentUpdate
     place = {"b_environment": environment, "b_project": project_id, "b_group": group_number}
     return connection.execute(_TENANTS_SHARD, place).one(), True
@@ -193,16 +191,10 @@ def _home_values(shard: NewShardRow) -> dict[str, Any]:
     return {"b_agent": shard.home_agent_id, "b_environment": shard.environment, "b_group": shard.group_number}
 
 
+_IS_OF_GROUP = _agent.c.environment == bindparam("b_environment"), _agent.c.group_number == bindparam("b_group")
+_HOME = select(_agent.c.id).where(_agent.c.id == bindparam("b_agent"), *_IS_OF_GROUP)
 # Locks the agent's row: it waits for a keepalive that is being written, and the next statement sees its result.
-_MARK_HOME = (
-    update(_agent)
-    .where(
-        _agent.c.id == bindparam("b_agent"),
-        _agent.c.environment == bindparam("b_environment"),
-        _agent.c.group_number == bindparam("b_group"),
-    )
-    .values(assignments_revision=_agent.c.assignments_revision + 1)
-)
+_MARK_HOME = MARK_ASSIGNMENTS_CHANGED.where(*_IS_OF_GROUP)
 _READ_PLACED = (
     select(_agent.c.host, exists().where(schema.vip_claim.c.held_by == _root.c.id).label("has_port"))
     .select_from(_root)
