@@ -86,8 +86,7 @@ def page_rows(
     conditions: Sequence[ColumnElement[bool]] = (),
 ) -> PageRows:
     """Return a page of rows like :func:`list_page`, with the columns and tables of ``selected``."""
-    if query.limit is not None and query.limit < 0:
-        raise Invalid(f"limit: {query.limit} is less than 0")
+    rows_max = _rows_max(query)
     keys = sort_keys(kind, query.sort)
     wanted = [*conditions, *filter_conditions(kind, query)]
     if kind is LOAD_BALANCER and query.tags is not None:
@@ -96,10 +95,19 @@ def page_rows(
         wanted.append(_beyond_marker(connection, kind, query, keys))
     order = [part for key in keys for part in _order(key, reverse=query.page_reverse)]
     statement = selected.where(*wanted).order_by(*order)
-    if query.limit is not None:
-        # One more row shows whether there is another page, without a count.
-        statement = statement.limit(query.limit + 1)
+    if rows_max is not None:
+        statement = statement.limit(rows_max)
     return _page_of_rows(query, connection.execute(statement).fetchall())
+
+
+def _rows_max(query: ListQuery) -> int | None:
+    """Return the maximum number of rows to read for a page; None: all. Raises :class:`Invalid` for a negative limit."""
+    if query.limit is None:
+        return None
+    if query.limit < 0:
+        raise Invalid(f"limit: {query.limit} is less than 0")
+    # One more row shows whether there is another page, without a count.
+    return query.limit + 1
 
 
 def _page_of_rows(query: ListQuery, rows: Sequence[Any]) -> PageRows:
@@ -132,15 +140,14 @@ def _is_plain(kind: Kind, query: ListQuery) -> bool:
 
 
 def _plain_rows(connection: Connection, kind: Kind, query: ListQuery, parent_id: str | None) -> PageRows:
-    if query.limit is not None and query.limit < 0:
-        raise Invalid(f"limit: {query.limit} is less than 0")
+    rows_max = _rows_max(query)
     statement = _plain_statement(
         kind,
         tuple(sorted(query.filters)),
         query.sort,
         scoped=query.project_id is not None,
         parented=parent_id is not None,
-        limited=query.limit is not None,
+        limited=rows_max is not None,
         reverse=query.page_reverse,
     )
     attributes = _attributes(kind)
@@ -149,8 +156,8 @@ def _plain_rows(connection: Connection, kind: Kind, query: ListQuery, parent_id:
         given["project"] = storable_text(query.project_id)
     if parent_id is not None:
         given["parent"] = storable_text(parent_id)
-    if query.limit is not None:
-        given["rows"] = query.limit + 1
+    if rows_max is not None:
+        given["rows"] = rows_max
     return _page_of_rows(query, connection.execute(statement, given).fetchall())
 
 
