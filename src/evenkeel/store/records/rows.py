@@ -44,8 +44,9 @@ from evenkeel.store.records.columns import JSON_TYPES
 T = TypeVar("T")
 Columns = tuple[Column[Any], ...]
 
-_PROVISIONING = {status.value: status for status in ProvisioningStatus}
-_OPERATING = {status.value: status for status in OperatingStatus}
+PROVISIONING_STATUSES = {status.value: status for status in ProvisioningStatus}
+OPERATING_STATUSES = {status.value: status for status in OperatingStatus}
+"""Statuses by their stored texts, as in :data:`PROVISIONING_STATUSES`: a lookup is cheaper than a call of the enum."""
 _texts = msgspec.json.Decoder(tuple[str, ...])
 _text_map = msgspec.json.Decoder(dict[str, str])
 _devices = msgspec.json.Decoder(tuple[DeviceState, ...])
@@ -119,8 +120,8 @@ def _builder(cls: type[T]) -> Callable[..., T]:
 
     def build(stored: Iterable[Any], *links: Any) -> T:
         values = [*stored, *links]
-        values[provisioning] = _PROVISIONING[values[provisioning]]
-        values[operating] = _OPERATING[values[operating]]
+        values[provisioning] = PROVISIONING_STATUSES[values[provisioning]]
+        values[operating] = OPERATING_STATUSES[values[operating]]
         for at, decode in lists:  # most are empty
             # A comparison is much cheaper than a call of the decoder, and lists read thousands of rows.
             values[at] = () if (text := values[at]) == "[]" else decode(text)

@@ -1,16 +1,12 @@
-"""Rows of members, pools and health monitors with the attributes that status trees show: the bulk of a tree, of which
-each attribute costs time a thousand times.
+"""Rows of members and pools with the attributes that status trees show: the bulk of a tree, of which each attribute
+costs time a thousand times. So each kind has a function of its own, which takes a quarter of the time of a general one.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from evenkeel.core.resources.model import Member, Pool
-from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
-from evenkeel.store.records.rows import MEMBER, POOL, Columns, Kind
-
-_PROVISIONING = {status.value: status for status in ProvisioningStatus}
-_OPERATING = {status.value: status for status in OperatingStatus}
+from evenkeel.store.records.rows import MEMBER, OPERATING_STATUSES, POOL, PROVISIONING_STATUSES, Columns, Kind
 
 
 class StatusRows(NamedTuple):
@@ -42,8 +38,8 @@ def _member(
     return Member(
         id=id_,
         name=name,
-        provisioning_status=_PROVISIONING[provisioning],
-        operating_status=_OPERATING[operating],
+        provisioning_status=PROVISIONING_STATUSES[provisioning],
+        operating_status=OPERATING_STATUSES[operating],
         admin_state_up=enabled,
         project_id=project_id,
         load_balancer_id=load_balancer_id,
@@ -68,8 +64,8 @@ def _pool(
     return Pool(
         id=id_,
         name=name,
-        provisioning_status=_PROVISIONING[provisioning],
-        operating_status=_OPERATING[operating],
+        provisioning_status=PROVISIONING_STATUSES[provisioning],
+        operating_status=OPERATING_STATUSES[operating],
         admin_state_up=enabled,
         project_id=project_id,
         load_balancer_id=load_balancer_id,
